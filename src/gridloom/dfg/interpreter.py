@@ -1,0 +1,148 @@
+"""The reference interpreter: runs n iterations of a Dfg in program order. What it says is what the graph means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.dfg.model import Dfg
+from gridloom.dfg.semantics import DOMAIN_CODE, encode, evaluate, salt
+from gridloom.errors import SimulationError
+
+Words = NDArray[np.int64]
+
+
+@dataclass(kw_only=True)
+class Stimulus:
+    """What a run is fed: streams by input node, live-ins by node, memory by array; all as carriers (int64)."""
+
+    iterations: int
+    streams: dict[str, Words] = field(default_factory=dict)
+    liveins: dict[str, int] = field(default_factory=dict)
+    memory: dict[str, Words] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class Observation:
+    """What a run shows: every output stream, final memory, live-outs, and each node's value in each iteration."""
+
+    iterations: int
+    outputs: dict[str, Words]
+    memory: dict[str, Words]
+    liveouts: dict[str, int]
+    #: [iteration, node position]; stores and idle nodes hold 0.
+    values: Words
+
+
+def random_stimulus(dfg: Dfg, iterations: int, seed: int = 0, *, within: Mapping[str, int] | None = None) -> Stimulus:
+    """Random streams, live-ins and memory for a graph. ``within`` bounds the values of named streams (for indices)."""
+    rng = np.random.default_rng(seed)
+    stimulus = Stimulus(iterations=iterations)
+    for node in dfg.nodes:
+        bound = (within or {}).get(node.id)
+        if node.op == "input":
+            stimulus.streams[node.id] = random_words(dfg.domain, rng, iterations, bound)
+        elif node.op == "livein":
+            stimulus.liveins[node.id] = int(random_words(dfg.domain, rng, 1, bound)[0])
+    for array in dfg.arrays:
+        stimulus.memory[array.name] = random_words(dfg.domain, rng, array.length, None)
+    return stimulus
+
+
+def random_words(domain: str, rng: np.random.Generator, count: int, bound: int | None) -> Words:
+    """Random carriers of a domain: half of them small, so that compares and shifts see both sides."""
+    if bound is not None:
+        return rng.integers(0, max(bound, 1), count, dtype=np.int64)
+    if domain == "f32":
+        singles = rng.normal(0.0, 100.0, count).astype(np.float32)
+        return singles.view(np.int32).astype(np.int64)
+    if domain == "cma24":
+        wide = rng.integers(0, 1 << 24, count, dtype=np.int64)
+    elif domain == "i32":
+        wide = rng.integers(-(1 << 31), 1 << 31, count, dtype=np.int64)
+    else:
+        return rng.integers(-(1 << 62), 1 << 62, count, dtype=np.int64)
+    small = rng.integers(0, 64, count, dtype=np.int64)
+    return np.where(rng.random(count) < 0.5, small, wide)
+
+
+class Interpreter:
+    """Runs a graph iteration by iteration; O(iterations * edges) kernel calls."""
+
+    def __init__(self, dfg: Dfg) -> None:
+        self.dfg = dfg
+        self._domain = DOMAIN_CODE[dfg.domain]
+        self._salts = [salt(node.id) for node in dfg.nodes]
+        self._operands = [dfg.operand_edges(node.id) for node in dfg.nodes]
+        self._initial = [
+            [encode(dfg.domain, value) for value in dfg.initial_values(k)] for k in range(len(dfg.edges))
+        ]
+        self._buffer = np.zeros(max([len(row) for row in self._operands] + [1]), dtype=np.int64)
+
+    def run(self, stimulus: Stimulus) -> Observation:
+        """Run ``stimulus.iterations`` iterations and return everything that can be observed."""
+        dfg, n = self.dfg, stimulus.iterations
+        values = np.zeros((n, len(dfg.nodes)), dtype=np.int64)
+        memory = {name: words.copy() for name, words in stimulus.memory.items()}
+        for array in dfg.arrays:
+            memory.setdefault(array.name, np.zeros(array.length, dtype=np.int64))
+        for iteration in range(n):
+            for k in dfg.topological:
+                values[iteration, k] = self._fire(k, iteration, values, memory, stimulus)
+        outputs = {node.id: values[:, k].copy() for k, node in enumerate(dfg.nodes) if node.op == "output"}
+        liveouts = {
+            node.liveout: int(values[n - 1, k]) for k, node in enumerate(dfg.nodes) if node.liveout and n > 0
+        }
+        return Observation(iterations=n, outputs=outputs, memory=memory, liveouts=liveouts, values=values)
+
+    def _fire(
+        self, k: int, iteration: int, values: Words, memory: dict[str, Words], stimulus: Stimulus
+    ) -> int:
+        dfg = self.dfg
+        node = dfg.nodes[k]
+        buffer = self._buffer
+        count = len(self._operands[k])
+        for position, e in enumerate(self._operands[k]):
+            edge = dfg.edges[e]
+            past = iteration - edge.distance
+            buffer[position] = self._initial[e][iteration] if past < 0 else values[past, dfg.index[edge.source]]
+        if node.op == "const":
+            return encode(dfg.domain, node.value or 0)
+        if node.op == "livein":
+            return stimulus.liveins[node.id]
+        if node.op == "input":
+            return int(stimulus.streams[node.id][iteration])
+        if node.op == "output":
+            return int(buffer[0])
+        if dfg.ops[k].op_class in ("mem", "mem_data") and dfg.domain != "opaque":
+            return self._access(k, buffer, iteration, memory)
+        return int(evaluate(self._domain, dfg.ops[k].code, self._salts[k], buffer, count))
+
+    def _access(self, k: int, buffer: Words, iteration: int, memory: dict[str, Words]) -> int:
+        node = self.dfg.nodes[k]
+        if node.op in ("load_address", "store_address"):
+            return int(buffer[0])
+        address, value = int(buffer[0]), int(buffer[1]) if len(buffer) > 1 else 0
+        if node.op == "store_data":
+            # Operand 0 is the value, operand 1 the address that its pair edge brings.
+            address, value = value, address
+        if node.op == "store_if" and not buffer[2]:
+            return 0
+        words = memory[node.array or ""]
+        if not 0 <= address < len(words):
+            raise SimulationError(
+                f"iteration {iteration}: node {node.id!r} indexes {node.array}[{address}]; it has {len(words)} words",
+                where=f"graph {self.dfg.name!r}",
+            )
+        if node.op in ("load", "load_data"):
+            return int(words[address])
+        words[address] = value
+        return 0
+
+
+def interpret(dfg: Dfg, stimulus: Stimulus) -> Observation:
+    """Run a graph once. Build an :class:`Interpreter` to run the same graph many times."""
+    return Interpreter(dfg).run(stimulus)

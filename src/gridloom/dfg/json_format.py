@@ -1,0 +1,115 @@
+"""A Dfg as JSON: ``{"format": "gridloom-dfg", "version": 1, name, domain, nodes, edges, arrays, notes}``.
+
+Fields that hold their default are left out when written. Validation is pydantic's over the same records that the
+package uses, so that a field stands in one place; its errors come back as one message with path, found and expected.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, Final
+
+from gridloom.dfg.model import Array, Dfg, Edge, Node
+from gridloom.errors import DfgError
+
+FORMAT: Final = "gridloom-dfg"
+VERSION: Final = 1
+
+
+def to_dict(dfg: Dfg) -> dict[str, Any]:
+    """A Dfg as plain JSON data."""
+    data: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": dfg.name, "domain": dfg.domain}
+    if dfg.notes:
+        data["notes"] = dfg.notes
+    data["nodes"] = [_record(node) for node in dfg.nodes]
+    data["edges"] = [_record(edge) for edge in dfg.edges]
+    if dfg.arrays:
+        data["arrays"] = [_record(array) for array in dfg.arrays]
+    return data
+
+
+def from_dict(data: Any, where: str = "graph") -> Dfg:
+    """The Dfg that plain JSON data describes; a DfgError names the path, what was found and what was expected."""
+    from pydantic import ValidationError
+
+    if not isinstance(data, dict):
+        raise DfgError(f"expected a JSON object, found {type(data).__name__}", where=where)
+    if data.get("format") != FORMAT:
+        raise DfgError(f"expected \"format\": \"{FORMAT}\", found {data.get('format')!r}", where=where)
+    if data.get("version") != VERSION:
+        raise DfgError(f"version {data.get('version')!r} is not known; this gridloom reads {VERSION}", where=where)
+    fields = {key: value for key, value in data.items() if key not in ("format", "version")}
+    try:
+        document = _adapter().validate_python(fields)
+    except ValidationError as error:
+        raise DfgError(first_error(error), where=where) from None
+    try:
+        return Dfg(**{key: tuple(value) if isinstance(value, list) else value for key, value in document.items()})
+    except DfgError as error:
+        raise error.at(where) from None
+
+
+def dumps(dfg: Dfg) -> str:
+    """A Dfg as JSON text, one node or edge a line."""
+    data = to_dict(dfg)
+    head = {key: value for key, value in data.items() if not isinstance(value, list)}
+    parts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    for key in ("nodes", "edges", "arrays"):
+        if key in data:
+            rows = ",\n".join(f"    {json.dumps(row)}" for row in data[key])
+            parts.append(f'  "{key}": [\n{rows}\n  ]')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def loads(text: str, where: str = "graph") -> Dfg:
+    """The Dfg in a JSON text."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DfgError(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}", where=where) from None
+    except RecursionError:
+        raise DfgError("is nested too deeply to be a graph", where=where) from None
+    return from_dict(data, where)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the format."""
+    body = _adapter().json_schema()
+    body["properties"] = {"format": {"const": FORMAT}, "version": {"const": VERSION}, **body["properties"]}
+    return body
+
+
+def first_error(error: Any) -> str:
+    """The first of pydantic's errors as one message: path, what is wrong, what was found."""
+    item = error.errors(include_url=False)[0]
+    path = ".".join(str(part) for part in item["loc"]) or "top level"
+    found = json.dumps(item.get("input"), default=str)
+    return f"{path}: {item['msg']}, found {found if len(found) < 80 else found[:77] + '...'}"
+
+
+def _record(record: Node | Edge | Array) -> dict[str, Any]:
+    defaults = {f.name: f.default for f in record.__dataclass_fields__.values()}
+    values = {name: getattr(record, name) for name in record.__slots__}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
+        if name not in defaults or value != defaults[name]
+    }
+
+
+@cache
+def _adapter() -> Any:
+    from pydantic import ConfigDict, TypeAdapter
+    from typing_extensions import NotRequired, TypedDict
+
+    class Document(TypedDict):
+        __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+        name: str
+        domain: str
+        nodes: list[Node]
+        edges: list[Edge]
+        arrays: NotRequired[list[Array]]
+        notes: NotRequired[str]
+
+    return TypeAdapter(Document)

@@ -1,0 +1,65 @@
+"""RecMII: the least II that a graph's recurrences allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridloom.dfg.model import Dfg, Edge
+
+
+def recurrence_mii(dfg: Dfg, latency: Callable[[str], int] | None = None) -> int:
+    """The smallest II for which no cycle has positive slack demand: max over cycles of ceil(latency / distance).
+
+    ``latency`` gives the cycles from a node's issue to its result (default 1, constants and live-ins 0). Binary search
+    over II with Bellman-Ford over the loop-carried part: O(V E log(total latency)).
+    """
+    cycles = latency or (lambda node: 0 if dfg.op(node).timeless else 1)
+
+    def weight(edge: Edge) -> int:
+        return cycles(edge.source) if edge.kind == "data" else edge.delay
+
+    arcs = [
+        (dfg.index[e.source], dfg.index[e.target], weight(e), e.distance) for e in dfg.edges if e.kind != "async"
+    ]
+    members = _on_cycles(len(dfg.nodes), arcs)
+    arcs = [arc for arc in arcs if members[arc[0]] >= 0 and members[arc[0]] == members[arc[1]]]
+    if not arcs:
+        return 1
+    low, high = 1, max(1, sum(max(w, 0) for _, _, w, _ in arcs))
+    while low < high:
+        middle = (low + high) // 2
+        if _has_positive_cycle(len(dfg.nodes), arcs, middle):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _on_cycles(count: int, arcs: list[tuple[int, int, int, int]]) -> list[int]:
+    """The strongly connected component of each node that is on a cycle, else -1."""
+    import rustworkx
+
+    graph = rustworkx.PyDiGraph()
+    graph.add_nodes_from(range(count))
+    graph.add_edges_from([(a, b, None) for a, b, _, _ in arcs])
+    loops = {a for a, b, _, _ in arcs if a == b}
+    component = [-1] * count
+    for k, members in enumerate(rustworkx.strongly_connected_components(graph)):
+        if len(members) > 1 or members[0] in loops:
+            for node in members:
+                component[node] = k
+    return component
+
+
+def _has_positive_cycle(count: int, arcs: list[tuple[int, int, int, int]], ii: int) -> bool:
+    longest = [0] * count
+    for _ in range(count + 1):
+        changed = False
+        for a, b, weight, distance in arcs:
+            value = longest[a] + weight - ii * distance
+            if value > longest[b]:
+                longest[b] = value
+                changed = True
+        if not changed:
+            return False
+    return True

@@ -1,0 +1,328 @@
+"""What each op computes: numba kernels over 64-bit carriers, the one place where semantics stand.
+
+A value travels as ``int64``: sign-extended 32 bits (``i32``), the bit pattern of a single (``f32``), 24 data bits with
+the carry in bit 24 (``cma24``), or 64 mixed bits (``opaque``, ``tensor``). Loads, stores, inputs and outputs are the
+business of whoever runs the graph; here they are the identity on the operand that flows through.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+
+import numpy as np
+from numba import njit
+
+from gridloom.dfg.ops import OP_TABLE
+
+DOMAIN_CODE = {"i32": 0, "f32": 0, "cma24": 1, "opaque": 2, "tensor": 2}
+
+_I = {name: op.code for name, op in OP_TABLE["i32"].items()}
+_C = {name: op.code for name, op in OP_TABLE["cma24"].items()}
+
+(I_ADD, I_SUB, I_MUL, I_DIV, I_REM, I_UDIV, I_UREM, I_MULH, I_MUL_ADD, I_MUL_SUB, I_SHL_ADD) = (
+    _I[n] for n in ("add", "sub", "mul", "div", "rem", "udiv", "urem", "mulh", "mul_add", "mul_sub", "shl_add")
+)
+(I_SHL, I_SHR, I_LSHR, I_ROTL, I_AND, I_OR, I_XOR, I_NOT, I_NEG, I_ABS) = (
+    _I[n] for n in ("shl", "shr", "lshr", "rotl", "and", "or", "xor", "not", "neg", "abs")
+)
+(I_MIN, I_MAX, I_UMIN, I_UMAX, I_EQ, I_NE, I_LT, I_LE, I_GT, I_GE, I_ULT, I_ULE, I_SELECT) = (
+    _I[n] for n in ("min", "max", "umin", "umax", "eq", "ne", "lt", "le", "gt", "ge", "ult", "ule", "select")
+)
+(I_SEXT8, I_SEXT16, I_ZEXT8, I_ZEXT16, I_POPCOUNT, I_CLZ) = (
+    _I[n] for n in ("sext8", "sext16", "zext8", "zext16", "popcount", "clz")
+)
+(F_ADD, F_SUB, F_MUL, F_DIV, F_NEG, F_ABS, F_MIN, F_MAX, F_EQ, F_LT, F_LE, F_SQRT, F_MUL_ADD, F_FROM_INT, F_TO_INT) = (
+    _I[n]
+    for n in (
+        "fadd", "fsub", "fmul", "fdiv", "fneg", "fabs", "fmin", "fmax", "feq", "flt", "fle", "fsqrt", "fmul_add",
+        "int_to_float", "float_to_int",
+    )
+)  # fmt: skip
+(C_ADD, C_SUB, C_MULT, C_SL, C_SR, C_SRA, C_SEL, C_NOT, C_AND, C_OR, C_XOR, C_EQL, C_GT, C_LT) = (
+    _C[n] for n in ("add", "sub", "mult", "sl", "sr", "sra", "sel", "not", "and", "or", "xor", "eql", "gt", "lt")
+)
+
+_FIRST_FLOAT = F_ADD
+
+
+@njit(cache=True, nogil=True)
+def wrap32(value: int) -> int:
+    """Sign-extend the low 32 bits."""
+    return ((value + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+
+
+@njit(cache=True, nogil=True)
+def bits_to_single(bits: int) -> np.float32:
+    """The single whose pattern is the low 32 bits."""
+    return np.array([bits & 0xFFFFFFFF], dtype=np.uint32).view(np.float32)[0]
+
+
+@njit(cache=True, nogil=True)
+def single_to_bits(value: np.float32) -> int:
+    """The sign-extended pattern of a single."""
+    return np.int64(np.array([value], dtype=np.float32).view(np.int32)[0])
+
+
+@njit(cache=True, nogil=True)
+def _i32_divide(op: int, a: int, b: int) -> int:
+    # Division by zero yields 0 and the remainder the dividend, so that hardware and interpreter agree on every input.
+    if b == 0:
+        return 0 if op in (I_DIV, I_UDIV) else a
+    if op == I_UDIV:
+        return wrap32((a & 0xFFFFFFFF) // (b & 0xFFFFFFFF))
+    if op == I_UREM:
+        return wrap32((a & 0xFFFFFFFF) % (b & 0xFFFFFFFF))
+    quotient = abs(a) // abs(b)
+    if (a < 0) != (b < 0):
+        quotient = -quotient
+    return wrap32(quotient) if op == I_DIV else wrap32(a - quotient * b)
+
+
+@njit(cache=True, nogil=True)
+def _i32_bits(op: int, a: int) -> int:
+    if op == I_SEXT8:
+        return ((a + 0x80) & 0xFF) - 0x80
+    if op == I_SEXT16:
+        return ((a + 0x8000) & 0xFFFF) - 0x8000
+    if op == I_ZEXT8:
+        return a & 0xFF
+    if op == I_ZEXT16:
+        return a & 0xFFFF
+    count = 0
+    bits = a & 0xFFFFFFFF
+    if op == I_POPCOUNT:
+        while bits:
+            count += bits & 1
+            bits >>= 1
+        return count
+    while count < 32 and not (bits >> (31 - count)) & 1:
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _i32_compare(op: int, a: int, b: int) -> int:
+    ua = a & 0xFFFFFFFF
+    ub = b & 0xFFFFFFFF
+    if op == I_MIN:
+        return min(a, b)
+    if op == I_MAX:
+        return max(a, b)
+    if op == I_UMIN:
+        return a if ua < ub else b
+    if op == I_UMAX:
+        return a if ua > ub else b
+    if op == I_EQ:
+        return 1 if a == b else 0
+    if op == I_NE:
+        return 1 if a != b else 0
+    if op == I_LT:
+        return 1 if a < b else 0
+    if op == I_LE:
+        return 1 if a <= b else 0
+    if op == I_GT:
+        return 1 if a > b else 0
+    if op == I_GE:
+        return 1 if a >= b else 0
+    if op == I_ULT:
+        return 1 if ua < ub else 0
+    return 1 if ua <= ub else 0
+
+
+@njit(cache=True, nogil=True)
+def _i32_shift(op: int, a: int, b: int) -> int:
+    amount = b & 31
+    if op == I_SHL:
+        return wrap32((a & 0xFFFFFFFF) << amount)
+    if op == I_SHR:
+        return a >> amount
+    if op == I_LSHR:
+        return wrap32((a & 0xFFFFFFFF) >> amount)
+    unsigned = a & 0xFFFFFFFF
+    return wrap32((unsigned << amount) | (unsigned >> ((32 - amount) & 31)) if amount else unsigned)
+
+
+@njit(cache=True, nogil=True)
+def _f32(op: int, a: int, b: int, c: int) -> int:
+    if op == F_FROM_INT:
+        return single_to_bits(np.float32(a))
+    x = bits_to_single(a)
+    if op == F_TO_INT:
+        # Saturating, NaN to 0: C leaves these open, hardware has to choose.
+        if math.isnan(x):
+            return 0
+        return np.int64(min(max(np.float64(x), -2147483648.0), 2147483647.0))
+    if op == F_NEG:
+        return wrap32(a ^ 0x80000000)
+    if op == F_ABS:
+        return wrap32(a & 0x7FFFFFFF)
+    if op == F_SQRT:
+        return single_to_bits(np.float32(math.sqrt(np.float64(x)))) if x >= 0 else 0x7FC00000
+    y = bits_to_single(b)
+    if op == F_EQ:
+        return 1 if x == y else 0
+    if op == F_LT:
+        return 1 if x < y else 0
+    if op == F_LE:
+        return 1 if x <= y else 0
+    if op == F_MIN:
+        return a if x < y else b
+    if op == F_MAX:
+        return a if x > y else b
+    if op == F_ADD:
+        return single_to_bits(np.float32(x + y))
+    if op == F_SUB:
+        return single_to_bits(np.float32(x - y))
+    if op == F_MUL:
+        return single_to_bits(np.float32(x * y))
+    if op == F_DIV:
+        return _f32_divide(x, y)
+    return single_to_bits(np.float32(np.float32(x * y) + bits_to_single(c)))
+
+
+@njit(cache=True, nogil=True)
+def _f32_divide(x: np.float32, y: np.float32) -> int:
+    if y != 0:
+        return single_to_bits(np.float32(np.float64(x) / np.float64(y)))
+    if x == 0 or math.isnan(x) or math.isnan(y):
+        return 0x7FC00000
+    negative = (math.copysign(1.0, np.float64(x)) < 0) != (math.copysign(1.0, np.float64(y)) < 0)
+    return wrap32(0xFF800000) if negative else 0x7F800000
+
+
+@njit(cache=True, nogil=True)
+def _i32(op: int, a: int, b: int, c: int) -> int:
+    if op == I_ADD:
+        return wrap32(a + b)
+    if op == I_SUB:
+        return wrap32(a - b)
+    if op == I_MUL:
+        return wrap32(a * b)
+    if op == I_MULH:
+        return (a * b) >> 32
+    if op == I_MUL_ADD:
+        return wrap32(wrap32(a * b) + c)
+    if op == I_MUL_SUB:
+        return wrap32(c - wrap32(a * b))
+    if op == I_SHL_ADD:
+        return wrap32(_i32_shift(I_SHL, a, b) + c)
+    if op == I_AND:
+        return a & b
+    if op == I_OR:
+        return a | b
+    if op == I_XOR:
+        return a ^ b
+    if op == I_NOT:
+        return ~a
+    if op == I_NEG:
+        return wrap32(-a)
+    if op == I_ABS:
+        return wrap32(abs(a))
+    if op == I_SELECT:
+        return b if a != 0 else c
+    if I_DIV <= op <= I_UREM:
+        return _i32_divide(op, a, b)
+    if I_SHL <= op <= I_ROTL:
+        return _i32_shift(op, a, b)
+    if I_MIN <= op <= I_ULE:
+        return _i32_compare(op, a, b)
+    if I_SEXT8 <= op <= I_CLZ:
+        return _i32_bits(op, a)
+    if op >= _FIRST_FLOAT:
+        return _f32(op, a, b, c)
+    return a
+
+
+@njit(cache=True, nogil=True)
+def _cma24(op: int, a: int, b: int) -> int:
+    mask = 0xFFFFFF
+    carry = 0x1000000
+    da = a & mask
+    db = b & mask
+    if op == C_ADD:
+        return (da + db) & 0x1FFFFFF
+    if op == C_SUB:
+        return (da - db) & mask
+    if op == C_MULT:
+        return (da * db) & mask
+    if op == C_SL:
+        return (da << min(db, 24)) & mask
+    if op == C_SR:
+        return da >> min(db, 24)
+    if op == C_SRA:
+        signed = ((da + 0x800000) & mask) - 0x800000
+        return (signed >> min(db, 24)) & mask
+    if op == C_SEL:
+        return b if a & carry else a
+    if op == C_NOT:
+        return ~da & mask
+    if op == C_AND:
+        return da & db
+    if op == C_OR:
+        return da | db
+    if op == C_XOR:
+        return da ^ db
+    if op == C_EQL:
+        return carry | da if da == db else 0
+    if op == C_GT:
+        return carry | da if da > db else da
+    if op == C_LT:
+        return carry | da if da <= db else da
+    return a
+
+
+@njit(cache=True, nogil=True)
+def mix(state: int, value: int) -> int:
+    """One round of a 64-bit mix (a splitmix-style finaliser over the running state)."""
+    z = np.uint64(state) ^ (np.uint64(value) + np.uint64(0x9E3779B97F4A7C15))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64(z ^ (z >> np.uint64(31)))
+
+
+@njit(cache=True, nogil=True)
+def evaluate(domain: int, op: int, salt: int, operands: np.ndarray, count: int) -> int:
+    """The result of an op on ``operands[:count]``; ``salt`` tells opaque nodes apart. O(count)."""
+    if domain == 2:
+        state = np.int64(salt)
+        for k in range(count):
+            state = mix(state, operands[k] + k)
+        return state
+    a = operands[0] if count > 0 else 0
+    b = operands[1] if count > 1 else 0
+    c = operands[2] if count > 2 else 0
+    if domain == 1:
+        return _cma24(op, a, b)
+    return _i32(op, a, b, c)
+
+
+def encode(domain: str, value: int | float) -> int:
+    """A Python number as it travels: singles become patterns, integers wrap to the domain's width."""
+    if domain == "f32":
+        return int(struct.unpack("<i", struct.pack("<f", float(value)))[0])
+    number = int(value)
+    if domain == "cma24":
+        return number & 0xFFFFFF
+    if domain == "i32":
+        return ((number + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+    return ((number + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
+
+
+def decode(domain: str, carrier: int) -> int | float:
+    """The Python number that a carrier stands for."""
+    if domain == "f32":
+        return float(struct.unpack("<f", struct.pack("<i", wrap_python(carrier)))[0])
+    return int(carrier)
+
+
+def wrap_python(value: int) -> int:
+    """``wrap32`` for plain integers of any size."""
+    return ((int(value) + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+
+
+def salt(node_id: str) -> int:
+    """A stable 64-bit number of a node, for the opaque mix."""
+    import hashlib
+
+    return int.from_bytes(hashlib.blake2b(node_id.encode(), digest_size=8).digest(), "little", signed=True)

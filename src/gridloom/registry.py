@@ -1,0 +1,77 @@
+"""One registry for everything that is looked up by name: mappers, array families, kernels, readers, suites, models.
+
+An entry is a name and the place of an object (``"package.module:attribute"``); the module is imported when the
+entry is first asked for, so that listing names costs nothing. A new algorithm adds one file and one line here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from gridloom.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a name stands for: where the object is, and one line about it."""
+
+    target: str
+    summary: str
+    extra: str | None = None
+
+    def load(self) -> Any:
+        """Import the module and return the object. Costs the import, once."""
+        module, _, attribute = self.target.partition(":")
+        return getattr(import_module(module), attribute)
+
+
+REGISTRY: dict[str, dict[str, Entry]] = {
+    "archs": {
+        "mesh": Entry("gridloom.arch.families.mesh:build", "static grid, 4 neighbours"),
+        "onehop": Entry("gridloom.arch.families.mesh:build", "static grid, neighbours at distance 1 and 2"),
+        "chess": Entry("gridloom.arch.families.mesh:build", "static grid, 4- and 8-link cells alternate"),
+        "hex": Entry("gridloom.arch.families.mesh:build", "static grid, 6 neighbours"),
+        "torus": Entry("gridloom.arch.families.torus:build", "modulo-scheduled torus with register files"),
+        **{
+            f"ramp-{k}": Entry("gridloom.arch.families.torus:build", f"torus preset {k} of the RAMP evaluation")
+            for k in range(1, 13)
+        },
+        "vpcma": Entry("gridloom.arch.families.vpcma:build", "static rows of combinational ALUs with pipeline bits"),
+        "streaming-engine": Entry("gridloom.arch.families.streaming_engine:build", "a row of tiles with spokes"),
+        "rdu": Entry("gridloom.arch.families.rdu:build", "elastic grid of compute and memory units"),
+    },
+    "mappers": {},
+    "kernels": {},
+    "readers": {},
+    "suites": {},
+    "models": {},
+}
+
+
+def names(group: str) -> list[str]:
+    """The names of a group, in registration order."""
+    return list(_group(group))
+
+
+def entry(group: str, name: str) -> Entry:
+    """The entry of a name; an unknown name is an OptionError that suggests the nearest ones."""
+    entries = _group(group)
+    if name in entries:
+        return entries[name]
+    near = difflib.get_close_matches(name, entries, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(entries) or 'none'}"
+    raise OptionError(f"no {group.removesuffix('s')} is called {name!r}; {hint}")
+
+
+def load(group: str, name: str) -> Any:
+    """The object that a name stands for."""
+    return entry(group, name).load()
+
+
+def _group(group: str) -> dict[str, Entry]:
+    if group not in REGISTRY:
+        raise OptionError(f"there is no list of {group!r}; known: {', '.join(REGISTRY)}")
+    return REGISTRY[group]
