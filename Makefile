@@ -1,0 +1,61 @@
+# `make demo` and `make test` do all the set-up on a fresh machine: a virtual environment in .venv and the install.
+
+PYTHON ?= python3
+JOBS ?= 2
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test test-slow lint types format coverage clean
+
+help:
+	@echo "make demo       map a kernel, verify and simulate it, draw it, write report.html"
+	@echo "make test       lint, types and all tests that are not slow"
+	@echo "make test-slow  the slow tests"
+	@echo "make lint | types | format | coverage | venv | clean"
+
+venv: $(READY)
+
+# The constraints hold for the build's own requirements too; which variable says so depends on pip's version.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "gridloom needs Python 3.11 or newer: make PYTHON=python3.11 ..." >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
+		$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/gridloom map kernel:kmeans,k=4,n=4 --arch chess:8x8 -o demo-mapping.json --html report.html
+	$(BIN)/gridloom show demo-mapping.json
+
+test: $(READY) lint types
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow $(PYTEST_ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+coverage: $(READY)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/coverage combine
+	$(BIN)/coverage report
+
+clean:
+	rm -rf $(VENV) build dist report.html demo-mapping.json .coverage .coverage.* htmlcov \
+		.mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,385 @@
+"""Who may import whom. A checker that shares code with a mapper shares its bugs; these tests keep them apart.
+
+The rules hold for every import statement, those inside functions included, for `import_module("gridloom....")` with a
+literal name, and for looking a mapper up in the registry, which is an import of `map` by another road.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gridloom.registry import REGISTRY
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "gridloom"
+
+EVERYONE_MAY = frozenset({"errors", "registry", "_version"})
+NOUNS = frozenset({"dfg", "arch", "mapping"})
+TOOLS = frozenset({"frontend", "transform", "estimate", "partition", "map", "verify", "sim", "emit", "run"})
+
+# Unit -> the other units it may import, besides those that everyone may. `dfg.ops` is a part of a unit.
+MAY_IMPORT: dict[str, frozenset[str]] = {
+    "errors": frozenset(),
+    "registry": frozenset(),
+    "_version": frozenset(),
+    "dfg": frozenset(),
+    "arch": frozenset({"dfg.ops"}),
+    "mapping": frozenset({"dfg", "arch"}),
+    "frontend": NOUNS,
+    "transform": NOUNS,
+    "estimate": NOUNS,
+    "partition": NOUNS,
+    "map": NOUNS | {"estimate"},
+    "verify": NOUNS,
+    "sim": NOUNS,
+    "emit": NOUNS,
+    "learn": NOUNS | TOOLS,
+    "run": frozenset(),
+    "flow": NOUNS | TOOLS,
+    "explore": NOUNS | TOOLS | {"flow"},
+    "web": NOUNS | TOOLS | {"flow", "explore", "__init__"},
+    "cli": NOUNS | TOOLS | {"flow", "explore", "web", "__init__"},
+    "__init__": NOUNS | TOOLS | {"flow", "explore"},
+    "__main__": frozenset({"cli"}),
+}
+
+TALKS_TO_THE_USER = frozenset({"cli", "web", "__main__"})
+LOOKS_UP_MAPPERS = frozenset({"map", "learn", "flow", "explore", "cli", "web", "__init__"})
+HEAVY_LEARNING = frozenset({"torch", "torch_geometric", "sb3_contrib", "stable_baselines3", "gymnasium"})
+
+
+@dataclass(frozen=True)
+class Module:
+    """A source file of the package: its dotted name without `gridloom.`, and its syntax tree."""
+
+    path: Path
+    name: str
+    is_package: bool
+    tree: ast.Module
+
+    @property
+    def unit(self) -> str:
+        """The layer's name: the first part of the module's name, `__init__` for the package itself."""
+        return self.name.split(".")[0] or "__init__"
+
+    @property
+    def parent(self) -> str:
+        """The package that a relative import with one dot starts from."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module; `name` is dotted and without `gridloom.` if it is one of ours (empty: the package)."""
+
+    module: Module
+    line: int
+    ours: bool
+    name: str
+
+    @property
+    def unit(self) -> str:
+        return self.name.split(".")[0] or "__init__"
+
+    def __str__(self) -> str:
+        return f"{self.module.name or '__init__'}:{self.line} imports {'gridloom.' if self.ours else ''}{self.name}"
+
+
+def modules(package: Path) -> list[Module]:
+    """All modules of a package tree, sorted by path."""
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        found.append(Module(path, name, is_package, ast.parse(path.read_text(encoding="utf-8"), str(path))))
+    return found
+
+
+def imports(module: Module, package: Path) -> Iterator[Import]:
+    """All imports of a module, wherever in it they stand."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield _imported(module, node.lineno, alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(module, node)
+            for alias in node.names:
+                deeper = f"{base}.{alias.name}"
+                yield _imported(module, node.lineno, deeper if _is_module(package, deeper) else base)
+        elif isinstance(node, ast.Call) and _called(node) in {"import_module", "__import__"}:
+            literal = _first_literal(node)
+            if literal:
+                yield _imported(module, node.lineno, literal)
+
+
+def _absolute(module: Module, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    start = module.parent.split(".") if module.parent else []
+    kept = start[: len(start) - (node.level - 1)]
+    return ".".join(["gridloom", *kept, *(node.module.split(".") if node.module else [])])
+
+
+def _is_module(package: Path, name: str) -> bool:
+    head, *rest = name.split(".")
+    return head == "gridloom" and (
+        package.joinpath(*rest).is_dir() or package.joinpath(*rest).with_suffix(".py").exists()
+    )
+
+
+def _imported(module: Module, line: int, name: str) -> Import:
+    head, _, rest = name.partition(".")
+    return Import(module, line, True, rest) if head == "gridloom" else Import(module, line, False, name)
+
+
+def _called(node: ast.Call) -> str:
+    match node.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _first_literal(node: ast.Call) -> str | None:
+    match node.args:
+        case [ast.Constant(value=str(text)), *_]:
+            return text
+    return None
+
+
+def layer_breaches(package: Path) -> list[str]:
+    """Imports of ours that the table does not allow, as messages."""
+    found = []
+    for module in modules(package):
+        allowed = MAY_IMPORT.get(module.unit, frozenset()) | EVERYONE_MAY
+        for item in imports(module, package):
+            same = item.unit == module.unit
+            if item.ours and not same and not _allowed(item.name or "__init__", allowed):
+                found.append(str(item))
+    return found
+
+
+def _allowed(name: str, allowed: frozenset[str]) -> bool:
+    parts = name.split(".")
+    return any(".".join(parts[: n + 1]) in allowed for n in range(len(parts)))
+
+
+def mapper_breaches(package: Path, mappers: frozenset[str]) -> list[str]:
+    """Imports of a registered mapper's module by another module; `mappers` are names without `gridloom.`."""
+    found = []
+    for module in modules(package):
+        for item in imports(module, package):
+            inside = _within(module.name, mappers)
+            target = _within(item.name, mappers) if item.ours else None
+            if target is not None and target != inside:
+                found.append(str(item))
+    return found
+
+
+def _within(name: str, mappers: frozenset[str]) -> str | None:
+    return next((mapper for mapper in mappers if name == mapper or name.startswith(mapper + ".")), None)
+
+
+def registry_breaches(package: Path) -> list[str]:
+    """Look-ups of mappers in the registry by layers that may not know any mapper."""
+    return [
+        f"{module.name}:{node.lineno} looks up mappers"
+        for module in modules(package)
+        if module.unit not in LOOKS_UP_MAPPERS
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and _called(node) in {"load", "entry"} and _first_literal(node) == "mappers"
+    ]
+
+
+def talk_breaches(package: Path) -> list[str]:
+    """Printing, exiting, asking and reading the environment outside of cli and web."""
+    return [
+        f"{module.name or '__init__'}:{node.lineno} uses {what}"
+        for module in modules(package)
+        if module.unit not in TALKS_TO_THE_USER
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.expr | ast.ImportFrom)
+        for what in _talk(node)
+    ]
+
+
+def _talk(node: ast.AST) -> list[str]:
+    match node:
+        case ast.Call(func=ast.Name(id="print" | "input" | "exit" | "quit" | "SystemExit" as name)):
+            return [name]
+        case ast.Attribute(value=ast.Name(id="sys"), attr="exit" | "stdout" | "stderr" | "stdin" | "argv" as name):
+            return [f"sys.{name}"]
+        case ast.Attribute(value=ast.Name(id="os"), attr="environ" | "getenv" | "putenv" | "_exit" as name):
+            return [f"os.{name}"]
+        case ast.ImportFrom(module="os" | "sys", names=names):
+            bad = {"environ", "getenv", "putenv", "_exit", "exit", "stdout", "stderr", "stdin", "argv"}
+            return [f"{node.module}.{alias.name}" for alias in names if alias.name in bad]
+    return []
+
+
+def learning_breaches(package: Path) -> list[str]:
+    """Imports of torch and its kin outside of `learn` and of the tensor front end."""
+    return [
+        str(item)
+        for module in modules(package)
+        if module.unit != "learn" and not module.name.startswith("frontend.tensor")
+        for item in imports(module, package)
+        if not item.ours and item.unit in HEAVY_LEARNING
+    ]
+
+
+def registered_mappers() -> frozenset[str]:
+    targets = (entry.target.partition(":")[0] for entry in REGISTRY["mappers"].values())
+    return frozenset(target.removeprefix("gridloom.") for target in targets if target.startswith("gridloom.map."))
+
+
+def test_package_is_where_these_tests_look():
+    assert {"errors", "registry"} <= {module.name for module in modules(PACKAGE)}
+
+
+def test_every_unit_has_its_place_in_the_table():
+    unknown = {module.unit for module in modules(PACKAGE)} - MAY_IMPORT.keys()
+    assert not unknown, f"{sorted(unknown)}: say in MAY_IMPORT (and in the design) what these may import"
+
+
+def test_no_rule_lets_anyone_import_learn():
+    assert not [unit for unit, allowed in MAY_IMPORT.items() if "learn" in allowed]
+
+
+def test_imports_follow_the_layers():
+    assert layer_breaches(PACKAGE) == []
+
+
+def test_mappers_do_not_import_each_other():
+    assert mapper_breaches(PACKAGE, registered_mappers()) == []
+
+
+def test_only_upper_layers_look_up_mappers():
+    assert registry_breaches(PACKAGE) == []
+
+
+def test_only_cli_and_web_print_exit_or_read_the_environment():
+    assert talk_breaches(PACKAGE) == []
+
+
+def test_only_learn_and_the_tensor_front_end_import_torch():
+    assert learning_breaches(PACKAGE) == []
+
+
+@pytest.mark.parametrize("module", ["gridloom", "gridloom.cli"])
+def test_import_does_not_pay_for_what_it_does_not_use(module: str):
+    probe = (
+        f"import sys, {module}; print(*sorted({{'numba', 'torch', 'matplotlib', 'distributed'}} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+# The rules themselves: each breach below must be found, each lawful import must not.
+
+
+def tree(root: Path, files: dict[str, str]) -> Path:
+    package = root / "gridloom"
+    for name, text in files.items():
+        path = package / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return package
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sim/run.py", "from gridloom.verify import legal"),
+        ("sim/run.py", "def f():\n    from ..verify import legal"),
+        ("verify/legal.py", "from gridloom import sim"),
+        ("verify/legal.py", "import gridloom.map.route.negotiated"),
+        ("verify/__init__.py", "from .. import map"),
+        ("emit/svg.py", "from importlib import import_module\nimport_module('gridloom.sim')"),
+        ("map/anneal.py", "from gridloom.verify import legal"),
+        ("map/place/swap.py", "from ...sim import run"),
+        ("arch/model.py", "from gridloom.dfg import Dfg"),
+        ("arch/model.py", "from gridloom.dfg.model import Dfg"),
+        ("arch/families/mesh.py", "from ...dfg import model"),
+        ("dfg/model.py", "from gridloom.arch import Arch"),
+        ("estimate/bound.py", "from gridloom.partition import split"),
+        ("run/store.py", "from gridloom.mapping import Mapping"),
+        ("flow.py", "from gridloom.explore import sweep"),
+        ("flow.py", "from gridloom.learn.ppo import train"),
+        ("flow.py", "from . import cli"),
+        ("cli/__init__.py", "import gridloom.learn"),
+        ("mapping/model.py", "import gridloom"),
+        ("mapping/model.py", "from gridloom import __version__"),
+        ("elsewhere.py", "from gridloom.dfg import Dfg"),
+    ],
+)
+def test_layer_breach_is_found(tmp_path: Path, name: str, text: str):
+    known = dict.fromkeys(
+        ["verify/__init__.py", "sim/__init__.py", "map/__init__.py", "dfg/ops.py", "dfg/model.py", "cli.py"], ""
+    )
+    assert len(layer_breaches(tree(tmp_path, {**known, name: text}))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("arch/model.py", "from gridloom.dfg.ops import OPS"),
+        ("arch/model.py", "from gridloom.dfg import ops"),
+        ("arch/families/mesh.py", "from ...dfg import ops\nfrom ..model import Arch"),
+        ("mapping/model.py", "from gridloom._version import __version__\nfrom gridloom.dfg import Dfg"),
+        ("map/anneal.py", "from gridloom.estimate import bound\nfrom .place import swap\nimport numpy"),
+        ("cli/__init__.py", "import gridloom as gl\nfrom gridloom.web import serve"),
+        ("verify/legal.py", "from gridloom.errors import MappingError\nfrom . import rules"),
+        ("flow.py", "from . import verify, sim, emit"),
+    ],
+)
+def test_lawful_import_passes(tmp_path: Path, name: str, text: str):
+    known = dict.fromkeys(["verify/__init__.py", "sim/__init__.py", "emit/__init__.py", "dfg/ops.py"], "")
+    assert layer_breaches(tree(tmp_path, {**known, name: text})) == []
+
+
+def test_mapper_that_imports_another_is_found(tmp_path: Path):
+    package = tree(
+        tmp_path,
+        {
+            "map/anneal.py": "from gridloom.map.place import swap\nfrom . import exact",
+            "map/exact.py": "from gridloom.map.exact import model",
+            "map/place/swap.py": "from ..anneal import AnnealConfig",
+        },
+    )
+    found = mapper_breaches(package, frozenset({"map.anneal", "map.exact"}))
+    assert found == ["map.anneal:2 imports gridloom.map.exact", "map.place.swap:1 imports gridloom.map.anneal"]
+
+
+def test_mapper_looked_up_by_a_checker_is_found(tmp_path: Path):
+    text = "from gridloom import registry\nregistry.load('mappers', 'anneal')\nregistry.load('archs', 'mesh')"
+    package = tree(tmp_path, {"verify/legal.py": text, "flow.py": text})
+    assert registry_breaches(package) == ["verify.legal:2 looks up mappers"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "print(1)",
+        "import sys\nsys.exit(2)",
+        "import os\nos.environ['A']",
+        "import os\nos.getenv('A')",
+        "raise SystemExit(1)",
+    ]
+    + ["from os import environ", "import sys\nsys.stdout.write('a')"],
+)
+def test_talk_outside_cli_is_found(tmp_path: Path, text: str):
+    package = tree(tmp_path, {"flow.py": text, "cli.py": text, "web/serve.py": text})
+    assert [message.split(":")[0] for message in talk_breaches(package)] == ["flow"]
+
+
+def test_torch_outside_learn_is_found(tmp_path: Path):
+    text = "def f():\n    import torch.nn"
+    package = tree(tmp_path, {"learn/gnn.py": text, "frontend/tensor.py": text, "map/anneal.py": text})
+    assert learning_breaches(package) == ["map.anneal:2 imports torch.nn"]
