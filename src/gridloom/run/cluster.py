@@ -1,0 +1,109 @@
+"""Jobs on a Dask cluster: a scheduler that the user names, or one started here.
+
+Dask re-runs the jobs of a worker that died and gives up on a job that takes several workers with it (`KilledWorker`),
+so nothing is left to do but to connect, to check that the workers can import this package, and to close.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from gridloom.errors import MissingExtra
+from gridloom.run.job import Outcome, RunError, call
+from gridloom.run.workers import limit_threads, usable_cores
+
+_CONNECT_SECONDS = 15.0
+_RECOUNT_SECONDS = 2.0
+
+
+@dataclass
+class Cluster:
+    """A connection: its executor, how to call a job there, and how many threads its workers have at the moment."""
+
+    executor: Executor
+    call: Callable[..., Outcome[Any]]
+    client: Any
+    _threads: int = 0
+    _counted: float = float("-inf")
+
+    def threads(self) -> int:
+        """Return the number of worker threads, looked up every few seconds: workers come and go."""
+        if time.monotonic() - self._counted > _RECOUNT_SECONDS:
+            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+            self._threads = sum(worker["nthreads"] for worker in workers)
+            self._counted = time.monotonic()
+        return self._threads
+
+
+def cluster_call(function: Callable[[Any], Any], key: str, argument: Any) -> Outcome[Any]:
+    """Call a job in a Dask worker, with the worker's libraries limited to one thread."""
+    limit_threads()
+    return call(function, key, argument)
+
+
+@contextlib.contextmanager
+def open_cluster(address: str, *, workers: int | None = None, retries: int = 3) -> Iterator[Cluster]:
+    """Connect to the scheduler at ``address``, or start a cluster on this machine for ``local``; close it at the end.
+
+    Raises `MissingExtra` without Dask, `RunError` when nothing answers or the workers cannot import this package. A
+    named scheduler keeps its own limit of deaths a job (``distributed.scheduler.allowed-failures``).
+    """
+    dask, distributed = _import_dask()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": retries}))
+        target = address
+        if address == "local":
+            target = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=workers or usable_cores(), threads_per_worker=1, processes=True, dashboard_address=None
+                )
+            )
+        client = stack.enter_context(_connect(distributed, target, address))
+        _check_workers(client, address)
+        executor = client.get_executor(pure=False)
+        try:
+            yield Cluster(executor, cluster_call, client)
+        except BaseException:
+            executor.shutdown(wait=False)
+            raise
+        executor.shutdown(wait=True)
+
+
+def _import_dask() -> tuple[Any, Any]:
+    try:
+        import dask
+        import distributed
+    except ImportError as error:
+        raise MissingExtra(
+            f"jobs on a cluster need Dask, which is not installed ({error}); pip install gridloom[cluster]",
+            where="cluster",
+        ) from error
+    return dask, distributed
+
+
+def _connect(distributed: Any, target: Any, address: str) -> Any:
+    try:
+        return distributed.Client(target, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise RunError(
+            f"no Dask scheduler answers ({type(error).__name__}: {error}); start one with 'dask scheduler' and pass "
+            "the address it prints, or use 'local'",
+            where=f"cluster {address}",
+        ) from error
+
+
+def _check_workers(client: Any, address: str) -> None:
+    # Found out now, this is one message; later it would be a lost job for each job.
+    try:
+        client.run(limit_threads)
+    except Exception as error:
+        raise RunError(
+            f"a worker cannot run gridloom's jobs ({type(error).__name__}: {error}); install the same version of "
+            "gridloom on every worker",
+            where=f"cluster {address}",
+        ) from error

@@ -1,0 +1,360 @@
+"""Results in one SQLite file: appended as they arrive, never twice, readable while a run goes on.
+
+A row is written in one transaction, so a process killed at any moment leaves whole rows only. The file is in
+write-ahead mode: readers and writers of several processes on one machine share it (write-ahead needs shared memory,
+so not over a network file system; there, one client and a cluster). Claims keep two runs on one store from computing
+the same job: a claim is a lease that its owner renews; one whose owner died on this machine is free at once, any
+other when it expires.
+
+Cost: about 0.1 ms a row. Rows survive a killed process; a power cut may take the last few with it, never the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sqlite3
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from gridloom.errors import GridloomError
+from gridloom.run.job import Job, JobError, Json, Outcome, RunError, Status, canonical_json
+
+APPLICATION_ID = 0x676C6F6D  # "glom": tells our files from every other SQLite file
+_BUSY_SECONDS = 30.0
+_CHUNK = 500
+
+Claim: TypeAlias = Literal["granted", "stored", "taken"]
+
+
+class StoreError(GridloomError):
+    """A store cannot be opened, read or written."""
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        """
+        CREATE TABLE results (
+            seq      INTEGER PRIMARY KEY,
+            key      TEXT NOT NULL UNIQUE,
+            asked    TEXT NOT NULL,
+            status   TEXT NOT NULL CHECK (status IN ('done', 'error', 'lost')),
+            value    TEXT,
+            error    TEXT,
+            seconds  REAL NOT NULL,
+            worker   TEXT NOT NULL,
+            finished REAL NOT NULL
+        )
+        """
+    )
+    connection.execute(
+        "CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL) WITHOUT ROWID"
+    )
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_create]
+"""``MIGRATIONS[n]`` takes a store from schema version n to n + 1, in one transaction with those after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A stored result. ``asked`` is what its key is the hash of; ``finished`` is seconds since 1970."""
+
+    key: str
+    asked: dict[str, Json]
+    status: Status
+    value: Json
+    error: JobError | None
+    seconds: float
+    worker: str
+    finished: float
+
+
+class Store:
+    """The results in the file ``path``, created if it is missing unless ``readonly``.
+
+    Threads may share a store. Raises `StoreError` if the file is not a store of ours, is damaged, or was written by
+    a newer version; an older one is brought up to date in place.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, readonly: bool = False) -> None:
+        self.path = Path(path)
+        self.readonly = readonly
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._lock = threading.RLock()
+        if readonly and not self.path.exists():
+            raise StoreError("there is no such file; expected the store of a run", where=str(self.path))
+        with self._explaining():
+            self._connection = self._connect(readonly=readonly)
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back this store's claims and close the file."""
+        with self._lock:
+            if not self.readonly:
+                with contextlib.suppress(StoreError, sqlite3.ProgrammingError):
+                    self.release()
+            self._connection.close()
+
+    # Writing
+
+    def put(self, job: Job[Any], outcome: Outcome[Any], *, replace_failed_before: float = 0.0) -> bool:
+        """Store an outcome and drop the job's claim, in one transaction; return whether it is new.
+
+        The first result of a job stays. Only a failure older than ``replace_failed_before`` gives way to a new outcome.
+        A value that JSON cannot hold is stored as the error it is.
+        """
+        status, value, error = _encoded(outcome)
+        row = (job.key, canonical_json(job.asked), status, value, error, outcome.seconds, outcome.worker, time.time())
+        with self._transaction() as connection:
+            cursor = connection.execute(
+                "INSERT INTO results (key, asked, status, value, error, seconds, worker, finished) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET status = excluded.status, "
+                "value = excluded.value, error = excluded.error, seconds = excluded.seconds, worker = excluded.worker, "
+                "finished = excluded.finished WHERE results.status <> 'done' AND results.finished < ?",
+                (*row, replace_failed_before),
+            )
+            connection.execute("DELETE FROM claims WHERE key = ?", (job.key,))
+            return cursor.rowcount > 0
+
+    def claim(self, key: str, *, lease: float = 60.0, retry_failed_before: float = 0.0) -> Claim:
+        """Try to take a job: ``granted`` to this store for ``lease`` seconds, ``stored`` already, or ``taken``.
+
+        A failure older than ``retry_failed_before`` counts as not stored. A job that this store has claimed before is
+        taken.
+        """
+        if self._is_stored(key, retry_failed_before):
+            return "stored"
+        now = time.time()
+        with self._transaction() as connection:
+            if self._is_stored(key, retry_failed_before):
+                return "stored"
+            found = connection.execute("SELECT owner, expires FROM claims WHERE key = ?", (key,)).fetchone()
+            if found is not None and found[1] > now and not _is_dead(found[0]):
+                return "taken"
+            connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (key, self.owner, now + lease))
+            return "granted"
+
+    def renew(self, *, lease: float = 60.0) -> None:
+        """Make this store's claims last for another ``lease`` seconds from now."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE claims SET expires = ? WHERE owner = ?", (time.time() + lease, self.owner))
+
+    def release(self) -> None:
+        """Give back this store's claims."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM claims WHERE owner = ?", (self.owner,))
+
+    # Reading
+
+    def __len__(self) -> int:
+        return sum(self.counts().values())
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self._is_stored(key, 0.0)
+
+    def counts(self) -> dict[Status, int]:
+        """Return the number of rows of each status that occurs."""
+        with self._reading() as connection:
+            return dict(connection.execute("SELECT status, count(*) FROM results GROUP BY status ORDER BY status"))
+
+    def missing(self, keys: Iterable[str]) -> list[str]:
+        """Return those of ``keys`` that have no row yet, in their order."""
+        wanted = list(keys)
+        stored: set[str] = set()
+        with self._reading() as connection:
+            for start in range(0, len(wanted), _CHUNK):
+                chunk = wanted[start : start + _CHUNK]
+                marks = ",".join("?" * len(chunk))
+                found = connection.execute(f"SELECT key FROM results WHERE key IN ({marks})", chunk)
+                stored.update(key for (key,) in found)
+        return [key for key in wanted if key not in stored]
+
+    def get(self, key: str) -> Row | None:
+        """Return the row of a job, or None."""
+        with self._reading() as connection:
+            found = connection.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
+        return None if found is None else _row(found)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield all rows as of now, ordered by key, whatever is written meanwhile. One row is in memory at a time."""
+        with self.snapshot() as rows:
+            yield from rows()
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Callable[[], Iterator[Row]]]:
+        """Give a function that yields the rows ordered by key, the same rows each time it is called."""
+        with self._explaining():
+            connection = self._connect(readonly=True)
+            try:
+                connection.execute("BEGIN")
+                yield lambda: map(_row, connection.execute(f"{_SELECT} ORDER BY key"))
+            finally:
+                connection.close()
+
+    def _is_stored(self, key: str, retry_failed_before: float) -> bool:
+        with self._reading() as connection:
+            found = connection.execute(
+                "SELECT 1 FROM results WHERE key = ? AND (status = 'done' OR finished >= ?)", (key, retry_failed_before)
+            )
+            return found.fetchone() is not None
+
+    # The file
+
+    def _connect(self, *, readonly: bool) -> sqlite3.Connection:
+        mode = "ro" if readonly else "rwc"
+        return sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=_BUSY_SECONDS,
+            isolation_level=None,  # transactions are begun by hand: the driver's own begin too late to lock out others
+            check_same_thread=False,
+        )
+
+    def _prepare(self) -> None:
+        if not self.readonly:
+            self._write_ahead()
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+        version = self._checked_version()
+        if version == len(MIGRATIONS):
+            return
+        if self.readonly:
+            raise StoreError(f"has schema version {version}, expected {len(MIGRATIONS)}", where=str(self.path))
+        with self._transaction() as connection:
+            # Another process may have migrated it while this one waited for the lock.
+            for migrate in MIGRATIONS[self._checked_version() :]:
+                migrate(connection)
+            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+    def _write_ahead(self) -> None:
+        # SQLite does not wait for the lock that this change needs, and two runs may create the file at once.
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL").fetchone()
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+    def _checked_version(self) -> int:
+        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+        version: int = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if application != APPLICATION_ID and (tables or application or version):
+            raise StoreError(
+                "is an SQLite file of another program; expected a store of gridloom's or a new file name",
+                where=str(self.path),
+            )
+        if version > len(MIGRATIONS):
+            raise StoreError(
+                f"has schema version {version}, newer than this gridloom's {len(MIGRATIONS)}; upgrade gridloom or use "
+                "another file",
+                where=str(self.path),
+            )
+        return version
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._explaining():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._explaining():
+            yield self._connection
+
+    @contextlib.contextmanager
+    def _explaining(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise StoreError(_operational(str(error)), where=str(self.path)) from error
+        except sqlite3.ProgrammingError:
+            raise
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"is damaged or not a store ({error}); move it away and start again, or save what can be read with "
+                f"sqlite3 {self.path} .recover | sqlite3 recovered.sqlite",
+                where=str(self.path),
+            ) from error
+
+
+_SELECT = "SELECT key, asked, status, value, error, seconds, worker, finished FROM results"
+
+
+def _row(found: tuple[Any, ...]) -> Row:
+    key, asked, status, value, error, seconds, worker, finished = found
+    return Row(
+        key,
+        json.loads(asked),
+        status,
+        None if value is None else json.loads(value),
+        None if error is None else JobError(**json.loads(error)),
+        seconds,
+        worker,
+        finished,
+    )
+
+
+def _encoded(outcome: Outcome[Any]) -> tuple[Status, str | None, str | None]:
+    error = outcome.error
+    if not outcome.failed:
+        try:
+            return "done", canonical_json(outcome.value), None
+        except RunError as refused:
+            error = JobError("NotStorable", f"the job's result cannot be stored: {refused}")
+    status: Status = "lost" if outcome.status == "lost" else "error"
+    return status, None, canonical_json(error or JobError("Unknown", "no error was given"))
+
+
+def _operational(message: str) -> str:
+    if "locked" in message:
+        return f"is locked by another process for more than {_BUSY_SECONDS:.0f} s; see who has it open (lsof)"
+    if "full" in message:
+        return "cannot be written, the disk is full; rows stored so far are safe: make room and run again"
+    if "readonly" in message:
+        return "cannot be written, the file or its folder is read-only"
+    if "unable to open" in message:
+        return "cannot be opened; expected a file in a folder that exists and can be written"
+    return f"cannot be read or written ({message}); rows stored so far are safe"
+
+
+def _is_dead(owner: str) -> bool:
+    host, pid, _ = owner.rsplit(":", 2)
+    if host != socket.gethostname() or sys.platform == "win32":
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,384 @@
+"""A pool of worker processes that survives the death of any of them.
+
+Why not `concurrent.futures.ProcessPoolExecutor`: a killed worker breaks the whole pool without telling whose job it
+was, and a worker killed while it writes a large result hangs the pool for good, because the parent holds the pipe's
+writing end open itself and so never reads its end (seen at once with a 200 MB result and CPython 3.11.7).
+
+Here every worker has a pipe of its own and one job at a time. Its death is the end of that pipe: a half-written
+result is dropped, the job that was running is known exactly, goes to a fresh worker, and after ``retries`` more
+deaths its future raises `WorkerLost`. The last attempt is made with no other job running, so that the victim of a
+memory shortage is not blamed for its neighbours. Workers are spawned, not forked: a fork of a process with threads
+(numba's, BLAS's) can deadlock.
+
+Cost: about 0.1 ms a job over a direct call, and a worker starts in about 0.1 s plus the imports of the job's module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateError
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+THREAD_LIMITS = dict.fromkeys(_THREAD_VARIABLES, "1")
+"""One job a core: libraries that start a thread a core inside each job would only fight each other."""
+
+# A worker that exits by itself before it is ready will do so again; one that was killed may have been unlucky.
+_START_ATTEMPTS = 3
+_KILLED_START_ATTEMPTS = 30
+_environment = threading.Lock()
+
+
+class WorkerLost(BrokenExecutor):
+    """A job's worker died with it more often than allowed."""
+
+
+def usable_cores() -> int:
+    """Return the number of cores this process may use, which a container or ``taskset`` may have limited."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def limit_threads() -> None:
+    """Make BLAS, OpenMP and numba use one thread in this process, whether they are loaded already or not."""
+    os.environ.update(THREAD_LIMITS)
+    numba = sys.modules.get("numba")
+    if numba is not None:
+        numba.set_num_threads(1)
+    else:
+        # Only before numba is loaded: it refuses to compile once this changes under its running threads.
+        os.environ["NUMBA_NUM_THREADS"] = "1"
+
+
+@contextlib.contextmanager
+def _limited_environment() -> Iterator[None]:
+    # A spawned interpreter imports the user's main module, and with it perhaps NumPy, before any code of ours runs
+    # there: the limits have to be in the environment that it starts with.
+    with _environment:
+        before = {name: os.environ.get(name) for name in THREAD_LIMITS}
+        os.environ.update(THREAD_LIMITS)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+
+
+def _exit_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _work(pipe: Connection) -> None:
+    # Ctrl-C reaches the whole process group; the parent decides what becomes of the workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    limit_threads()
+    pipe.send_bytes(b"ready")
+    while True:
+        try:
+            request = pipe.recv_bytes()
+        except EOFError:
+            return
+        reply = _reply(request)
+        try:
+            pipe.send_bytes(reply)
+        except OSError:
+            return
+
+
+def _reply(request: bytes) -> bytes:
+    try:
+        function, args, kwargs = pickle.loads(request)
+        return pickle.dumps((True, function(*args, **kwargs)), pickle.HIGHEST_PROTOCOL)
+    except BaseException as error:
+        return _pickled_error(error)
+
+
+def _pickled_error(error: BaseException) -> bytes:
+    try:
+        reply = pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)
+        pickle.loads(reply)
+    except Exception:
+        # Many exception classes cannot be rebuilt from their arguments; the text is what matters.
+        reply = pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")), pickle.HIGHEST_PROTOCOL)
+    return reply
+
+
+@dataclass(eq=False, slots=True)
+class _Task:
+    future: Future[Any]
+    request: bytes
+    deaths: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class _Worker:
+    process: BaseProcess
+    pipe: Connection
+    ready: bool = False
+    task: _Task | None = field(default=None)
+
+
+class WorkerPool(Executor):
+    """An executor of ``workers`` processes in which a killed worker costs one re-run of its job and nothing else.
+
+    ``retries`` is how many more times a job is tried after its worker died. Workers start when there is work for
+    them, limit their libraries to one thread, ignore Ctrl-C and end when this process ends, however it ends.
+    Functions and arguments are pickled: functions have to be importable by name.
+    """
+
+    def __init__(self, workers: int | None = None, *, retries: int = 3) -> None:
+        self.size = usable_cores() if workers is None else workers
+        if self.size < 1:
+            raise ValueError(f"a pool needs at least one worker, found {self.size}")
+        self._retries = retries
+        self._context = multiprocessing.get_context("spawn")
+        self._lock = threading.Lock()
+        self._queue: deque[_Task] = deque()
+        self._workers: list[_Worker] = []
+        self._failed_starts = 0
+        self._closing = False
+        self._killed = False
+        self._broken: str | None = None
+        self._wake_reader, self._wake_writer = self._context.Pipe(duplex=False)
+        self._thread: threading.Thread | None = None
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Queue a call and return its future. Raises what pickling raises, and `BrokenExecutor` if no worker starts."""
+        request = pickle.dumps((fn, args, kwargs), pickle.HIGHEST_PROTOCOL)
+        future: Future[T] = Future()
+        with self._lock:
+            if self._broken:
+                raise BrokenExecutor(self._broken)
+            if self._closing:
+                raise RuntimeError("this pool has been shut down")
+            self._queue.append(_Task(future, request))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._manage, name="gridloom-workers", daemon=True)
+                self._thread.start()
+        self._wake()
+        return future
+
+    def pids(self) -> list[int]:
+        """Return the process ids of the workers that run now."""
+        return [worker.process.pid for worker in list(self._workers) if worker.process.pid is not None]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more jobs, let the workers end when the queue is empty; ``cancel_futures`` empties it."""
+        with self._lock:
+            self._closing = True
+            if cancel_futures:
+                self._queue = deque(task for task in self._queue if not task.future.cancel())
+        self._wake()
+        if wait and self._thread is not None:
+            self._thread.join()
+
+    def kill(self) -> None:
+        """End the workers now; jobs that were running raise `WorkerLost`, queued ones are cancelled."""
+        self._killed = True
+        self.shutdown(wait=True, cancel_futures=True)
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._wake_writer.send_bytes(b"")
+
+    # What follows runs in the pool's own thread, the only one that touches workers and pipes.
+
+    def _manage(self) -> None:
+        try:
+            while not self._finished():
+                self._assign()
+                self._listen()
+        except BaseException as error:
+            self._break(f"the worker pool failed: {type(error).__name__}: {error}")
+            raise
+        finally:
+            self._end_workers()
+
+    def _finished(self) -> bool:
+        with self._lock:
+            idle = not self._queue and not any(worker.task for worker in self._workers)
+            return self._killed or self._broken is not None or (self._closing and idle)
+
+    def _assign(self) -> None:
+        while True:
+            with self._lock:
+                task = self._next_task()
+            if task is None:
+                return
+            worker = next(worker for worker in self._workers if worker.ready and worker.task is None)
+            worker.task = task
+            try:
+                worker.pipe.send_bytes(task.request)
+            except OSError:
+                self._bury(worker)
+
+    def _next_task(self) -> _Task | None:
+        busy = [worker for worker in self._workers if worker.task]
+        if not self._queue or any(self._alone(worker.task) for worker in busy if worker.task):
+            return None
+        if busy and self._alone(self._queue[0]):
+            return None
+        if not any(worker.ready and worker.task is None for worker in self._workers):
+            self._start_workers()
+            return None
+        task = self._queue.popleft()
+        # Once running, a future cannot be cancelled; a task that comes back after a death is running already.
+        if task.deaths or task.future.set_running_or_notify_cancel():
+            return task
+        return self._next_task()
+
+    def _alone(self, task: _Task) -> bool:
+        return 0 < task.deaths == self._retries
+
+    def _start_workers(self) -> None:
+        starting = sum(not worker.ready for worker in self._workers)
+        for _ in range(min(self.size - len(self._workers), len(self._queue) - starting)):
+            ours, theirs = self._context.Pipe()
+            process = self._context.Process(target=_work, args=(theirs,), daemon=True)
+            with _limited_environment():
+                process.start()
+            # The worker must hold the only other end, or its death would not end the pipe.
+            theirs.close()
+            self._workers.append(_Worker(process, ours))
+
+    def _listen(self) -> None:
+        pipes = {worker.pipe: worker for worker in self._workers}
+        readable = set(wait([self._wake_reader, *pipes, *(worker.process.sentinel for worker in self._workers)]))
+        if self._wake_reader in readable:
+            while self._wake_reader.poll():
+                self._wake_reader.recv_bytes()
+        for pipe, worker in pipes.items():
+            if pipe in readable:
+                self._receive(worker)
+            elif worker.process.sentinel in readable and not pipe.poll():
+                # A process that the job left behind may hold the dead worker's end of the pipe.
+                self._bury(worker)
+
+    def _receive(self, worker: _Worker) -> None:
+        try:
+            reply = worker.pipe.recv_bytes()
+        except (EOFError, OSError):
+            self._bury(worker)
+            return
+        if not worker.ready:
+            worker.ready = True
+            self._failed_starts = 0
+            return
+        task, worker.task = worker.task, None
+        if task is not None:
+            _settle(task.future, reply)
+
+    def _bury(self, worker: _Worker) -> None:
+        with self._lock:
+            self._workers.remove(worker)
+        worker.process.join(timeout=1.0)
+        if worker.process.exitcode is None:
+            worker.process.kill()
+            worker.process.join()
+        worker.pipe.close()
+        task = worker.task
+        if not worker.ready:
+            self._count_failed_start(worker.process)
+        if task is not None:
+            self._mourn(task, worker.process)
+
+    def _count_failed_start(self, process: BaseProcess) -> None:
+        self._failed_starts += 1
+        killed = (process.exitcode or 0) < 0
+        if self._failed_starts >= (_KILLED_START_ATTEMPTS if killed else _START_ATTEMPTS):
+            self._break(
+                f"{self._failed_starts} worker processes in a row ended before they were ready, the last one "
+                f'{_how(process)}; a script that starts jobs has to do so under if __name__ == "__main__":'
+            )
+
+    def _mourn(self, task: _Task, process: BaseProcess) -> None:
+        task.deaths += 1
+        if self._killed:
+            task.future.set_exception(WorkerLost("the run was stopped"))
+        elif task.deaths > self._retries:
+            task.future.set_exception(
+                WorkerLost(f"its worker died {task.deaths} times out of {task.deaths}, the last time {_how(process)}")
+            )
+        else:
+            with self._lock:
+                self._queue.appendleft(task)
+
+    def _break(self, why: str) -> None:
+        with self._lock:
+            self._broken = why
+            tasks = [*self._queue, *(worker.task for worker in self._workers if worker.task)]
+            self._queue.clear()
+        for task in tasks:
+            with contextlib.suppress(InvalidStateError):
+                task.future.set_exception(BrokenExecutor(why))
+
+    def _end_workers(self) -> None:
+        with self._lock:
+            self._closing = True
+        for worker in list(self._workers):
+            if self._killed:
+                worker.process.kill()
+            worker.pipe.close()
+        for worker in list(self._workers):
+            worker.process.join(timeout=5.0)
+            if worker.process.exitcode is None:
+                worker.process.kill()
+                worker.process.join()
+            if worker.task is not None and not worker.task.future.done():
+                worker.task.future.set_exception(WorkerLost("the run was stopped"))
+        self._workers.clear()
+        for task in self._queue:
+            if not task.future.cancel():
+                task.future.set_exception(WorkerLost("the run was stopped"))
+        self._queue.clear()
+
+
+def _settle(future: Future[Any], reply: bytes) -> None:
+    try:
+        good, value = pickle.loads(reply)
+    except Exception as error:
+        future.set_exception(RuntimeError(f"its result cannot be unpickled: {type(error).__name__}: {error}"))
+        return
+    if good:
+        future.set_result(value)
+    else:
+        future.set_exception(value)
+
+
+def _how(process: BaseProcess) -> str:
+    code = process.exitcode
+    if code is None or code >= 0:
+        return f"with exit status {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
