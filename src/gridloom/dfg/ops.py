@@ -95,6 +95,11 @@ _ARITHMETIC: dict[str, tuple[int, str, bool]] = {
     "zext16": (1, "alu", True),
     "popcount": (1, "alu", True),
     "clz": (1, "alu", True),
+    # The square of one wire: a multiplier whose operands are one signal.
+    "square": (1, "mul", True),
+    # A comparator that hands on the smaller operand with the winner in bit 0, and the multiplexer that this bit steers.
+    "min_tag": (2, "alu", True),
+    "select_tag": (3, "alu", True),
 }
 
 # On 32-bit patterns read as IEEE single precision; in domain f32 the plain names mean these.

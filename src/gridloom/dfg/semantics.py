@@ -32,6 +32,7 @@ _C = {name: op.code for name, op in OP_TABLE["cma24"].items()}
 (I_SEXT8, I_SEXT16, I_ZEXT8, I_ZEXT16, I_POPCOUNT, I_CLZ) = (
     _I[n] for n in ("sext8", "sext16", "zext8", "zext16", "popcount", "clz")
 )
+(I_SQUARE, I_MIN_TAG, I_SELECT_TAG) = (_I[n] for n in ("square", "min_tag", "select_tag"))
 (F_ADD, F_SUB, F_MUL, F_DIV, F_NEG, F_ABS, F_MIN, F_MAX, F_EQ, F_LT, F_LE, F_SQRT, F_MUL_ADD, F_FROM_INT, F_TO_INT) = (
     _I[n]
     for n in (
@@ -229,6 +230,13 @@ def _i32(op: int, a: int, b: int, c: int) -> int:
         return _i32_compare(op, a, b)
     if I_SEXT8 <= op <= I_CLZ:
         return _i32_bits(op, a)
+    if op == I_SQUARE:
+        return wrap32(a * a)
+    if op == I_MIN_TAG:
+        # Bit 0 is the tag of an earlier comparison, so it takes no part in this one; the left operand wins a tie.
+        return b | 1 if (b | 1) < (a | 1) else a & ~1
+    if op == I_SELECT_TAG:
+        return b if a & 1 else c
     if op >= _FIRST_FLOAT:
         return _f32(op, a, b, c)
     return a
