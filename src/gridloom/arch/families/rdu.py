@@ -1,0 +1,153 @@
+"""``rdu``: an elastic grid of compute and memory units between switches, with time-shared vector links.
+
+Units stand in a checkerboard (compute where row + col is even), a switch at each corner of the grid; every unit has a
+link to and from its four corner switches, neighbouring switches have ``channels`` links each way, DRAM interfaces sit
+at the left and right side. There are no cycles in a mapping: tokens move when there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gridloom.arch.families.mesh import array_name
+from gridloom.arch.model import Arch, ArchBuilder, Kind, Tile
+from gridloom.arch.spec import check_size, parameters
+from gridloom.errors import ArchError
+
+_COMPUTE = frozenset({"gemm", "vector"})
+_MEMORY = frozenset({"buffer"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RduParameters:
+    """Parameters of the grid."""
+
+    rows: int
+    cols: int
+    #: Links each way between neighbouring switches.
+    channels: int = 2
+    #: Vectors that an input FIFO holds.
+    fifo: int = 16
+    #: Bytes of a memory unit and of a vector: together the vectors that it buffers.
+    memory_bytes: int = 262144
+    vector_bytes: int = 64
+    #: Inputs of a unit.
+    operands: int = 6
+    #: DRAM interfaces at each of the two sides: one every so many rows.
+    dram_every: int = 2
+
+
+def build(spec: Mapping[str, Any]) -> Arch:
+    """The grid that a description names."""
+    p = parameters(RduParameters, spec)
+    check_size(p.rows, p.cols)
+    for key, low in (("channels", 1), ("fifo", 1), ("operands", 1), ("dram_every", 1), ("vector_bytes", 1)):
+        if getattr(p, key) < low:
+            raise ArchError(f"{key}: expected at least {low}, found {getattr(p, key)}")
+    builder = ArchBuilder()
+    ends = _add_units(builder, p)
+    _add_switches(builder, p)
+    pairs = _link_pairs(p, ends)
+    arriving: dict[str, list[tuple[str, int]]] = {}
+    leaving: dict[str, list[tuple[str, int]]] = {}
+    number = {tile.name: k for k, tile in enumerate(builder.tiles)}
+    for source, target, channel in pairs:
+        suffix = f"#{channel}" if channel else ""
+        link = builder.add(f"{source}>{target}{suffix}", Kind.LINK, number[source], position=channel, capacity=0)
+        leaving.setdefault(source, []).append((target, link))
+        arriving.setdefault(target, []).append((source, link))
+    _connect(builder, p, ends, arriving, leaving)
+    return builder.build(
+        name=array_name(spec),
+        style="elastic",
+        rows=p.rows,
+        cols=p.cols,
+        spec=dict(spec),
+        free=frozenset({"const", "livein"}),
+    )
+
+
+def _add_units(builder: ArchBuilder, p: RduParameters) -> list[str]:
+    names = []
+    capacity = p.memory_bytes // p.vector_bytes
+    for row in range(p.rows):
+        for col in range(p.cols):
+            compute = (row + col) % 2 == 0
+            name = f"{'cu' if compute else 'mu'}_{row}_{col}"
+            names.append(name)
+            _add_unit(builder, p, name, row, col, "cu" if compute else "mu", _COMPUTE if compute else _MEMORY,
+                      p.fifo if compute else capacity)  # fmt: skip
+    for row in range(0, p.rows, p.dram_every):
+        for col, side in ((-1, "left"), (p.cols, "right")):
+            name = f"dram_{side}_{row}"
+            names.append(name)
+            _add_unit(builder, p, name, row, col, "dram", frozenset({"dram"}), p.fifo)
+    return names
+
+
+def _add_unit(
+    builder: ArchBuilder, p: RduParameters, name: str, row: int, col: int, kind: str, classes: frozenset[str], room: int
+) -> None:
+    tile = builder.add_tile(
+        Tile(name=name, row=row, col=col, kind=kind, classes=classes, operands=p.operands, fifo=p.fifo, buffer=room)
+    )
+    fu = builder.add(f"{name}.fu", Kind.FU, tile)
+    out = builder.add(f"{name}.out", Kind.OUT, tile, capacity=0)
+    builder.arc(fu, out, 1)
+    for k in range(p.operands):
+        builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
+
+
+def _add_switches(builder: ArchBuilder, p: RduParameters) -> None:
+    for row in range(p.rows + 1):
+        for col in range(p.cols + 1):
+            builder.add_tile(
+                Tile(name=f"sw_{row}_{col}", row=row, col=col, kind="switch", classes=frozenset(), operands=0)
+            )
+
+
+def _link_pairs(p: RduParameters, ends: list[str]) -> list[tuple[str, str, int]]:
+    pairs: list[tuple[str, str, int]] = []
+    for row in range(p.rows + 1):
+        for col in range(p.cols + 1):
+            for r, c in ((row, col + 1), (row + 1, col)):
+                if r <= p.rows and c <= p.cols:
+                    for channel in range(p.channels):
+                        pairs.append((f"sw_{row}_{col}", f"sw_{r}_{c}", channel))
+                        pairs.append((f"sw_{r}_{c}", f"sw_{row}_{col}", channel))
+    for name in ends:
+        kind, *place = name.split("_")
+        if kind == "dram":
+            row, col = int(place[1]), 0 if place[0] == "left" else p.cols
+            corners = [(row, col), (row + 1, col)]
+        else:
+            row, col = int(place[0]), int(place[1])
+            corners = [(row + dr, col + dc) for dr in (0, 1) for dc in (0, 1)]
+        for r, c in corners:
+            pairs += [(name, f"sw_{r}_{c}", 0), (f"sw_{r}_{c}", name, 0)]
+    return pairs
+
+
+def _connect(
+    builder: ArchBuilder,
+    p: RduParameters,
+    ends: list[str],
+    arriving: dict[str, list[tuple[str, int]]],
+    leaving: dict[str, list[tuple[str, int]]],
+) -> None:
+    units = set(ends)
+    for name in ends:
+        for _, link in leaving[name]:
+            builder.arc(builder.index[f"{name}.out"], link, 0)
+        for _, link in arriving[name]:
+            for k in range(p.operands):
+                builder.arc(link, builder.index[f"{name}.in{k}"], 1)
+    for name, incoming in arriving.items():
+        if name in units:
+            continue
+        for source, link in incoming:
+            for target, onward in leaving[name]:
+                if target != source:
+                    builder.arc(link, onward, 1)

@@ -1,0 +1,331 @@
+"""The Configuration: what the array is set to, derived from a Mapping.
+
+A mapping says which way values go; a configuration says what each multiplexer selects and what each issue slot does in each
+slot. ``sim`` and ``emit`` work from it alone. Deriving it trusts nothing: a hop that has no arc leaves its multiplexer
+undriven, two claims on one multiplexer leave the last, so that an illegal mapping shows as wrong values.
+
+======================  =============================================================================================
+``driver[r, s]``        the resource that resource r selects in slot s, -1: none (storage holds, wires float)
+``delay[r, s]``         the cycles of that arc
+``slots``               the configured issue slots: ops, moves, spill loads and stores
+``preset``              resources that hold a timeless value: constant registers, live-ins in registers
+``spills``              circular buffers in the data memory for spilled values
+======================  =============================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from gridloom.arch.model import Arch, Ints, Kind
+from gridloom.arch.unroll import ResourceGraph
+from gridloom.dfg.model import Dfg
+from gridloom.errors import MappingError
+from gridloom.mapping.model import Instance, Mapping, Route
+
+OperandKind = Literal["routed", "const", "livein", "stream", "pair", "async"]
+SlotKind = Literal["op", "move", "load", "store"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """Where an issue slot takes one operand from."""
+
+    kind: OperandKind
+    #: ``routed``: the operand input and the cycles of its FIFO.
+    resource: int = -1
+    fifo: int = 0
+    #: The node that a const, live-in, stream, pair or async operand comes from, and which copy of it.
+    node: int = -1
+    copy: int = 0
+    #: Firings to look back for ``pair`` and ``async``; the number of initial values otherwise.
+    distance: int = 0
+    #: What the first firings read, as the graph gives it.
+    initial: tuple[int | float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """One configured issue slot of a tile."""
+
+    tile: int
+    #: The FU, LOAD or STORE resource.
+    resource: int
+    #: Cycle mod II.
+    slot: int
+    #: Cycle div II: the slot fires in rounds ``start .. start + iterations - 1``.
+    start: int
+    kind: SlotKind
+    #: Cycles from issue to result.
+    latency: int
+    #: True when the result is written to the tile's output register (and to registers that select it).
+    writes: bool
+    operands: tuple[Operand, ...] = ()
+    node: int = -1
+    copy: int = 0
+    #: Index into ``Configuration.spills`` for loads and stores of spilled values.
+    spill: int = -1
+
+    @property
+    def cycle_of_first(self) -> tuple[int, int]:
+        """(start stage, slot) of the first firing."""
+        return self.start, self.slot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spill:
+    """A circular buffer of ``depth`` words for one spilled value; firing f uses word f mod depth."""
+
+    depth: int
+    #: The live-in that the buffer holds from the start, -1: none.
+    livein: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """Elastic arrays: the links that an edge's tokens take from one unit to another."""
+
+    edge: int
+    source: int
+    target: int
+    links: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """An array, set."""
+
+    dfg: Dfg
+    arch: Arch
+    ii: int
+    settings: MappingABC[str, Any]
+    driver: Ints
+    delay: Ints
+    slots: tuple[Slot, ...]
+    #: resource -> node position of the const or live-in it holds.
+    preset: MappingABC[int, int] = field(default_factory=dict)
+    spills: tuple[Spill, ...] = ()
+    flows: tuple[Flow, ...] = ()
+
+
+def configure(mapping: Mapping) -> Configuration:
+    """Derive the configuration of a mapping. Linear in its hops.
+
+    Raises MappingError only when it names nodes, tiles or resources that do not exist.
+    """
+    return _Derivation(mapping).result()
+
+
+class _Derivation:
+    def __init__(self, mapping: Mapping) -> None:
+        self.mapping = mapping
+        self.dfg = mapping.dfg
+        self.arch = mapping.arch
+        self.graph: ResourceGraph = mapping.arch.unroll(mapping.ii, mapping.settings)
+        count = len(self.arch.kind)
+        self.driver = np.full((count, mapping.ii), -1, dtype=np.int32)
+        self.delay = np.zeros((count, mapping.ii), dtype=np.int32)
+        self.moves: dict[tuple[int, int], Slot] = {}
+        self.spills: list[Spill] = []
+        self.spill_of: dict[tuple[str, int, int, int], int] = {}
+        self.preset: dict[int, int] = {}
+
+    def result(self) -> Configuration:
+        mapping = self.mapping
+        flows: tuple[Flow, ...] = ()
+        if self.arch.style == "elastic":
+            flows = tuple(self._flow(route) for route in mapping.routes)
+        else:
+            for route in mapping.routes:
+                self._route(route)
+        slots = [self._op(instance) for instance in mapping.instances]
+        return Configuration(
+            dfg=self.dfg,
+            arch=self.arch,
+            ii=mapping.ii,
+            settings=self.graph.settings,
+            driver=self.driver,
+            delay=self.delay,
+            slots=tuple(slot for slot in slots if slot) + tuple(self.moves.values()),
+            preset=self.preset,
+            spills=tuple(self.spills),
+            flows=flows,
+        )
+
+    # -- routes -----------------------------------------------------------------------------------------------------
+
+    def _route(self, route: Route) -> None:
+        edge = self._edge(route.edge)
+        hops = [(self._resource(name, f"route of edge {route.edge}"), cycle) for name, cycle in route.hops]
+        source = self.mapping.instance_of.get((edge.source, route.source_copy))
+        if source is None:
+            raise MappingError(f"route of edge {route.edge}: copy {route.source_copy} of {edge.source!r} is not placed")
+        before = self._origin(source)
+        for k, (resource, cycle) in enumerate(hops):
+            previous, from_cycle = (before, source.cycle) if k == 0 else hops[k - 1]
+            if previous >= 0 and previous != resource:
+                self._select(previous, from_cycle, resource, cycle, first=k == 0)
+            kind = self.arch.kind[resource]
+            if kind in (Kind.FU, Kind.LOAD, Kind.STORE):
+                self._move(edge.source, source, route.source_copy, hops, k)
+
+    def _origin(self, source: Instance) -> int:
+        if source.place in self.arch.tile_index:
+            return int(self.arch.fu[self.arch.tile_index[source.place]])
+        return -1
+
+    def _select(self, previous: int, from_cycle: int, resource: int, cycle: int, *, first: bool) -> None:
+        """Set the multiplexer of ``resource``, as far as the array has the arc; the arc's own latency is kept."""
+        ii = self.mapping.ii
+        latencies = self.graph.arc_latency.get((previous, from_cycle % ii, resource))
+        if first and self.arch.kind[previous] == Kind.FU:
+            latencies = self._result_latencies(previous, resource)
+        if not latencies:
+            return
+        wanted = cycle - from_cycle
+        self.driver[resource, cycle % ii] = previous
+        self.delay[resource, cycle % ii] = wanted if wanted in latencies else latencies[0]
+
+    def _result_latencies(self, fu: int, resource: int) -> tuple[int, ...]:
+        """An op's result may enter what a move's result may enter; the time is the op's, which the slot carries."""
+        for slot in range(self.mapping.ii):
+            found = self.graph.arc_latency.get((fu, slot, resource))
+            if found:
+                return found
+        return ()
+
+    def _move(self, node: str, source: Instance, copy: int, hops: list[tuple[int, int]], k: int) -> None:
+        resource, cycle = hops[k]
+        arch = self.arch
+        kind: SlotKind = {Kind.FU: "move", Kind.LOAD: "load", Kind.STORE: "store"}[Kind(arch.kind[resource])]  # type: ignore[assignment]
+        tile = arch.tiles[arch.tile[resource]]
+        operands: tuple[Operand, ...] = ()
+        spill = -1
+        if kind != "load" and k > 0:
+            operands = (Operand(kind="routed", resource=hops[k - 1][0]),)
+        if kind == "store":
+            spill = self._spill(node, copy, resource, cycle, cycle)
+        elif kind == "load":
+            spill = self._load_buffer(node, source, copy, hops, k)
+        start, slot = divmod(cycle, self.mapping.ii)
+        self.moves[resource, cycle] = Slot(
+            tile=int(arch.tile[resource]),
+            resource=resource,
+            slot=slot,
+            start=start,
+            kind=kind,
+            latency=tile.latency_of("route" if kind == "move" else "mem"),
+            writes=kind != "store",
+            operands=operands,
+            spill=spill,
+        )
+
+    def _load_buffer(self, node: str, source: Instance, copy: int, hops: list[tuple[int, int]], k: int) -> int:
+        """The spill that the load at hop k reads: of the last store before it, or of a live-in in memory."""
+        for resource, cycle in reversed(hops[:k]):
+            if self.arch.kind[resource] == Kind.STORE:
+                return self._spill(node, copy, resource, cycle, hops[k][1])
+        key = (node, copy, -1, 0)
+        if key not in self.spill_of:
+            self.spill_of[key] = len(self.spills)
+            self.spills.append(Spill(depth=1, livein=self.dfg.index[node]))
+        return self.spill_of[key]
+
+    def _spill(self, node: str, copy: int, resource: int, stored: int, last: int) -> int:
+        key = (node, copy, resource, stored)
+        if key not in self.spill_of:
+            self.spill_of[key] = len(self.spills)
+            self.spills.append(Spill(depth=1))
+        number = self.spill_of[key]
+        depth = max(1, (last - stored) // self.mapping.ii + 1)
+        self.spills[number] = replace(self.spills[number], depth=max(depth, self.spills[number].depth))
+        return number
+
+    def _flow(self, route: Route) -> Flow:
+        edge = self._edge(route.edge)
+        ends = []
+        for node, copy in ((edge.source, route.source_copy), (edge.target, route.copy)):
+            instance = self.mapping.instance_of.get((node, copy))
+            if instance is None:
+                raise MappingError(f"route of edge {route.edge}: copy {copy} of {node!r} is not placed")
+            ends.append(self._tile(instance))
+        resources = [self._resource(name, f"route of edge {route.edge}") for name, _ in route.hops]
+        links = tuple(r for r in resources if self.arch.kind[r] == Kind.LINK)
+        return Flow(edge=route.edge, source=ends[0], target=ends[1], links=links)
+
+    # -- ops --------------------------------------------------------------------------------------------------------
+
+    def _op(self, instance: Instance) -> Slot | None:
+        if instance.node not in self.dfg.index:
+            raise MappingError(f"instance of {instance.node!r}: the graph has no such node")
+        k = self.dfg.index[instance.node]
+        if instance.place not in self.arch.tile_index:
+            resource = self._resource(instance.place, f"instance of {instance.node!r}")
+            self.preset[resource] = k
+            return None
+        tile = self._tile(instance)
+        resource = int(self.arch.fu[tile])
+        if resource < 0:
+            raise MappingError(f"instance of {instance.node!r}: tile {instance.place!r} has no function unit")
+        if self.arch.kind[resource] == Kind.CONST:
+            self.preset[resource] = k
+            return None
+        start, slot = divmod(instance.cycle, self.mapping.ii)
+        return Slot(
+            tile=tile,
+            resource=resource,
+            slot=slot,
+            start=start,
+            kind="op",
+            latency=self.arch.tiles[tile].latency_of(self.dfg.op_class(instance.node)),
+            writes=self.dfg.ops[k].result and self.dfg.ops[k].op_class != "output",
+            operands=tuple(self._operand(e, instance, tile) for e in self.dfg.operand_edges(instance.node)),
+            node=k,
+            copy=instance.copy,
+        )
+
+    def _operand(self, e: int, instance: Instance, tile: int) -> Operand:
+        edge = self.dfg.edges[e]
+        source = self.dfg.index[edge.source]
+        source_class = self.dfg.op_class(edge.source)
+        common: dict[str, Any] = {
+            "node": source, "distance": edge.distance, "initial": self.dfg.initial_values(e),
+        }  # fmt: skip
+        route = self.mapping.route_of.get((e, instance.copy))
+        if edge.kind in ("pair", "async"):
+            copy = route.source_copy if route else 0
+            return Operand(kind=edge.kind, copy=copy, **common)  # type: ignore[arg-type]
+        if source_class in self.arch.free:
+            kind: OperandKind = {"const": "const", "livein": "livein"}.get(source_class, "stream")  # type: ignore[assignment]
+            return Operand(kind=kind, **common)
+        resource, fifo = -1, 0
+        if route is not None:
+            fifo = route.fifo
+            if route.hops:
+                resource = self._resource(route.hops[-1][0], f"route of edge {e}")
+        return Operand(kind="routed", resource=resource, fifo=fifo, copy=route.source_copy if route else 0, **common)
+
+    # -- names ------------------------------------------------------------------------------------------------------
+
+    def _edge(self, number: int) -> Any:
+        if not 0 <= number < len(self.dfg.edges):
+            raise MappingError(f"route of edge {number}: the graph has {len(self.dfg.edges)} edges")
+        return self.dfg.edges[number]
+
+    def _resource(self, name: str, where: str) -> int:
+        try:
+            return self.arch.resource_index[name]
+        except KeyError:
+            raise MappingError(f"{where}: array {self.arch.name!r} has no resource {name!r}") from None
+
+    def _tile(self, instance: Instance) -> int:
+        try:
+            return self.arch.tile_index[instance.place]
+        except KeyError:
+            raise MappingError(
+                f"instance of {instance.node!r}: array {self.arch.name!r} has no tile {instance.place!r}"
+            ) from None

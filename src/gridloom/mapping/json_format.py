@@ -1,0 +1,201 @@
+"""A Mapping as JSON: ``{"format": "gridloom-mapping", "version": 1, dfg, arch, ii, settings, instances, routes, provenance}``.
+
+The array is embedded as its description together with a fingerprint of the resource graph it was built into: a file is
+refused when today's family would build something else from the same description. Older versions are brought up to date
+by one function a version (``MIGRATIONS``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from gridloom.arch.model import Arch
+from gridloom.arch.spec import build_spec
+from gridloom.dfg import json_format as dfg_format
+from gridloom.errors import ArchError, DfgError, MappingError
+from gridloom.mapping.model import Instance, Mapping, Route
+
+FORMAT: Final = "gridloom-mapping"
+VERSION: Final = 2
+
+
+def _from_version_1(data: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 had no copies: one instance a node, placed under ``tile``."""
+    instances = [
+        {"node": row["node"], "place": row.get("tile", row.get("place")), "cycle": row["cycle"]}
+        for row in data.get("instances", [])
+    ]
+    return {**data, "version": 2, "instances": instances}
+
+
+#: version -> the function that turns a file of that version into one of the next.
+MIGRATIONS: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {1: _from_version_1}
+
+
+def to_dict(mapping: Mapping) -> dict[str, Any]:
+    """A Mapping as plain JSON data."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "dfg": dfg_format.to_dict(mapping.dfg),
+        "arch": {"spec": dict(mapping.arch.spec), "fingerprint": mapping.arch.fingerprint},
+        "ii": mapping.ii,
+        "settings": dict(mapping.settings),
+        "instances": [
+            {"node": i.node, "place": i.place, "cycle": i.cycle, **({"copy": i.copy} if i.copy else {})}
+            for i in mapping.instances
+        ],
+        "routes": [_route_record(route) for route in mapping.routes],
+        "provenance": dict(mapping.provenance),
+    }
+
+
+def _route_record(route: Route) -> dict[str, Any]:
+    record: dict[str, Any] = {"edge": route.edge, "hops": [list(hop) for hop in route.hops]}
+    for name in ("fifo", "copy", "source_copy"):
+        if getattr(route, name):
+            record[name] = getattr(route, name)
+    return record
+
+
+def dumps(mapping: Mapping) -> str:
+    """A Mapping as JSON text, one instance or route a line."""
+    data = to_dict(mapping)
+    parts = []
+    for key, value in data.items():
+        if key in ("instances", "routes"):
+            rows = ",\n".join(f"    {json.dumps(row)}" for row in value)
+            parts.append(f'  "{key}": [\n{rows}\n  ]')
+        elif key == "dfg":
+            parts.append('  "dfg": ' + dfg_format.dumps(mapping.dfg).strip().replace("\n", "\n  "))
+        else:
+            parts.append(f"  {json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def loads(text: str, where: str = "mapping") -> Mapping:
+    """The Mapping in a JSON text of this or an older version."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise MappingError(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}", where=where) from None
+    except RecursionError:
+        raise MappingError("is nested too deeply to be a mapping", where=where) from None
+    return from_dict(data, where)
+
+
+def from_dict(data: Any, where: str = "mapping") -> Mapping:
+    """The Mapping that plain JSON data describes; MappingError names the key, what was found, what was expected."""
+    if not isinstance(data, dict):
+        raise MappingError(f"expected a JSON object, found {type(data).__name__}", where=where)
+    if data.get("format") != FORMAT:
+        raise MappingError(f'expected "format": "{FORMAT}", found {data.get("format")!r}', where=where)
+    data = _migrate(data, where)
+    try:
+        dfg = dfg_format.from_dict(data.get("dfg"), f"{where}: dfg")
+        arch = _arch(data.get("arch"), where)
+    except (DfgError, ArchError) as error:
+        raise MappingError(error.message, where=error.where) from None
+    return Mapping(
+        dfg=dfg,
+        arch=arch,
+        ii=_integer(data, "ii", where),
+        settings=_object(data, "settings", where),
+        instances=tuple(_instance(row, f"{where}: instances.{k}") for k, row in enumerate(_rows(data, "instances", where))),
+        routes=tuple(_route(row, f"{where}: routes.{k}") for k, row in enumerate(_rows(data, "routes", where))),
+        provenance=_object(data, "provenance", where),
+    )
+
+
+def _migrate(data: dict[str, Any], where: str) -> dict[str, Any]:
+    version = data.get("version")
+    while version != VERSION:
+        if version not in MIGRATIONS:
+            known = ", ".join(str(v) for v in sorted([*MIGRATIONS, VERSION]))
+            raise MappingError(f"version {version!r} is not known; this gridloom reads {known}", where=where)
+        try:
+            data = MIGRATIONS[version](data)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise MappingError(f"is not a sound file of version {version}: {error!r}", where=where) from None
+        version = data["version"]
+    return data
+
+
+def _arch(data: Any, where: str) -> Arch:
+    if not isinstance(data, dict) or not isinstance(data.get("spec"), dict):
+        raise MappingError(f"arch.spec: expected the description of an array, found {data!r}", where=where)
+    arch = build_spec(data["spec"], f"{where}: arch")
+    if data.get("fingerprint") not in (None, arch.fingerprint):
+        raise MappingError(
+            f"arch: this gridloom builds another array from the same description "
+            f"(fingerprint {arch.fingerprint}, file {data.get('fingerprint')}); map again",
+            where=where,
+        )
+    return arch
+
+
+def _integer(data: dict[str, Any], key: str, where: str, default: int | None = None) -> int:
+    value = data.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise MappingError(f"{key}: expected a whole number, found {value!r}", where=where)
+    return value
+
+
+def _string(data: dict[str, Any], key: str, where: str) -> str:
+    value = data.get(key)
+    if not isinstance(value, str):
+        raise MappingError(f"{key}: expected a name, found {value!r}", where=where)
+    return value
+
+
+def _object(data: dict[str, Any], key: str, where: str) -> dict[str, Any]:
+    value = data.get(key, {})
+    if not isinstance(value, dict):
+        raise MappingError(f"{key}: expected an object, found {value!r}", where=where)
+    return value
+
+
+def _rows(data: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:
+    value = data.get(key)
+    if not isinstance(value, list) or any(not isinstance(row, dict) for row in value):
+        raise MappingError(f"{key}: expected a list of objects, found {type(value).__name__}", where=where)
+    return value
+
+
+def _instance(row: dict[str, Any], where: str) -> Instance:
+    _known(row, ("node", "place", "cycle", "copy"), where)
+    return Instance(
+        node=_string(row, "node", where),
+        place=_string(row, "place", where),
+        cycle=_integer(row, "cycle", where),
+        copy=_integer(row, "copy", where, 0),
+    )
+
+
+def _route(row: dict[str, Any], where: str) -> Route:
+    _known(row, ("edge", "hops", "fifo", "copy", "source_copy"), where)
+    hops = row.get("hops")
+    if not isinstance(hops, list) or any(
+        not isinstance(hop, list)
+        or len(hop) != 2
+        or not isinstance(hop[0], str)
+        or not isinstance(hop[1], int)
+        or isinstance(hop[1], bool)
+        for hop in hops
+    ):
+        raise MappingError(f"hops: expected a list of [resource, cycle], found {hops!r}", where=where)
+    return Route(
+        edge=_integer(row, "edge", where),
+        hops=tuple((hop[0], hop[1]) for hop in hops),
+        fifo=_integer(row, "fifo", where, 0),
+        copy=_integer(row, "copy", where, 0),
+        source_copy=_integer(row, "source_copy", where, 0),
+    )
+
+
+def _known(row: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
+    for key in row:
+        if key not in keys:
+            raise MappingError(f"{key}: not a known key; known: {', '.join(keys)}", where=where)

@@ -1,0 +1,99 @@
+"""A mapping: where and when each node runs, which way each value goes. And its opposite, a Failure with reasons.
+
+A ``Mapping`` holds names, not indices, and embeds its Dfg and Arch, so that it can be checked, simulated, drawn and
+emitted later without the mapper that made it. It is data: nothing here says that it is legal (see ``verify``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+
+#: (resource name, flat cycle)
+Hop = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """One copy of a node: the tile that runs it and the flat cycle of its issue in iteration 0.
+
+    ``place`` is a tile name. A live-in that sits in a register or in memory names that resource instead.
+    """
+
+    node: str
+    place: str
+    cycle: int = 0
+    #: Copies of a node are numbered from 0: recomputation gives a node more than one.
+    copy: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """The way of one edge into one copy of its target.
+
+    ``hops`` are the resources that the value is in, from the first after the producer's function unit to the operand
+    input of the consumer, each with the flat cycle. A consumer copy reads copy ``source_copy`` of the producer.
+    """
+
+    edge: int
+    hops: tuple[Hop, ...]
+    #: Cycles the value waits in the operand's FIFO (or in the tile's delay registers) after it has arrived.
+    fifo: int = 0
+    copy: int = 0
+    source_copy: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mapping:
+    """A graph on an array."""
+
+    dfg: Dfg
+    arch: Arch
+    ii: int
+    instances: tuple[Instance, ...]
+    routes: tuple[Route, ...]
+    settings: MappingABC[str, Any] = field(default_factory=dict)
+    #: Where it came from: mapper, configuration, seed, versions, seconds.
+    provenance: MappingABC[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def instance_of(self) -> MappingABC[tuple[str, int], Instance]:
+        """(node, copy) -> instance."""
+        return {(instance.node, instance.copy): instance for instance in self.instances}
+
+    @cached_property
+    def copies(self) -> MappingABC[str, tuple[Instance, ...]]:
+        """node -> its instances."""
+        table: dict[str, list[Instance]] = {}
+        for instance in self.instances:
+            table.setdefault(instance.node, []).append(instance)
+        return {node: tuple(rows) for node, rows in table.items()}
+
+    @cached_property
+    def route_of(self) -> MappingABC[tuple[int, int], Route]:
+        """(edge, copy of its target) -> route."""
+        return {(route.edge, route.copy): route for route in self.routes}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """No mapping, and why: which constraint, how much is demanded, how much there is, what would help."""
+
+    constraint: str
+    demand: str
+    bound: str
+    #: What the user can do: "3 columns more", "II 5".
+    levers: tuple[str, ...] = ()
+    #: Resources that were fought over most, worst first.
+    congested: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        text = f"{self.constraint}: needs {self.demand}, has {self.bound}"
+        if self.levers:
+            text += f"; would help: {', '.join(self.levers)}"
+        return text
