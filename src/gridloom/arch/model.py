@@ -1,9 +1,9 @@
 """The array: tiles, resources, arcs, pools, and what a mapping may switch.
 
-An ``Arch`` is a directed graph of *resources* (function units, operand inputs, output registers, links, registers, switch
-outputs, constant registers, memory) held as flat arrays. A signal that is in resource ``u`` at cycle ``c`` can be in ``v``
-at cycle ``c + latency`` when there is an arc ``u -> v``. That is all that routers, checkers and simulators need to know:
-a family file only builds this graph.
+An ``Arch`` is a directed graph of *resources* (function units, operand inputs, output registers, links, registers,
+switch outputs, constant registers, memory) held as flat arrays. A signal that is in resource ``u`` at cycle ``c`` can
+be in ``v`` at cycle ``c + latency`` when there is an arc ``u -> v``. That is all that routers, checkers and
+simulators need to know: a family file only builds this graph.
 
 What each kind means:
 

@@ -1,7 +1,8 @@
 """Which tiles: the small language in which a description says where something is.
 
-A *selector* is a layout name (``all``, ``none``, ``checkerboard``, ``columns``, ``borders``), ``{layout: [rows of # and .]}``,
-``{region: {rows: [first, last], cols: [first, last]}}``, ``{tiles: [[row, col], ...]}``, or a list of selectors (their union).
+A *selector* is a layout name (``all``, ``none``, ``checkerboard``, ``columns``, ``borders``), ``{layout: [rows of # and
+.]}``, ``{region: {rows: [first, last], cols: [first, last]}}``, ``{tiles: [[row, col], ...]}``, or a list of selectors
+(their union).
 A *number map* is one number for all tiles, ``{layout: [[n, ...], ...]}``, or a list of ``{where: selector, value: n}``,
 later ones winning, the first of which may leave ``where`` out.
 """

@@ -1,6 +1,6 @@
 """From text to an Arch: ARCH strings (``mesh:8x8,inputs=skewed``), YAML files, plain dictionaries.
 
-All three end as a dictionary with ``family`` and that family's parameters, which the family's ``build`` turns into an Arch.
+All three end as a dictionary with ``family`` and that family's parameters; the family's ``build`` makes it an Arch.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def load_yaml(path: Path) -> Arch:
         raise ArchError(f"is {len(text)} characters long; at most {_YAML_LIMIT} are read", where=str(path))
     if re.search(r"(^|[\s\[,{:-])[&*][\w-]", text):
         # Aliases are how a few lines become gigabytes; a description has no need of them.
-        raise ArchError("uses YAML anchors or aliases (& and *), which are not taken; write the values out", where=str(path))
+        message = "uses YAML anchors or aliases (& and *), which are not taken; write the values out"
+        raise ArchError(message, where=str(path))
     try:
         data = YAML(typ="rt", pure=True).load(text)
     except (YAMLError, RecursionError, ValueError) as error:
@@ -149,9 +150,10 @@ def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
     known = set(kind.__dataclass_fields__)  # type: ignore[attr-defined]
     for key in fields:
         if key not in known:
-            raise ArchError(f"{key}: family {spec['family']!r} has no such parameter; it has: {', '.join(sorted(known))}")
+            has = ", ".join(sorted(known))
+            raise ArchError(f"{key}: family {spec['family']!r} has no such parameter; it has: {has}")
     try:
-        return TypeAdapter(kind).validate_python(fields)  # type: ignore[no-any-return]
+        return TypeAdapter(kind).validate_python(fields)
     except ValidationError as error:
         item = error.errors(include_url=False)[0]
         path = ".".join(str(part) for part in item["loc"])

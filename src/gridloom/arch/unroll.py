@@ -45,15 +45,11 @@ class ResourceGraph:
         np.cumsum(np.bincount(self.target, minlength=count), out=indptr[1:])
         return indptr, sources[order].astype(np.int32), self.latency[order]
 
-    @cached_property
-    def arc_latency(self) -> Mapping[tuple[int, int, int], tuple[int, ...]]:
-        """(source resource, source slot, target resource) -> the latencies of the arcs between them."""
-        table: dict[tuple[int, int, int], list[int]] = {}
-        for node in range(self.nodes):
-            r, slot = divmod(node, self.ii)
-            for k in range(self.indptr[node], self.indptr[node + 1]):
-                table.setdefault((r, slot, int(self.target[k]) // self.ii), []).append(int(self.latency[k]))
-        return {key: tuple(values) for key, values in table.items()}
+    def latencies(self, source: int, slot: int, target: int) -> tuple[int, ...]:
+        """The latencies of the arcs from resource ``source`` in ``slot`` to resource ``target``; empty: no arc."""
+        node = source * self.ii + slot
+        span = slice(self.indptr[node], self.indptr[node + 1])
+        return tuple(self.latency[span][self.target[span] // self.ii == target].tolist())
 
 
 def unroll(arch: Arch, ii: int, settings: Mapping[str, Any]) -> ResourceGraph:
@@ -93,7 +89,7 @@ def _gate_bits(arch: Arch, settings: Mapping[str, Any]) -> np.ndarray[Any, np.dt
 
 
 def _rotate(arch: Arch, settings: Mapping[str, Any], source: Ints, goal: Any, slot: Any, ii: int) -> None:
-    """Turn the hold arcs of rotating registers: register k of the last slot is register k - 1 of the next first slot."""
+    """Turn the hold arcs of rotating registers: r_k of the last slot is r_(k-1) of the next first slot."""
     for file in arch.register_files:
         count = settings["rotating"].get(file.name, file.rotating)
         for k in range(count):

@@ -45,7 +45,14 @@ def from_dict(data: Any, where: str = "graph") -> Dfg:
     except ValidationError as error:
         raise DfgError(first_error(error), where=where) from None
     try:
-        return Dfg(**{key: tuple(value) if isinstance(value, list) else value for key, value in document.items()})
+        return Dfg(
+            name=document["name"],
+            domain=document["domain"],
+            nodes=tuple(document["nodes"]),
+            edges=tuple(document["edges"]),
+            arrays=tuple(document.get("arrays", ())),
+            notes=document.get("notes", ""),
+        )
     except DfgError as error:
         raise error.at(where) from None
 
@@ -75,7 +82,7 @@ def loads(text: str, where: str = "graph") -> Dfg:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of the format."""
-    body = _adapter().json_schema()
+    body: dict[str, Any] = _adapter().json_schema()
     body["properties"] = {"format": {"const": FORMAT}, "version": {"const": VERSION}, **body["properties"]}
     return body
 
@@ -100,8 +107,10 @@ def _record(record: Node | Edge | Array) -> dict[str, Any]:
 
 @cache
 def _adapter() -> Any:
+    from typing import NotRequired
+
     from pydantic import ConfigDict, TypeAdapter
-    from typing_extensions import NotRequired, TypedDict
+    from typing_extensions import TypedDict
 
     class Document(TypedDict):
         __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]

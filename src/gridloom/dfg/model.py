@@ -161,7 +161,7 @@ class Dfg:
     def initial_values(self, edge: int) -> tuple[int | float, ...]:
         """What the first ``distance`` firings of an edge's target read.
 
-        Values that the graph does not give are 0; in domain ``opaque`` they are distinct numbers, so that a wrong one shows.
+        Values that the graph does not give are 0; in domain ``opaque`` distinct numbers, so that a wrong one shows.
         """
         record = self.edges[edge]
         missing = record.distance - len(record.initial)
@@ -187,7 +187,7 @@ class Dfg:
 
     @cached_property
     def is_forest(self) -> bool:
-        """True when no two directed or undirected paths meet twice: any legal routing then balances by skewing inputs."""
+        """True when the graph has no undirected cycle: any legal routing then balances by skewing inputs."""
         parent = list(range(len(self.nodes)))
 
         def root(k: int) -> int:

@@ -56,13 +56,13 @@ def wrap32(value: int) -> int:
 @njit(cache=True, nogil=True)
 def bits_to_single(bits: int) -> np.float32:
     """The single whose pattern is the low 32 bits."""
-    return np.array([bits & 0xFFFFFFFF], dtype=np.uint32).view(np.float32)[0]
+    return np.float32(np.array([bits & 0xFFFFFFFF], dtype=np.uint32).view(np.float32)[0])
 
 
 @njit(cache=True, nogil=True)
 def single_to_bits(value: np.float32) -> int:
     """The sign-extended pattern of a single."""
-    return np.int64(np.array([value], dtype=np.float32).view(np.int32)[0])
+    return int(np.array([value], dtype=np.float32).view(np.int32)[0])
 
 
 @njit(cache=True, nogil=True)
@@ -153,7 +153,7 @@ def _f32(op: int, a: int, b: int, c: int) -> int:
         # Saturating, NaN to 0: C leaves these open, hardware has to choose.
         if math.isnan(x):
             return 0
-        return np.int64(min(max(np.float64(x), -2147483648.0), 2147483647.0))
+        return int(min(max(np.float64(x), -2147483648.0), 2147483647.0))
     if op == F_NEG:
         return wrap32(a ^ 0x80000000)
     if op == F_ABS:
@@ -286,14 +286,14 @@ def mix(state: int, value: int) -> int:
     z = np.uint64(state) ^ (np.uint64(value) + np.uint64(0x9E3779B97F4A7C15))
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64(z ^ (z >> np.uint64(31)))
+    return int(np.int64(z ^ (z >> np.uint64(31))))
 
 
 @njit(cache=True, nogil=True)
 def evaluate(domain: int, op: int, salt: int, operands: np.ndarray, count: int) -> int:
     """The result of an op on ``operands[:count]``; ``salt`` tells opaque nodes apart. O(count)."""
     if domain == 2:
-        state = np.int64(salt)
+        state = salt
         for k in range(count):
             state = mix(state, operands[k] + k)
         return state

@@ -1,8 +1,8 @@
 """The Configuration: what the array is set to, derived from a Mapping.
 
-A mapping says which way values go; a configuration says what each multiplexer selects and what each issue slot does in each
-slot. ``sim`` and ``emit`` work from it alone. Deriving it trusts nothing: a hop that has no arc leaves its multiplexer
-undriven, two claims on one multiplexer leave the last, so that an illegal mapping shows as wrong values.
+A mapping says which way values go; a configuration says what each multiplexer selects and what each issue slot does
+in each slot. ``sim`` and ``emit`` work from it alone. Deriving it trusts nothing: a hop that has no arc leaves its
+multiplexer undriven, two claims on one multiplexer leave the last, so that an illegal mapping shows as wrong values.
 
 ======================  =============================================================================================
 ``driver[r, s]``        the resource that resource r selects in slot s, -1: none (storage holds, wires float)
@@ -167,11 +167,16 @@ class _Derivation:
         before = self._origin(source)
         for k, (resource, cycle) in enumerate(hops):
             previous, from_cycle = (before, source.cycle) if k == 0 else hops[k - 1]
-            if previous >= 0 and previous != resource:
+            if previous >= 0 and not self._holds(previous, resource):
                 self._select(previous, from_cycle, resource, cycle, first=k == 0)
             kind = self.arch.kind[resource]
             if kind in (Kind.FU, Kind.LOAD, Kind.STORE):
                 self._move(edge.source, source, route.source_copy, hops, k)
+
+    def _holds(self, previous: int, resource: int) -> bool:
+        """True for a step that needs no multiplexer: storage that keeps (or rotates) what it has."""
+        kinds = (self.arch.kind[previous], self.arch.kind[resource])
+        return previous == resource or kinds == (Kind.REG, Kind.REG) or Kind.MEM in kinds
 
     def _origin(self, source: Instance) -> int:
         if source.place in self.arch.tile_index:
@@ -181,7 +186,7 @@ class _Derivation:
     def _select(self, previous: int, from_cycle: int, resource: int, cycle: int, *, first: bool) -> None:
         """Set the multiplexer of ``resource``, as far as the array has the arc; the arc's own latency is kept."""
         ii = self.mapping.ii
-        latencies = self.graph.arc_latency.get((previous, from_cycle % ii, resource))
+        latencies = self.graph.latencies(previous, from_cycle % ii, resource)
         if first and self.arch.kind[previous] == Kind.FU:
             latencies = self._result_latencies(previous, resource)
         if not latencies:
@@ -192,11 +197,7 @@ class _Derivation:
 
     def _result_latencies(self, fu: int, resource: int) -> tuple[int, ...]:
         """An op's result may enter what a move's result may enter; the time is the op's, which the slot carries."""
-        for slot in range(self.mapping.ii):
-            found = self.graph.arc_latency.get((fu, slot, resource))
-            if found:
-                return found
-        return ()
+        return self.graph.latencies(fu, 0, resource)
 
     def _move(self, node: str, source: Instance, copy: int, hops: list[tuple[int, int]], k: int) -> None:
         resource, cycle = hops[k]
@@ -298,7 +299,7 @@ class _Derivation:
         route = self.mapping.route_of.get((e, instance.copy))
         if edge.kind in ("pair", "async"):
             copy = route.source_copy if route else 0
-            return Operand(kind=edge.kind, copy=copy, **common)  # type: ignore[arg-type]
+            return Operand(kind=edge.kind, copy=copy, **common)
         if source_class in self.arch.free:
             kind: OperandKind = {"const": "const", "livein": "livein"}.get(source_class, "stream")  # type: ignore[assignment]
             return Operand(kind=kind, **common)

@@ -1,4 +1,4 @@
-"""A Mapping as JSON: ``{"format": "gridloom-mapping", "version": 1, dfg, arch, ii, settings, instances, routes, provenance}``.
+"""A Mapping as JSON: ``{"format": "gridloom-mapping", "version": 1, dfg, arch, ii, settings, instances, routes, ...}``.
 
 The array is embedded as its description together with a fingerprint of the resource graph it was built into: a file is
 refused when today's family would build something else from the same description. Older versions are brought up to date
@@ -18,20 +18,11 @@ from gridloom.errors import ArchError, DfgError, MappingError
 from gridloom.mapping.model import Instance, Mapping, Route
 
 FORMAT: Final = "gridloom-mapping"
-VERSION: Final = 2
+VERSION: Final = 1
 
 
-def _from_version_1(data: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 had no copies: one instance a node, placed under ``tile``."""
-    instances = [
-        {"node": row["node"], "place": row.get("tile", row.get("place")), "cycle": row["cycle"]}
-        for row in data.get("instances", [])
-    ]
-    return {**data, "version": 2, "instances": instances}
-
-
-#: version -> the function that turns a file of that version into one of the next.
-MIGRATIONS: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {1: _from_version_1}
+#: version -> the function that turns a file of that version into one of the next. A new version adds one here.
+MIGRATIONS: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
 
 
 def to_dict(mapping: Mapping) -> dict[str, Any]:
@@ -80,7 +71,8 @@ def loads(text: str, where: str = "mapping") -> Mapping:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise MappingError(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}", where=where) from None
+        place = f"line {error.lineno}, column {error.colno}"
+        raise MappingError(f"is not JSON: {error.msg} at {place}", where=where) from None
     except RecursionError:
         raise MappingError("is nested too deeply to be a mapping", where=where) from None
     return from_dict(data, where)
@@ -103,7 +95,9 @@ def from_dict(data: Any, where: str = "mapping") -> Mapping:
         arch=arch,
         ii=_integer(data, "ii", where),
         settings=_object(data, "settings", where),
-        instances=tuple(_instance(row, f"{where}: instances.{k}") for k, row in enumerate(_rows(data, "instances", where))),
+        instances=tuple(
+            _instance(row, f"{where}: instances.{k}") for k, row in enumerate(_rows(data, "instances", where))
+        ),
         routes=tuple(_route(row, f"{where}: routes.{k}") for k, row in enumerate(_rows(data, "routes", where))),
         provenance=_object(data, "provenance", where),
     )

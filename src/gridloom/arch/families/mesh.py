@@ -1,8 +1,8 @@
 """``mesh``, ``onehop``, ``hex``, ``chess``: static grids of PEs that compute and pass signals on at the same time.
 
-A PE has a function unit with a registered output, operand FIFOs after the operand multiplexers, and a crossbar from its
-incoming links to its outgoing ones. One hop arrives after the op latency; each tile passed through adds a cycle. II = 1:
-a link carries one signal, an operand input one edge.
+A PE has a function unit with a registered output, operand FIFOs after the operand multiplexers, and a crossbar from
+its incoming links to its outgoing ones. One hop arrives after the op latency; each tile passed through adds a cycle.
+II = 1: a link carries one signal, an operand input one edge.
 
 =========  ===========================================================================
 ``mesh``   neighbours at distance 1 in row or column
@@ -101,16 +101,15 @@ def array_name(spec: Mapping[str, Any]) -> str:
 
 def class_masks(p: MeshParameters) -> dict[str, Any]:
     """Op class -> mask of the tiles that have it."""
-    chosen: dict[str, Any] = {name: "all" for name in _PE_CLASSES}
+    chosen: dict[str, Any] = dict.fromkeys(_PE_CLASSES, "all")
     chosen |= {"input": p.io, "output": p.io, "mul": p.mul}
     for name in p.classes:
         if name not in OP_CLASSES:
             raise ArchError(f"classes.{name}: no such op class; known: {', '.join(OP_CLASSES)}")
     chosen |= p.classes
-    keys = {"input": "io", "output": "io", "mul": "mul"}
+    keys = {"input": "io", "output": "io", "mul": "mul"} | {name: f"classes.{name}" for name in p.classes}
     return {
-        name: select(selector, p.rows, p.cols, keys.get(name, f"classes.{name}") if name not in p.classes else f"classes.{name}")
-        for name, selector in chosen.items()
+        name: select(selector, p.rows, p.cols, keys.get(name, name)) for name, selector in chosen.items()
     }
 
 

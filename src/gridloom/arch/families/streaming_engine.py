@@ -1,11 +1,12 @@
 """``streaming-engine``: a row of tiles, each with a 3-cycle multiply/shift-then-add/logic unit and II spokes.
 
-A result leaves its tile three cycles after issue; the synchronous fabric takes it to a tile one or two away in one or two
-cycles, passing through costs nothing more, and the same tile reads it at once. An operand that arrives early waits in
-delay registers of the consumer's tile. Constants and variables live in tile memory, streams come from the tile's base.
+A result leaves its tile three cycles after issue; the synchronous fabric takes it to a tile one or two away in one or
+two cycles, passing through costs nothing more, and the same tile reads it at once. An operand that arrives early
+waits in delay registers of the consumer's tile. Constants and variables live in tile memory, streams come from the
+tile's base.
 
-Level ``paper`` has no port limits. Level ``strict``: each of a tile's four fabric outputs carries one value a spoke, and
-waits occupy ``delays`` registers a tile.
+Level ``paper`` has no port limits. Level ``strict``: each of a tile's four fabric outputs carries one value a spoke,
+and waits occupy ``delays`` registers a tile.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """``torus`` and the presets ``ramp-1`` to ``ramp-12``: modulo-scheduled PEs on a two-dimensional torus.
 
-A PE reads its neighbours' output registers, its own, and registers of its file; it writes its output register and, where
-the mapping says so, a register. Passing a value on takes the function unit for a cycle. Registers hold until written; a
-file (local to a PE, or one central file) may have its first m registers rotate, m being the mapping's choice. Loads and
-stores take a slot of a memory PE and a cycle of its bus; values may be spilled to the data memory the same way.
+A PE reads its neighbours' output registers, its own, and registers of its file; it writes its output register and,
+where the mapping says so, a register. Passing a value on takes the function unit for a cycle. Registers hold until
+written; a file (local to a PE, or one central file) may have its first m registers rotate, m being the mapping's
+choice. Loads and stores take a slot of a memory PE and a cycle of its bus; values may be spilled to the data memory
+the same way.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ def _add_memory(builder: ArchBuilder, p: TorusParameters) -> None:
         builder.arc(load, builder.index[f"{tile.name}.out"], tile.latency_of("mem"))
         builder.arc(builder.index[f"{tile.name}.in0"], store)
         builder.arc(store, memory, 1)
-        for name, register in list(builder.index.items()):
+        for register in list(builder.index.values()):
             if builder.columns[register][0] == Kind.REG and builder.columns[register][1] in (-1, k):
                 builder.arc(load, register, tile.latency_of("mem"))
     if p.bus == "row":

@@ -5,8 +5,8 @@ latency but the row boundaries that ``settings["pipeline"]`` switches on: there 
 registered. Values go up; an output turns south once, in the last stage, and runs down the S chain to its column's
 store port. Constants sit in registers: row y reads registers y and y + rows.
 
-Multiplexer inputs (S, E, W: the N, W, E outputs of the neighbour there; in row 0, S is the column's load port; links: the
-ALUs to the south, south-east and south-west):
+Multiplexer inputs (S, E, W: the N, W, E outputs of the neighbour there; in row 0, S is the column's load port; links:
+the ALUs to the south, south-east and south-west):
 
 ======= ===================================================================
 operand S, E, W, the three links, constant y, constant y + rows
@@ -103,9 +103,14 @@ def _add_ports(builder: ArchBuilder, p: VpcmaParameters) -> None:
     for k in range(p.constants):
         tile = builder.add_tile(
             Tile(
-                name=f"const_{k}", row=k % p.rows, col=-1 - k // p.rows, kind="const",
-                classes=frozenset({"const", "livein"}), latency={"*": 0}, operands=0,
-            )  # fmt: skip
+                name=f"const_{k}",
+                row=k % p.rows,
+                col=-1 - k // p.rows,
+                kind="const",
+                classes=frozenset({"const", "livein"}),
+                latency={"*": 0},
+                operands=0,
+            )
         )
         builder.add(f"const_{k}.fu", Kind.CONST, tile)
 
