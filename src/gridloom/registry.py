@@ -45,7 +45,14 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     },
     "mappers": {},
     "kernels": {},
-    "readers": {},
+    "readers": {
+        "json": Entry("gridloom.frontend.json_graph:read", "our own graphs, *.json"),
+        "dot": Entry("gridloom.frontend.dot:read", "Graphviz: ours, NeoSA, GenMap, CGRA-Bench, elastic_cgra_mapper"),
+        "ccf": Entry("gridloom.frontend.ccf:read", "CCF and RAMP loops, *_node.txt with *_edge.txt"),
+        "satmapit": Entry("gridloom.frontend.satmapit:read", "SAT-MapIt loops, *_nodes with *_edges"),
+        "morpher": Entry("gridloom.frontend.morpher:read", "Morpher DFGs, *.xml"),
+        "e2emap": Entry("gridloom.frontend.e2emap:read", "E2EMap kernels, comma lines in *.txt"),
+    },
     "suites": {},
     "models": {},
 }

@@ -1,0 +1,111 @@
+"""SOURCE as the command line takes it: a file of any format that is read, or ``kernel:NAME,key=value,...``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from gridloom import registry
+from gridloom.dfg import Dfg
+from gridloom.errors import OptionError, SourceError
+from gridloom.frontend.text_file import read_text, shown
+
+KERNEL_PREFIX: Final = "kernel:"
+
+#: File endings in the order they are tried, and the reader (a name of the registry's ``readers``) of each.
+ENDINGS: Final = (
+    ("_loop_graph.dot", "satmapit"),
+    ("_nodes", "satmapit"),
+    ("_edges", "satmapit"),
+    ("_constants", "satmapit"),
+    ("_liveinnodes", "satmapit"),
+    ("_liveoutnodes", "satmapit"),
+    ("_node.txt", "ccf"),
+    ("_edge.txt", "ccf"),
+    (".dot", "dot"),
+    (".gv", "dot"),
+    (".json", "json"),
+    (".xml", "morpher"),
+    (".txt", "e2emap"),
+)
+
+_KINDS: Final = "*.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with *_edge.txt), *_nodes with *_edges"
+
+
+def load_source(text: str) -> Dfg:
+    """The graph that a SOURCE stands for.
+
+    A path is read by its ending; a format of several files (CCF, SAT-MapIt) by any one of them. A kernel is built with
+    the parameters given. Raises a GridloomError that says what is read where the ending is not known.
+    """
+    if text.startswith(KERNEL_PREFIX):
+        name, parameters = parse_kernel(text.removeprefix(KERNEL_PREFIX))
+        kernel = registry.load("kernels", name)
+        graph: Dfg = kernel.build(**parameters)
+        return graph
+    return read_graph(Path(text))
+
+
+def read_graph(path: Path) -> Dfg:
+    """The graph of a file, by its ending."""
+    reader: Callable[[Path], Dfg] = registry.load("readers", _reader_name(path))
+    return reader(path)
+
+
+def parse_kernel(text: str) -> tuple[str, dict[str, int | float | bool | str]]:
+    """Name and parameters of ``NAME,key=value,...``; numbers and true/false are converted.
+
+    >>> parse_kernel("kmeans,k=4,n=5")
+    ('kmeans', {'k': 4, 'n': 5})
+    """
+    name, *pairs = (part.strip() for part in text.split(","))
+    if not name:
+        raise OptionError(f"{shown(KERNEL_PREFIX + text)} names no kernel; expected kernel:NAME,key=value,...")
+    parameters: dict[str, int | float | bool | str] = {}
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not key.isidentifier() or not value:
+            raise OptionError(f"kernel {name}: found {shown(pair)}; expected key=value")
+        if key in parameters:
+            raise OptionError(f"kernel {name}: {key} is given twice")
+        parameters[key] = _value(value)
+    return name, parameters
+
+
+def _value(text: str) -> int | float | bool | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    convert: Any
+    for convert in (int, float):
+        try:
+            number: int | float = convert(text)
+        except ValueError:
+            continue
+        return number
+    return text
+
+
+def _reader_name(path: Path) -> str:
+    name = next((reader for ending, reader in ENDINGS if path.name.endswith(ending)), None)
+    if name == "satmapit" and path.suffix == ".dot" and not _siblings(path, "_loop_graph.dot", "_nodes", "_edges"):
+        return "dot"
+    if name == "dot" and path.name.endswith("DFG.dot") and list(path.parent.glob("loop*_node.txt")):
+        return "ccf"
+    if name == "morpher":
+        _refuse_other_xml(path)
+    if name is None:
+        read_text(path)
+        raise SourceError(f"is of no kind that is read; expected {_KINDS}, or kernel:NAME", where=str(path))
+    return name
+
+
+def _siblings(path: Path, ending: str, *others: str) -> bool:
+    stem = path.name.removesuffix(ending)
+    return all(path.with_name(stem + other).is_file() for other in others)
+
+
+def _refuse_other_xml(path: Path) -> None:
+    head = read_text(path)[:65536]
+    if "<PEArray" in head:
+        raise SourceError("describes an array, not a graph; give it to --arch", where=str(path))
