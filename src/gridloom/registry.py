@@ -44,7 +44,34 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "rdu": Entry("gridloom.arch.families.rdu:build", "elastic grid of compute and memory units"),
     },
     "mappers": {},
-    "kernels": {},
+    "kernels": {
+        "vector_add": Entry("gridloom.frontend.kernels.streams:VECTOR_ADD", "z = x + y"),
+        "axpy": Entry("gridloom.frontend.kernels.streams:AXPY", "z = a x + y, integers or singles"),
+        "distance": Entry("gridloom.frontend.kernels.streams:DISTANCE", "squared distance of two points"),
+        "dot_product": Entry("gridloom.frontend.kernels.streams:DOT_PRODUCT", "running sum of x y"),
+        "mul_add": Entry("gridloom.frontend.kernels.streams:MUL_ADD", "w = x y + z"),
+        "stream_pair": Entry("gridloom.frontend.kernels.streams:STREAM_PAIR", "y[i] = 2 x[i+1] + 6 x[i]"),
+        "tree_reduce": Entry("gridloom.frontend.kernels.trees:TREE_REDUCE", "full binary adder trees"),
+        "tree_expand": Entry("gridloom.frontend.kernels.trees:TREE_EXPAND", "trees that spread one input"),
+        "map_reduce": Entry("gridloom.frontend.kernels.trees:MAP_REDUCE", "a tail before each leaf of an adder tree"),
+        "matmul": Entry("gridloom.frontend.kernels.linear_algebra:MATMUL", "classic n x n matrix product"),
+        "systolic_matmul": Entry(
+            "gridloom.frontend.kernels.linear_algebra:SYSTOLIC_MATMUL", "rows times a matrix that the multipliers hold"
+        ),
+        "convolution": Entry("gridloom.frontend.kernels.linear_algebra:CONVOLUTION", "k x k window times weights"),
+        "kmeans": Entry("gridloom.frontend.kernels.kmeans:KMEANS", "index of the nearest of k centroids"),
+        **{
+            f"neosa-{name}": Entry(f"gridloom.frontend.kernels.neosa:{name}", f"{name} of the NeoSA evaluation")
+            for name in (
+                "tree_n_15_t_1", "tree_n_31_t_1", "tree_n_63_t_1", "tree_n_127_t_1", "tree_n_15_t_2", "tree_n_31_t_2",
+                "tree_n_63_t_2", "tree_n_15_t_3", "tree_n_31_t_3", "tree_n_15_t_4", "tree_n_31_t_4", "matmul22",
+                "matmul33", "matmul44", "matmul55", "matmul66", "matmul22normal", "convolution22", "convolution33",
+                "convolution44", "convolution55", "tree_n_15_t_1_r_3", "tree_n_31_t_1_r_3", "tree_n_63_t_1_r_3",
+                "tree_n_15_t_2_r_3", "tree_n_31_t_2_r_3", "tree_n_15_t_3_r_3", "tree_n_15_t_4_r_3", "K4N4", "K4N5",
+                "K4N6", "K4N7", "K4N8", "K5N4", "K6N4", "K7N4", "K8N4",
+            )
+        },
+    },
     "readers": {
         "json": Entry("gridloom.frontend.json_graph:read", "our own graphs, *.json"),
         "dot": Entry("gridloom.frontend.dot:read", "Graphviz: ours, NeoSA, GenMap, CGRA-Bench, elastic_cgra_mapper"),

@@ -1,3 +1,3 @@
-"""Front ends: what turns a source into a Dfg. Readers are found through :func:`gridloom.frontend.source.load_source`."""
+"""Front ends: what turns a source into a Dfg; :func:`gridloom.frontend.source.load_source` finds the right one."""
 
 from __future__ import annotations

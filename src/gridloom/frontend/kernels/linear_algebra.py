@@ -1,0 +1,115 @@
+"""Matrix products, classic and systolic, and the k x k convolution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gridloom.dfg.model import DfgBuilder
+from gridloom.frontend.kernels.base import (
+    Expected,
+    Kernel,
+    Words,
+    choice,
+    connect,
+    number,
+    reduce_tree,
+    signed32,
+    sink,
+    sinks,
+    weight,
+)
+
+if TYPE_CHECKING:
+    from gridloom.dfg.interpreter import Stimulus
+
+
+def _matmul(b: DfgBuilder, n: int) -> None:
+    left = [[b.input(f"a{i}_{k}") for k in range(n)] for i in range(n)]
+    right = [[b.input(f"b{k}_{j}") for j in range(n)] for k in range(n)]
+    for i in range(n):
+        for j in range(n):
+            products = [b.add("mul", left[i][k], right[k][j]) for k in range(n)]
+            b.output(reduce_tree(b, "add", products), f"c{i}_{j}")
+
+
+def _matmul_model(stimulus: Stimulus, n: int) -> Expected:
+    s = stimulus.streams
+    left = np.array([[s[f"a{i}_{k}"] for k in range(n)] for i in range(n)])
+    right = np.array([[s[f"b{k}_{j}"] for j in range(n)] for k in range(n)])
+    product = signed32(np.einsum("ikt,kjt->ijt", left, right))
+    return Expected(streams={f"c{i}_{j}": product[i, j] for i in range(n) for j in range(n)})
+
+
+MATMUL = Kernel(
+    name="matmul",
+    summary="C = A B, a new pair of n x n matrices every iteration; fan-out n",
+    parameters={"n": number(2, 2, 16, "rows and columns")},
+    graph=_matmul,
+    model=_matmul_model,
+)
+
+
+def systolic_matrix(n: int) -> Words:
+    """The B that a systolic product holds: odd numbers, ones in the first column."""
+    return np.array([[1 if j == 0 else weight(i * n + j) for j in range(n)] for i in range(n)], dtype=np.int64)
+
+
+def _systolic(b: DfgBuilder, n: int) -> None:
+    """Each product goes right as well as down, so a multiplier holds the quotient of two neighbours of B.
+
+    A node has one result: what a multiplier hands to the right is a[i] * B[i][j], not a[i]. Odd numbers have inverses
+    modulo 2**32, so the product with B[i][j+1] / B[i][j] is exact. The first column is the input itself.
+    """
+    matrix = systolic_matrix(n)
+    above: list[str | int] = [weight(j) for j in range(n)]
+    for i in range(n):
+        moving = b.add("input", id=f"a{i}", variable=f"a{i}", op_class="mul")
+        for j in range(n):
+            if j:
+                held = int(matrix[i, j]) * pow(int(matrix[i, j - 1]), -1, 1 << 32) % (1 << 32)
+                moving = connect(b, "mul", moving, signed32(held))
+            if i == n - 1:
+                sink(b, "add", moving, above[j], id=f"y{j}")
+            else:
+                above[j] = connect(b, "add", moving, above[j])
+
+
+def _systolic_model(stimulus: Stimulus, n: int) -> Expected:
+    rows = np.array([stimulus.streams[f"a{i}"] for i in range(n)])
+    bias = np.array([weight(j) for j in range(n)], dtype=np.int64)
+    product = signed32(systolic_matrix(n).T @ rows + bias[:, None])
+    return sinks({f"y{j}": product[j] for j in range(n)})
+
+
+SYSTOLIC_MATMUL = Kernel(
+    name="systolic_matmul",
+    summary="rows of A times a B that the multipliers hold, plus a bias; products go right, sums go down",
+    parameters={"n": number(3, 2, 32, "rows and columns")},
+    graph=_systolic,
+    model=_systolic_model,
+)
+
+
+def _convolution(b: DfgBuilder, k: int, registers: int) -> None:
+    products = [connect(b, "mul", b.input(f"x{i}_{j}"), weight(i * k + j)) for i in range(k) for j in range(k)]
+    reduce_tree(b, "add", products, registers=bool(registers), id="y", liveout="y")
+
+
+def _convolution_model(stimulus: Stimulus, k: int, registers: int) -> Expected:
+    window = np.array([[stimulus.streams[f"x{i}_{j}"] for j in range(k)] for i in range(k)])
+    taps = np.array([[weight(i * k + j) for j in range(k)] for i in range(k)], dtype=np.int64)
+    return sinks({"y": signed32(np.einsum("ijt,ij->t", window, taps))})
+
+
+CONVOLUTION = Kernel(
+    name="convolution",
+    summary="a k x k window times fixed weights, summed by an adder tree",
+    parameters={
+        "k": number(3, 2, 16, "rows and columns of the window"),
+        "registers": choice(0, (0, 1), "1: moves balance the adder tree where it is not full"),
+    },
+    graph=_convolution,
+    model=_convolution_model,
+)

@@ -1,0 +1,149 @@
+"""Element-wise kernels on streams, and the reductions closest to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gridloom.dfg.model import DfgBuilder
+from gridloom.frontend.kernels.base import (
+    Expected,
+    Kernel,
+    Past,
+    choice,
+    connect,
+    number,
+    past,
+    reduce_tree,
+    signed32,
+)
+
+if TYPE_CHECKING:
+    from gridloom.dfg.interpreter import Stimulus
+
+
+def _vector_add(b: DfgBuilder, lanes: int) -> None:
+    for k in range(lanes):
+        total = b.add("add", b.input(f"x{k}"), b.input(f"y{k}"))
+        b.output(total, f"z{k}")
+
+
+def _vector_add_model(stimulus: Stimulus, lanes: int) -> Expected:
+    s = stimulus.streams
+    return Expected(streams={f"z{k}": signed32(s[f"x{k}"] + s[f"y{k}"]) for k in range(lanes)})
+
+
+VECTOR_ADD = Kernel(
+    name="vector_add",
+    summary="z = x + y, element by element",
+    parameters={"lanes": number(1, 1, 64, "elements an iteration")},
+    graph=_vector_add,
+    model=_vector_add_model,
+)
+
+
+def _axpy(b: DfgBuilder, domain: str) -> None:
+    product = b.add("mul", b.livein("a"), b.input("x"))
+    b.output(b.add("add", product, b.input("y")), "z")
+
+
+def _axpy_model(stimulus: Stimulus, domain: str) -> Expected:
+    a, x, y = stimulus.liveins["a"], stimulus.streams["x"], stimulus.streams["y"]
+    if domain == "i32":
+        return Expected(streams={"z": signed32(signed32(a * x) + y)})
+    single = np.array([a], dtype=np.int32).view(np.float32)[0]
+    z = single * x.astype(np.int32).view(np.float32) + y.astype(np.int32).view(np.float32)
+    return Expected(streams={"z": z.view(np.int32).astype(np.int64)})
+
+
+AXPY = Kernel(
+    name="axpy",
+    summary="z = a * x + y with a live-in a, on integers or singles",
+    parameters={"domain": choice("i32", ("i32", "f32"), "integers or IEEE singles")},
+    graph=_axpy,
+    model=_axpy_model,
+)
+
+
+def _distance(b: DfgBuilder, dims: int) -> None:
+    differences = [b.add("sub", b.input(f"a{k}"), b.input(f"b{k}")) for k in range(dims)]
+    squares = [b.add("square", difference) for difference in differences]
+    b.output(reduce_tree(b, "add", squares), "d")
+
+
+def _distance_model(stimulus: Stimulus, dims: int) -> Expected:
+    s = stimulus.streams
+    differences = np.array([signed32(s[f"a{k}"] - s[f"b{k}"]) for k in range(dims)])
+    return Expected(streams={"d": signed32((differences * differences).sum(axis=0))})
+
+
+DISTANCE = Kernel(
+    name="distance",
+    summary="squared distance of two points",
+    parameters={"dims": number(3, 1, 32, "dimensions of the points")},
+    graph=_distance,
+    model=_distance_model,
+)
+
+
+def _dot_product(b: DfgBuilder, lanes: int) -> None:
+    products = [b.add("mul", b.input(f"x{k}"), b.input(f"y{k}")) for k in range(lanes)]
+    connect(b, "add", reduce_tree(b, "add", products), Past("sum", 1, (0,)), id="sum", liveout="sum")
+    b.output("sum", "s")
+
+
+def _dot_product_model(stimulus: Stimulus, lanes: int) -> Expected:
+    s = stimulus.streams
+    running = np.cumsum(sum(s[f"x{k}"] * s[f"y{k}"] for k in range(lanes)), dtype=np.int64)
+    sums = signed32(running)
+    return Expected(streams={"s": sums}, liveouts={"sum": int(sums[-1])} if len(sums) else {})
+
+
+DOT_PRODUCT = Kernel(
+    name="dot_product",
+    summary="running sum of x * y",
+    parameters={"lanes": number(1, 1, 64, "products an iteration")},
+    graph=_dot_product,
+    model=_dot_product_model,
+)
+
+
+def _mul_add(b: DfgBuilder, fused: int) -> None:
+    x, y, z = b.input("x"), b.input("y"), b.input("z")
+    total = b.add("mul_add", x, y, z) if fused else b.add("add", b.add("mul", x, y), z)
+    b.output(total, "w")
+
+
+def _mul_add_model(stimulus: Stimulus, fused: int) -> Expected:
+    s = stimulus.streams
+    return Expected(streams={"w": signed32(s["x"] * s["y"] + s["z"])})
+
+
+MUL_ADD = Kernel(
+    name="mul_add",
+    summary="w = x * y + z",
+    parameters={"fused": choice(0, (0, 1), "1: one op multiplies and adds")},
+    graph=_mul_add,
+    model=_mul_add_model,
+)
+
+
+def _stream_pair(b: DfgBuilder) -> None:
+    newer = b.input("x")
+    doubled = connect(b, "mul", newer, 2)
+    older = connect(b, "mul", Past(newer, 1, (0,)), 6)
+    b.output(b.add("add", doubled, older), "y")
+
+
+def _stream_pair_model(stimulus: Stimulus) -> Expected:
+    x = stimulus.streams["x"]
+    return Expected(streams={"y": signed32(2 * x + 6 * past(x, 1))})
+
+
+STREAM_PAIR = Kernel(
+    name="stream_pair",
+    summary="y[i] = 2 x[i+1] + 6 x[i]; the stream brings x[i+1], x[0] is 0",
+    graph=_stream_pair,
+    model=_stream_pair_model,
+)

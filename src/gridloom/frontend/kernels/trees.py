@@ -1,0 +1,138 @@
+"""Binary trees, reducing and expanding, and map-reduce trees: the reduction patterns of machine learning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gridloom.dfg.model import DfgBuilder
+from gridloom.frontend.kernels.base import (
+    Expected,
+    Kernel,
+    Parameter,
+    Words,
+    choice,
+    connect,
+    number,
+    reduce_tree,
+    signed32,
+    sink,
+    sinks,
+    weight,
+)
+
+if TYPE_CHECKING:
+    from gridloom.dfg.interpreter import Stimulus
+
+
+def _sizes() -> Parameter:
+    return choice(15, [2**depth - 1 for depth in range(2, 12)], "nodes of the full binary tree of each component")
+
+
+def _components() -> Parameter:
+    return number(1, 1, 16, "connected components")
+
+
+def _reduce(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
+    for c in range(components):
+        inputs = []
+        for k in range((nodes + 1) // 2):
+            name = f"x{c}_{k}"
+            inputs.append(b.add("input", id=name, variable=name, op_class="mul" if leaves == "mul" else None))
+        reduce_tree(b, "add", inputs, id=f"y{c}", liveout=f"y{c}")
+
+
+def _reduce_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) -> Expected:
+    width = (nodes + 1) // 2
+    sums = {f"y{c}": sum_streams(stimulus, [f"x{c}_{k}" for k in range(width)]) for c in range(components)}
+    return sinks(sums)
+
+
+def sum_streams(stimulus: Stimulus, names: list[str]) -> Words:
+    """The 32-bit sum of some input streams."""
+    return signed32(np.sum([stimulus.streams[name] for name in names], axis=0, dtype=np.int64))
+
+
+TREE_REDUCE = Kernel(
+    name="tree_reduce",
+    summary="full binary adder trees; leaves are inputs, roots are the results",
+    parameters={
+        "nodes": _sizes(),
+        "components": _components(),
+        "leaves": choice("input", ("input", "mul"), "mul: each input stream enters through a multiplier's tile"),
+    },
+    graph=_reduce,
+    model=_reduce_model,
+)
+
+
+def _expand(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
+    for c in range(components):
+        level = [b.input(f"x{c}")]
+        while 2 * len(level) < (nodes + 1) // 2:
+            level = [b.add("move", parent) for parent in level for _ in range(2)]
+        for k in range(2 * len(level)):
+            if leaves == "mul":
+                sink(b, "mul", level[k // 2], weight(k), id=f"y{c}_{k}")
+            else:
+                b.output(level[k // 2], f"y{c}_{k}")
+
+
+def _expand_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) -> Expected:
+    streams = {}
+    for c in range(components):
+        for k in range((nodes + 1) // 2):
+            x = stimulus.streams[f"x{c}"]
+            streams[f"y{c}_{k}"] = signed32(x * weight(k)) if leaves == "mul" else x
+    return sinks(streams) if leaves == "mul" else Expected(streams=streams)
+
+
+TREE_EXPAND = Kernel(
+    name="tree_expand",
+    summary="full binary trees that spread one input to all leaves",
+    parameters={
+        "nodes": _sizes(),
+        "components": _components(),
+        "leaves": choice("output", ("output", "mul"), "mul: each leaf multiplies by a weight and is itself a result"),
+    },
+    graph=_expand,
+    model=_expand_model,
+)
+
+
+def _map_reduce(b: DfgBuilder, nodes: int, components: int, tail: int) -> None:
+    for c in range(components):
+        products = []
+        for k in range((nodes + 1) // 2):
+            value = b.input(f"x{c}_{k}")
+            for stage in range(tail - 1):
+                value = connect(b, "sub" if stage % 2 == 0 else "xor", value, weight(k + stage))
+            products.append(connect(b, "mul", value, weight(k)))
+        reduce_tree(b, "add", products, id=f"y{c}", liveout=f"y{c}")
+
+
+def _map_reduce_model(stimulus: Stimulus, nodes: int, components: int, tail: int) -> Expected:
+    streams = {}
+    for c in range(components):
+        total = np.zeros(stimulus.iterations, dtype=np.int64)
+        for k in range((nodes + 1) // 2):
+            value = stimulus.streams[f"x{c}_{k}"]
+            for stage in range(tail - 1):
+                value = value ^ weight(k + stage) if stage % 2 else signed32(value - weight(k + stage))
+            total = signed32(total + value * weight(k))
+        streams[f"y{c}"] = total
+    return sinks(streams)
+
+
+MAP_REDUCE = Kernel(
+    name="map_reduce",
+    summary="map-reduce trees: a tail of nodes before each leaf's multiplier, then an adder tree",
+    parameters={
+        "nodes": _sizes(),
+        "components": _components(),
+        "tail": number(3, 1, 32, "nodes before each leaf, the input among them"),
+    },
+    graph=_map_reduce,
+    model=_map_reduce_model,
+)
