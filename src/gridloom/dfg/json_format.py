@@ -10,7 +10,7 @@ import json
 from functools import cache
 from typing import Any, Final
 
-from gridloom.dfg.model import Array, Dfg, Edge, Node
+from gridloom.dfg.model import MAX_EDGES, MAX_NODES, Array, Dfg, Edge, Node
 from gridloom.errors import DfgError
 
 FORMAT: Final = "gridloom-dfg"
@@ -39,6 +39,10 @@ def from_dict(data: Any, where: str = "graph") -> Dfg:
         raise DfgError(f"expected \"format\": \"{FORMAT}\", found {data.get('format')!r}", where=where)
     if data.get("version") != VERSION:
         raise DfgError(f"version {data.get('version')!r} is not known; this gridloom reads {VERSION}", where=where)
+    for key, most in (("nodes", MAX_NODES), ("edges", MAX_EDGES)):
+        # Before validation, which would take ten times the memory.
+        if isinstance(data.get(key), list) and len(data[key]) > most:
+            raise DfgError(f"has {len(data[key])} {key}; at most {most} are taken", where=where)
     fields = {key: value for key, value in data.items() if key not in ("format", "version")}
     try:
         document = _adapter().validate_python(fields)
@@ -77,6 +81,9 @@ def loads(text: str, where: str = "graph") -> Dfg:
         raise DfgError(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}", where=where) from None
     except RecursionError:
         raise DfgError("is nested too deeply to be a graph", where=where) from None
+    except ValueError:
+        # Python's own bound on the digits of an integer.
+        raise DfgError("holds a number of more digits than any value has", where=where) from None
     return from_dict(data, where)
 
 

@@ -6,6 +6,7 @@ topological order) is derived once and cached. ``Dfg.__post_init__`` runs :func:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -350,8 +351,12 @@ def _check_node(dfg: Dfg, node: Node, where: str) -> None:
         raise error.at(here) from None
     if not node.id:
         raise DfgError("a node has an empty id; give each node a name", where=where)
+    if not node.id.isascii() and any("\ud800" <= character <= "\udfff" for character in node.id):
+        raise DfgError("its id holds half a surrogate pair, which cannot be written; use other characters", where=here)
     if node.op == "const" and node.value is None:
         raise DfgError("is a const without a value; give it 'value'", where=here)
+    if dfg.domain != "f32" and isinstance(node.value, float) and not math.isfinite(node.value):
+        raise DfgError(f"has value {node.value}; only domain f32 has such numbers", where=here)
     if op.op_class == "mem" and dfg.domain not in ("opaque", "tensor") and node.op in ("load", "store", "store_if"):
         _check_array(dfg, node, here)
     if node.op in ("load_data", "store_data") and dfg.domain != "opaque":
@@ -384,6 +389,8 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
             f"has {len(edge.initial)} initial values for distance {edge.distance}; one a step of distance is used",
             where=here,
         )
+    if dfg.domain != "f32" and not all(math.isfinite(value) for value in edge.initial):
+        raise DfgError(f"has initial values {edge.initial}; only domain f32 has such numbers", where=here)
     if edge.delay < 0:
         raise DfgError(f"has delay {edge.delay}; expected at least 0", where=here)
     if edge.tokens < 1 or (edge.takes is not None and edge.takes < 1):

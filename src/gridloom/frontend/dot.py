@@ -68,7 +68,7 @@ def _neosa(dot: DotGraph, name: str, where: str) -> Dfg:
             node.id,
             _neosa_op(word) if node.id in fed else "input",
             op_class="mul" if word.lower().startswith("mul") else None,
-            label=label if label is not None else node.attributes.get("opcode"),
+            label=label,
         )
     _add_edges(graph, dot, where)
     return graph.build(cut_back_edges=True)

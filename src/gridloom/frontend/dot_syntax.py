@@ -24,9 +24,12 @@ MAX_DEPTH: Final = 64
 
 #: Attributes that some dialect reads. Others are parsed and dropped, so that defaults cannot multiply in memory.
 KEPT: Final = frozenset(
-    "array arrays const_value datatype delay distance domain format initial kind label liveout notes op op_class "
-    "opcode operand shape takes text tokens type value variable version work".split()
-)
+    {
+        "array", "arrays", "const_value", "datatype", "delay", "distance", "domain", "format", "initial", "kind",
+        "label", "liveout", "notes", "op", "op_class", "opcode", "operand", "shape", "takes", "text", "tokens", "type",
+        "value", "variable", "version", "work",
+    }
+)  # fmt: skip
 
 _SKIP = re.compile(r"(?:\s++|//[^\n]*+|\#[^\n]*+)*+")
 _TOKEN = re.compile(

@@ -1,8 +1,8 @@
-"""Writes a Dfg as Graphviz DOT that draws well and reads back as the same graph.
+r"""Writes a Dfg as Graphviz DOT that draws well and reads back as the same graph.
 
 Every field that differs from its default is an attribute of its own; ``label`` is only for the picture, a node's own
 label travels as ``text``. Strings are escaped once more than DOT asks for (a backslash is doubled, line ends become
-``\\n`` and ``\\r``), because DOT itself cannot say a string that ends in a backslash.
+``\n`` and ``\r``), because DOT itself cannot say a string that ends in a backslash.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gridloom.dfg.model import Dfg, Edge, Node
 
 #: Fields that hold plain text; all others are written as JSON values.
 PLAIN_FIELDS: Final = frozenset(
-    "array domain format kind liveout notes op op_class text variable".split()
+    {"array", "domain", "format", "kind", "liveout", "notes", "op", "op_class", "text", "variable"}
 )
 
 _SHAPES: Final = {"const": "plaintext", "livein": "plaintext", "input": "invhouse", "output": "house", "mem": "box"}
@@ -43,10 +43,10 @@ def quote(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """What :func:`quote` was given, from what a DOT parser makes of it.
+    r"""What :func:`quote` was given, from what a DOT parser makes of it.
 
-    >>> unescape("one\\\\\\\\two")
-    'one\\\\two'
+    >>> unescape(r"one\ntwo")
+    'one\ntwo'
     """
     if "\\" not in text:
         return text

@@ -3,7 +3,8 @@
 No XML parser takes it, so tags are scanned in order; entities and declarations do not exist for this scanner. A node
 has ``idx``, an ``OP``, maybe a ``CONST`` (its immediate operand, kept as the node's value) and ``Output`` elements:
 ``nextiter`` is the distance, ``type`` the operand (``I1``, ``I2``, ``I3``, ``P`` predicate) or ``PS``, an ``order``
-edge. An idx that a file gives to two nodes means one node to Morpher, and so it does here. Files of the older dialect without ``nextiter`` are refused: their loop-carried edges cannot be told.
+edge. Where a file gives one idx to two nodes they are read as one, as the published counts do, and the graph's notes
+say so. Files of the older dialect without ``nextiter`` are refused: their loop-carried edges cannot be told.
 """
 
 from __future__ import annotations

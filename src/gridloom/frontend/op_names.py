@@ -29,7 +29,7 @@ _MEANS: Final = {
     "lt": "lt clt slt les",
     "gt": "gt cgt sgt",
     "select": "select mux bsfa bzfa",
-    "move": "move mov movc copy reg ff route imp",
+    "move": "move mov movc copy reg ff route",
     "load": "load ld lod loadb loadh oload oloadb oloadh",
     "store": "store st str storeb storeh ostore ostoreb",
     "input": "input in",

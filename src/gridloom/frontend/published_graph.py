@@ -86,7 +86,7 @@ class PublishedGraph:
         self._links.append(_Link(source, target, rank, kind, distance, delay, line))
 
     def build(self, *, cut_back_edges: bool = False, notes: str = "") -> Dfg:
-        """The Dfg. ``cut_back_edges`` gives distance 1 to what closes a cycle in a depth-first walk in file order."""
+        """The Dfg. ``cut_back_edges`` gives distance 1 to what closes a cycle in a walk, depth first, in file order."""
         for link in self._links:
             for end in (link.source, link.target):
                 if end not in self._nodes:
@@ -150,7 +150,7 @@ class PublishedGraph:
         for k, link in enumerate(self._links):
             out[link.source].append(k)
         done: dict[str, bool] = {}
-        for start in self._nodes:
+        for start in [link.source for link in self._links]:
             if start in done:
                 continue
             # False: on the walk's current path; True: left behind. An explicit stack, as depth is the user's.

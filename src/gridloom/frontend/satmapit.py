@@ -20,7 +20,8 @@ from gridloom.frontend.text_file import integer, read_text
 
 #: Endings of the files of one loop; longer ones first, as ``_livein_edges`` also ends in ``_edges``.
 ENDINGS: Final = (
-    "_loop_graph.dot", "_liveinnodes", "_livein_edges", "_liveoutnodes", "_liveout_edges", "_constants", "_nodes", "_edges",
+    "_loop_graph.dot", "_liveinnodes", "_livein_edges", "_liveoutnodes", "_liveout_edges", "_constants",
+    "_nodes", "_edges",
 )  # fmt: skip
 
 Row = tuple[str, list[str]]
@@ -107,19 +108,19 @@ def _located(
 def _add_edges(
     graph: PublishedGraph, texts: dict[str, str | None], operands: dict[str, list[str]], where: str
 ) -> None:
-    """Edges of the edge file at the operand their node line names, then the constants and live-ins of the node lines."""
-    inside: set[tuple[str, str]] = set()
+    """Edges of the edge file, at the operand their node line names; then constants and live-ins of the node lines."""
+    given: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for number, (here, row) in enumerate(_rows(texts, "_edges", where, 4), start=1):
-        source, target = row[0], row[1]
         distance = integer(row[2], "distance", here)
         if not 0 <= distance <= MAX_DISTANCE:
             raise SourceError(f"distance is {distance}; expected 0 to {MAX_DISTANCE}", where=here)
-        slots = [k for k, operand in enumerate(operands.get(target, ())) if operand == source]
-        ranks: list[int] = slots or [LAST]
-        if (source, target) in inside:
-            continue
-        inside.add((source, target))
-        for rank in ranks:
+        given.setdefault((row[0], row[1]), []).append((distance, number))
+    for (source, target), edges in given.items():
+        slots = [rank for rank, operand in enumerate(operands.get(target, ())) if operand == source]
+        # A node that reads one value twice may have one line for both operands; a line no operand names comes last.
+        for k in range(max(len(slots), len(edges))):
+            distance, number = edges[min(k, len(edges) - 1)]
+            rank = slots[k] if k < len(slots) else LAST
             graph.edge(source, target, number, rank=rank, distance=distance)
     for target, row in operands.items():
         for rank, source in enumerate(row):

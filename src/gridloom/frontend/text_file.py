@@ -31,7 +31,8 @@ def read_text(path: Path, *, limit: int = MAX_BYTES) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SourceError(f"is not UTF-8 text: byte 0x{data[error.start]:02x} at offset {error.start}", where=where) from None
+        found = f"byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise SourceError(f"is not UTF-8 text: {found}", where=where) from None
 
 
 def line_of(text: str, offset: int) -> int:
