@@ -10,6 +10,8 @@ multiplexer undriven, two claims on one multiplexer leave the last, so that an i
 ``slots``               the configured issue slots: ops, moves, spill loads and stores
 ``preset``              resources that hold a timeless value: constant registers, live-ins in registers
 ``spills``              circular buffers in the data memory for spilled values
+``lanes``               further wires of resources without a capacity limit, which carry more than one value in a slot:
+                        row ``len(arch.kind) + k`` of ``driver`` and ``delay`` is one more wire of resource ``lanes[k]``
 ======================  =============================================================================================
 """
 
@@ -36,7 +38,7 @@ class Operand:
     """Where an issue slot takes one operand from."""
 
     kind: OperandKind
-    #: ``routed``: the operand input and the cycles of its FIFO.
+    #: ``routed``: the operand input (a row of ``driver``) and the cycles of its FIFO.
     resource: int = -1
     fifo: int = 0
     #: The node that a const, live-in, stream, pair or async operand comes from, and which copy of it.
@@ -110,6 +112,7 @@ class Configuration:
     preset: MappingABC[int, int] = field(default_factory=dict)
     spills: tuple[Spill, ...] = ()
     flows: tuple[Flow, ...] = ()
+    lanes: tuple[int, ...] = ()
 
 
 def configure(mapping: Mapping) -> Configuration:
@@ -133,6 +136,8 @@ class _Derivation:
         self.spills: list[Spill] = []
         self.spill_of: dict[tuple[str, int, int, int], int] = {}
         self.preset: dict[int, int] = {}
+        self.lanes: list[int] = []
+        self.arrival: dict[tuple[int, int], int] = {}
 
     def result(self) -> Configuration:
         mapping = self.mapping
@@ -154,6 +159,7 @@ class _Derivation:
             preset=self.preset,
             spills=tuple(self.spills),
             flows=flows,
+            lanes=tuple(self.lanes),
         )
 
     # -- routes -----------------------------------------------------------------------------------------------------
@@ -164,14 +170,16 @@ class _Derivation:
         source = self.mapping.instance_of.get((edge.source, route.source_copy))
         if source is None:
             raise MappingError(f"route of edge {route.edge}: copy {route.source_copy} of {edge.source!r} is not placed")
-        before = self._origin(source)
+        row = self._origin(source)
         for k, (resource, cycle) in enumerate(hops):
-            previous, from_cycle = (before, source.cycle) if k == 0 else hops[k - 1]
+            previous, from_cycle = (self._origin(source), source.cycle) if k == 0 else hops[k - 1]
+            before, row = row, resource
             if previous >= 0 and not self._holds(previous, resource):
-                self._select(previous, from_cycle, resource, cycle, first=k == 0)
+                row = self._select(before, from_cycle, resource, cycle, first=k == 0)
             kind = self.arch.kind[resource]
             if kind in (Kind.FU, Kind.LOAD, Kind.STORE):
-                self._move(edge.source, source, route.source_copy, hops, k)
+                self._move(edge.source, source, route.source_copy, hops, k, before)
+        self.arrival[route.edge, route.copy] = row
 
     def _holds(self, previous: int, resource: int) -> bool:
         """True for a step that needs no multiplexer: storage that keeps (or rotates) what it has."""
@@ -183,23 +191,46 @@ class _Derivation:
             return int(self.arch.fu[self.arch.tile_index[source.place]])
         return -1
 
-    def _select(self, previous: int, from_cycle: int, resource: int, cycle: int, *, first: bool) -> None:
-        """Set the multiplexer of ``resource``, as far as the array has the arc; the arc's own latency is kept."""
-        ii = self.mapping.ii
+    def _select(self, row: int, from_cycle: int, resource: int, cycle: int, *, first: bool) -> int:
+        """Set the multiplexer of ``resource`` to ``row``, as far as the array has the arc, whose own latency is kept.
+
+        Returns the row that now carries the value.
+        """
+        ii, count = self.mapping.ii, len(self.arch.kind)
+        previous = row if row < count else self.lanes[row - count]
         latencies = self.graph.latencies(previous, from_cycle % ii, resource)
         if first and self.arch.kind[previous] == Kind.FU:
             latencies = self._result_latencies(previous, resource)
         if not latencies:
-            return
+            return resource
         wanted = cycle - from_cycle
-        self.driver[resource, cycle % ii] = previous
-        self.delay[resource, cycle % ii] = wanted if wanted in latencies else latencies[0]
+        delay = wanted if wanted in latencies else latencies[0]
+        chosen = self._wire(resource, cycle % ii, row, delay)
+        self.driver[chosen, cycle % ii] = row
+        self.delay[chosen, cycle % ii] = delay
+        return chosen
+
+    def _wire(self, resource: int, slot: int, row: int, delay: int) -> int:
+        """The wire of a resource for one more value: its own, or a lane where it is taken and there is no limit."""
+        if self.arch.capacity[resource] or self.arch.kind[resource] not in (Kind.IN, Kind.LINK, Kind.SWITCH):
+            return resource
+        count = len(self.arch.kind)
+        wires = [resource, *(count + k for k, owner in enumerate(self.lanes) if owner == resource)]
+        for wire in wires:
+            taken = self.driver[wire, slot]
+            if taken < 0 or (taken == row and self.delay[wire, slot] == delay):
+                return wire
+        self.lanes.append(resource)
+        self.driver = np.vstack([self.driver, np.full((1, self.mapping.ii), -1, dtype=np.int32)])
+        self.delay = np.vstack([self.delay, np.zeros((1, self.mapping.ii), dtype=np.int32)])
+        return len(self.driver) - 1
 
     def _result_latencies(self, fu: int, resource: int) -> tuple[int, ...]:
         """An op's result may enter what a move's result may enter; the time is the op's, which the slot carries."""
         return self.graph.latencies(fu, 0, resource)
 
-    def _move(self, node: str, source: Instance, copy: int, hops: list[tuple[int, int]], k: int) -> None:
+    def _move(self, node: str, source: Instance, copy: int, hops: list[tuple[int, int]], k: int, row: int) -> None:
+        """The issue slot of hop k, which reads ``row``."""
         resource, cycle = hops[k]
         arch = self.arch
         kind: SlotKind = {Kind.FU: "move", Kind.LOAD: "load", Kind.STORE: "store"}[Kind(arch.kind[resource])]  # type: ignore[assignment]
@@ -207,7 +238,7 @@ class _Derivation:
         operands: tuple[Operand, ...] = ()
         spill = -1
         if kind != "load" and k > 0:
-            operands = (Operand(kind="routed", resource=hops[k - 1][0]),)
+            operands = (Operand(kind="routed", resource=row),)
         if kind == "store":
             spill = self._spill(node, copy, resource, cycle, cycle)
         elif kind == "load":
@@ -307,7 +338,7 @@ class _Derivation:
         if route is not None:
             fifo = route.fifo
             if route.hops:
-                resource = self._resource(route.hops[-1][0], f"route of edge {e}")
+                resource = self.arrival.get((e, instance.copy), -1)
         return Operand(kind="routed", resource=resource, fifo=fifo, copy=route.source_copy if route else 0, **common)
 
     # -- names ------------------------------------------------------------------------------------------------------
