@@ -1,7 +1,8 @@
 """Jobs on a Dask cluster: a scheduler that the user names, or one started here.
 
 Dask re-runs the jobs of a worker that died and gives up on a job that takes several workers with it (`KilledWorker`),
-so nothing is left to do but to connect, to check that the workers can import this package, and to close.
+so nothing is left to do but to connect, to check that the workers can import this package, to bundle short jobs, and
+to close.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
 from gridloom.errors import MissingExtra
+from gridloom.run.bundle import BundlingExecutor
 from gridloom.run.job import Outcome, RunError, call
 from gridloom.run.workers import limit_threads, usable_cores
 
@@ -21,23 +22,33 @@ _CONNECT_SECONDS = 15.0
 _RECOUNT_SECONDS = 2.0
 
 
-@dataclass
+@dataclass(frozen=True)
 class Cluster:
     """A connection: its executor, how to call a job there, and how many threads its workers have at the moment."""
 
-    executor: Executor
+    executor: BundlingExecutor
     call: Callable[..., Outcome[Any]]
-    client: Any
-    _threads: int = 0
-    _counted: float = float("-inf")
+    threads: Callable[[], int]
 
-    def threads(self) -> int:
-        """Return the number of worker threads, looked up every few seconds: workers come and go."""
+    def in_flight(self) -> int:
+        """Return how many jobs keep every worker busy while results travel."""
+        return max(16, 4 * self.threads()) * self.executor.size()
+
+
+class _Threads:
+    """The number of worker threads, looked up every few seconds: workers come and go."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._count = 0
+        self._counted = float("-inf")
+
+    def __call__(self) -> int:
         if time.monotonic() - self._counted > _RECOUNT_SECONDS:
-            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-            self._threads = sum(worker["nthreads"] for worker in workers)
+            workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+            self._count = sum(worker["nthreads"] for worker in workers)
             self._counted = time.monotonic()
-        return self._threads
+        return self._count
 
 
 def cluster_call(function: Callable[[Any], Any], key: str, argument: Any) -> Outcome[Any]:
@@ -60,14 +71,15 @@ def open_cluster(address: str, *, workers: int | None = None, retries: int = 3) 
         if address == "local":
             target = stack.enter_context(
                 distributed.LocalCluster(
-                    n_workers=workers or usable_cores(), threads_per_worker=1, processes=True, dashboard_address=None
+                    n_workers=workers or usable_cores(), threads_per_worker=1, processes=True, dashboard_address=":0"
                 )
             )
         client = stack.enter_context(_connect(distributed, target, address))
         _check_workers(client, address)
-        executor = client.get_executor(pure=False)
+        workers_now = _Threads(client)
+        executor = BundlingExecutor(client.get_executor(pure=False), workers_now)
         try:
-            yield Cluster(executor, cluster_call, client)
+            yield Cluster(executor, cluster_call, workers_now)
         except BaseException:
             executor.shutdown(wait=False)
             raise

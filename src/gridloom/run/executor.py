@@ -13,7 +13,7 @@ import queue
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
 from gridloom.run.cluster import open_cluster
@@ -43,7 +43,7 @@ class ExecutorSpec:
     retries: int = 3
     """How many more times a job is tried after its worker died with it."""
     in_flight: int | None = None
-    """How many jobs are taken from the iterator ahead of their results; None: twice the workers (Dask: four times)."""
+    """How many jobs are taken from the iterator ahead of their results; None: as many as keep the workers busy."""
 
     def __post_init__(self) -> None:
         for name, least in (("workers", 1), ("retries", 0), ("in_flight", 1)):
@@ -84,6 +84,7 @@ class _Site:
     executor: Executor
     in_flight: Callable[[], int]
     call: Callable[..., Outcome[Any]] = call
+    flush: Callable[[], None] = lambda: None
 
 
 @contextlib.contextmanager
@@ -100,7 +101,7 @@ def open_executor(where: ExecutorSpec | Executor) -> Iterator[_Site]:
     with opener[where.backend](where) as site:
         if where.in_flight is not None:
             fixed = where.in_flight
-            site = _Site(site.executor, lambda: fixed, site.call)
+            site = replace(site, in_flight=lambda: fixed)
         yield site
 
 
@@ -137,7 +138,7 @@ def _open_processes(spec: ExecutorSpec) -> Iterator[_Site]:
 @contextlib.contextmanager
 def _open_dask(spec: ExecutorSpec) -> Iterator[_Site]:
     with open_cluster(spec.cluster, workers=spec.workers, retries=spec.retries) as cluster:
-        yield _Site(cluster.executor, lambda: max(16, 4 * cluster.threads()), cluster.call)
+        yield _Site(cluster.executor, cluster.in_flight, cluster.call, cluster.executor.flush)
 
 
 def completed(
@@ -225,6 +226,8 @@ class _Drive(Generic[A, R]):
             if not self._exhausted:
                 time.sleep(_POLL)
             return None
+        if self._arrived.empty():
+            self._site.flush()
         try:
             return self._arrived.get(timeout=_POLL)
         except queue.Empty:

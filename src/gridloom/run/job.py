@@ -12,10 +12,12 @@ import math
 import numbers
 import os
 import socket
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from gridloom.errors import GridloomError
@@ -110,10 +112,22 @@ def ask(
     the function's results change, and stored results no longer answer for it. ``argument`` is what the function is
     called with where that is not the parameters themselves (a loaded graph instead of its file name).
     """
-    name = function if isinstance(function, str) else f"{function.__module__}.{function.__qualname__}"
+    name = function if isinstance(function, str) else f"{_module_name(function)}.{function.__qualname__}"
     asked = {"function": name, "version": version, "parameters": _plain(parameters, "parameters")}
     key = hashlib.sha256(canonical_json(asked).encode("ascii")).hexdigest()
     return Job(key, asked["parameters"] if argument is None else argument, asked)
+
+
+def _module_name(function: Callable[..., object]) -> str:
+    # A script's functions keep their keys when the script is imported by another, and differ from other scripts'.
+    if function.__module__ != "__main__":
+        return function.__module__
+    main = sys.modules["__main__"]
+    spec = getattr(main, "__spec__", None)
+    file = getattr(main, "__file__", None)
+    if spec is not None:
+        return str(spec.name).removesuffix(".__main__")
+    return Path(file).stem if file else "__main__"
 
 
 @dataclass(frozen=True, slots=True)

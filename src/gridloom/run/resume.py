@@ -29,7 +29,7 @@ _DEFERRED_LIMIT = 64
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """What a run added to its store: ``computed`` includes ``failed``, ``skipped`` were there or came from another run."""
+    """What a run added to its store: ``computed`` includes ``failed``; ``skipped`` were there or are another run's."""
 
     computed: int
     skipped: int

@@ -216,9 +216,8 @@ class WorkerPool(Executor):
             while not self._finished():
                 self._assign()
                 self._listen()
-        except BaseException as error:
-            self._break(f"the worker pool failed: {type(error).__name__}: {error}")
-            raise
+        except Exception as error:
+            self._break(f"the worker pool failed: {type(error).__name__}: {error}", error)
         finally:
             self._end_workers()
 
@@ -331,14 +330,16 @@ class WorkerPool(Executor):
             with self._lock:
                 self._queue.appendleft(task)
 
-    def _break(self, why: str) -> None:
+    def _break(self, why: str, cause: Exception | None = None) -> None:
+        broken = BrokenExecutor(why)
+        broken.__cause__ = cause
         with self._lock:
             self._broken = why
             tasks = [*self._queue, *(worker.task for worker in self._workers if worker.task)]
             self._queue.clear()
         for task in tasks:
             with contextlib.suppress(InvalidStateError):
-                task.future.set_exception(BrokenExecutor(why))
+                task.future.set_exception(broken)
 
     def _end_workers(self) -> None:
         with self._lock:
