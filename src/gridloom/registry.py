@@ -60,6 +60,44 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         ),
         "convolution": Entry("gridloom.frontend.kernels.linear_algebra:CONVOLUTION", "k x k window times weights"),
         "kmeans": Entry("gridloom.frontend.kernels.kmeans:KMEANS", "index of the nearest of k centroids"),
+        "fir": Entry("gridloom.frontend.kernels.signal:FIR", "finite impulse response filter"),
+        "iir": Entry("gridloom.frontend.kernels.signal:IIR", "infinite impulse response filter of order 1 or 2"),
+        "moving_average": Entry("gridloom.frontend.kernels.signal:MOVING_AVERAGE", "mean of the last samples"),
+        "fft_radix2": Entry("gridloom.frontend.kernels.transforms:FFT_RADIX2", "radix-2 FFT butterfly"),
+        "fft_radix4": Entry("gridloom.frontend.kernels.transforms:FFT_RADIX4", "radix-4 FFT butterfly"),
+        "ifft": Entry("gridloom.frontend.kernels.transforms:IFFT", "inner loop of an IFFT stage, in memory"),
+        "ifft_two_loop": Entry(
+            "gridloom.frontend.kernels.transforms:IFFT_TWO_LOOP", "both inner loops of an IFFT stage, in memory"
+        ),
+        "dct4": Entry("gridloom.frontend.kernels.transforms:DCT4", "4-point DCT"),
+        "dct8": Entry("gridloom.frontend.kernels.transforms:DCT8", "8-point DCT"),
+        "gray": Entry("gridloom.frontend.kernels.image:GRAY_KERNEL", "luma of an RGB pixel"),
+        "rgb_to_ycc": Entry("gridloom.frontend.kernels.image:RGB_TO_YCC", "RGB to luma and chroma"),
+        "sepia": Entry("gridloom.frontend.kernels.image:SEPIA_KERNEL", "sepia tone of a pixel"),
+        "alpha_blend": Entry("gridloom.frontend.kernels.image:ALPHA_BLEND", "front over back by alpha"),
+        "sobel": Entry("gridloom.frontend.kernels.image:SOBEL", "edge strength over three rows"),
+        "aes_column": Entry("gridloom.frontend.kernels.crypto:AES_COLUMN", "MixColumns of AES"),
+        "md5_step": Entry("gridloom.frontend.kernels.crypto:MD5_STEP", "steps of MD5"),
+        "sha1_step": Entry("gridloom.frontend.kernels.crypto:SHA1_STEP", "steps of SHA-1"),
+        "crc32": Entry("gridloom.frontend.kernels.loops:CRC32", "CRC-32 of a stream of bytes"),
+        "bitcount": Entry("gridloom.frontend.kernels.loops:BITCOUNT", "ones in each word of an array"),
+        "string_search": Entry("gridloom.frontend.kernels.loops:STRING_SEARCH", "position of a pattern in a text"),
+        "isqrt": Entry("gridloom.frontend.kernels.loops:ISQRT", "integer square roots of an array"),
+        "adpcm": Entry("gridloom.frontend.kernels.speech:ADPCM", "IMA ADPCM encoder step"),
+        "gsm_ltp": Entry("gridloom.frontend.kernels.speech:GSM_LTP", "GSM long-term predictor"),
+        "gemm": Entry("gridloom.frontend.kernels.polybench:GEMM", "C = alpha A B + beta C"),
+        "syrk": Entry("gridloom.frontend.kernels.polybench:SYRK", "C = alpha A A' + beta C"),
+        "atax": Entry("gridloom.frontend.kernels.polybench:ATAX", "y += A' tmp"),
+        "bicg": Entry("gridloom.frontend.kernels.polybench:BICG", "s += A' r, q = A p"),
+        "mvt": Entry("gridloom.frontend.kernels.polybench:MVT", "x1 += A y1, x2 += A' y2"),
+        "jacobi": Entry("gridloom.frontend.kernels.polybench:JACOBI", "Jacobi stencil in 1 or 2 dimensions"),
+        "random_layered": Entry("gridloom.frontend.kernels.random_graphs:RANDOM_LAYERED", "random layers, seeded"),
+        "random_growing": Entry(
+            "gridloom.frontend.kernels.random_graphs:RANDOM_GROWING", "random growing network, seeded"
+        ),
+        "random_series_parallel": Entry(
+            "gridloom.frontend.kernels.random_graphs:RANDOM_SERIES_PARALLEL", "random series-parallel graph, seeded"
+        ),
         **{
             f"neosa-{name}": Entry(f"gridloom.frontend.kernels.neosa:{name}", f"{name} of the NeoSA evaluation")
             for name in (

@@ -141,24 +141,25 @@ class Kernel:
         self.graph(builder, **settings)
         return builder.build()
 
-    def stimulus(self, iterations: int, seed: int = 0, **parameters: object) -> Stimulus:
+    def stimulus(self, iterations: int, seed: int = 0, /, **parameters: object) -> Stimulus:
         """A random stimulus that keeps every index in bounds; the same seed gives the same one.
 
-        An OptionError says when the kernel's arrays are too short for so many iterations.
+        Positional, because a random graph has a parameter ``seed`` of its own. An OptionError says when the kernel's
+        arrays are too short for so many iterations.
         """
         from gridloom.dfg.interpreter import random_stimulus  # brings numba
 
         settings = self.settings(**parameters)
         most = self.limit(**settings) if self.limit else None
         if iterations < 0 or (most is not None and iterations > most):
-            upper = "any number" if most is None else f"at most {most}"
-            raise OptionError(f"kernel {self.name!r} runs {upper} of iterations here; found {iterations}")
+            expected = "0 or more" if most is None else f"0 to {most}, which is where its arrays end"
+            raise OptionError(f"kernel {self.name!r}: asked for {iterations} iterations; expected {expected}")
         stimulus = random_stimulus(self.build(**parameters), iterations, seed)
         if self.feed:
             self.feed(stimulus, np.random.default_rng([seed, 1]), **settings)
         return stimulus
 
-    def reference(self, stimulus: Stimulus, **parameters: object) -> Expected:
+    def reference(self, stimulus: Stimulus, /, **parameters: object) -> Expected:
         """What a run on this stimulus should show, computed without the graph and without the op table."""
         return self.model(stimulus, **self.settings(**parameters))
 
@@ -245,7 +246,7 @@ def nest(b: DfgBuilder, extents: Mapping[str, int]) -> dict[str, str]:
     """
     indices: dict[str, str] = {}
     carry: str | int = 1
-    for position, (name, extent) in enumerate(reversed(extents.items())):
+    for position, (name, extent) in enumerate(reversed(list(extents.items()))):
         following = connect(b, "add", Past(name, 1, (-1 if position == 0 else 0,)), carry, id=f"{name}_next")
         wraps = connect(b, "eq", following, extent, id=f"{name}_wraps")
         indices[name] = connect(b, "select", wraps, 0, following, id=name)

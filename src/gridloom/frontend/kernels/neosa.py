@@ -1,9 +1,9 @@
 """The 37 graphs of the NeoSA evaluation by name, each made by a generator of this package.
 
 The published trees, convolutions and systolic products have no input and output nodes of their own: a multiplier
-without predecessors takes a stream, a node without successors is a result. Tree leaves and the first column of a systolic
-product are therefore inputs that need a multiplier's tile. Where the published convolution has an input-multiplier and
-a register, ours has an input and a multiplier: the same shape, and the product is computed.
+without predecessors takes a stream, a node without successors is a result. Tree leaves and the first column of a
+systolic product are therefore inputs that need a multiplier's tile. Where the published convolution has an
+input-multiplier and a register, ours has an input and a multiplier: the same shape, and the product is computed.
 """
 
 from __future__ import annotations

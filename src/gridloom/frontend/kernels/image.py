@@ -1,0 +1,151 @@
+"""Pixel kernels on streams of 8-bit channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gridloom.dfg.model import DfgBuilder
+from gridloom.frontend.kernels.base import Expected, Kernel, Past, Words, connect, number, past, reduce_tree, signed32
+
+if TYPE_CHECKING:
+    from gridloom.dfg.interpreter import Stimulus
+
+GRAY = (77, 150, 29)
+CHROMA = {"cb": (-43, -85, 128), "cr": (128, -107, -21)}
+SEPIA = {"r": (101, 197, 48), "g": (89, 176, 43), "b": (70, 137, 34)}
+
+
+def _feed_bytes(stimulus: Stimulus, rng: np.random.Generator, **_: object) -> None:
+    for name in stimulus.streams:
+        stimulus.streams[name] = rng.integers(0, 256, stimulus.iterations, dtype=np.int64)
+
+
+def _mixed(b: DfgBuilder, pixel: list[str], factors: tuple[int, ...]) -> str:
+    """A weighted sum of the channels in 256ths."""
+    products = [connect(b, "mul", channel, factor) for channel, factor in zip(pixel, factors, strict=True)]
+    return connect(b, "shr", reduce_tree(b, "add", products), 8)
+
+
+def _pixel(b: DfgBuilder) -> list[str]:
+    return [b.input(name) for name in ("red", "green", "blue")]
+
+
+def _blend(stimulus: Stimulus, factors: tuple[int, ...]) -> Words:
+    channels = np.array([stimulus.streams[name] for name in ("red", "green", "blue")])
+    total: Words = np.array(factors, dtype=np.int64) @ channels
+    return signed32(total) >> 8
+
+
+def _gray(b: DfgBuilder) -> None:
+    b.output(_mixed(b, _pixel(b), GRAY), "gray")
+
+
+GRAY_KERNEL = Kernel(
+    name="gray",
+    summary="luma of an RGB pixel",
+    graph=_gray,
+    model=lambda stimulus: Expected(streams={"gray": _blend(stimulus, GRAY)}),
+    feed=_feed_bytes,
+)
+
+
+def _rgb_to_ycc(b: DfgBuilder) -> None:
+    pixel = _pixel(b)
+    b.output(_mixed(b, pixel, GRAY), "y")
+    for name, factors in CHROMA.items():
+        b.output(connect(b, "add", _mixed(b, pixel, factors), 128), name)
+
+
+def _rgb_to_ycc_model(stimulus: Stimulus) -> Expected:
+    chroma = {name: signed32(_blend(stimulus, factors) + 128) for name, factors in CHROMA.items()}
+    return Expected(streams={"y": _blend(stimulus, GRAY), **chroma})
+
+
+RGB_TO_YCC = Kernel(
+    name="rgb_to_ycc",
+    summary="RGB pixel to luma and two chroma values",
+    graph=_rgb_to_ycc,
+    model=_rgb_to_ycc_model,
+    feed=_feed_bytes,
+)
+
+
+def _sepia(b: DfgBuilder) -> None:
+    pixel = _pixel(b)
+    for name, factors in SEPIA.items():
+        b.output(connect(b, "min", _mixed(b, pixel, factors), 255), f"{name}_out")
+
+
+def _sepia_model(stimulus: Stimulus) -> Expected:
+    toned = {name: np.minimum(_blend(stimulus, factors), 255) for name, factors in SEPIA.items()}
+    return Expected(streams={f"{name}_out": words for name, words in toned.items()})
+
+
+SEPIA_KERNEL = Kernel(
+    name="sepia",
+    summary="sepia tone of an RGB pixel, clamped to a byte",
+    graph=_sepia,
+    model=_sepia_model,
+    feed=_feed_bytes,
+)
+
+
+def _alpha_blend(b: DfgBuilder, channels: int) -> None:
+    alpha = b.input("alpha")
+    rest = connect(b, "sub", 255, alpha)
+    for k in range(channels):
+        front, back = b.add("mul", b.input(f"front{k}"), alpha), b.add("mul", b.input(f"back{k}"), rest)
+        rounded = connect(b, "add", b.add("add", front, back), 128)
+        # (t + t/256) / 256 is t/255, rounded, for every t that two bytes can make.
+        b.output(connect(b, "shr", b.add("add", rounded, connect(b, "shr", rounded, 8)), 8), f"blend{k}")
+
+
+def _alpha_blend_model(stimulus: Stimulus, channels: int) -> Expected:
+    s = stimulus.streams
+    streams = {}
+    for k in range(channels):
+        mixed = s[f"front{k}"] * s["alpha"] + s[f"back{k}"] * (255 - s["alpha"])
+        streams[f"blend{k}"] = (2 * mixed + 255) // 510
+    return Expected(streams=streams)
+
+
+ALPHA_BLEND = Kernel(
+    name="alpha_blend",
+    summary="front over back by an alpha of 0 to 255, rounded to nearest",
+    parameters={"channels": number(3, 1, 8, "channels of a pixel")},
+    graph=_alpha_blend,
+    model=_alpha_blend_model,
+    feed=_feed_bytes,
+)
+
+
+def _sobel(b: DfgBuilder) -> None:
+    """Three rows come as streams; the two columns before are those of one and two iterations ago."""
+    rows = [b.input(name) for name in ("above", "here", "below")]
+    across = [connect(b, "sub", row, Past(row, 2, (0, 0))) for row in rows]
+    gx = b.add("add", b.add("add", across[0], across[2]), connect(b, "shl", across[1], 1))
+    down = b.add("sub", rows[2], rows[0])
+    ends = connect(b, "add", down, Past(down, 2, (0, 0)))
+    gy = b.add("add", ends, connect(b, "shl", Past(down, 1, (0,)), 1))
+    magnitude = b.add("add", b.add("abs", gx), b.add("abs", gy))
+    b.output(connect(b, "min", magnitude, 255), "edge")
+
+
+def _sobel_model(stimulus: Stimulus) -> Expected:
+    window = np.array(
+        [[past(stimulus.streams[name], age) for age in (2, 1, 0)] for name in ("above", "here", "below")]
+    )
+    kernel = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], dtype=np.int64)
+    gx, gy = np.einsum("ijt,ij->t", window, kernel), np.einsum("ijt,ji->t", window, kernel)
+    return Expected(streams={"edge": np.minimum(np.abs(gx) + np.abs(gy), 255)})
+
+
+SOBEL = Kernel(
+    name="sobel",
+    summary="edge strength |gx| + |gy| over three rows of pixels, clamped to a byte",
+    graph=_sobel,
+    model=_sobel_model,
+    feed=_feed_bytes,
+)

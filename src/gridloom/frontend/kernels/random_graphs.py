@@ -1,0 +1,191 @@
+"""Random graphs, seeded: layered, growing-network and series-parallel; in domain ``i32`` or ``opaque``.
+
+A plan (node, op, operands) is drawn first; the graph and the model both start from it. The same parameters always give
+the same graph.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from graphlib import TopologicalSorter
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gridloom.dfg.model import DfgBuilder
+from gridloom.frontend.kernels.base import Expected, Kernel, Parameter, Words, choice, number, signed32
+
+if TYPE_CHECKING:
+    from gridloom.dfg.interpreter import Stimulus
+
+#: Id, op, operands; in an order in which operands come first.
+Step = tuple[str, str, tuple[str, ...]]
+Plan = Callable[..., list[Step]]
+
+BINARY = ("add", "sub", "mul", "and", "or", "xor", "min", "max")
+UNARY = ("not", "neg", "abs")
+MAX_FANOUT = 4
+
+
+def _op(rng: random.Random, arity: int) -> str:
+    return rng.choice(BINARY if arity == 2 else UNARY)
+
+
+# -- plans ----------------------------------------------------------------------------------------------------------
+
+
+def _layered(layers: int, width: int, seed: int) -> list[Step]:
+    """Every node of a layer reads two of the layer before, every node of which is read: all paths are equally long."""
+    rng = random.Random(seed)
+    previous = [f"x_{k}" for k in range(width)]
+    plan: list[Step] = [(name, "input", ()) for name in previous]
+    for layer in range(1, layers + 1):
+        shuffled = rng.sample(previous, width)
+        current = [f"n_{layer}_{k}" for k in range(width)]
+        for k, name in enumerate(current):
+            other = rng.choice([node for node in previous if node != shuffled[k]])
+            plan.append((name, _op(rng, 2), (shuffled[k], other)))
+        previous = current
+    return plan + [(f"y_{k}", "output", (name,)) for k, name in enumerate(previous)]
+
+
+def _growing(nodes: int, inputs: int, seed: int) -> list[Step]:
+    """Each new node reads one or two older ones, the recent and the little-read more often; what is unread goes out."""
+    rng = random.Random(seed)
+    names = [f"x_{k}" for k in range(inputs)]
+    readers = dict.fromkeys(names, 0)
+    plan: list[Step] = [(name, "input", ()) for name in names]
+    for k in range(nodes):
+        free = [name for name in names if readers[name] < MAX_FANOUT]
+        likely = [(1 + position) / (1 + 2 * readers[name]) for position, name in enumerate(free)]
+        arity = 1 if len(free) < 2 or rng.random() < 0.2 else 2
+        operands: list[str] = []
+        while len(operands) < arity:
+            pick = rng.choices(free, likely)[0]
+            if pick not in operands:
+                operands.append(pick)
+                readers[pick] += 1
+        name = f"n_{k}"
+        plan.append((name, _op(rng, arity), tuple(operands)))
+        names.append(name)
+        readers[name] = 0
+    unread = [name for name in names if readers[name] == 0]
+    return plan + [(f"y_{k}", "output", (name,)) for k, name in enumerate(unread)]
+
+
+def _series_parallel(nodes: int, seed: int) -> list[Step]:
+    """Edges are split by a node or doubled through one, until there are enough nodes between input and output."""
+    rng = random.Random(seed)
+    edges: list[tuple[str, str]] = [("x_0", "n_0"), ("n_0", "y_0")]
+    into, out = {"n_0": 1, "y_0": 1}, {"x_0": 1, "n_0": 1}
+    for k in range(1, nodes):
+        name = f"n_{k}"
+        position = rng.randrange(len(edges))
+        source, target = edges[position]
+        doubles = target != "y_0" and into[target] < 2 and out[source] < MAX_FANOUT and rng.random() < 0.6
+        if doubles:
+            edges.append((source, name))
+            out[source] += 1
+            into[target] += 1
+        else:
+            edges[position] = (source, name)
+        edges.append((name, target))
+        into[name] = out[name] = 1
+    operands: dict[str, list[str]] = {}
+    for source, target in edges:
+        operands.setdefault(target, []).append(source)
+    plan: list[Step] = [("x_0", "input", ())]
+    for name in TopologicalSorter(operands).static_order():
+        if name in operands:
+            op = "output" if name == "y_0" else _op(rng, len(operands[name]))
+            plan.append((name, op, tuple(operands[name])))
+    return plan
+
+
+# -- graph and model ------------------------------------------------------------------------------------------------
+
+
+def _graph(plan: Plan) -> Callable[..., None]:
+    def draw(b: DfgBuilder, domain: str, **settings: int) -> None:
+        for name, op, operands in plan(**settings):
+            b.add(op, *operands, id=name, variable=name if op in ("input", "output") else None)
+
+    return draw
+
+
+_INTEGER: dict[str, Callable[..., Words]] = {
+    "add": lambda x, y: signed32(x + y),
+    "sub": lambda x, y: signed32(x - y),
+    "mul": lambda x, y: signed32(x * y),
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "min": np.minimum,
+    "max": np.maximum,
+    "not": np.invert,
+    "neg": lambda x: signed32(-x),
+    "abs": lambda x: signed32(np.abs(x)),
+    "output": lambda x: x,
+}
+
+
+def _mixed(name: str, operands: tuple[Words, ...], iterations: int) -> Words:
+    """The uninterpreted function of a node, over 64-bit words without sign: a mix of its name and its operands."""
+    seed = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
+    state = np.full(iterations, seed, dtype=np.uint64)
+    for k, words in enumerate(operands):
+        z = state ^ (words.astype(np.uint64) + np.uint64(k) + np.uint64(0x9E3779B97F4A7C15))
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state = z ^ (z >> np.uint64(31))
+    return state.astype(np.int64)
+
+
+def _model(plan: Plan) -> Callable[..., Expected]:
+    def expect(stimulus: Stimulus, domain: str, **settings: int) -> Expected:
+        values = dict(stimulus.streams)
+        outputs = {}
+        for name, op, sources in plan(**settings):
+            operands = tuple(values[source] for source in sources)
+            if op == "output":
+                outputs[name] = operands[0]
+            elif op != "input":
+                integer = domain == "i32"
+                values[name] = _INTEGER[op](*operands) if integer else _mixed(name, operands, stimulus.iterations)
+        return Expected(streams=outputs)
+
+    return expect
+
+
+def _random_graph(name: str, summary: str, plan: Plan, parameters: dict[str, Parameter]) -> Kernel:
+    common = {
+        "seed": number(0, 0, 2**31 - 1, "of the random numbers"),
+        "domain": choice("i32", ("i32", "opaque"), "integer ops, or uninterpreted functions"),
+    }
+    return Kernel(
+        name=name, summary=summary, parameters=parameters | common, graph=_graph(plan), model=_model(plan)
+    )
+
+
+RANDOM_LAYERED = _random_graph(
+    "random_layered",
+    "random layers, each node reading two of the layer before",
+    _layered,
+    {"layers": number(4, 1, 256, "layers of ops"), "width": number(4, 2, 256, "nodes a layer")},
+)
+
+RANDOM_GROWING = _random_graph(
+    "random_growing",
+    "random growing network: each new node reads older ones; at most four readers each",
+    _growing,
+    {"nodes": number(32, 1, 4096, "ops"), "inputs": number(4, 1, 256, "inputs")},
+)
+
+RANDOM_SERIES_PARALLEL = _random_graph(
+    "random_series_parallel",
+    "random series-parallel graph between one input and one output",
+    _series_parallel,
+    {"nodes": number(32, 1, 4096, "ops")},
+)

@@ -1,0 +1,111 @@
+"""Filters: FIR and IIR on streams, in integer or fixed-point arithmetic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gridloom.dfg.model import DfgBuilder
+from gridloom.frontend.kernels.base import (
+    Expected,
+    Kernel,
+    Past,
+    choice,
+    connect,
+    number,
+    past,
+    reduce_tree,
+    signed32,
+    weight,
+)
+
+if TYPE_CHECKING:
+    from gridloom.dfg.interpreter import Stimulus
+
+
+def _fir(b: DfgBuilder, taps: int, form: str) -> None:
+    x = b.input("x")
+    if form == "direct":
+        delayed = [x if k == 0 else Past(x, k, (0,) * k) for k in range(taps)]
+        b.output(reduce_tree(b, "add", [connect(b, "mul", delayed[k], weight(k)) for k in range(taps)]), "y")
+        return
+    total: str | None = None
+    for k in reversed(range(taps)):
+        product = connect(b, "mul", x, weight(k))
+        # A partial sum waits one iteration for the next tap, which is all the memory that the filter needs.
+        total = product if total is None else connect(b, "add", product, Past(total, 1, (0,)))
+    b.output(str(total), "y")
+
+
+def _fir_model(stimulus: Stimulus, taps: int, form: str) -> Expected:
+    x = stimulus.streams["x"]
+    y = np.convolve(x, np.array([weight(k) for k in range(taps)], dtype=np.int64))[: len(x)] if len(x) else x
+    return Expected(streams={"y": signed32(y)})
+
+
+FIR = Kernel(
+    name="fir",
+    summary="finite impulse response filter with fixed taps",
+    parameters={
+        "taps": number(8, 1, 256, "coefficients"),
+        "form": choice("transposed", ("transposed", "direct"), "sums wait for taps, or samples wait in delay lines"),
+    },
+    graph=_fir,
+    model=_fir_model,
+)
+
+#: Feedback coefficients in sixteenths; small enough for the filter to be stable.
+FEEDBACK = (9, -5)
+
+
+def _iir(b: DfgBuilder, order: int) -> None:
+    scaled = connect(b, "mul", b.input("x"), 3)
+    total = scaled
+    for k in range(order):
+        fed_back = connect(b, "mul", Past("y_now", k + 1, (0,) * (k + 1)), FEEDBACK[k])
+        total = b.add("add", total, fed_back)
+    connect(b, "shr", total, 4, id="y_now")
+    b.output("y_now", "y")
+
+
+def _iir_model(stimulus: Stimulus, order: int) -> Expected:
+    before = [0] * order
+    results = []
+    for x in stimulus.streams["x"].tolist():
+        fed_back = sum(FEEDBACK[k] * before[k] for k in range(order))
+        results.append(signed32(3 * x + fed_back) >> 4)
+        before = [results[-1], *before[:-1]]
+    return Expected(streams={"y": np.array(results, dtype=np.int64)})
+
+
+IIR = Kernel(
+    name="iir",
+    summary="infinite impulse response filter: the result is fed back from one or two iterations ago",
+    parameters={"order": choice(1, (1, 2), "greatest distance of the feedback")},
+    graph=_iir,
+    model=_iir_model,
+)
+
+
+def _moving_average(b: DfgBuilder, window: int) -> None:
+    x = b.input("x")
+    change = connect(b, "sub", x, Past(x, window, (0,) * window))
+    connect(b, "add", change, Past("sum", 1, (0,)), id="sum")
+    b.output(connect(b, "div", "sum", window), "y")
+
+
+def _moving_average_model(stimulus: Stimulus, window: int) -> Expected:
+    x = stimulus.streams["x"]
+    total = sum((past(x, k) for k in range(window)), start=np.zeros(len(x), dtype=np.int64))
+    sums = signed32(total)
+    return Expected(streams={"y": np.sign(sums) * (np.abs(sums) // window)})
+
+
+MOVING_AVERAGE = Kernel(
+    name="moving_average",
+    summary="mean of the last samples by a running sum",
+    parameters={"window": number(4, 1, 64, "samples")},
+    graph=_moving_average,
+    model=_moving_average_model,
+)

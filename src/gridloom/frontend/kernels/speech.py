@@ -1,0 +1,139 @@
+"""Speech coding: a step of the IMA ADPCM encoder, and the lag search of GSM's long-term predictor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gridloom.dfg.model import DfgBuilder
+from gridloom.frontend.kernels.base import Expected, Kernel, Past, connect, nest, number, signed32
+
+if TYPE_CHECKING:
+    from gridloom.dfg.interpreter import Stimulus
+
+INDEX_CHANGES = (-1, -1, -1, -1, 2, 4, 6, 8)
+STEP_SIZES = (
+    7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 19, 21, 23, 25, 28, 31, 34, 37, 41, 45, 50, 55, 60, 66, 73, 80, 88, 97, 107,
+    118, 130, 143, 157, 173, 190, 209, 230, 253, 279, 307, 337, 371, 408, 449, 494, 544, 598, 658, 724, 796, 876, 963,
+    1060, 1166, 1282, 1411, 1552, 1707, 1878, 2066, 2272, 2499, 2749, 3024, 3327, 3660, 4026, 4428, 4871, 5358, 5894,
+    6484, 7132, 7845, 8630, 9493, 10442, 11487, 12635, 13899, 15289, 16818, 18500, 20350, 22385, 24623, 27086, 29794,
+    32767,
+)  # fmt: skip
+LAST_STEP = len(STEP_SIZES) - 1
+
+
+def _clamp(b: DfgBuilder, value: str, low: int, high: int, id: str) -> str:
+    return connect(b, "max", connect(b, "min", value, high), low, id=id)
+
+
+def _adpcm(b: DfgBuilder) -> None:
+    b.array("steps", LAST_STEP + 1)
+    b.array("changes", 16)
+    predicted = Past("prediction", 1, (0,))
+    size = connect(b, "load", Past("index", 1, (0,)), array="steps")
+    difference = connect(b, "sub", b.input("sample"), predicted)
+    sign = connect(b, "shl", connect(b, "lt", difference, 0), 3)
+    left = b.add("abs", difference)
+    change = connect(b, "shr", size, 3)
+    code = sign
+    for bit in (4, 2, 1):
+        fits = b.add("ge", left, size)
+        code = b.add("or", code, connect(b, "select", fits, bit, 0))
+        taken = connect(b, "select", fits, size, 0)
+        change = b.add("add", change, taken)
+        if bit > 1:
+            left = b.add("sub", left, taken)
+            size = connect(b, "shr", size, 1)
+    up, down = connect(b, "add", predicted, change), connect(b, "sub", predicted, change)
+    _clamp(b, b.add("select", sign, down, up), -32768, 32767, "prediction")
+    moved = connect(b, "add", Past("index", 1, (0,)), b.load("changes", code))
+    _clamp(b, moved, 0, LAST_STEP, "index")
+    b.output(code, "code")
+
+
+def _adpcm_model(stimulus: Stimulus) -> Expected:
+    steps, changes = stimulus.memory["steps"].tolist(), stimulus.memory["changes"].tolist()
+    prediction, index, codes = 0, 0, []
+    for sample in stimulus.streams["sample"].tolist():
+        step = steps[index]
+        difference = sample - prediction
+        code = 0
+        if difference < 0:
+            code, difference = 8, -difference
+        change = step >> 3
+        for bit, part in ((4, step), (2, step >> 1), (1, step >> 2)):
+            if difference >= part:
+                code |= bit
+                difference -= part
+                change += part
+        prediction = min(max(prediction - change if code & 8 else prediction + change, -32768), 32767)
+        index = min(max(index + changes[code], 0), LAST_STEP)
+        codes.append(code)
+    memory = {name: words.copy() for name, words in stimulus.memory.items()}
+    return Expected(streams={"code": np.array(codes, dtype=np.int64)}, memory=memory)
+
+
+def _feed_adpcm(stimulus: Stimulus, rng: np.random.Generator) -> None:
+    stimulus.memory["steps"] = np.array(STEP_SIZES, dtype=np.int64)
+    stimulus.memory["changes"] = np.array(INDEX_CHANGES * 2, dtype=np.int64)
+    walk = np.cumsum(rng.integers(-3000, 3001, stimulus.iterations))
+    stimulus.streams["sample"] = np.clip(walk, -32768, 32767).astype(np.int64)
+
+
+ADPCM = Kernel(
+    name="adpcm",
+    summary="IMA ADPCM encoder: a 4-bit code for each sample; prediction and step index are carried",
+    graph=_adpcm,
+    model=_adpcm_model,
+    feed=_feed_adpcm,
+)
+
+
+def _gsm_ltp(b: DfgBuilder, window: int, lags: int) -> None:
+    history = window + lags - 1
+    b.array("segment", window)
+    b.array("history", history)
+    index = nest(b, {"l": lags, "k": window})
+    # Lag window + l reaches that far back from sample k of the segment.
+    newest = connect(b, "sub", index["k"], index["l"])
+    older = b.load("history", connect(b, "add", newest, history - window))
+    product = b.add("mul", b.load("segment", index["k"]), older)
+    first = connect(b, "eq", index["k"], 0)
+    connect(b, "add", connect(b, "select", first, 0, Past("sum", 1, (0,))), product, id="sum")
+    last = connect(b, "eq", index["k"], window - 1)
+    better = b.add("and", last, connect(b, "gt", "sum", Past("peak", 1, (0,))))
+    connect(b, "select", better, "sum", Past("peak", 1, (0,)), id="peak", liveout="peak")
+    lag = connect(b, "add", index["l"], window)
+    connect(b, "select", better, lag, Past("best", 1, (window,)), id="best", liveout="lag")
+
+
+def _gsm_ltp_model(stimulus: Stimulus, window: int, lags: int) -> Expected:
+    segment, history = stimulus.memory["segment"], stimulus.memory["history"]
+    peak, lag = 0, window
+    for candidate in range(stimulus.iterations // window):
+        start = len(history) - window - candidate
+        correlation = signed32(int(np.dot(segment, history[start : start + window])))
+        if correlation > peak:
+            peak, lag = correlation, window + candidate
+    memory = {name: words.copy() for name, words in stimulus.memory.items()}
+    return Expected(memory=memory, liveouts={"peak": peak, "lag": lag} if stimulus.iterations else {})
+
+
+def _feed_gsm_ltp(stimulus: Stimulus, rng: np.random.Generator, window: int, lags: int) -> None:
+    for name, length in (("segment", window), ("history", window + lags - 1)):
+        stimulus.memory[name] = rng.integers(-(1 << 12), 1 << 12, length, dtype=np.int64)
+
+
+GSM_LTP = Kernel(
+    name="gsm_ltp",
+    summary="GSM long-term predictor: the lag at which the past correlates best with a segment",
+    parameters={
+        "window": number(40, 1, 256, "samples of the segment, and the least lag"),
+        "lags": number(81, 1, 256, "lags that are tried"),
+    },
+    graph=_gsm_ltp,
+    model=_gsm_ltp_model,
+    feed=_feed_gsm_ltp,
+    limit=lambda window, lags: int(window) * int(lags),
+)
