@@ -25,8 +25,7 @@ MESSAGES = [
     ("fir,form=lattice", "kernel 'fir': form = 'lattice' is not taken; expected one of transposed, direct"),
     (
         "tree_reduce,nodes=14",
-        "kernel 'tree_reduce': nodes = '14' is not taken; "
-        "expected one of 3, 7, 15, 31, 63, 127, 255, 511, 1023, 2047",
+        "kernel 'tree_reduce': nodes = '14' is not taken; expected one of 3, 7, 15, 31, 63, 127, 255, 511, 1023, 2047",
     ),
     ("ifft,n=64,half=64", "kernel 'ifft': half = 64 needs n >= 128, found n = 64"),
     ("string_search,text=3", "kernel 'string_search': pattern = 4 is longer than text = 3; lengthen the text"),

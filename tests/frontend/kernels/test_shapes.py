@@ -85,8 +85,9 @@ def test_kmeans_is_balanced_and_counts_its_ops(k: int, n: int) -> None:
 @pytest.mark.parametrize("components", [1, 4])
 def test_trees(nodes: int, components: int) -> None:
     leaves = (nodes + 1) // 2
-    reducing, expanding = TREE_REDUCE.build(nodes=nodes, components=components), TREE_EXPAND.build(
-        nodes=nodes, components=components
+    reducing, expanding = (
+        TREE_REDUCE.build(nodes=nodes, components=components),
+        TREE_EXPAND.build(nodes=nodes, components=components),
     )
     assert _ops(reducing) == {"input": leaves * components, "add": (leaves - 1) * components}
     assert placed_nodes(expanding) == nodes * components

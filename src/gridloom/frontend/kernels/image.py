@@ -134,9 +134,7 @@ def _sobel(b: DfgBuilder) -> None:
 
 
 def _sobel_model(stimulus: Stimulus) -> Expected:
-    window = np.array(
-        [[past(stimulus.streams[name], age) for age in (2, 1, 0)] for name in ("above", "here", "below")]
-    )
+    window = np.array([[past(stimulus.streams[name], age) for age in (2, 1, 0)] for name in ("above", "here", "below")])
     kernel = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], dtype=np.int64)
     gx, gy = np.einsum("ijt,ij->t", window, kernel), np.einsum("ijt,ji->t", window, kernel)
     return Expected(streams={"edge": np.minimum(np.abs(gx) + np.abs(gy), 255)})

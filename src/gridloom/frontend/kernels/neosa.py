@@ -44,9 +44,7 @@ def _graphs() -> dict[str, Kernel]:
     rows += [(f"matmul{n}{n}", SYSTOLIC_MATMUL, {"n": n}) for n in range(2, 7)]
     rows += [("matmul22normal", MATMUL, {"n": 2})]
     rows += [(f"convolution{k}{k}", CONVOLUTION, {"k": k}) for k in range(2, 6)]
-    rows += [
-        (f"tree_n_{n}_t_{t}_r_3", MAP_REDUCE, {"nodes": n, "components": t, "tail": 3}) for n, t in _MAP_REDUCE
-    ]
+    rows += [(f"tree_n_{n}_t_{t}_r_3", MAP_REDUCE, {"nodes": n, "components": t, "tail": 3}) for n, t in _MAP_REDUCE]
     rows += [(f"K{k}N{n}", KMEANS, {"k": k, "n": n}) for k, n in _KMEANS]
     return {name: fixed(kernel, f"neosa-{name}", **settings) for name, kernel, settings in rows}
 

@@ -164,9 +164,7 @@ def _random_graph(name: str, summary: str, plan: Plan, parameters: dict[str, Par
         "seed": number(0, 0, 2**31 - 1, "of the random numbers"),
         "domain": choice("i32", ("i32", "opaque"), "integer ops, or uninterpreted functions"),
     }
-    return Kernel(
-        name=name, summary=summary, parameters=parameters | common, graph=_graph(plan), model=_model(plan)
-    )
+    return Kernel(name=name, summary=summary, parameters=parameters | common, graph=_graph(plan), model=_model(plan))
 
 
 RANDOM_LAYERED = _random_graph(
