@@ -13,7 +13,7 @@ from gridloom._version import __version__
 
 
 def test_all_is_sorted_and_without_repeats():
-    assert gridloom.__all__ == sorted(set(gridloom.__all__), key=str.casefold)
+    assert gridloom.__all__ == sorted(set(gridloom.__all__), key=lambda name: (not name[0].isupper(), name))
 
 
 def test_every_public_name_resolves():

@@ -118,7 +118,11 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "morpher": Entry("gridloom.frontend.morpher:read", "Morpher DFGs, *.xml"),
         "e2emap": Entry("gridloom.frontend.e2emap:read", "E2EMap kernels, comma lines in *.txt"),
     },
-    "suites": {},
+    "suites": {
+        "smoke": Entry("gridloom.flow.suite:built_in", "ten small kernels on the four static grids"),
+        "neosa": Entry("gridloom.flow.suite:built_in", "37 graphs on the smallest square of each static topology"),
+        "ucsb": Entry("gridloom.flow.suite:built_in", "ten published graphs, read from files, on the smallest squares"),
+    },
     "models": {},
 }
 

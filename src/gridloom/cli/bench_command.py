@@ -1,0 +1,147 @@
+"""``gridloom bench``: a suite through the executor, a table of its cells, and the judgement against golden results."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gridloom.cli.outputs import check_writable, write_all
+from gridloom.cli.progress import display, note
+from gridloom.errors import OptionError
+
+if TYPE_CHECKING:
+    from gridloom.flow.bench import Report
+    from gridloom.flow.golden import Comparison
+    from gridloom.flow.suite import Suite
+    from gridloom.run import Store
+
+
+def bench(
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="A suite's name or its YAML file.")],
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write the rows here: a golden file.")] = None,
+    compare: Annotated[Path | None, typer.Option("--compare", help="Golden results to compare with.")] = None,
+    tolerance: Annotated[
+        list[str] | None, typer.Option("--tolerance", help="How much worse is taken: 0.1, or wirelength=0.2.")
+    ] = None,
+    store: Annotated[Path | None, typer.Option("--store", help="Keep rows here as they arrive (SQLite).")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the rows of the store.")] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes; default: one for each core.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", help="local, or a Dask scheduler (tcp://host:port).")
+    ] = None,
+    mapper: Annotated[str | None, typer.Option("--mapper", help="Another mapper than the suite's.")] = None,
+    effort: Annotated[int | None, typer.Option("--effort", help="Another effort than the suite's.")] = None,
+    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Another limit than the suite's.")] = None,
+    folder: Annotated[Path | None, typer.Option("--folder", help="Where published graphs are.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Run a suite: every source on every array. Exit status 1 when fewer cells map than expected, or one got worse."""
+    from gridloom.flow.bench import with_budget
+    from gridloom.flow.golden import compare as judge
+    from gridloom.flow.golden import parse_tolerances, read_golden, table
+    from gridloom.flow.suite import load_suite
+
+    check_writable([("--csv", csv), ("--store", store)])
+    if resume and store is None:
+        raise OptionError("needs a store to go on with: --store FILE", where="--resume")
+    tolerances = parse_tolerances(tolerance or [])
+    golden = None if compare is None else read_golden(compare)
+    asked = with_budget(load_suite(suite), effort=effort, time_limit=time_limit, mapper=mapper)
+    report = _run(asked, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=_folder(folder))
+    comparison = None if golden is None else judge(report.rows, golden, tolerances)
+    if csv is not None:
+        write_all({csv: table(report.rows)})
+        note(f"wrote {csv}")
+    if as_json:
+        record = report.to_dict()
+        print(json.dumps(record if comparison is None else {**record, "comparison": comparison.to_dict()}))
+    else:
+        print("\n".join(describe(report, comparison)))
+    return _status(asked, report, comparison)
+
+
+def _folder(named: Path | None) -> Path | None:
+    if named is None and os.environ.get("GRIDLOOM_BENCHMARKS"):
+        named = Path(os.environ["GRIDLOOM_BENCHMARKS"])
+    if named is not None and not named.is_dir():
+        raise OptionError(f"there is no folder {named}", where="--folder")
+    return named
+
+
+def _run(
+    suite: Suite, *, store: Path | None, resume: bool, jobs: int | None, cluster: str | None, folder: Path | None
+) -> Report:
+    from gridloom.flow.bench import bench as run_suite
+    from gridloom.run import ExecutorSpec
+
+    executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
+    with _open_store(store) as rows, display(sum(1 for _ in suite.cells())) as shown:
+        return run_suite(suite, folder=folder, executor=executor, store=rows, resume=resume, progress=shown.run)
+
+
+@contextlib.contextmanager
+def _open_store(path: Path | None) -> Iterator[Store | None]:
+    from gridloom.run import Store
+
+    if path is None:
+        yield None
+        return
+    with Store(path) as store:
+        yield store
+
+
+def describe(report: Report, comparison: Comparison | None) -> list[str]:
+    """A report as lines of text: one a cell, then the sums, then what changed."""
+    from gridloom.flow.bench import summary
+
+    lines = [_cell_line(row) for row in report.rows]
+    totals = summary(report.rows)
+    for name, part in totals["archs"].items():
+        lines.append(f"{name}: {_totals_words(part)}")
+    lines.append(f"{report.suite}: {_totals_words(totals)}" + (" (interrupted)" if report.interrupted else ""))
+    if comparison is not None:
+        lines += [f"worse: {change}" for change in comparison.worse]
+        lines += [f"better: {change}" for change in comparison.better]
+        ratios = ", ".join(f"{name} {value:.3f}" for name, value in comparison.ratios.items())
+        lines.append(
+            f"compared {comparison.compared} cells with golden results: {len(comparison.worse)} worse; {ratios}"
+        )
+    return lines
+
+
+def _cell_line(row: dict[str, Any]) -> str:
+    cell = row["cell"]
+    head = f"{cell['source']:<32} {row['arch']['name']:<16} seed {cell['seed']:<3}"
+    if row["status"] != "mapped":
+        failure = row["failure"]
+        return f"{head} failed  {failure['constraint']}: needs {failure['demand']}, has {failure['bound']}"
+    buffers = row["buffers"] or {}
+    return (
+        f"{head} mapped  II {row['ii']}  latency {row['latency']}  wirelength {row['wirelength']}  "
+        f"buffers {buffers.get('total')}  {row['seconds']:.2f} s"
+    )
+
+
+def _totals_words(part: dict[str, Any]) -> str:
+    return (
+        f"{part['mapped']} of {part['cells']} cells mapped, wirelength {part['wirelength']}, "
+        f"buffers {part['buffers']}, {part['seconds']:.1f} s of search"
+    )
+
+
+def _status(suite: Suite, report: Report, comparison: Comparison | None) -> int:
+    if report.interrupted:
+        return 130
+    if comparison is not None and comparison.worse:
+        return 1
+    expected = suite.expected.mapped
+    if expected is not None and report.mapped < expected:
+        note(f"{report.mapped} cells are mapped, the suite expects {expected}")
+        return 1
+    return 0

@@ -1,0 +1,66 @@
+"""``gridloom check`` and ``gridloom simulate``: a saved mapping judged without the mapper that made it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from gridloom.errors import OptionError
+
+#: More findings than this say nothing new on a terminal; JSON has them all.
+_SHOWN = 50
+
+
+def check(
+    mapping: Annotated[str, typer.Argument(metavar="MAPPING", help="A mapping file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Check a saved mapping against every rule of its array; exit status 1 when it breaks one."""
+    from gridloom.flow.files import load_mapping
+    from gridloom.flow.run import illegalities, metrics
+
+    loaded = load_mapping(mapping)
+    findings = illegalities(loaded)
+    if as_json:
+        measured = None if findings else metrics(loaded)
+        print(json.dumps({"legal": not findings, "violations": findings, "metrics": measured}))
+        return int(bool(findings))
+    title = f"{loaded.dfg.name} on {loaded.arch.name} at II {loaded.ii}"
+    if not findings:
+        print(f"legal: {title}")
+        return 0
+    print(f"not legal: {title}: {len(findings)} violation{'s' if len(findings) > 1 else ''}")
+    for finding in findings[:_SHOWN]:
+        print(f"  {finding}")
+    if len(findings) > _SHOWN:
+        print(f"  and {len(findings) - _SHOWN} more (--json has them all)")
+    return 1
+
+
+def simulate(
+    mapping: Annotated[str, typer.Argument(metavar="MAPPING", help="A mapping file.")],
+    iterations: Annotated[int, typer.Option("--iterations", help="Iterations to compare.")] = 64,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random inputs.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Run a saved mapping cycle by cycle and compare its values with the graph's; exit status 1 where they differ."""
+    from gridloom.flow.files import load_mapping
+    from gridloom.flow.run import simulation_mismatches
+
+    if iterations < 1:
+        raise OptionError(f"expected at least 1, found {iterations}", where="--iterations")
+    if seed < 0:
+        raise OptionError(f"expected at least 0, found {seed}", where="--seed")
+    loaded = load_mapping(mapping)
+    mismatches = simulation_mismatches(loaded, iterations=iterations, seed=seed)
+    if as_json:
+        record = {"simulated": not mismatches, "iterations": iterations, "seed": seed, "mismatches": mismatches}
+        print(json.dumps(record))
+        return int(bool(mismatches))
+    title = f"{loaded.dfg.name} on {loaded.arch.name}, {iterations} iterations, seed {seed}"
+    print(f"{'differs' if mismatches else 'the same values'}: {title}")
+    for mismatch in mismatches[:_SHOWN]:
+        print(f"  {mismatch}")
+    return int(bool(mismatches))

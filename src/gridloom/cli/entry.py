@@ -1,0 +1,73 @@
+"""From arguments to an exit status: every way a command can end, in one place."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, Final
+
+import typer
+
+from gridloom.errors import GridloomError
+
+DONE: Final = 0
+NOT_FOUND: Final = 1
+BAD_INPUT: Final = 2
+INTERNAL: Final = 70
+INTERRUPTED: Final = 130
+
+# Typer carries a copy of click since 0.25 and imported it before; the base class of its errors is the same either way.
+_UsageError: type[Any] = typer.BadParameter.__mro__[1]
+
+
+def run_command(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status; a user's mistake is one line on standard error, never a traceback."""
+    from gridloom.cli.app import app
+
+    command = typer.main.get_command(app)
+    given = None if arguments is None else list(arguments)
+    try:
+        status = command.main(given, prog_name="gridloom", standalone_mode=False)
+        sys.stdout.flush()
+    except _UsageError as error:
+        return _complain(_usage_message(error))
+    except GridloomError as error:
+        return _complain(str(error))
+    except typer.Abort:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has had enough (gridloom list kernels | head).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except Exception as error:
+        return _internal(error)
+    return status if isinstance(status, int) else DONE
+
+
+def _usage_message(error: Any) -> str:
+    message: str = error.format_message()
+    context = getattr(error, "ctx", None)
+    hint = f"; see {context.command_path} --help" if context is not None else ""
+    return message.rstrip(".") + hint
+
+
+def _complain(message: str) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def _internal(error: Exception) -> int:
+    if os.environ.get("GRIDLOOM_DEBUG"):
+        traceback.print_exception(error)
+    print(
+        f"internal error: {type(error).__name__}: {error}\n"
+        "this is a mistake in gridloom, not yours; GRIDLOOM_DEBUG=1 shows where it happened, please report it",
+        file=sys.stderr,
+    )
+    return INTERNAL

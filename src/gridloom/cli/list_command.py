@@ -1,0 +1,29 @@
+"""``gridloom list``: the names that can be used, from the registry alone, so that it answers at once."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from gridloom import registry
+
+
+def list_names(
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="archs, mappers, kernels, suites, models or readers.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """List the arrays, mappers, kernels, suites, models or readers that can be named."""
+    entries = {name: registry.entry(group, name) for name in registry.names(group)}
+    if as_json:
+        rows = [{"name": name, "summary": item.summary, "extra": item.extra} for name, item in entries.items()]
+        print(json.dumps({group: rows}))
+        return 0
+    width = max((len(name) for name in entries), default=0)
+    for name, item in entries.items():
+        extra = f" (needs the extra {item.extra!r})" if item.extra else ""
+        print(f"{name:<{width}}  {item.summary}{extra}")
+    if not entries:
+        print(f"no {group} yet")
+    return 0

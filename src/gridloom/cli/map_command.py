@@ -1,0 +1,141 @@
+"""``gridloom map``: options to a request, a result to text, JSON and files."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gridloom.cli.outputs import check_writable, write_all
+from gridloom.cli.progress import display, first_interrupt_asks, note
+
+if TYPE_CHECKING:
+    from gridloom.flow import Request, Result
+
+
+def map_source(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A graph file, or kernel:NAME,key=value,...")],
+    arch: Annotated[str, typer.Option("--arch", help="A family with parameters (chess:8x8) or a YAML file.")],
+    mapper: Annotated[str, typer.Option("--mapper", help="A mapper's name; auto: the one for the array.")] = "auto",
+    ii: Annotated[int | None, typer.Option("--ii", help="The II to map at (modulo-scheduled arrays).")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed and effort give the same mapping.")] = 0,
+    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds of search.")] = None,
+    effort: Annotated[int | None, typer.Option("--effort", help="Moves of search.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", help="Workers that search at the same time.")] = 1,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="key=value of the mapper's settings.")] = None,
+    place: Annotated[Path | None, typer.Option("--place", help="A placement to route and balance only.")] = None,
+    init: Annotated[Path | None, typer.Option("--init", help="A placement to start from.")] = None,
+    pin: Annotated[Path | None, typer.Option("--pin", help="Nodes that have to sit on given tiles.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the mapping here (JSON).")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a report here.")] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Write a picture here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Map a source onto an array, check the mapping and simulate it."""
+    from gridloom.flow import Request
+    from gridloom.flow.options import parse_settings
+
+    check_writable([("--output", output), ("--html", html), ("--svg", svg)])
+    request = Request(
+        source=source,
+        arch=arch,
+        mapper=mapper,
+        ii=ii,
+        seed=seed,
+        time_limit=time_limit,
+        effort=effort,
+        jobs=jobs,
+        settings=parse_settings(settings or []),
+        place=place,
+        init=init,
+        pin=pin,
+    )
+    result = _search(request)
+    if result.mapping is not None:
+        texts = _texts(result, request, output=output, html=html, svg=svg)
+        write_all(texts)
+        for path in texts:
+            note(f"wrote {path}")
+    print(json.dumps(result.to_dict()) if as_json else describe(result))
+    return 0 if result.mapping is not None else 1
+
+
+def _search(request: Request) -> Result:
+    from dataclasses import replace
+
+    from gridloom.flow import run
+
+    with display(request.time_limit) as shown, first_interrupt_asks() as asked:
+        result = run(replace(request, progress=shown.search, interrupted=asked.is_set))
+    return replace(result, interrupted=asked.is_set())
+
+
+def describe(result: Result) -> str:
+    """A result in a few lines of text."""
+    record = result.to_dict()
+    graph = f"{record['dfg']['name']} ({record['dfg']['nodes']} nodes, {record['dfg']['edges']} edges)"
+    how = f"with {result.mapper}, seed {result.seed}, in {result.seconds:.2f} s"
+    cut = " (interrupted: the best so far)" if result.interrupted else ""
+    if result.failure is not None:
+        lines = [f"failed: {graph} onto {result.arch.name} {how}{cut}", f"  {result.failure}"]
+        if result.failure.congested:
+            lines.append(f"  congested: {', '.join(result.failure.congested[:8])}")
+        return "\n".join(lines)
+    lines = [
+        f"mapped: {graph} onto {result.arch.name} {how}{cut}",
+        "  legal, and simulated to compute what the graph computes",
+    ]
+    return "\n".join([*lines, *("  " + line for line in metric_lines(record))])
+
+
+def metric_lines(record: dict[str, Any]) -> list[str]:
+    """The metrics of a record as lines of text; what has no meaning for the array's style is left out."""
+    buffers = record["buffers"] or {}
+    share = None if record["occupancy"] is None else f"{100 * record['occupancy']:.0f} %"
+    rows = [
+        [("II", record["ii"]), ("MII", record["mii"]), ("latency", record["latency"]), ("period", record["period"])],
+        [("wirelength", record["wirelength"]), ("longest wire", record["longest_wire"])],
+        [("buffers", buffers.get("total")), ("deepest", buffers.get("max"))],
+        [
+            ("tiles", f"{record['tiles_used']} of {record['arch']['tiles']}" if record["tiles_used"] else None),
+            ("routing tiles", record["routing_tiles"]),
+            ("occupancy", share),
+        ],
+    ]
+    lines = [", ".join(f"{name} {value}" for name, value in row if value is not None) for row in rows]
+    return [line for line in lines if line]
+
+
+def _texts(
+    result: Result, request: Request, *, output: Path | None, html: Path | None, svg: Path | None
+) -> dict[Path, str]:
+    from gridloom import emit
+    from gridloom.mapping import json_format
+
+    mapping = result.mapping
+    texts: dict[Path, str] = {}
+    if mapping is None:
+        return texts
+    if output is not None:
+        texts[output] = json_format.dumps(mapping)
+    if svg is not None:
+        texts[svg] = emit.svg_mapping(mapping)
+    if html is not None:
+        texts[html] = emit.html_report(mapping, result.to_dict(), command=command_line(request))
+    return texts
+
+
+def command_line(request: Request) -> str:
+    """The command that makes the same mapping again."""
+    words = ["gridloom", "map", str(request.source), "--arch", str(request.arch), "--mapper", request.mapper]
+    words += ["--seed", str(request.seed)]
+    for name in ("ii", "time_limit", "effort", "place", "init", "pin"):
+        value = getattr(request, name)
+        if value is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    for key, value in request.settings.items():
+        words += ["--set", f"{key}={value}"]
+    return shlex.join(words)

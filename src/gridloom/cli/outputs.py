@@ -1,0 +1,35 @@
+"""Files that a command writes: refused before the work starts if they cannot be, written whole at its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from gridloom.errors import OptionError
+
+
+def check_writable(files: Iterable[tuple[str, Path | None]]) -> None:
+    """OptionError for the first output that could not be written; nobody should search for an hour to hear it then."""
+    seen: dict[Path, str] = {}
+    for option, path in files:
+        if path is None:
+            continue
+        folder = path.absolute().parent
+        if path.is_dir():
+            raise OptionError(f"{path} is a folder; expected a file name", where=option)
+        if not folder.is_dir():
+            raise OptionError(f"{path}: there is no folder {folder}; create it first", where=option)
+        if not os.access(path if path.exists() else folder, os.W_OK):
+            raise OptionError(f"{path} cannot be written; name another file", where=option)
+        other = seen.setdefault(path.absolute(), option)
+        if other != option:
+            raise OptionError(f"{path} is also the file of {other}; name another", where=option)
+
+
+def write_all(texts: Mapping[Path, str]) -> None:
+    """Write every file, each whole or not at all."""
+    from gridloom.emit import write_atomically
+
+    for path, text in texts.items():
+        write_atomically(path, text)

@@ -1,0 +1,99 @@
+"""What a user sees while a command works: a line on a terminal after two seconds, nothing anywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gridloom.map.budget import Progress as SearchProgress
+    from gridloom.run import Progress as RunProgress
+
+#: Shorter waits need no explanation.
+PATIENCE = 2.0
+
+
+def note(text: str) -> None:
+    """Tell the user something that is not the result."""
+    print(text, file=sys.stderr)
+
+
+@dataclass
+class Display:
+    """A progress bar on standard error that appears late, on terminals only, and leaves nothing behind."""
+
+    total: float | None = None
+    enabled: bool = field(default_factory=lambda: sys.stderr.isatty())
+    _began: float = field(default_factory=time.monotonic)
+    _bar: Any = None
+    _task: Any = None
+
+    def update(self, text: str, done: float) -> None:
+        """Show where the work is, if it has taken long enough for anyone to ask."""
+        if not self.enabled or time.monotonic() - self._began < PATIENCE:
+            return
+        if self._bar is None:
+            self._start()
+        self._bar.update(self._task, completed=done, description=text)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def search(self, progress: SearchProgress) -> None:
+        """Take a mapper's report."""
+        best = f", best {progress.best}" if progress.best else ""
+        self.update(f"{progress.phase}: {progress.moves:,} moves{best}", progress.seconds)
+
+    def run(self, progress: RunProgress) -> None:
+        """Take the report of a run of many jobs."""
+        failed = f", {progress.failed} broke down" if progress.failed else ""
+        self.update(f"{progress.done} of {progress.total} cells{failed}", progress.done)
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("", total=self.total)
+        self._bar.start()
+
+
+@contextlib.contextmanager
+def display(total: float | None = None) -> Iterator[Display]:
+    """A display for the length of a block."""
+    shown = Display(total)
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
+@contextlib.contextmanager
+def first_interrupt_asks() -> Iterator[threading.Event]:
+    """Within the block the first Ctrl-C sets the event, so that a search can return its best; the second one kills."""
+    asked = threading.Event()
+
+    def ask(_signal: int, _frame: object) -> None:
+        asked.set()
+        signal.signal(signal.SIGINT, previous)
+        note("stopping; Ctrl-C again to give up at once")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    previous = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,9 @@
+"""The flow from a source to a confirmed mapping, and suites of such flows."""
+
+from __future__ import annotations
+
+from gridloom.flow.request import Request
+from gridloom.flow.result import Result, Verified
+from gridloom.flow.run import confirm, run
+
+__all__ = ["Request", "Result", "Verified", "confirm", "run"]

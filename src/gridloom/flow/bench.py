@@ -1,0 +1,171 @@
+"""Running a suite: every cell is one flow, run as an independent job; it gives one record a cell and a summary."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gridloom._version import __version__
+from gridloom.dfg import json_format
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError, SourceError
+from gridloom.flow.request import Request
+from gridloom.flow.suite import Cell, Suite, sized
+from gridloom.frontend.source import load_source
+from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The rows of a suite in its own order, and their summary."""
+
+    suite: str
+    rows: Sequence[Mapping[str, Any]]
+    interrupted: bool = False
+
+    @property
+    def mapped(self) -> int:
+        """How many cells have a confirmed mapping."""
+        return sum(row["status"] == "mapped" for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON data."""
+        return {"suite": self.suite, "rows": [dict(row) for row in self.rows], "summary": summary(self.rows)}
+
+
+def bench(
+    suite: Suite,
+    *,
+    folder: Path | None = None,
+    executor: ExecutorSpec | Executor = ExecutorSpec(),
+    store: Store | None = None,
+    resume: bool = False,
+    progress: ProgressCallback | None = None,
+) -> Report:
+    """Run every cell of a suite and return its rows.
+
+    ``folder`` is where a suite of published files finds them. With a ``store``, rows go there as they arrive and, with
+    ``resume``, cells that are there already are not run again. Ctrl-C ends the run; the rows that arrived are returned.
+    """
+    cells = list(suite.cells())
+    jobs = [cell_job(suite, cell, folder) for cell in cells]
+    if store is None:
+        run = run_jobs(run_cell, jobs, executor=executor, progress=progress)
+        found = {outcome.key: (outcome.value, outcome.error) for outcome in run.outcomes}
+        interrupted = run.interrupted
+    else:
+        done = run_stored(run_cell, jobs, store, executor=executor, resume=resume, progress=progress)
+        stored = {job.key: store.get(job.key) for job in jobs}
+        found = {key: (row.value, row.error) for key, row in stored.items() if row is not None}  # type: ignore[misc]
+        interrupted = done.interrupted
+    rows = [_row(cell, *found[job.key]) for cell, job in zip(cells, jobs, strict=True) if job.key in found]
+    return Report(suite=suite.name, rows=rows, interrupted=interrupted)
+
+
+def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
+    """The job of a cell, keyed by everything that its result depends on, the graph's content included."""
+    source = _source(suite, cell, folder)
+    graph = _graph(source)
+    return ask(
+        run_cell,
+        {
+            "source": source,
+            "graph": _content(source),
+            "arch": sized(cell.arch, graph),
+            "mapper": suite.mapper,
+            "settings": dict(suite.settings),
+            "seed": cell.seed,
+            "effort": suite.effort,
+            "time_limit": suite.time_limit,
+        },
+        version=__version__,
+    )
+
+
+def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Run one cell in whatever process this is and return its record."""
+    from gridloom.flow.run import run
+
+    result = run(
+        Request(
+            source=parameters["source"],
+            arch=parameters["arch"],
+            mapper=parameters["mapper"],
+            settings=parameters["settings"],
+            seed=parameters["seed"],
+            effort=parameters["effort"],
+            time_limit=parameters["time_limit"],
+        )
+    )
+    return result.to_dict()
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Counts and sums over rows, and the same for each array family."""
+    families = list(dict.fromkeys(_family(row) for row in rows))
+    return {
+        **_totals(rows),
+        "archs": {name: _totals([row for row in rows if _family(row) == name]) for name in families},
+    }
+
+
+def with_budget(suite: Suite, *, effort: int | None, time_limit: float | None, mapper: str | None) -> Suite:
+    """The suite with what a user asks for instead of its own budget and mapper."""
+    return replace(
+        suite,
+        effort=suite.effort if effort is None else effort,
+        time_limit=suite.time_limit if time_limit is None else time_limit,
+        mapper=mapper or suite.mapper,
+    )
+
+
+def _family(row: Mapping[str, Any]) -> str:
+    return str(row["cell"]["arch"]).partition(":")[0]
+
+
+def _totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    mapped = [row for row in rows if row["status"] == "mapped"]
+    return {
+        "cells": len(rows),
+        "mapped": len(mapped),
+        "wirelength": _sum(mapped, lambda row: row["wirelength"]),
+        "buffers": _sum(mapped, lambda row: (row["buffers"] or {}).get("total")),
+        "seconds": round(_sum(rows, lambda row: row["seconds"]), 3),
+    }
+
+
+def _sum(rows: Sequence[Mapping[str, Any]], pick: Callable[[Mapping[str, Any]], float | None]) -> float:
+    return sum(pick(row) or 0 for row in rows)
+
+
+def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
+    if not suite.files or cell.source.startswith("kernel:"):
+        return cell.source
+    if folder is None:
+        raise OptionError(
+            f"suite {suite.name!r} reads published files; name their folder with --folder or GRIDLOOM_BENCHMARKS"
+        )
+    return str(folder / cell.source)
+
+
+@cache
+def _graph(source: str) -> Dfg:
+    return load_source(source)
+
+
+@cache
+def _content(source: str) -> str:
+    return hashlib.blake2b(json_format.dumps(_graph(source)).encode(), digest_size=12).hexdigest()
+
+
+def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None) -> dict[str, Any]:
+    named = {"cell": {"source": cell.source, "arch": cell.arch, "seed": cell.seed}}
+    if value is not None:
+        return {**named, **value}
+    reason = "no reason was given" if error is None else f"{error.type}: {error.message}"
+    raise SourceError(f"the cell broke down: {reason}", where=f"{cell.source} on {cell.arch}, seed {cell.seed}")

@@ -1,0 +1,64 @@
+"""Files that a flow reads and what each is: a mapping, an array or a source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from gridloom import registry
+from gridloom.arch.model import Arch
+from gridloom.arch.spec import build
+from gridloom.dfg.model import Dfg
+from gridloom.errors import MappingError, OptionError, SourceError
+from gridloom.frontend.source import KERNEL_PREFIX, load_source
+from gridloom.frontend.text_file import read_text
+from gridloom.mapping import json_format
+from gridloom.mapping.model import Mapping
+
+
+def load_mapping(path: str | Path) -> Mapping:
+    """The mapping in a JSON file; MappingError names the file, the key, what was found and what was expected."""
+    try:
+        text = read_text(Path(path))
+    except SourceError as error:
+        raise MappingError(error.message, where=error.where) from None
+    return json_format.loads(text, str(path))
+
+
+def load_any(text: str) -> Mapping | Arch | Dfg:
+    """What a MAPPING, ARCH or SOURCE stands for."""
+    kind = kind_of(text)
+    if kind == "mapping":
+        return load_mapping(text)
+    return build(text) if kind == "arch" else load_source(text)
+
+
+def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
+    """Whether a text names a mapping, an array or a source; OptionError when it is none of them.
+
+    A JSON file is told by its ``format``, everything else by its ending or its first word.
+    """
+    if text.startswith(KERNEL_PREFIX):
+        return "source"
+    if text.endswith((".yaml", ".yml")):
+        return "arch"
+    path = Path(text)
+    if path.is_file():
+        if path.suffix == ".json":
+            return "mapping" if _json_format(path) == json_format.FORMAT else "source"
+        return "arch" if path.suffix == ".xml" and "<PEArray" in read_text(path)[:65536] else "source"
+    if text.partition(":")[0].partition(",")[0] in registry.names("archs"):
+        return "arch"
+    if path.suffix or "/" in text:
+        read_text(path)
+    raise OptionError(f"{text!r} is no file, no array family ({', '.join(registry.names('archs'))}) and no kernel:NAME")
+
+
+def _json_format(path: Path) -> object:
+    """The ``format`` of a JSON file, or None; what is wrong with it is for its reader to say."""
+    try:
+        data = json.loads(read_text(path))
+    except (ValueError, RecursionError):
+        return None
+    return data.get("format") if isinstance(data, dict) else None

@@ -1,0 +1,61 @@
+"""Which mapper runs, with which configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Final, get_type_hints
+
+from gridloom import registry
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.flow.options import configure
+from gridloom.mapping.model import Failure
+from gridloom.mapping.model import Mapping as MappingResult
+
+Mapper = Callable[[Dfg, Arch, Any, Any], "MappingResult | Failure"]
+
+#: What ``auto`` stands for, by the style of the array; the first that is registered is taken.
+PREFERRED: Final[Mapping[str, tuple[str, ...]]] = {
+    "static": ("anneal",),
+    "modulo": (),
+    "elastic": (),
+}
+
+
+def choose(name: str, arch: Arch) -> str:
+    """The name of the mapper to use; OptionError when there is none for the array's style."""
+    if name != "auto":
+        registry.entry("mappers", name)
+        return name
+    known = registry.names("mappers")
+    for candidate in PREFERRED[arch.style]:
+        if candidate in known:
+            return candidate
+    styles = [style for style, names in PREFERRED.items() if any(n in known for n in names)]
+    raise OptionError(
+        f"array {arch.name!r} is {arch.style}, and no mapper for that style is available yet; "
+        f"mappers: {', '.join(known) or 'none'}" + (f" (for {' and '.join(styles)} arrays)" if styles else "")
+    )
+
+
+def config_type(mapper: Mapper) -> type[Any]:
+    """The configuration class of a mapper: what its parameter ``config`` is annotated with."""
+    hints = get_type_hints(mapper, vars(sys.modules[mapper.__module__]))
+    kind = hints["config"]
+    if not dataclasses.is_dataclass(kind):
+        raise TypeError(f"{mapper.__qualname__}: its config has to be a dataclass")
+    return kind
+
+
+def make_config(name: str, kind: type[Any], settings: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
+    """The configuration from the user's settings and from options that not every mapper has (``ii``, ``pin``, ...)."""
+    fields = {field.name for field in dataclasses.fields(kind)}
+    for key in given:
+        if key not in fields:
+            raise OptionError(f"mapper {name!r} does not take it", where=f"--{key}")
+        if key in settings:
+            raise OptionError(f"{key!r} is given both as --{key} and as a setting", where="--set")
+    return dataclasses.replace(configure(kind, settings, name), **given)

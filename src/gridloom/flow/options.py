@@ -1,0 +1,98 @@
+"""``key=value`` settings against a mapper's configuration: the dataclass is the list of options."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from gridloom.errors import OptionError
+
+_NONE_WORDS = ("none", "null")
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
+    """``["a=1", "b=x"]`` as a dictionary; OptionError for a pair without ``=`` or a key that is given twice."""
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not key:
+            raise OptionError(f"expected key=value, found {pair!r}", where="--set")
+        if key in settings:
+            raise OptionError(f"{key!r} is given twice", where="--set")
+        settings[key] = value
+    return settings
+
+
+def configure(kind: type[Any], settings: Mapping[str, Any], mapper: str) -> Any:
+    """An instance of a configuration class with these settings; text is converted to the fields' types.
+
+    An unknown key is an OptionError that lists the fields, a wrong value one that says what the field takes.
+    """
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    hints = get_type_hints(kind)
+    for key in settings:
+        if key not in fields:
+            raise OptionError(_unknown(key, fields, mapper), where="--set")
+    values = {key: _convert(key, value, hints[key], mapper) for key, value in settings.items()}
+    try:
+        return kind(**values)
+    except (ValueError, TypeError) as error:
+        raise OptionError(f"mapper {mapper!r} does not take these settings: {error}", where="--set") from None
+
+
+def describe(kind: type[Any]) -> list[tuple[str, str, Any]]:
+    """Name, type in words and default of each field of a configuration class."""
+    hints = get_type_hints(kind)
+    return [(field.name, type_words(hints[field.name]), _default(field)) for field in dataclasses.fields(kind)]
+
+
+def type_words(hint: Any) -> str:
+    """A type as a user reads it: ``whole number``, ``one of a, b``, ``number or none``."""
+    simple = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "none"}
+    if hint in simple:
+        return simple[hint]
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(str, get_args(hint)))
+    if get_origin(hint) in (Union, types.UnionType):
+        return " or ".join(type_words(part) for part in get_args(hint))
+    if get_origin(hint) is tuple:
+        return "a list such as a+b+c"
+    return getattr(hint, "__name__", str(hint))
+
+
+def _unknown(key: str, fields: Mapping[str, Any], mapper: str) -> str:
+    near = difflib.get_close_matches(key, fields, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"{key}: mapper {mapper!r} has no such setting; {hint}it has: {', '.join(sorted(fields)) or 'none'}"
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    return field.default_factory() if field.default_factory is not dataclasses.MISSING else None
+
+
+def _convert(key: str, value: Any, hint: Any, mapper: str) -> Any:
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    if isinstance(value, str):
+        if value.lower() in _NONE_WORDS and _takes_none(hint):
+            return None
+        if get_origin(hint) is tuple:
+            value = [part for part in value.split("+") if part]
+    plain = dataclasses.is_dataclass(hint) or hint in (int, float, bool, str)
+    config = None if dataclasses.is_dataclass(hint) else ConfigDict(arbitrary_types_allowed=True)
+    try:
+        return TypeAdapter(hint, config=config).validate_python(value, strict=False)
+    except ValidationError as error:
+        reason = "" if plain else f" ({error.errors(include_url=False)[0]['msg']})"
+        raise OptionError(
+            f"{key}: mapper {mapper!r} takes {type_words(hint)} here, found {value!r}{reason}", where="--set"
+        ) from None
+
+
+def _takes_none(hint: Any) -> bool:
+    return type(None) in get_args(hint)

@@ -1,0 +1,60 @@
+"""What a user asks of a flow: the source, the array, the mapper and what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gridloom.errors import OptionError
+
+if TYPE_CHECKING:
+    from gridloom.arch.model import Arch
+    from gridloom.dfg.model import Dfg
+    from gridloom.map.budget import Reporter
+
+#: node -> tile, or a file that says so.
+Placement = Mapping[str, str] | str | Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One mapping to be made."""
+
+    #: A graph, or a SOURCE: a file, or ``kernel:NAME,key=value,...``.
+    source: Dfg | str | Path
+    #: An array, or an ARCH: a family with parameters, or a YAML file.
+    arch: Arch | Mapping[str, Any] | str | Path
+    #: The mapper's name; ``auto`` takes the one for the array's style.
+    mapper: str = "auto"
+    #: The II to map at; None: the mapper's choice. Static arrays have II 1.
+    ii: int | None = None
+    seed: int = 0
+    #: Seconds of search, compilation excluded; None: no limit.
+    time_limit: float | None = None
+    #: Moves (or the mapper's own unit of work); None: no limit.
+    effort: int | None = None
+    #: Workers that search at the same time.
+    jobs: int = 1
+    #: Fields of the mapper's configuration, as values or as text.
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    #: A complete placement that is only routed and balanced; one to start from; nodes that stay where they are.
+    place: Placement | None = None
+    init: Placement | None = None
+    pin: Placement | None = None
+    #: Iterations that the simulation compares.
+    iterations: int = 64
+    progress: Reporter | None = None
+    #: True once the user wants the search to end; it then returns the best it has.
+    interrupted: Callable[[], bool] | None = None
+
+    def __post_init__(self) -> None:
+        if self.ii is not None and self.ii < 1:
+            raise OptionError(f"expected at least 1, found {self.ii}", where="--ii")
+        if self.jobs < 1:
+            raise OptionError(f"expected at least 1, found {self.jobs}", where="--jobs")
+        if self.iterations < 1:
+            raise OptionError(f"expected at least 1, found {self.iterations}", where="--iterations")
+        if self.place is not None and self.init is not None:
+            raise OptionError("--place fixes every node, --init is only a start; give one of them")

@@ -1,0 +1,98 @@
+"""What a flow gives back: a mapping that was confirmed, or a failure with its reasons; and the record of it as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.flow.bounds import Bounds
+from gridloom.mapping.model import Failure, Mapping
+
+#: The fields that ``stats`` recomputes from a mapping, in the order of the record.
+METRICS: Final = (
+    "latency",
+    "period",
+    "throughput",
+    "wirelength",
+    "longest_wire",
+    "buffers",
+    "width",
+    "height",
+    "tiles_used",
+    "routing_tiles",
+    "occupancy",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What was confirmed about a mapping, by parts that share no code with the mapper."""
+
+    legal: bool = False
+    simulated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The outcome of one flow. ``mapping`` is there exactly when it passed both checks."""
+
+    dfg: Dfg
+    arch: Arch
+    mapper: str
+    seed: int
+    #: Seconds of search, without JIT compilation, checks and input and output.
+    seconds: float
+    bounds: Bounds
+    verified: Verified = Verified()
+    mapping: Mapping | None = None
+    failure: Failure | None = None
+    metrics: MappingABC[str, Any] = field(default_factory=dict)
+    #: A mapping that its mapper believed in and the checks refused; kept so that it can be looked at.
+    refused: Mapping | None = None
+    #: Where the search was cut short by the user.
+    interrupted: bool = False
+
+    @property
+    def status(self) -> Literal["mapped", "failed"]:
+        """``mapped`` only with a mapping that is legal and computes what the graph computes."""
+        return "failed" if self.mapping is None else "mapped"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain JSON data: every field is always there, null where it has no meaning."""
+        found = self.mapping.provenance if self.mapping is not None else {}
+        return {
+            "status": self.status,
+            "verified": {"legal": self.verified.legal, "simulated": self.verified.simulated},
+            "mapper": self.mapper,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 6),
+            "dfg": {"name": self.dfg.name, "nodes": len(self.dfg.nodes), "edges": len(self.dfg.edges)},
+            "arch": {
+                "name": self.arch.name,
+                "rows": self.arch.rows,
+                "cols": self.arch.cols,
+                "tiles": len(self.arch.tiles),
+            },
+            "failure": None if self.failure is None else failure_record(self.failure),
+            "ii": None if self.mapping is None or self.arch.style == "elastic" else self.mapping.ii,
+            "mii": self.bounds.mii,
+            "res_mii": self.bounds.res_mii,
+            "rec_mii": self.bounds.rec_mii,
+            **{name: self.metrics.get(name) for name in METRICS},
+            "optimal": bool(found.get("optimal", False)),
+            "bound": found.get("bound"),
+        }
+
+
+def failure_record(failure: Failure) -> dict[str, Any]:
+    """A Failure as plain JSON data."""
+    return {
+        "constraint": failure.constraint,
+        "demand": failure.demand,
+        "bound": failure.bound,
+        "levers": list(failure.levers),
+        "congested": list(failure.congested),
+    }

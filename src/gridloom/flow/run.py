@@ -1,0 +1,155 @@
+"""The flow: from a source to a mapping that is confirmed. ``run`` is the list of steps, read from top to bottom."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping as MappingABC
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gridloom import registry
+from gridloom.arch.model import Arch
+from gridloom.arch.spec import build
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError, SimulationError
+from gridloom.flow.bounds import bounds, count_failure
+from gridloom.flow.mappers import choose, config_type, make_config
+from gridloom.flow.request import Placement, Request
+from gridloom.flow.result import Result, Verified
+from gridloom.frontend.source import load_source
+from gridloom.mapping.model import Failure, Mapping
+
+_SHOWN = 5
+
+
+def run(request: Request) -> Result:
+    """Map, check and simulate; the result is ``mapped`` only when both checks passed.
+
+    Raises a GridloomError for bad input. Costs the search (see the budget in the request) plus checks that are linear
+    in the mapping's hops and in iterations times tiles.
+    """
+    dfg = read_source(request.source)
+    arch = read_arch(request.arch)
+    check_ii(request.ii, arch)
+    mapper = choose(request.mapper, arch)
+    config = mapper_config(request, mapper, dfg, arch)
+    failure = count_failure(dfg, arch, request.ii)
+    found = Search(failure, 0.0) if failure else search(request, mapper, config, dfg, arch)
+    result = Result(
+        dfg=dfg, arch=arch, mapper=mapper, seed=request.seed, seconds=found.seconds, bounds=bounds(dfg, arch)
+    )
+    if isinstance(found.outcome, Failure):
+        return replace(result, failure=found.outcome)
+    return confirm(result, found.outcome, iterations=request.iterations)
+
+
+def confirm(result: Result, mapping: Mapping, *, iterations: int = 64) -> Result:
+    """The result with a mapping that ``verify`` and ``sim`` have passed, and its metrics; or with their reasons."""
+    violations = illegalities(mapping)
+    if violations:
+        return replace(result, failure=_refusal("legality", violations), refused=mapping)
+    legal = replace(result, verified=Verified(legal=True), metrics=metrics(mapping))
+    mismatches = simulation_mismatches(mapping, iterations=iterations, seed=result.seed)
+    if mismatches:
+        return replace(legal, failure=_refusal("simulation", mismatches), metrics={}, refused=mapping)
+    return replace(legal, verified=Verified(legal=True, simulated=True), mapping=mapping)
+
+
+# -- the steps --------------------------------------------------------------------------------------------------------
+
+
+def read_source(source: Dfg | str | Path) -> Dfg:
+    """The graph of a SOURCE; a graph stands for itself."""
+    return source if isinstance(source, Dfg) else load_source(str(source))
+
+
+def read_arch(arch: Arch | MappingABC[str, Any] | str | Path) -> Arch:
+    """The array of an ARCH; an array stands for itself."""
+    return arch if isinstance(arch, Arch) else build(arch)
+
+
+def check_ii(ii: int | None, arch: Arch) -> None:
+    """OptionError when an II is asked for that the array's style does not have."""
+    if ii is None or arch.style == "modulo":
+        return
+    if arch.style == "elastic":
+        raise OptionError(f"array {arch.name!r} is elastic: it has no II", where="--ii")
+    if ii != 1:
+        raise OptionError(f"array {arch.name!r} is static: its II is 1, found {ii}", where="--ii")
+
+
+def mapper_config(request: Request, mapper: str, dfg: Dfg, arch: Arch) -> Any:
+    """The mapper's configuration with what the request says of II and placement."""
+    given: dict[str, Any] = {}
+    if request.ii is not None and arch.style == "modulo":
+        given["ii"] = request.ii
+    for name in ("place", "init", "pin"):
+        asked: Placement | None = getattr(request, name)
+        if asked is not None:
+            given[name] = read_placement(asked, dfg, arch, complete=name == "place")
+    return make_config(mapper, config_type(registry.load("mappers", mapper)), request.settings, given)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a mapper returned and how long it searched."""
+
+    outcome: Mapping | Failure
+    seconds: float
+
+
+def search(request: Request, mapper: str, config: Any, dfg: Dfg, arch: Arch) -> Search:
+    """Call the mapper. Its own figure of seconds counts where it gives one: it knows what was compilation."""
+    from gridloom.map.budget import Budget
+
+    budget = Budget(
+        time_limit=request.time_limit,
+        effort=request.effort,
+        seed=request.seed,
+        workers=request.jobs,
+        progress=request.progress,
+        interrupted=request.interrupted,
+    )
+    began = time.perf_counter()
+    outcome: Mapping | Failure = registry.load("mappers", mapper)(dfg, arch, config, budget)
+    elapsed = time.perf_counter() - began
+    own = outcome.provenance.get("seconds") if isinstance(outcome, Mapping) else None
+    return Search(outcome, float(own) if own is not None else elapsed)
+
+
+def illegalities(mapping: Mapping) -> list[str]:
+    """What ``verify`` finds wrong with a mapping, one sentence each."""
+    from gridloom.verify import legal
+
+    return [str(violation) for violation in legal(mapping)]
+
+
+def metrics(mapping: Mapping) -> dict[str, Any]:
+    """The metrics that ``verify`` recomputes from a mapping."""
+    from gridloom.verify import stats
+
+    return dict(stats(mapping).to_dict())
+
+
+def simulation_mismatches(mapping: Mapping, *, iterations: int, seed: int) -> list[str]:
+    """Where the simulated array and the interpreter differ, one sentence each."""
+    from gridloom.sim import simulate
+
+    try:
+        verdict = simulate(mapping, iterations=iterations, seed=seed)
+    except SimulationError as error:
+        return [str(error)]
+    return [] if verdict.ok else [str(mismatch) for mismatch in verdict.mismatches] or ["the values differ"]
+
+
+def _refusal(check: str, reasons: Sequence[str]) -> Failure:
+    """A mapper's result that did not pass a check: our error, told as what it is."""
+    more = f" and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+    return Failure(
+        constraint=f"{check} of what the mapper returned (an error in gridloom; please report it)",
+        demand="a mapping without findings",
+        bound=f"{len(reasons)} finding{'s' if len(reasons) > 1 else ''}: " + "; ".join(reasons[:_SHOWN]) + more,
+        levers=("another seed", "another mapper"),
+    )
