@@ -1,0 +1,144 @@
+"""Compares what a mapped array computes with what the graph means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus
+from gridloom.dfg.model import Dfg
+from gridloom.errors import SimulationError
+from gridloom.mapping.configuration import Configuration, configure
+from gridloom.mapping.model import Mapping
+from gridloom.sim.execute import ArrayRun, execute
+from gridloom.sim.program import Program, compile_program
+from gridloom.sim.stimulus import fitting_stimulus, shortened
+from gridloom.sim.verdict import Mismatch, Verdict
+
+#: How many mismatches a verdict lists.
+_LISTED = 8
+
+
+def simulate(mapping: Mapping, *, iterations: int = 64, seed: int = 0) -> Verdict:
+    """Simulate a mapping on random inputs and compare every output, store and live-out with the interpreter.
+
+    Runs ``iterations`` iterations, and shorter runs down to a single one, so that prologue and epilogue overlap. In
+    domain ``opaque`` every node without a reader is compared as well. An elastic mapping is run token by token; its
+    verdict has the period. A configuration that cannot run (a combinational cycle, a deadlock) gives a verdict that is
+    not ok.
+
+    Raises MappingError when the mapping names what does not exist, SimulationError when the graph itself cannot run
+    within the bounds of its arrays. Costs the interpreter's time, O(iterations * edges), and little more.
+    """
+    return simulate_configuration(configure(mapping), iterations=iterations, seed=seed)
+
+
+def simulate_configuration(configuration: Configuration, *, iterations: int = 64, seed: int = 0) -> Verdict:
+    """:func:`simulate` for a configuration, wherever it comes from."""
+    if iterations < 1:
+        raise SimulationError(f"iterations: expected at least 1, found {iterations}")
+    if configuration.arch.style == "elastic":
+        from gridloom.sim.elastic import simulate_elastic
+
+        return simulate_elastic(configuration, iterations=iterations)
+    try:
+        program = compile_program(configuration, seed=seed)
+    except SimulationError as error:
+        return Verdict(ok=False, iterations=0, trip_counts=(), cycles=0, error=str(error))
+    return _compare(program, iterations, seed)
+
+
+def _compare(program: Program, iterations: int, seed: int) -> Verdict:
+    dfg = program.configuration.dfg
+    interpreter = Interpreter(dfg)
+    counts: list[int] = []
+    cycles = 0
+    mismatches: list[Mismatch] = []
+    divergence: Mismatch | None = None
+    for stimulus, expected in _runs(interpreter, program.depth, iterations, seed):
+        found = execute(program, stimulus)
+        counts.append(stimulus.iterations)
+        cycles += found.cycles
+        wrong = list(_differences(dfg, expected, found))
+        mismatches += wrong
+        if wrong and divergence is None:
+            divergence = _first_divergence(dfg, expected, found.observation)
+    return Verdict(
+        ok=not mismatches,
+        iterations=max(counts),
+        trip_counts=tuple(sorted(counts)),
+        cycles=cycles,
+        mismatches=tuple(mismatches[:_LISTED]),
+        divergence=divergence,
+    )
+
+
+def _runs(interpreter: Interpreter, depth: int, iterations: int, seed: int) -> Iterator[tuple[Stimulus, Observation]]:
+    """The long run, then short ones around the number of stages, each with values of its own."""
+    longest, expected = fitting_stimulus(interpreter, iterations, seed)
+    yield longest, expected
+    limit = longest.iterations
+    stages = {1, 2, 3, depth // 2, depth - 1, depth, depth + 1}
+    # A graph that may run longer than asked for would do so only to fill a pipeline deeper than that.
+    for count in sorted(n for n in stages - {limit} if n >= 1 and (n < limit or limit == iterations)):
+        stimulus, observation = fitting_stimulus(interpreter, count, seed + count)
+        if stimulus.iterations == count:
+            yield stimulus, observation
+        elif count < limit:
+            prefix = shortened(longest, count)
+            yield prefix, interpreter.run(prefix)
+
+
+def _differences(dfg: Dfg, expected: Observation, found: ArrayRun) -> Iterator[Mismatch]:
+    n = expected.iterations
+    seen = found.observation
+    if found.trap is not None:
+        trap = found.trap
+        yield Mismatch(
+            what=f"access of {trap.node}, outside its {trap.length} words: index",
+            iteration=trap.firing,
+            expected=0,
+            found=trap.address,
+            trip_count=n,
+        )
+    for name, words in expected.outputs.items():
+        yield from _stream(f"output {name}", words, seen.outputs[name], n)
+    for name, words in expected.memory.items():
+        for k in (words != seen.memory[name]).nonzero()[0].tolist():
+            yield _at_end(f"memory {name}[{k}]", int(words[k]), int(seen.memory[name][k]), n)
+    for name, value in expected.liveouts.items():
+        if seen.liveouts[name] != value:
+            yield _at_end(f"live-out {name}", value, seen.liveouts[name], n)
+    if dfg.domain == "opaque":
+        for k in _sinks(dfg):
+            yield from _stream(f"node {dfg.nodes[k].id}", expected.values[:, k], seen.values[:, k], n)
+
+
+def _stream(what: str, expected: object, found: object, n: int) -> Iterator[Mismatch]:
+    import numpy as np
+
+    wanted, got = np.asarray(expected), np.asarray(found)
+    for k in (wanted != got).nonzero()[0].tolist():
+        yield Mismatch(what=what, iteration=k, expected=int(wanted[k]), found=int(got[k]), trip_count=n)
+
+
+def _at_end(what: str, expected: int, found: int, n: int) -> Mismatch:
+    return Mismatch(what=what, iteration=-1, expected=expected, found=found, trip_count=n)
+
+
+def _sinks(dfg: Dfg) -> list[int]:
+    """Nodes whose value no edge carries on; outputs are compared as such."""
+    read = {edge.source for edge in dfg.edges if edge.carries_value}
+    return [k for k, node in enumerate(dfg.nodes) if node.id not in read and node.op != "output"]
+
+
+def _first_divergence(dfg: Dfg, expected: Observation, found: Observation) -> Mismatch | None:
+    """The first wrong node value in program order: a cause stands before its effects."""
+    for iteration in range(expected.iterations):
+        for k in dfg.topological:
+            wanted, got = int(expected.values[iteration, k]), int(found.values[iteration, k])
+            if wanted != got:
+                return Mismatch(
+                    what=f"node {dfg.nodes[k].id}", iteration=iteration, expected=wanted, found=got,
+                    trip_count=expected.iterations,
+                )  # fmt: skip
+    return None

@@ -1,0 +1,165 @@
+"""Runs a configured array on a stimulus and says what could be observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gridloom.arch.model import Kind
+from gridloom.dfg.interpreter import Observation, Stimulus, Words
+from gridloom.dfg.semantics import DOMAIN_CODE, encode
+from gridloom.errors import SimulationError
+from gridloom.mapping.configuration import Configuration
+from gridloom.sim import kernel
+from gridloom.sim.program import Program, compile_program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trap:
+    """Accesses outside an array: how many, and the first one."""
+
+    count: int
+    node: str
+    firing: int
+    address: int
+    length: int
+
+    def __str__(self) -> str:
+        return f"node {self.node!r} accesses word {self.address} of {self.length} in firing {self.firing}"
+
+
+@dataclass(kw_only=True)
+class ArrayRun:
+    """One run: what it shows, how long it took, what went out of bounds."""
+
+    observation: Observation
+    cycles: int
+    trap: Trap | None
+
+
+def run(configuration: Configuration, stimulus: Stimulus, *, seed: int = 0) -> Observation:
+    """Run a configuration of a static or modulo array for ``stimulus.iterations`` iterations.
+
+    Returns what the interpreter would return for the graph, if the array is set right. Accesses out of bounds read
+    poison and store nothing. ``seed`` chooses when flows behind asynchronous edges start. Needs one pass over a slot's
+    program a cycle. SimulationError for an elastic array, a combinational cycle, or asynchronous edges that wait for
+    each other.
+    """
+    return execute(compile_program(configuration, seed=seed), stimulus).observation
+
+
+def execute(program: Program, stimulus: Stimulus) -> ArrayRun:
+    """Run a compiled program; the same one may be run on any number of stimuli."""
+    configuration = program.configuration
+    if configuration.arch.style == "elastic":
+        raise SimulationError(
+            f"array {configuration.arch.name!r} is elastic: it has no cycles to run; simulate its mapping instead"
+        )
+    n = stimulus.iterations
+    constants = _constants(configuration, stimulus)
+    streams = _streams(program, stimulus)
+    results = np.full((max(n, 1), max(len(program.issues), 1)), kernel.POISON, dtype=np.int64)
+    memory = _memory(program, stimulus, constants)
+    trap = np.zeros(4, dtype=np.int64)
+    cycles = program.cycles(n)
+    width = int(program.issues[:, kernel.I_COUNT].max(initial=0))
+    kernel.clock(
+        cycles, configuration.ii, n, DOMAIN_CODE[configuration.dfg.domain], _cells(program, constants), program.base,
+        program.mask, program.start, program.code, program.issues, program.operands, program.initial, constants,
+        streams, results, memory, program.file_start, program.file_rows, np.zeros(max(width, 3), dtype=np.int64),
+        np.zeros((len(program.issues) + 1, 2), dtype=np.int64), trap,
+    )  # fmt: skip
+    observation = _observe(program, stimulus, constants, results, memory)
+    return ArrayRun(observation=observation, cycles=cycles, trap=_trap(program, trap))
+
+
+def _constants(configuration: Configuration, stimulus: Stimulus) -> Words:
+    """The value of each timeless node, by position."""
+    dfg = configuration.dfg
+    values = np.full(len(dfg.nodes), kernel.POISON, dtype=np.int64)
+    for k, node in enumerate(dfg.nodes):
+        if node.op == "const":
+            values[k] = encode(dfg.domain, node.value or 0)
+        elif node.op == "livein":
+            values[k] = stimulus.liveins[node.id]
+    return values
+
+
+def _streams(program: Program, stimulus: Stimulus) -> Words:
+    nodes = program.configuration.dfg.nodes
+    table = np.zeros((len(program.stream_of) + 1, max(stimulus.iterations, 1)), dtype=np.int64)
+    for k, row in program.stream_of.items():
+        table[row, : stimulus.iterations] = stimulus.streams[nodes[k].id][: stimulus.iterations]
+    return table
+
+
+def _memory(program: Program, stimulus: Stimulus, constants: Words) -> Words:
+    words = np.full(program.words + 1, kernel.POISON, dtype=np.int64)
+    for name, (first, length) in program.arrays.items():
+        words[first : first + length] = stimulus.memory[name][:length] if name in stimulus.memory else 0
+    for first, spill in zip(program.spills, program.configuration.spills):
+        if spill.livein >= 0:
+            words[first : first + spill.depth] = constants[spill.livein]
+    return words
+
+
+def _cells(program: Program, constants: Words) -> Words:
+    """Every ring before cycle 0: poison, or the value that a resource is preset to."""
+    configuration = program.configuration
+    cells = np.empty(program.cells + 1, dtype=np.int64)
+    for number, row in enumerate(program.rows):
+        first, depth = program.base[number], program.mask[number] + 1
+        cells[first : first + depth] = kernel.poison(number, -1 & 0xFFFFFFF)
+        if row in configuration.preset and configuration.arch.kind[row] != Kind.MEM:
+            cells[first : first + depth] = constants[configuration.preset[row]]
+    return cells
+
+
+def _observe(program: Program, stimulus: Stimulus, constants: Words, results: Words, memory: Words) -> Observation:
+    dfg, n = program.configuration.dfg, stimulus.iterations
+    values = np.full((n, len(dfg.nodes)), kernel.POISON, dtype=np.int64)
+    for k, node in enumerate(dfg.nodes):
+        if (k, 0) in program.issue_of:
+            values[:, k] = results[:n, program.issue_of[k, 0]]
+        elif node.op in ("const", "livein"):
+            values[:, k] = constants[k]
+        elif node.op == "input" and "input" in program.configuration.arch.free:
+            values[:, k] = stimulus.streams[node.id][:n]
+    if "output" in program.configuration.arch.free:
+        _observe_free_outputs(program, values)
+    return Observation(
+        iterations=n,
+        outputs={node.id: values[:, k].copy() for k, node in enumerate(dfg.nodes) if node.op == "output"},
+        memory={name: memory[first : first + length].copy() for name, (first, length) in program.arrays.items()},
+        liveouts={node.liveout: int(values[n - 1, k]) for k, node in enumerate(dfg.nodes) if node.liveout and n},
+        values=values,
+    )
+
+
+def _observe_free_outputs(program: Program, values: Words) -> None:
+    """An output that needs no tile shows what its producer yields."""
+    dfg = program.configuration.dfg
+    for k in dfg.topological:
+        if dfg.nodes[k].op != "output" or (k, 0) in program.issue_of:
+            continue
+        for e in dfg.operand_edges(dfg.nodes[k].id)[:1]:
+            edge = dfg.edges[e]
+            shown = np.roll(values[:, dfg.index[edge.source]], edge.distance)
+            for firing, value in enumerate(dfg.initial_values(e)[: len(values)]):
+                shown[firing] = encode(dfg.domain, value)
+            values[:, k] = shown
+
+
+def _trap(program: Program, record: Words) -> Trap | None:
+    if not record[kernel.TRAP_COUNT]:
+        return None
+    issue = int(record[kernel.TRAP_ISSUE])
+    node = program.configuration.dfg.nodes[program.configuration.slots[issue].node].id
+    return Trap(
+        count=int(record[kernel.TRAP_COUNT]),
+        node=node,
+        firing=int(record[kernel.TRAP_FIRING]),
+        address=int(record[kernel.TRAP_ADDRESS]),
+        length=int(program.issues[issue, kernel.I_LENGTH]),
+    )

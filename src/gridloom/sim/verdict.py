@@ -1,0 +1,75 @@
+"""What a simulation says: right or wrong, where it went wrong first, and for elastic arrays the period."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """One value that the array got wrong."""
+
+    #: ``output y``, ``memory A[3]``, ``live-out s``, ``node x``, ``access of x``.
+    what: str
+    #: The iteration it belongs to; -1 for what stands at the end of a run.
+    iteration: int
+    expected: int
+    found: int
+    #: Iterations of the run it showed in.
+    trip_count: int = 0
+
+    def __str__(self) -> str:
+        when = f" in iteration {self.iteration}" if self.iteration >= 0 else ""
+        return f"{self.what}{when} of a run of {self.trip_count}: expected {self.expected}, found {self.found}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitUse:
+    """Elastic arrays: what a unit did with its cycles."""
+
+    tile: str
+    node: str
+    firings: int
+    busy: int
+    #: Cycles without enough tokens at the inputs.
+    starved: int
+    #: Cycles with a result that the way out has no room for.
+    stalled: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The outcome of ``simulate``."""
+
+    ok: bool
+    #: Iterations of the longest run.
+    iterations: int
+    #: Every trip count that was run.
+    trip_counts: tuple[int, ...]
+    #: Cycles simulated in all runs together.
+    cycles: int
+    #: The first few values that differ.
+    mismatches: tuple[Mismatch, ...] = ()
+    #: The first node, in program order, whose value differs: where to look.
+    divergence: Mismatch | None = None
+    #: Why the configuration could not be run, or how it came to a stop.
+    error: str | None = None
+    #: Elastic arrays: cycles a graph iteration in the steady state, and who was waiting.
+    period: float | None = None
+    units: tuple[UnitUse, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def explain(self) -> str:
+        """A few lines for a reader: what was tested, what went wrong, and the first node that did."""
+        counts = ", ".join(map(str, self.trip_counts))
+        lines = [f"{'right' if self.ok else 'WRONG'} in runs of {counts} iterations ({self.cycles} cycles)"]
+        if self.period is not None:
+            lines.append(f"period: {self.period:g} cycles an iteration")
+        if self.error:
+            lines.append(self.error)
+        lines += [str(mismatch) for mismatch in self.mismatches]
+        if self.divergence is not None:
+            lines.append(f"first to diverge: {self.divergence}")
+        return "\n".join(lines)
