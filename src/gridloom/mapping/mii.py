@@ -1,0 +1,103 @@
+"""MII: the least II that the demands on tiles and pools (ResMII) and the recurrences of a graph (RecMII) allow.
+
+ResMII is a Hall bound: whatever set of op classes is taken, its ops must fit the tiles that can run at least one of
+them. A class on its own gives the textbook figure; sets matter on heterogeneous arrays, where classes fight for few tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.dfg.recurrence import recurrence_mii
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mii:
+    """A lower bound on the II, and where it comes from."""
+
+    res: int
+    rec: int
+    #: One sentence a demand that reaches ``res``, and one for the recurrences where they reach ``total``.
+    explanations: tuple[str, ...]
+    #: Op classes that the graph needs and no tile has: no II will do.
+    missing: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """The larger of the two bounds."""
+        return max(self.res, self.rec)
+
+
+def mii(dfg: Dfg, arch: Arch) -> Mii:
+    """The MII of a graph on an array. Polynomial in graph and tiles, exponential in op classes with different tiles.
+
+    Live-ins that sit in registers or memory take no tile and do not count. On static arrays a ``res`` above 1 says that
+    the graph does not fit.
+    """
+    demand, missing = _demand(dfg, arch)
+    bounds = [*_tile_bounds(demand, arch), *_pool_bounds(dfg, arch)]
+    res = max([1, *(bound for bound, _ in bounds)])
+    rec = recurrence_mii(dfg, lambda node: _latency(dfg, arch, node))
+    reasons = [text for bound, text in bounds if bound == res > 1]
+    if rec == max(res, rec) > 1:
+        reasons.append(f"recurrences need II {rec}")
+    return Mii(res=res, rec=rec, explanations=tuple(reasons), missing=missing)
+
+
+def _demand(dfg: Dfg, arch: Arch) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Op class -> slots its ops take in an iteration at least; and the classes that have no tile."""
+    slots: dict[str, int] = {}
+    missing: set[str] = set()
+    least: dict[str, int] = {}
+    for k, node in enumerate(dfg.nodes):
+        name = dfg.op_class(node.id)
+        if name in arch.free:
+            continue
+        if name not in least:
+            least[name] = min((arch.tiles[t].occupancy_of(name) for t in arch.tiles_for(name)), default=0)
+        if least[name]:
+            slots[name] = slots.get(name, 0) + least[name]
+        elif not dfg.ops[k].timeless:
+            missing.add(name)
+    return slots, tuple(sorted(missing))
+
+
+def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]]:
+    # Classes that the same tiles have only ever matter together.
+    alike: dict[frozenset[int], list[str]] = {}
+    for name in sorted(demand):
+        alike.setdefault(frozenset(arch.tiles_for(name)), []).append(name)
+    for size in range(1, len(alike) + 1):
+        for chosen in combinations(alike, size):
+            names = sorted(name for tiles in chosen for name in alike[tiles])
+            supply = len(frozenset[int]().union(*chosen))
+            needed = sum(demand[name] for name in names)
+            yield -(-needed // supply), f"{' + '.join(names)} take {needed} slots on {supply} tiles"
+
+
+def _pool_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:
+    """For each set of classes that pools limit: its ops over what those pools, and tiles in none, can start a slot."""
+    for classes in sorted({pool.classes for pool in arch.pools}, key=sorted):
+        able = {k for k, tile in enumerate(arch.tiles) if tile.classes & classes}
+        supply = 0
+        outside = set(able)
+        for pool in arch.pools:
+            if pool.classes == classes:
+                supply += min(pool.capacity, len(able & set(pool.tiles)))
+                outside -= set(pool.tiles)
+        supply += len(outside)
+        needed = sum(1 for node in dfg.nodes if dfg.op_class(node.id) in classes - arch.free)
+        if needed and supply:
+            yield -(-needed // supply), f"{' + '.join(sorted(classes))} ops need {needed} of {supply} bus cycles a slot"
+
+
+def _latency(dfg: Dfg, arch: Arch, node: str) -> int:
+    """The least cycles from issue to result on any tile that can run the node."""
+    if dfg.op(node).timeless:
+        return 0
+    name = dfg.op_class(node)
+    return min((arch.tiles[t].latency_of(name) for t in arch.tiles_for(name)), default=0 if name in arch.free else 1)

@@ -1,0 +1,51 @@
+"""No combinational cycle: the steps that take no time, of all routes and ops together, are acyclic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import rustworkx
+
+from gridloom.arch.model import Kind
+from gridloom.verify.subject import Place, Subject
+from gridloom.verify.violation import Violation
+
+
+def check_cycles(subject: Subject) -> Iterator[Violation]:
+    """One violation for each strongly connected set of zero-latency steps."""
+    graph: rustworkx.PyDiGraph[Place, None] = rustworkx.PyDiGraph(multigraph=False)
+    number: dict[Place, int] = {}
+
+    def at(resource: int, cycle: int) -> int:
+        key = (resource, cycle % subject.ii)
+        if key not in number:
+            number[key] = graph.add_node(key)
+        return number[key]
+
+    loops: set[Place] = set()
+    for (a, cycle), (b, later) in _instant_steps(subject):
+        graph.add_edge(at(a, cycle), at(b, later), None)
+        if a == b:
+            loops.add((a, cycle % subject.ii))
+    for members in rustworkx.strongly_connected_components(graph):
+        places = sorted(graph[k] for k in members)
+        if len(places) > 1 or places[0] in loops:
+            names = [subject.arch.resource_names[resource] for resource, _ in places]
+            shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            yield Violation("combinational-cycle", shown, "a cycle without latency", "a register on every cycle")
+
+
+def _instant_steps(subject: Subject) -> Iterator[tuple[Place, Place]]:
+    """Pairs of places that a value is in at the same cycle, one after the other."""
+    for path in subject.paths:
+        source, target = path.source, path.target
+        if not path.hops:
+            continue
+        if source.tile >= 0 and source.latency == 0 and subject.kind(source.resource) == Kind.FU:
+            yield (source.resource, source.cycle), path.hops[0]
+        for before, after in pairwise(path.hops):
+            if before[1] == after[1]:
+                yield before, after
+        if target.resource >= 0 and path.route.fifo == 0:
+            yield path.hops[-1], (target.resource, path.hops[-1][1])

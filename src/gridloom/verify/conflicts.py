@@ -1,0 +1,133 @@
+"""Who uses what when: one signal a resource and slot (or as many as it has room for), shared capacities.
+
+A use is a resource at a flat cycle with what it carries. Uses come from the hops of routes, and from what ops and moves
+do besides: an op takes its issue slot, a result enters the tile's output whether or not a route reads it there, a
+constant or a live-in stays where it is in every slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gridloom.arch.model import ISSUE_KINDS, Kind
+from gridloom.verify.subject import Path, Placed, Subject, instance_name
+from gridloom.verify.violation import Violation
+
+#: What a resource carries or does: ("op" or "", node, copy, flat cycle or None).
+Use = tuple[str, str, int, int | None]
+
+
+class _Uses:
+    """The distinct uses of each (group, slot)."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.group: list[int] = subject.arch.group.tolist()
+        self.table: dict[tuple[int, int], set[tuple[int, Use]]] = {}
+
+    def add(self, resource: int, cycle: int, use: Use) -> None:
+        key = (self.group[resource], cycle % self.subject.ii)
+        self.table.setdefault(key, set()).add((resource, use))
+
+
+def check_resources(subject: Subject) -> Iterator[Violation]:
+    """No resource carries more signals in a slot than it has capacity for."""
+    uses = _Uses(subject)
+    for placed in subject.placed.values():
+        _add_instance(uses, placed)
+    for path in subject.paths:
+        for k in range(len(path.hops)):
+            _add_hop(uses, path, k)
+    capacity: list[int] = subject.arch.capacity.tolist()
+    for (group, slot), entries in sorted(uses.table.items()):
+        room = min((capacity[resource] for resource, _ in entries if capacity[resource]), default=0)
+        if room and len(entries) > room:
+            yield _conflict(subject, group, slot, entries, room)
+
+
+def _conflict(subject: Subject, group: int, slot: int, entries: set[tuple[int, Use]], room: int) -> Violation:
+    where = f"{subject.arch.resource_names[group]} in slot {slot}"
+    found = ", ".join(sorted(_spell(use) for _, use in entries))
+    return Violation("conflict", where, found, "one signal" if room == 1 else f"{room} signals")
+
+
+def _spell(use: Use) -> str:
+    what, node, copy, cycle = use
+    words = [what] if what else []
+    words.append(instance_name(node, copy))
+    if cycle is not None:
+        words.append(f"at {cycle}")
+    return " ".join(words)
+
+
+def _add_instance(uses: _Uses, placed: Placed) -> None:
+    subject, instance = uses.subject, placed.instance
+    if placed.resource < 0:
+        return
+    if placed.timeless:
+        for slot in range(subject.ii):
+            uses.add(placed.resource, slot, ("", instance.node, instance.copy, None))
+        return
+    if placed.tile < 0:
+        return
+    taken = subject.arch.tiles[placed.tile].occupancy_of(placed.op_class)
+    # One more than II shows that the op runs into itself; further ones show nothing new.
+    for cycle in range(placed.cycle, placed.cycle + min(taken, subject.ii + 1)):
+        uses.add(placed.resource, cycle, ("op", instance.node, instance.copy, cycle))
+    op = subject.dfg.op(instance.node)
+    out = int(subject.arch.out[placed.tile])
+    if op.result and op.op_class != "output" and out >= 0:
+        ready = placed.cycle + placed.latency
+        uses.add(out, ready, ("", instance.node, instance.copy, ready))
+
+
+def _add_hop(uses: _Uses, path: Path, k: int) -> None:
+    subject = uses.subject
+    resource, cycle = path.hops[k]
+    uses.add(resource, cycle, ("", *path.signal(cycle)))
+    if subject.kind(resource) not in ISSUE_KINDS:
+        return
+    tile = subject.resource_tile[resource]
+    taken = subject.arch.tiles[tile].occupancy_of(_move_class(subject, resource))
+    for later in range(cycle + 1, cycle + min(taken, subject.ii + 1)):
+        uses.add(resource, later, ("", *path.signal(later)))
+    out = int(subject.arch.out[tile])
+    if out >= 0 and subject.kind(resource) != Kind.STORE:
+        for latency in subject.latencies(resource, cycle, out)[:1]:
+            uses.add(out, cycle + latency, ("", *path.signal(cycle + latency)))
+
+
+def _move_class(subject: Subject, resource: int) -> str:
+    """The op class that a hop through an issue slot runs."""
+    return "route" if subject.kind(resource) == Kind.FU else "mem"
+
+
+def check_pools(subject: Subject) -> Iterator[Violation]:
+    """Ops, moves, spill loads and stores stay within the shared capacities of their tiles in every slot."""
+    issues = _issues(subject)
+    for pool in subject.arch.pools:
+        members = set(pool.tiles)
+        slots: dict[int, list[str]] = {}
+        for tile, op_class, slot, name in issues:
+            if tile in members and op_class in pool.classes:
+                slots.setdefault(slot, []).append(name)
+        for slot, names in sorted(slots.items()):
+            if len(names) > pool.capacity:
+                found = f"{len(names)} ({', '.join(sorted(names))})"
+                yield Violation("pool", f"{pool.name} in slot {slot}", found, f"{pool.capacity}")
+
+
+def _issues(subject: Subject) -> list[tuple[int, str, int, str]]:
+    """(tile, op class, slot, name) of everything that is issued; one signal's shared move counts once."""
+    if not subject.arch.pools:
+        return []
+    found = [(p.tile, p.op_class, p.cycle % subject.ii, p.name) for p in subject.on_tiles() if not p.timeless]
+    moves: set[tuple[int, int, Use]] = set()
+    for path in subject.paths:
+        for resource, cycle in path.hops:
+            if subject.kind(resource) in ISSUE_KINDS:
+                moves.add((resource, cycle % subject.ii, ("", *path.signal(cycle))))
+    for resource, slot, use in sorted(moves, key=str):
+        name = f"{_spell(use)} through {subject.arch.resource_names[resource]}"
+        found.append((subject.resource_tile[resource], _move_class(subject, resource), slot, name))
+    return found

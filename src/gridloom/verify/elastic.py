@@ -1,0 +1,192 @@
+"""Elastic arrays: one unit a node, one edge an operand input, and no buffer deadlock.
+
+Deadlock is decided by an untimed token game, which is exact: with the room of a buffer seen as tokens that go back, the
+graph is a synchronous dataflow graph, whose firings never disable each other. So any order of firings will do; when
+every node has fired as often as the repetition vector says, the buffers are as they were and the graph can run for ever,
+and when no node can fire before that, it never will. A node fires as often as it can at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Final
+
+from gridloom.arch.model import Kind
+from gridloom.verify.subject import Subject, edge_name
+from gridloom.verify.violation import Violation
+
+#: Turns of the token game after which a graph counts as too long to check.
+MAX_TURNS: Final = 2_000_000
+
+
+@dataclass(slots=True)
+class Channel:
+    """The tokens of one edge, in the input buffer of its consumer."""
+
+    name: str
+    source: str
+    target: str
+    puts: int
+    takes: int
+    room: int
+    tokens: int
+
+
+def check_resources(subject: Subject) -> Iterator[Violation]:
+    """A unit runs one node, an operand input takes one edge, links and outputs are shared as far as they have room."""
+    uses: dict[int, set[str]] = {}
+    for placed in subject.on_tiles():
+        if placed.resource >= 0:
+            uses.setdefault(placed.resource, set()).add(placed.name)
+    for path in subject.paths:
+        for resource, _ in path.hops:
+            entry = path.name if subject.kind(resource) == Kind.IN else path.edge.source
+            uses.setdefault(resource, set()).add(entry)
+    for resource, names in sorted(uses.items()):
+        room = int(subject.arch.capacity[resource])
+        if room and len(names) > room:
+            where = subject.arch.resource_names[resource]
+            yield Violation("conflict", where, ", ".join(sorted(names)), "one" if room == 1 else str(room))
+
+
+def check_tokens(subject: Subject) -> Iterator[Violation]:
+    """Rates balance, and one iteration of the graph runs to its end within the buffers."""
+    channels = _channels(subject)
+    overfull = [channel for channel in channels if channel.tokens > channel.room]
+    for channel in overfull:
+        found = f"{channel.tokens} tokens at the start"
+        yield Violation("deadlock", channel.name, found, f"a buffer of {channel.room}")
+    if overfull:
+        return
+    firings = _repetitions(channels)
+    if isinstance(firings, Violation):
+        yield firings
+        return
+    stuck = _play(channels, firings)
+    if stuck:
+        yield stuck
+
+
+def _channels(subject: Subject) -> list[Channel]:
+    channels = []
+    for k, edge in subject.routed_edges():
+        targets = [placed for placed in subject.copies_of(edge.target) if placed.tile >= 0]
+        if targets and subject.copies_of(edge.source):
+            channels.append(
+                Channel(
+                    name=edge_name(k, edge),
+                    source=edge.source,
+                    target=edge.target,
+                    puts=edge.tokens,
+                    takes=edge.takes or edge.tokens,
+                    room=subject.arch.tiles[targets[0].tile].buffer,
+                    tokens=edge.distance * edge.tokens,
+                )
+            )
+    return channels
+
+
+def _repetitions(channels: list[Channel]) -> dict[str, int] | Violation:
+    """How often each node fires until the buffers are as they were; a violation when no numbers balance."""
+    around: dict[str, list[tuple[str, Fraction, Channel]]] = {}
+    for channel in channels:
+        ratio = Fraction(channel.puts, channel.takes)
+        around.setdefault(channel.source, []).append((channel.target, ratio, channel))
+        around.setdefault(channel.target, []).append((channel.source, 1 / ratio, channel))
+    rate: dict[str, Fraction] = {}
+    firings: dict[str, int] = {}
+    for start in around:
+        if start in rate:
+            continue
+        rate[start] = Fraction(1)
+        component = [start]
+        for node in component:
+            for other, ratio, channel in around[node]:
+                due = rate[node] * ratio
+                if other not in rate:
+                    rate[other] = due
+                    component.append(other)
+                elif rate[other] != due:
+                    return Violation(
+                        "rates",
+                        channel.name,
+                        f"{channel.puts} tokens put and {channel.takes} taken a firing",
+                        "rates that agree with those of the other edges",
+                    )
+        scale = lcm(*(rate[node].denominator for node in component))
+        firings |= {node: int(rate[node] * scale) for node in component}
+    return firings
+
+
+def _play(channels: list[Channel], firings: dict[str, int]) -> Violation | None:
+    """Play one iteration; the deadlock that stops it, if any."""
+    entering: dict[str, list[Channel]] = {node: [] for node in firings}
+    leaving: dict[str, list[Channel]] = {node: [] for node in firings}
+    for channel in channels:
+        entering[channel.target].append(channel)
+        leaving[channel.source].append(channel)
+    left = dict(firings)
+    waiting = list(firings)
+    queued = set(waiting)
+    for turn, node in enumerate(waiting):
+        if turn == MAX_TURNS:
+            total = sum(firings.values())
+            return Violation("rates", node, f"an iteration of {total} firings", f"one that ends in {MAX_TURNS} turns")
+        queued.discard(node)
+        count = _fire(left[node], entering[node], leaving[node])
+        left[node] -= count
+        if count:
+            for other in [c.target for c in leaving[node]] + [c.source for c in entering[node]]:
+                if left[other] and other not in queued:
+                    queued.add(other)
+                    waiting.append(other)
+    return _deadlock(left, entering, leaving) if any(left.values()) else None
+
+
+def _fire(wanted: int, entering: list[Channel], leaving: list[Channel]) -> int:
+    """Fire a node as often as tokens and room allow, at most ``wanted`` times; returns how often."""
+    count = wanted
+    for channel in entering:
+        if channel.source != channel.target:
+            count = min(count, channel.tokens // channel.takes)
+        elif channel.tokens < channel.takes:
+            return 0
+    for channel in leaving:
+        if channel.source != channel.target:
+            count = min(count, max(0, channel.room - channel.tokens) // channel.puts)
+    for channel in entering:
+        channel.tokens -= count * channel.takes
+    for channel in leaving:
+        channel.tokens += count * channel.puts
+    return count
+
+
+def _deadlock(left: dict[str, int], entering: dict[str, list[Channel]], leaving: dict[str, list[Channel]]) -> Violation:
+    """Follow who waits for whom until it closes, and name the edges on the way."""
+
+    def blocker(node: str) -> tuple[Channel, str]:
+        for channel in leaving[node]:
+            if channel.room - channel.tokens < channel.puts and channel.source != channel.target:
+                return channel, channel.target
+        return next((channel, channel.source) for channel in entering[node] if channel.tokens < channel.takes)
+
+    node = next(node for node, count in left.items() if count)
+    seen: list[str] = []
+    chain: list[Channel] = []
+    while node not in seen:
+        seen.append(node)
+        channel, node = blocker(node)
+        chain.append(channel)
+    units = seen[seen.index(node) :]
+    channels = chain[seen.index(node) :]
+    parts = []
+    for unit, channel in zip(units, channels, strict=True):
+        if channel.source == unit and channel.target != unit:
+            parts.append(f"{channel.name} is full: {unit} puts {channel.puts}, {channel.tokens} of {channel.room} used")
+        else:
+            parts.append(f"{channel.name} starves: {unit} takes {channel.takes}, {channel.tokens} are there")
+    rooms = ", ".join(sorted({f"{channel.room} on {channel.name}" for channel in channels}))
+    return Violation("deadlock", " -> ".join([*units, units[0]]), "; ".join(parts), f"buffers of {rooms}")

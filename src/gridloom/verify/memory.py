@@ -1,0 +1,49 @@
+"""The data memory: arrays, circular buffers of spilled values and live-ins share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from gridloom.arch.model import Kind
+from gridloom.verify.subject import Subject
+from gridloom.verify.violation import Violation
+
+WORD_BYTES: Final = 4
+
+
+def check_data_memory(subject: Subject) -> Iterator[Violation]:
+    """All of it fits.
+
+    A spilled value that lives ``t`` cycles from its store to its last load is in memory floor(t / II) + 1 times.
+    """
+    limit = subject.arch.data_memory
+    if limit is None:
+        return
+    arrays = sum(array.length for array in subject.dfg.arrays)
+    spilled = sum(lifetime // subject.ii + 1 for lifetime in spill_lifetimes(subject).values())
+    kept = sum(1 for p in subject.placed.values() if p.resource >= 0 and subject.kind(p.resource) == Kind.MEM)
+    needed = WORD_BYTES * (arrays + spilled + kept)
+    if needed > limit:
+        yield Violation(
+            "data-memory",
+            "the data memory",
+            f"{needed} bytes: {arrays} words of arrays, {spilled} of spilled values, {kept} of live-ins",
+            f"{limit} bytes",
+        )
+
+
+def spill_lifetimes(subject: Subject) -> dict[tuple[str, int, int, int], int]:
+    """(node, copy, store resource, cycle of the store) -> cycles to the last load."""
+    lifetimes: dict[tuple[str, int, int, int], int] = {}
+    for path in subject.paths:
+        stored: tuple[str, int, int, int] | None = None
+        for resource, cycle in path.hops:
+            kind = subject.kind(resource)
+            if kind == Kind.STORE:
+                stored = (path.edge.source, path.route.source_copy, resource, cycle)
+                lifetimes.setdefault(stored, 0)
+            elif kind == Kind.LOAD and stored is not None:
+                lifetimes[stored] = max(lifetimes[stored], cycle - stored[3])
+                stored = None
+    return lifetimes

@@ -1,0 +1,87 @@
+"""Rules about instances: which nodes have one, how copies are numbered, what a place can do, when inputs issue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from gridloom.arch.model import Kind
+from gridloom.verify.subject import Placed, Subject
+from gridloom.verify.violation import Violation
+
+#: Ops that the world outside the loop sees: a second instance would do it twice.
+SIDE_EFFECTS: Final = frozenset({"store", "store_if", "store_address", "store_data", "input", "output"})
+
+
+def check_nodes(subject: Subject) -> Iterator[Violation]:
+    """Each node that needs a place has instances, numbered from 0; nodes with side effects have one."""
+    numbers: dict[str, list[int]] = {}
+    for instance in subject.mapping.instances:
+        numbers.setdefault(instance.node, []).append(instance.copy)
+    for node in subject.dfg.nodes:
+        copies = sorted(numbers.get(node.id, []))
+        if subject.is_free(node.id):
+            if copies:
+                yield Violation("free-node", node.id, "an instance", f"none: {node.op} needs no tile on this array")
+            continue
+        if not copies:
+            yield Violation("unplaced", node.id, "no instance", "at least one")
+        elif copies != list(range(len(copies))):
+            found = ", ".join(map(str, copies))
+            yield Violation("copies", node.id, f"copies {found}", "0, 1, ... once each")
+        if len(copies) > 1 and (node.op in SIDE_EFFECTS or subject.elastic):
+            reason = "the array is elastic" if subject.elastic else f"{node.op} has a side effect"
+            yield Violation("single-copy", node.id, f"{len(copies)} instances", f"one: {reason}")
+
+
+def check_places(subject: Subject) -> Iterator[Violation]:
+    """Each place can run, or keep, what sits there."""
+    for placed in subject.placed.values():
+        if placed.tile >= 0:
+            tile = subject.arch.tiles[placed.tile]
+            if placed.op_class not in tile.classes or placed.resource < 0:
+                has = ", ".join(sorted(tile.classes)) or "none"
+                yield Violation("op-class", f"{placed.name} on {tile.name}", placed.op_class, f"op classes {has}")
+        elif placed.resource >= 0:
+            yield from _check_kept(subject, placed)
+
+
+def _check_kept(subject: Subject, placed: Placed) -> Iterator[Violation]:
+    """A register or the memory can keep a live-in, and a register only outside the rotating part of its file."""
+    place = placed.instance.place
+    if placed.op_class != "livein":
+        yield Violation("op-class", f"{placed.name} in {place}", placed.op_class, "live-ins only")
+    if subject.kind(placed.resource) != Kind.REG or subject.graph is None:
+        return
+    for file in subject.arch.register_files:
+        count = subject.graph.settings["rotating"].get(file.name, file.rotating)
+        if placed.resource in file.registers[:count]:
+            yield Violation(
+                "rotating-live-in",
+                f"{placed.name} in {place}",
+                f"register {file.registers.index(placed.resource)} of {file.name}",
+                f"registers from {count} on: the first {count} rotate",
+            )
+
+
+def check_contexts(subject: Subject) -> Iterator[Violation]:
+    """The II fits the context memory of every tile that does something."""
+    used = {placed.tile for placed in subject.on_tiles()}
+    used |= {subject.resource_tile[r] for path in subject.paths for r, _ in path.hops}
+    for k in sorted(used - {-1}):
+        tile = subject.arch.tiles[k]
+        if tile.contexts is not None and subject.ii > tile.contexts:
+            yield Violation("contexts", tile.name, f"II {subject.ii}", f"{tile.contexts} slots")
+
+
+def check_cycles(subject: Subject) -> Iterator[Violation]:
+    """Nothing happens before cycle 0; aligned inputs all issue there."""
+    for placed in subject.placed.values():
+        if placed.cycle < 0:
+            yield Violation("negative-cycle", placed.name, f"issue at {placed.cycle}", "0 or later")
+        if subject.arch.inputs == "aligned" and placed.node.op == "input" and placed.cycle != 0:
+            yield Violation("inputs-aligned", placed.name, f"issue at {placed.cycle}", "0: inputs are aligned")
+    for path in subject.paths:
+        first = min((cycle for _, cycle in path.hops), default=0)
+        if first < 0:
+            yield Violation("negative-cycle", path.name, f"a hop at cycle {first}", "0 or later")

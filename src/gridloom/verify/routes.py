@@ -1,0 +1,85 @@
+"""Rules about routes: one for each edge and copy, over arcs that exist, from the producer to the right operand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from gridloom.arch.model import Kind
+from gridloom.verify.subject import Path, Place, Subject, edge_name, instance_name
+from gridloom.verify.violation import Violation
+
+
+def check_presence(subject: Subject) -> Iterator[Violation]:
+    """Every data edge into every copy of its target has a route."""
+    for k, edge in subject.routed_edges():
+        for target in subject.copies_of(edge.target):
+            if (k, target.instance.copy) not in subject.routed:
+                yield Violation("missing-route", edge_name(k, edge), f"no route into {target.name}", "one")
+
+
+def check_paths(subject: Subject) -> Iterator[Violation]:
+    """Every route starts at its producer, goes from arc to arc in time and ends at its operand input."""
+    if subject.graph is None:
+        return
+    for path in subject.paths:
+        if not path.hops:
+            yield Violation("route-end", path.name, "no hop", _operand_input(subject, path))
+            continue
+        yield from _check_start(subject, path)
+        for before, after in pairwise(path.hops):
+            yield from _check_step(subject, path, before, after)
+        yield from _check_end(subject, path)
+
+
+def _name(subject: Subject, place: Place) -> str:
+    name = subject.arch.resource_names[place[0]]
+    return name if subject.elastic else f"{name} at {place[1]}"
+
+
+def _check_start(subject: Subject, path: Path) -> Iterator[Violation]:
+    source, (first, cycle) = path.source, path.hops[0]
+    if source.resource < 0:
+        return
+    kept = subject.kind(source.resource) in (Kind.REG, Kind.MEM, Kind.CONST)
+    if kept and first == source.resource:
+        return
+    place = subject.arch.resource_names[source.resource]
+    reached = source.tile >= 0 and subject.latencies(source.resource, source.cycle, first)
+    if not reached:
+        allowed = place if kept else f"a resource that {place} leads to"
+        yield Violation("route-start", path.name, _name(subject, path.hops[0]), allowed)
+    elif not source.timeless and not subject.elastic and cycle != source.cycle + source.latency:
+        yield Violation(
+            "route-time",
+            path.name,
+            _name(subject, path.hops[0]),
+            f"cycle {source.cycle + source.latency}: issue {source.cycle} + latency {source.latency}",
+        )
+
+
+def _check_step(subject: Subject, path: Path, before: Place, after: Place) -> Iterator[Violation]:
+    latencies = subject.latencies(before[0], before[1], after[0])
+    step = f"{_name(subject, before)} -> {_name(subject, after)}"
+    if not latencies:
+        yield Violation("route-step", path.name, step, "an arc of the array")
+    elif not subject.elastic and after[1] - before[1] not in latencies:
+        cycles = " or ".join(str(before[1] + latency) for latency in sorted(set(latencies)))
+        yield Violation("route-time", path.name, step, f"cycle {cycles}")
+
+
+def _operand_input(subject: Subject, path: Path) -> str:
+    target = path.target
+    where = instance_name(path.edge.target, path.route.copy)
+    return f"operand {path.edge.operand} of {where} on {target.instance.place}"
+
+
+def _check_end(subject: Subject, path: Path) -> Iterator[Violation]:
+    last = path.hops[-1][0]
+    right = (
+        subject.kind(last) == Kind.IN
+        and subject.resource_tile[last] == path.target.tile
+        and int(subject.arch.position[last]) == path.edge.operand
+    )
+    if not right:
+        yield Violation("route-end", path.name, _name(subject, path.hops[-1]), _operand_input(subject, path))

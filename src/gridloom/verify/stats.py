@@ -1,0 +1,138 @@
+"""``stats``: the metrics of a mapping, recomputed from it.
+
+What they count is written at the fields of :class:`Stats`. Names that the graph or the array does not have are passed
+over, so that the metrics of an illegal mapping can be looked at, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from gridloom.arch.model import Arch, Kind
+from gridloom.mapping.mii import mii
+from gridloom.mapping.model import Mapping
+
+#: Tiles that compute; ports, constant registers, switches and memory interfaces do not count towards occupancy.
+_OTHER_KINDS: Final = frozenset({"load", "store", "const", "switch", "dram"})
+
+#: Storage that no wire leads through: a step into or out of it is not a hop.
+_STORAGE: Final = frozenset({Kind.REG, Kind.MEM, Kind.CONST, Kind.LOAD, Kind.STORE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """The metrics of one mapping. None: the style has no such figure."""
+
+    #: The II, and its lower bound: the larger of what tiles and pools, and what recurrences demand. Elastic: None.
+    ii: int | None
+    mii: int | None
+    res_mii: int | None
+    rec_mii: int | None
+    #: Cycles from cycle 0 to the last result: the largest issue + op latency. Elastic: None.
+    latency: int | None
+    #: Sum over routes of max(0, hops - 1). A hop is a link, or on arrays without them a step from tile to tile.
+    wirelength: int
+    #: The largest of these.
+    longest_wire: int
+    #: FIFO cycles (or waits in delay registers) of operands: the largest, and their sum.
+    buffers_max: int
+    buffers_total: int
+    #: Columns and rows of the smallest box around all tiles that run or pass something on, within the grid.
+    width: int
+    height: int
+    #: Computing tiles with at least one op.
+    tiles_used: int
+    #: Tiles and switches that only pass signals on (or keep them in a register).
+    routing_tiles: int
+    #: ``tiles_used`` over all computing tiles.
+    occupancy: float
+    #: Elastic: cycles between results, which only the simulator can tell.
+    period: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The metrics as the fields of the JSON object that ``gridloom map`` prints."""
+        names = ("ii", "mii", "res_mii", "rec_mii", "latency", "period", "wirelength", "longest_wire")
+        rest = ("width", "height", "tiles_used", "routing_tiles", "occupancy")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "buffers": {"max": self.buffers_max, "total": self.buffers_total},
+            **{name: getattr(self, name) for name in rest},
+        }
+
+
+def stats(mapping: Mapping) -> Stats:
+    """The metrics of a mapping. Linear in its hops, besides the MII of its graph."""
+    arch = mapping.arch
+    timed = arch.style != "elastic"
+    bound = mii(mapping.dfg, arch) if timed else None
+    wires = [max(0, hops - 1) for hops in _hop_counts(mapping)]
+    fifos = [route.fifo for route in mapping.routes]
+    running, passed = _tiles(mapping)
+    touched = running | passed
+    computing = [k for k, tile in enumerate(arch.tiles) if tile.kind not in _OTHER_KINDS]
+    used = len(running.intersection(computing))
+    return Stats(
+        ii=mapping.ii if timed else None,
+        mii=bound.total if bound else None,
+        res_mii=bound.res if bound else None,
+        rec_mii=bound.rec if bound else None,
+        latency=_latency(mapping) if timed else None,
+        wirelength=sum(wires),
+        longest_wire=max(wires, default=0),
+        buffers_max=max(fifos, default=0),
+        buffers_total=sum(fifos),
+        width=_extent([arch.tiles[k].col for k in touched if 0 <= arch.tiles[k].col < arch.cols]),
+        height=_extent([arch.tiles[k].row for k in touched if 0 <= arch.tiles[k].row < arch.rows]),
+        tiles_used=used,
+        routing_tiles=sum(1 for k in passed - running if arch.tiles[k].kind in ("pe", "cu", "mu", "switch")),
+        occupancy=used / len(computing) if computing else 0.0,
+    )
+
+
+def _extent(positions: list[int]) -> int:
+    return max(positions) - min(positions) + 1 if positions else 0
+
+
+def _latency(mapping: Mapping) -> int:
+    dfg, arch = mapping.dfg, mapping.arch
+    ready = [0]
+    for instance in mapping.instances:
+        tile = arch.tile_index.get(instance.place, -1)
+        if tile >= 0 and instance.node in dfg.index and not dfg.op(instance.node).timeless:
+            ready.append(instance.cycle + arch.tiles[tile].latency_of(dfg.op_class(instance.node)))
+    return max(ready)
+
+
+def _hop_counts(mapping: Mapping) -> list[int]:
+    arch = mapping.arch
+    return [
+        _hops(arch, [arch.resource_index[name] for name, _ in route.hops if name in arch.resource_index])
+        for route in mapping.routes
+    ]
+
+
+def _hops(arch: Arch, resources: list[int]) -> int:
+    """Links, and direct steps from a tile to another that go over no link."""
+    count = sum(1 for r in resources if arch.kind[r] == Kind.LINK)
+    for a, b in pairwise(resources):
+        kinds = {Kind(arch.kind[a]), Kind(arch.kind[b])}
+        if Kind.LINK not in kinds and not kinds & _STORAGE and arch.tile[a] != arch.tile[b]:
+            count += 1
+    return count
+
+
+def _tiles(mapping: Mapping) -> tuple[set[int], set[int]]:
+    """The tiles that run an op, and those of all resources that routes and kept live-ins are in."""
+    arch = mapping.arch
+    running: set[int] = set()
+    passed: set[int] = set()
+    for instance in mapping.instances:
+        if instance.place in arch.tile_index:
+            running.add(arch.tile_index[instance.place])
+        elif instance.place in arch.resource_index:
+            passed.add(int(arch.tile[arch.resource_index[instance.place]]))
+    for route in mapping.routes:
+        passed |= {int(arch.tile[arch.resource_index[name]]) for name, _ in route.hops if name in arch.resource_index}
+    return running, passed - {-1}

@@ -1,0 +1,270 @@
+"""A mapping with its names resolved: what every rule looks at.
+
+Names that do not resolve become violations here, once; rules then only see instances and paths that exist. A path keeps
+its hops as (resource index, flat cycle) so that rules compare numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from gridloom.arch.model import Arch, Kind
+from gridloom.arch.unroll import ResourceGraph
+from gridloom.dfg.model import Dfg, Edge, Node
+from gridloom.errors import ArchError
+from gridloom.mapping.model import Instance, Mapping, Route
+from gridloom.verify.violation import Violation
+
+#: Unrolled arcs that are still built; beyond, the II itself is the finding.
+MAX_UNROLLED_ARCS: Final = 20_000_000
+
+#: (node, copy, flat cycle): two uses are one signal when these are equal. Timeless values have cycle None.
+Signal = tuple[str, int, int | None]
+
+#: (resource index, flat cycle)
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An instance whose node exists. ``tile`` and ``resource`` are -1 where its place names none."""
+
+    instance: Instance
+    node: Node
+    op_class: str
+    timeless: bool
+    tile: int
+    #: The FU or CONST of its tile, or the register or memory that keeps it.
+    resource: int
+    #: Cycles from issue to result.
+    latency: int
+
+    @property
+    def name(self) -> str:
+        """The node, with the copy's number where it is not the first."""
+        return instance_name(self.instance.node, self.instance.copy)
+
+    @property
+    def cycle(self) -> int:
+        """The flat cycle of the issue."""
+        return self.instance.cycle
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A route of a data edge whose ends and hops exist."""
+
+    route: Route
+    edge: Edge
+    source: Placed
+    target: Placed
+    hops: tuple[Place, ...]
+
+    @property
+    def name(self) -> str:
+        """The edge as a reader knows it."""
+        return edge_name(self.route.edge, self.edge)
+
+    def signal(self, cycle: int) -> Signal:
+        """What the path carries at a flat cycle."""
+        return (self.edge.source, self.route.source_copy, None if self.source.timeless else cycle)
+
+
+def instance_name(node: str, copy: int) -> str:
+    """``node`` or, for further copies, ``node#copy``."""
+    return f"{node}#{copy}" if copy else node
+
+
+def edge_name(number: int, edge: Edge) -> str:
+    """``edge 3 (a -> b)``."""
+    return f"edge {number} ({edge.source} -> {edge.target})"
+
+
+class Subject:
+    """The mapping under examination."""
+
+    def __init__(self, mapping: Mapping) -> None:
+        self.mapping = mapping
+        self.dfg: Dfg = mapping.dfg
+        self.arch: Arch = mapping.arch
+        self.ii: int = mapping.ii
+        #: What could not be resolved.
+        self.findings: list[Violation] = []
+        self.graph: ResourceGraph | None = self._unroll()
+        self.placed: dict[tuple[str, int], Placed] = {}
+        self._place_instances()
+        #: Routes that are the first for their (edge, copy), by that key; data edges between placed nodes only.
+        self.paths: list[Path] = []
+        #: (edge, copy) of all routes with a known edge, whether their hops resolve or not.
+        self.routed: set[tuple[int, int]] = set()
+        #: Which copy of an edge's source a copy of its target reads.
+        self.reads: dict[tuple[int, int], int] = {}
+        self._resolve_routes()
+        self._arcs: dict[tuple[int, int, int], tuple[int, ...]] = {}
+
+    # -- the whole mapping --------------------------------------------------------------------------------------------
+
+    def _unroll(self) -> ResourceGraph | None:
+        arch, ii = self.arch, self.ii
+        allowed = "at least 1" if arch.style == "modulo" else f"1, the array is {arch.style}"
+        if ii < 1 or (ii != 1 and arch.style != "modulo"):
+            self.report("ii", "the mapping", f"II {ii}", allowed)
+            return None
+        if len(arch.arc_source) * ii > MAX_UNROLLED_ARCS:
+            self.report("ii", "the mapping", f"II {ii}", f"{MAX_UNROLLED_ARCS // len(arch.arc_source)} at most")
+            return None
+        try:
+            return arch.unroll(ii, self.mapping.settings)
+        except ArchError as error:
+            self.report("settings", "the mapping", repr(dict(self.mapping.settings)), str(error))
+        return arch.unroll(ii, {})
+
+    def report(self, kind: str, where: str, demanded: str, allowed: str) -> None:
+        """Keep a finding."""
+        self.findings.append(Violation(kind, where, demanded, allowed))
+
+    def latencies(self, source: int, cycle: int, target: int) -> tuple[int, ...]:
+        """The latencies of the arcs from a resource, left at a flat cycle, to another; empty: no arc."""
+        if self.graph is None:
+            return ()
+        key = (source, cycle % self.ii, target)
+        if key not in self._arcs:
+            self._arcs[key] = self.graph.latencies(*key)
+        return self._arcs[key]
+
+    @property
+    def elastic(self) -> bool:
+        """True for arrays without cycles."""
+        return self.arch.style == "elastic"
+
+    def kind(self, resource: int) -> int:
+        """The kind of a resource, as in ``Kind``."""
+        return self._kinds[resource]
+
+    @cached_property
+    def _kinds(self) -> list[int]:
+        kinds: list[int] = self.arch.kind.tolist()
+        return kinds
+
+    @cached_property
+    def resource_tile(self) -> list[int]:
+        """The tile of each resource, -1: none."""
+        tiles: list[int] = self.arch.tile.tolist()
+        return tiles
+
+    def is_free(self, node: str) -> bool:
+        """True when the node needs no tile here."""
+        return self.dfg.op_class(node) in self.arch.free
+
+    # -- instances ----------------------------------------------------------------------------------------------------
+
+    def _place_instances(self) -> None:
+        for instance in self.mapping.instances:
+            if instance.node not in self.dfg.index:
+                known = f"one of the graph's {len(self.dfg.nodes)} nodes"
+                self.report("unknown-node", instance_name(instance.node, instance.copy), repr(instance.node), known)
+                continue
+            self.placed.setdefault((instance.node, instance.copy), self._resolve(instance))
+
+    def _resolve(self, instance: Instance) -> Placed:
+        arch, node = self.arch, self.dfg.node(instance.node)
+        op_class = self.dfg.op_class(instance.node)
+        tile = arch.tile_index.get(instance.place, -1)
+        resource = int(arch.fu[tile]) if tile >= 0 else arch.resource_index.get(instance.place, -1)
+        if tile < 0 and (resource < 0 or self.kind(resource) not in (Kind.REG, Kind.MEM)):
+            name = instance_name(instance.node, instance.copy)
+            self.report("unknown-place", name, repr(instance.place), "a tile, a register or the memory of the array")
+            resource = -1
+        return Placed(
+            instance=instance,
+            node=node,
+            op_class=op_class,
+            timeless=self.dfg.op(instance.node).timeless,
+            tile=tile,
+            resource=resource,
+            latency=arch.tiles[tile].latency_of(op_class) if tile >= 0 else 0,
+        )
+
+    def on_tiles(self) -> Iterator[Placed]:
+        """The instances that sit on a tile."""
+        return (placed for placed in self.placed.values() if placed.tile >= 0)
+
+    # -- routes -------------------------------------------------------------------------------------------------------
+
+    def _resolve_routes(self) -> None:
+        edges = self.dfg.edges
+        for route in self.mapping.routes:
+            if not 0 <= route.edge < len(edges):
+                self.report("unknown-edge", f"route of edge {route.edge}", str(route.edge), f"0 to {len(edges) - 1}")
+                continue
+            edge = edges[route.edge]
+            key = (route.edge, route.copy)
+            if key in self.routed:
+                self.report("extra-route", edge_name(route.edge, edge), f"two routes into copy {route.copy}", "one")
+                continue
+            self.routed.add(key)
+            self.reads[key] = route.source_copy
+            if self._takes_route(route, edge):
+                self._add_path(route, edge)
+
+    def _takes_route(self, route: Route, edge: Edge) -> bool:
+        """False, with a finding, for a way through the array that the edge has no use for."""
+        where = edge_name(route.edge, edge)
+        if edge.kind in ("pair", "async") and not route.hops and route.fifo == 0:
+            # It only names the copy that is read.
+            self._ends(route, edge)
+            return False
+        if edge.kind != "data":
+            self.report("extra-route", where, f"a route of a {edge.kind} edge", "none: it goes through no resource")
+            return False
+        free = [end for end in (edge.source, edge.target) if self.is_free(end)]
+        if free:
+            self.report("extra-route", where, "a route", f"none: {free[0]!r} needs no tile on this array")
+            return False
+        return True
+
+    def _ends(self, route: Route, edge: Edge) -> tuple[Placed, Placed] | None:
+        source = self.placed.get((edge.source, route.source_copy))
+        target = self.placed.get((edge.target, route.copy))
+        for placed, node, copy in ((source, edge.source, route.source_copy), (target, edge.target, route.copy)):
+            if placed is None:
+                name = instance_name(node, copy)
+                self.report(
+                    "unknown-copy", edge_name(route.edge, edge), f"copy {copy} of {node!r}", f"{name} is not placed"
+                )
+        return (source, target) if source and target else None
+
+    def _add_path(self, route: Route, edge: Edge) -> None:
+        ends = self._ends(route, edge)
+        index = self.arch.resource_index
+        unknown = [name for name, _ in route.hops if name not in index]
+        for name in unknown:
+            self.report("unknown-resource", edge_name(route.edge, edge), repr(name), "a resource of the array")
+        if ends is not None and not unknown:
+            hops = tuple((index[name], cycle) for name, cycle in route.hops)
+            self.paths.append(Path(route, edge, *ends, hops))
+
+    def routed_edges(self) -> Iterator[tuple[int, Edge]]:
+        """The data edges that need a route: both ends need a tile."""
+        for k, edge in enumerate(self.dfg.edges):
+            if edge.kind == "data" and not self.is_free(edge.source) and not self.is_free(edge.target):
+                yield k, edge
+
+    def copies_of(self, node: str) -> list[Placed]:
+        """The instances of a node, in the mapping's order, each copy once."""
+        return self._copies.get(node, [])
+
+    @cached_property
+    def _copies(self) -> dict[str, list[Placed]]:
+        table: dict[str, list[Placed]] = {}
+        for (node, _), placed in self.placed.items():
+            table.setdefault(node, []).append(placed)
+        return table
+
+    def reader_of(self, edge: int, target: Placed) -> Placed | None:
+        """The source instance that a copy of the edge's target reads."""
+        copy = self.reads.get((edge, target.instance.copy), 0)
+        return self.placed.get((self.dfg.edges[edge].source, copy))
