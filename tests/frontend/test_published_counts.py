@@ -94,9 +94,7 @@ def test_graphs_are_all_read_but_for_three_of_morpher(benchmarks: Path) -> None:
     ]
     cyclic = refused["realgsm_Gsm_Long_Term_Predictor_INNERMOST_LN1_PartPred_DFG.xml"]
     assert isinstance(cyclic, DfgError)
-    assert cyclic.message == (
-        "has a cycle of distance 0: 88 -> ...; a value cannot depend on itself in one iteration"
-    )
+    assert cyclic.message == ("has a cycle of distance 0: 88 -> ...; a value cannot depend on itself in one iteration")
     older = refused["sample_xmls_fix_fft_INNERMOST_LN11_DFG.xml"]
     assert isinstance(older, SourceError)
     assert "has no nextiter: this is the older dialect" in older.message

@@ -355,14 +355,21 @@ def _check_node(dfg: Dfg, node: Node, where: str) -> None:
         raise DfgError("its id holds half a surrogate pair, which cannot be written; use other characters", where=here)
     if node.op == "const" and node.value is None:
         raise DfgError("is a const without a value; give it 'value'", where=here)
-    if dfg.domain != "f32" and isinstance(node.value, float) and not math.isfinite(node.value):
-        raise DfgError(f"has value {node.value}; only domain f32 has such numbers", where=here)
+    if node.value is not None and not _representable(dfg.domain, node.value):
+        raise DfgError(f"has value {node.value}, which domain {dfg.domain!r} cannot hold", where=here)
     if op.op_class == "mem" and dfg.domain not in ("opaque", "tensor") and node.op in ("load", "store", "store_if"):
         _check_array(dfg, node, here)
     if node.op in ("load_data", "store_data") and dfg.domain != "opaque":
         _check_array(dfg, node, here)
     if node.work < 1:
         raise DfgError(f"has work {node.work}; expected at least 1 cycle", where=here)
+
+
+def _representable(domain: str, value: int | float) -> bool:
+    """Integers wrap, so only infinities and NaN are too much for them; singles end below 2**128."""
+    if domain == "f32":
+        return (isinstance(value, float) and not math.isfinite(value)) or abs(value) < (1 << 128) - (1 << 103)
+    return isinstance(value, int) or math.isfinite(value)
 
 
 def _check_array(dfg: Dfg, node: Node, here: str) -> None:
@@ -389,8 +396,9 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
             f"has {len(edge.initial)} initial values for distance {edge.distance}; one a step of distance is used",
             where=here,
         )
-    if dfg.domain != "f32" and not all(math.isfinite(value) for value in edge.initial):
-        raise DfgError(f"has initial values {edge.initial}; only domain f32 has such numbers", where=here)
+    for value in edge.initial:
+        if not _representable(dfg.domain, value):
+            raise DfgError(f"has initial value {value}, which domain {dfg.domain!r} cannot hold", where=here)
     if edge.delay < 0:
         raise DfgError(f"has delay {edge.delay}; expected at least 0", where=here)
     if edge.tokens < 1 or (edge.takes is not None and edge.takes < 1):

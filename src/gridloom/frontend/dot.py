@@ -17,7 +17,7 @@ from gridloom.dfg.ops import lookup
 from gridloom.errors import DfgError, SourceError
 from gridloom.frontend import dot_syntax
 from gridloom.frontend.dot_syntax import DotEdge, DotGraph, DotNode
-from gridloom.frontend.dot_writer import PLAIN_FIELDS, unescape
+from gridloom.frontend.dot_writer import PLAIN_FIELDS, RENAMED, unescape
 from gridloom.frontend.op_names import MEANING, meaning, stem
 from gridloom.frontend.published_graph import PublishedGraph
 from gridloom.frontend.text_file import integer, read_text, shown
@@ -232,11 +232,12 @@ def _gridloom(dot: DotGraph, name: str, where: str) -> Dfg:
 
 def _record(attributes: dict[str, str], where: str, what: str) -> dict[str, Any]:
     record: dict[str, Any] = {}
+    fields = {written: name for name, written in RENAMED.items()}
     for key, text in attributes.items():
-        if key == "label":
+        if key in RENAMED:
             continue
         value = unescape(text)
-        field = "label" if key == "text" else key
+        field = fields.get(key, key)
         if key in PLAIN_FIELDS:
             record[field] = value
             continue

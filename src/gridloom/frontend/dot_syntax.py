@@ -26,15 +26,15 @@ MAX_DEPTH: Final = 64
 KEPT: Final = frozenset(
     {
         "array", "arrays", "const_value", "datatype", "delay", "distance", "domain", "format", "initial", "kind",
-        "label", "liveout", "notes", "op", "op_class", "opcode", "operand", "shape", "takes", "text", "tokens", "type",
-        "value", "variable", "version", "work",
+        "label", "liveout", "notes", "op", "op_class", "opcode", "operand", "takes", "tensor_shape", "text", "tokens",
+        "type", "value", "variable", "version", "work",
     }
 )  # fmt: skip
 
 _SKIP = re.compile(r"(?:\s++|//[^\n]*+|\#[^\n]*+)*+")
 _TOKEN = re.compile(
     r"(?P<id>[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)"
-    r"|(?P<number>-?(?:\.[0-9]++|[0-9]++(?:\.[0-9]*+)?))"
+    r"|(?P<number>0[xX][0-9A-Fa-f]++|-?(?:\.[0-9]++|[0-9]++(?:\.[0-9]*+)?))"
     r"|->|--|;[\s;]*+|[{}\[\]=:,+]"
 )
 _QUOTE_OR_ESCAPE = re.compile(r'["\\]')

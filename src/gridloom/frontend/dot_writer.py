@@ -1,8 +1,8 @@
 r"""Writes a Dfg as Graphviz DOT that draws well and reads back as the same graph.
 
-Every field that differs from its default is an attribute of its own; ``label`` is only for the picture, a node's own
-label travels as ``text``. Strings are escaped once more than DOT asks for (a backslash is doubled, line ends become
-``\n`` and ``\r``), because DOT itself cannot say a string that ends in a backslash.
+Every field that differs from its default is an attribute of its own; ``label`` and ``shape`` are only for the picture,
+those of the node travel as ``text`` and ``tensor_shape``. Strings are escaped once more than DOT asks for (a backslash
+is doubled, line ends become ``\n`` and ``\r``), because DOT itself cannot say a string that ends in a backslash.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from gridloom.dfg.model import Dfg, Edge, Node
 PLAIN_FIELDS: Final = frozenset(
     {"array", "domain", "format", "kind", "liveout", "notes", "op", "op_class", "text", "variable"}
 )
+
+#: Fields whose names mean something else to Graphviz, and what they are written as.
+RENAMED: Final = {"label": "text", "shape": "tensor_shape"}
 
 _SHAPES: Final = {"const": "plaintext", "livein": "plaintext", "input": "invhouse", "output": "house", "mem": "box"}
 
@@ -85,7 +88,7 @@ def _attributes(record: Node | Edge, skip: tuple[str, ...]) -> dict[str, str]:
         value: Any = getattr(record, field.name)
         if field.name in skip or (field.default is not MISSING and value == field.default):
             continue
-        name = "text" if field.name == "label" else field.name
+        name = RENAMED.get(field.name, field.name)
         result[name] = value if name in PLAIN_FIELDS else json.dumps(value)
     return result
 

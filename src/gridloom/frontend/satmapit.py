@@ -105,9 +105,7 @@ def _located(
         raise SourceError(error.message, where=where) from None
 
 
-def _add_edges(
-    graph: PublishedGraph, texts: dict[str, str | None], operands: dict[str, list[str]], where: str
-) -> None:
+def _add_edges(graph: PublishedGraph, texts: dict[str, str | None], operands: dict[str, list[str]], where: str) -> None:
     """Edges of the edge file, at the operand their node line names; then constants and live-ins of the node lines."""
     given: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for number, (here, row) in enumerate(_rows(texts, "_edges", where, 4), start=1):
