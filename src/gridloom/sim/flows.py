@@ -95,7 +95,7 @@ def _producers(configuration: Configuration, slot: Slot) -> list[int]:
 
 
 def trace(configuration: Configuration, row: int, slot: int) -> int:
-    """The issue slot whose result stands in a row in a slot, -1: none. Goes back over multiplexers, holds and rotation."""
+    """The issue slot whose result stands in a row in a slot, found back over multiplexers and holds; -1: none."""
     arch, ii = configuration.arch, configuration.ii
     counts = configuration.settings.get("rotating", {})
     turns = {

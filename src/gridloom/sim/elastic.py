@@ -1,0 +1,351 @@
+"""The simulator of elastic arrays: units fire when tokens and room are there; the result is a period, or a deadlock.
+
+A firing takes its tokens, keeps its unit busy for ``node.work`` cycles and puts its tokens out. It begins only when
+every consumer has room for them: room is the consumer's input buffer less what is in it and on the way, so that tokens
+never wait inside the network for a buffer. A link carries one token a cycle, flows in turn; a hop takes a cycle.
+
+Tokens carry values, a mix of all that went into them. Complete and in order means: every firing of every unit has the
+value that an untimed run of the graph gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm
+from typing import Final
+
+import numpy as np
+
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg, Edge
+from gridloom.dfg.semantics import encode, salt
+from gridloom.errors import SimulationError
+from gridloom.mapping.configuration import Configuration, Flow, Slot
+from gridloom.sim import elastic_kernel as kernel
+from gridloom.sim.elastic_kernel import Words
+from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
+
+_LISTED: Final = 8
+_MAX_CYCLES: Final = 2_000_000_000
+_MAX_FIRINGS: Final = 50_000_000
+
+
+def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> Verdict:
+    """Run an elastic configuration for so many graph iterations.
+
+    The verdict has the period (cycles an iteration, over the second half of the run) and what each unit did with its
+    cycles; a deadlock is a verdict that is not ok and says who waits for whom. SimulationError when the graph's rates
+    do not balance or it stops by itself. Costs O(cycles with events * (units + hops)) in the kernel.
+    """
+    dfg = configuration.dfg
+    repeats = repetitions(configuration)
+    expected = _untimed(configuration, repeats, iterations)
+    network = _Network(configuration, repeats, iterations)
+    cycles = network.run()
+    mismatches, divergence = _compare(network, expected)
+    stuck = network.stuck()
+    return Verdict(
+        ok=not mismatches and stuck is None,
+        iterations=iterations,
+        trip_counts=(iterations,),
+        cycles=cycles,
+        mismatches=tuple(mismatches[:_LISTED]),
+        divergence=divergence,
+        error=f"deadlock in cycle {cycles}: {stuck}" if stuck else None,
+        period=None if stuck else network.period(),
+        units=tuple(
+            UnitUse(
+                tile=configuration.arch.tiles[slot.tile].name,
+                node=dfg.nodes[slot.node].id,
+                firings=int(network.fired[u]),
+                busy=int(network.usage[u, kernel.BUSY]),
+                starved=int(network.usage[u, kernel.STARVED]),
+                stalled=int(network.usage[u, kernel.STALLED]),
+            )
+            for u, slot in enumerate(network.slots)
+        ),
+    )
+
+
+def token_edges(configuration: Configuration) -> list[int]:
+    """The edges whose tokens travel: those that carry a value of a node that needs a unit."""
+    dfg, free = configuration.dfg, configuration.arch.free
+    return [
+        e for e, edge in enumerate(dfg.edges) if edge.carries_value and dfg.op_class(edge.source) not in free
+    ]  # fmt: skip
+
+
+def repetitions(configuration: Configuration) -> list[int]:
+    """Firings of each node in one graph iteration: the least whole numbers that balance every edge."""
+    dfg = configuration.dfg
+    around: list[list[tuple[int, Fraction, int]]] = [[] for _ in dfg.nodes]
+    for e in token_edges(configuration):
+        edge = dfg.edges[e]
+        source, target = dfg.index[edge.source], dfg.index[edge.target]
+        ratio = Fraction(edge.tokens, taken(edge))
+        around[source].append((target, ratio, e))
+        around[target].append((source, 1 / ratio, e))
+    rate: dict[int, Fraction] = {}
+    counts = [1] * len(dfg.nodes)
+    for start in range(len(dfg.nodes)):
+        if start in rate:
+            continue
+        rate[start] = Fraction(1)
+        part = [start]
+        for node in part:
+            for other, ratio, e in around[node]:
+                if other not in rate:
+                    rate[other] = rate[node] * ratio
+                    part.append(other)
+                elif rate[other] != rate[node] * ratio:
+                    raise SimulationError(
+                        f"edge {e} ({dfg.edges[e].source} -> {dfg.edges[e].target}) puts {dfg.edges[e].tokens} tokens "
+                        f"and takes {taken(dfg.edges[e])}, which does not agree with the rates of the other edges",
+                        where=f"graph {dfg.name!r}",
+                    )
+        scale = lcm(*(rate[node].denominator for node in part))
+        for node in part:
+            counts[node] = int(rate[node] * scale)
+    return counts
+
+
+def taken(edge: Edge) -> int:
+    """Tokens that one firing of an edge's target takes."""
+    return edge.takes or edge.tokens
+
+
+def early_tokens(dfg: Dfg, e: int) -> list[int]:
+    """The tokens that are on a loop-carried edge before the first firing."""
+    edge = dfg.edges[e]
+    return [
+        int(kernel.token(encode(dfg.domain, value), j)) for value in dfg.initial_values(e) for j in range(edge.tokens)
+    ]
+
+
+def _untimed(configuration: Configuration, repeats: list[int], iterations: int) -> Words:
+    dfg = configuration.dfg
+    if max(repeats) * iterations * len(repeats) > _MAX_FIRINGS:
+        raise SimulationError(
+            f"an iteration takes up to {max(repeats)} firings of a node: {iterations} of them are too many to simulate",
+            where=f"graph {dfg.name!r}",
+        )
+    edges: list[tuple[int, ...]] = []
+    early: list[int] = []
+    travelling = token_edges(configuration)
+    number = {e: k for k, e in enumerate(travelling)}
+    for e in travelling:
+        edge, first = dfg.edges[e], early_tokens(dfg, e)
+        edges.append((dfg.index[edge.source], edge.tokens, taken(edge), len(first), len(early)))
+        early += first
+    incoming = [[number[e] for e in dfg.operand_edges(node.id) if e in number] for node in dfg.nodes]
+    start, flat = _ragged(incoming)
+    results = np.zeros((len(dfg.nodes), max(repeats) * iterations), dtype=np.int64)
+    done = kernel.run_untimed(
+        iterations, np.array(repeats, dtype=np.int64), np.array([salt(node.id) for node in dfg.nodes], dtype=np.int64),
+        start, flat, np.array(edges, dtype=np.int64).reshape(-1, 5), np.array([*early, 0], dtype=np.int64), results,
+    )  # fmt: skip
+    if not done:
+        raise SimulationError("stops by itself: a cycle has too few tokens at the start", where=f"graph {dfg.name!r}")
+    return results
+
+
+@dataclass
+class _Tables:
+    """What the kernel reads of flows and links."""
+
+    flows: list[list[int]] = field(default_factory=list)
+    counters: list[int] = field(default_factory=list)
+    #: Cells of all rings together, and the tokens that some hold at the start.
+    cells: int = 0
+    early: dict[int, list[int]] = field(default_factory=dict)
+    #: Link -> the counters of the hops that cross it.
+    crossing: dict[int, list[int]] = field(default_factory=dict)
+    #: Edge of each flow, and what is wrong with its way.
+    edges: list[int] = field(default_factory=list)
+    broken: dict[int, str] = field(default_factory=dict)
+
+
+class _Network:
+    """The units and flows of a configuration, and the state of a run."""
+
+    def __init__(self, configuration: Configuration, repeats: list[int], iterations: int) -> None:
+        self.configuration = configuration
+        self.dfg: Dfg = configuration.dfg
+        self.arch: Arch = configuration.arch
+        self.iterations = iterations
+        self.slots: list[Slot] = [slot for slot in configuration.slots if slot.kind == "op"]
+        self.repeats = [repeats[slot.node] for slot in self.slots]
+        self.tables = _Tables()
+        self.ends = {resource: (a, b) for a, b, resource in self.arch.links}
+        self.leaving: list[list[int]] = [[] for _ in self.slots]
+        self.entering: list[list[int]] = [[] for _ in self.slots]
+        self._connect()
+        count = len(self.slots)
+        self.flows = np.array(self.tables.flows, dtype=np.int64).reshape(-1, 8)
+        self.counters = np.array([*self.tables.counters, 0], dtype=np.int64)
+        self.consumed = np.zeros(len(self.flows), dtype=np.int64)
+        self.results = np.zeros((count, max([*self.repeats, 1]) * iterations), dtype=np.int64)
+        self.finished = np.full((count, iterations), -1, dtype=np.int64)
+        self.usage = np.zeros((count, 3), dtype=np.int64)
+        self.fired = np.zeros(count, dtype=np.int64)
+
+    def _connect(self) -> None:
+        by_end: dict[tuple[int, int], int] = {}
+        for flow in self.configuration.flows:
+            f = self._add_flow(flow)
+            by_end[flow.edge, flow.target] = f
+            source = self._unit(flow.source, self.dfg.edges[flow.edge].source)
+            if source >= 0:
+                self.leaving[source].append(f)
+        travelling = set(token_edges(self.configuration))
+        for u, slot in enumerate(self.slots):
+            for e in self.dfg.operand_edges(self.dfg.nodes[slot.node].id):
+                if e in travelling:
+                    missing = Flow(edge=e, source=-1, target=slot.tile, links=())
+                    self.entering[u].append(
+                        by_end[e, slot.tile] if (e, slot.tile) in by_end else self._add_flow(missing)
+                    )
+
+    def _unit(self, tile: int, node: str) -> int:
+        """The unit on a tile; the one that runs ``node`` where there are several."""
+        there = [u for u, slot in enumerate(self.slots) if slot.tile == tile]
+        named = [u for u in there if self.dfg.nodes[self.slots[u].node].id == node]
+        return (named or there or [-1])[0]
+
+    def _add_flow(self, flow: Flow) -> int:
+        tables, edge = self.tables, self.dfg.edges[flow.edge]
+        f = len(tables.flows)
+        early = early_tokens(self.dfg, flow.edge)
+        room = self.arch.tiles[flow.target].buffer
+        size = 1 << (max(room, len(early)) + edge.tokens).bit_length()
+        hops = max(len(flow.links), 1)
+        first = len(tables.counters)
+        tables.flows.append(
+            [
+                edge.tokens, taken(edge), room, hops, first, tables.cells, size - 1,
+                int(flow.source == flow.target),
+            ]
+        )  # fmt: skip
+        tables.counters += [len(early)] * (hops + 1)
+        tables.early[tables.cells] = early
+        tables.cells += size
+        tables.edges.append(flow.edge)
+        self._cross(f, flow, first)
+        return f
+
+    def _cross(self, f: int, flow: Flow, first: int) -> None:
+        """Enter a flow at the links it crosses, as far as they join up: tokens stop where they do not."""
+        at = flow.source
+        for k, link in enumerate(flow.links):
+            source, target = self.ends[link]
+            if source != at:
+                self.tables.broken[f] = f"{self.arch.resource_names[link]} does not begin at {self.arch.tiles[at].name}"
+                return
+            self.tables.crossing.setdefault(link, []).append(first + k)
+            at = target
+        if flow.source < 0:
+            self.tables.broken[f] = "has no route"
+        elif not flow.links:
+            self.tables.broken[f] = "has a route without links"
+        elif at != flow.target:
+            # The last hop is taken back: what arrives elsewhere does not arrive.
+            self.tables.crossing[flow.links[-1]].pop()
+            self.tables.broken[f] = f"ends at {self.arch.tiles[at].name}, not at {self.arch.tiles[flow.target].name}"
+
+    def run(self) -> int:
+        """Run to the end or to a deadlock; returns the cycles."""
+        units = [
+            (self.dfg.nodes[slot.node].work, repeats, salt(self.dfg.nodes[slot.node].id))
+            for slot, repeats in zip(self.slots, self.repeats)
+        ]
+        link_start, link_hops = _ragged(self.tables.crossing[link] for link in sorted(self.tables.crossing))
+        input_start, inputs = _ragged(self.entering)
+        output_start, outputs = _ragged(self.leaving)
+        rings = np.zeros(self.tables.cells + 1, dtype=np.int64)
+        for first, early in self.tables.early.items():
+            rings[first : first + len(early)] = early
+        return int(
+            kernel.run_tokens(
+                self.iterations, _MAX_CYCLES, np.array(units, dtype=np.int64).reshape(-1, 3), input_start, inputs,
+                output_start, outputs, self.flows, link_start, link_hops, self.counters, self.consumed,
+                rings, self.results, self.finished, self.usage, self.fired,
+            )
+        )  # fmt: skip
+
+    def period(self) -> float:
+        """Cycles an iteration over the second half of the run."""
+        ends = self.finished.max(axis=0)
+        half = self.iterations // 2
+        if half == 0:
+            return float(ends[-1])
+        return float(ends[-1] - ends[half - 1]) / (self.iterations - half)
+
+    def stuck(self) -> str | None:
+        """Who waits for whom, when a run came to a stop; None when it came to its end."""
+        waiting = [u for u in range(len(self.slots)) if self.fired[u] < self.iterations * self.repeats[u]]
+        if not waiting:
+            return None
+        said = {u: self._wait(u) for u in waiting}
+        chain = _ring({u: other for u, (_, other) in said.items()}, waiting[0])
+        return "; ".join(said[u][0] for u in chain[:_LISTED])
+
+    def _wait(self, u: int) -> tuple[str, int]:
+        """(what a unit waits for, the unit that should provide it)."""
+        name = self._name(u)
+        for f in self.entering[u]:
+            row, edge = self.flows[f], self.dfg.edges[self.tables.edges[f]]
+            there = int(self.counters[row[kernel.F_COUNTER] + row[kernel.F_HOPS]] - self.consumed[f])
+            if there < row[kernel.F_TAKES]:
+                reason = f" ({self.tables.broken[f]})" if f in self.tables.broken else ""
+                other = next((v for v, flows in enumerate(self.leaving) if f in flows), -1)
+                return f"{name} waits for tokens of {edge.source}: {there} of {row[kernel.F_TAKES]}{reason}", other
+        for f in self.leaving[u]:
+            row, edge = self.flows[f], self.dfg.edges[self.tables.edges[f]]
+            there = int(self.counters[row[kernel.F_COUNTER]] - self.consumed[f])
+            if there + row[kernel.F_PUTS] > row[kernel.F_ROOM]:
+                other = next((v for v, flows in enumerate(self.entering) if f in flows), -1)
+                return f"{name} waits for room at {edge.target}: {there} of {row[kernel.F_ROOM]} taken", other
+        return f"{name} waits", -1
+
+    def _name(self, u: int) -> str:
+        return f"{self.dfg.nodes[self.slots[u].node].id} on {self.arch.tiles[self.slots[u].tile].name}"
+
+
+def _ring(after: dict[int, int], start: int) -> list[int]:
+    """Follow ``after`` from ``start``; the ring it ends in, or the whole way where it ends in none."""
+    path: list[int] = []
+    at = start
+    while at in after and at not in path:
+        path.append(at)
+        at = after[at]
+    return path[path.index(at) :] if at in path else path
+
+
+def _compare(network: _Network, expected: Words) -> tuple[list[Mismatch], Mismatch | None]:
+    """Firings whose value is not that of the untimed run; the first in program order stands for the cause."""
+    wrong: list[Mismatch] = []
+    order = {k: position for position, k in enumerate(network.dfg.topological)}
+    earliest: tuple[int, int] | None = None
+    divergence: Mismatch | None = None
+    for u, slot in enumerate(network.slots):
+        count = int(network.fired[u])
+        found, wanted = network.results[u, :count], expected[slot.node, :count]
+        for firing in (found != wanted).nonzero()[0].tolist():
+            mismatch = Mismatch(
+                what=f"node {network.dfg.nodes[slot.node].id}", iteration=firing // network.repeats[u],
+                expected=int(wanted[firing]), found=int(found[firing]), trip_count=network.iterations,
+            )  # fmt: skip
+            wrong.append(mismatch)
+            if earliest is None or (mismatch.iteration, order[slot.node]) < earliest:
+                earliest, divergence = (mismatch.iteration, order[slot.node]), mismatch
+    return wrong, divergence
+
+
+def _ragged(rows: Iterable[list[int]]) -> tuple[Words, Words]:
+    start, flat = [0], []
+    for row in rows:
+        flat += row
+        start.append(len(flat))
+    return np.array(start, dtype=np.int64), np.array([*flat, 0], dtype=np.int64)

@@ -1,0 +1,238 @@
+"""Token by token: the cycle loop of elastic arrays, and the untimed run it is compared with.
+
+In a cycle, units that are done put their tokens out, units with enough tokens and room begin, then each link takes one
+token of one flow, in turn. Tokens of a flow stay in order, so that one ring a flow holds their values and a counter a
+hop says how far they are. What a cycle consumes or moves is seen by others in the next one. Cycles in which nothing can
+happen are skipped.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gridloom.dfg.semantics import mix
+
+Words = NDArray[np.int64]
+
+# Columns of the flow table.
+F_PUTS: Final = 0
+F_TAKES: Final = 1
+F_ROOM: Final = 2
+F_HOPS: Final = 3
+F_COUNTER: Final = 4
+F_RING: Final = 5
+F_MASK: Final = 6
+F_LOOP: Final = 7
+
+# Columns of the unit table.
+U_WORK: Final = 0
+U_REPEATS: Final = 1
+U_SALT: Final = 2
+
+# Columns of the usage table.
+BUSY: Final = 0
+STARVED: Final = 1
+STALLED: Final = 2
+
+_NEVER: Final = np.iinfo(np.int64).max
+
+
+@njit(cache=True, nogil=True)
+def token(value: int, number: int) -> int:
+    """Token ``number`` of a firing whose result is ``value``."""
+    return mix(value, number)
+
+
+@njit(cache=True, nogil=True)
+def _starved(u: int, input_start: Words, inputs: Words, flows: Words, counters: Words, consumed: Words) -> bool:
+    for k in range(input_start[u], input_start[u + 1]):
+        f = inputs[k]
+        if counters[flows[f, F_COUNTER] + flows[f, F_HOPS]] - consumed[f] < flows[f, F_TAKES]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _blocked(u: int, output_start: Words, outputs: Words, flows: Words, promised: Words, seen: Words) -> bool:
+    for k in range(output_start[u], output_start[u + 1]):
+        f = outputs[k]
+        # A unit that feeds itself empties the buffer it fills.
+        freed = flows[f, F_TAKES] if flows[f, F_LOOP] else 0
+        if promised[f] - seen[f] - freed + flows[f, F_PUTS] > flows[f, F_ROOM]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _begin(
+    u: int, firing: int, salt: int, input_start: Words, inputs: Words, flows: Words, consumed: Words, rings: Words
+) -> int:
+    """Take a firing's tokens; returns its result."""
+    state = mix(salt, firing)
+    for k in range(input_start[u], input_start[u + 1]):
+        f = inputs[k]
+        for j in range(flows[f, F_TAKES]):
+            cell = flows[f, F_RING] + ((consumed[f] + j) & flows[f, F_MASK])
+            state = mix(state, rings[cell] + k - input_start[u])
+        consumed[f] += flows[f, F_TAKES]
+    return state
+
+
+@njit(cache=True, nogil=True)
+def _put(u: int, value: int, output_start: Words, outputs: Words, flows: Words, counters: Words, rings: Words) -> None:
+    for k in range(output_start[u], output_start[u + 1]):
+        f = outputs[k]
+        first = counters[flows[f, F_COUNTER]]
+        for j in range(flows[f, F_PUTS]):
+            rings[flows[f, F_RING] + ((first + j) & flows[f, F_MASK])] = token(value, j)
+        counters[flows[f, F_COUNTER]] += flows[f, F_PUTS]
+
+
+@njit(cache=True, nogil=True)
+def _move(link_start: Words, link_hops: Words, turn: Words, counters: Words, moved: Words) -> int:
+    """Each link takes one waiting token, the flows in turn; returns how many moved."""
+    count = 0
+    for link in range(len(link_start) - 1):
+        begin = link_start[link]
+        sharing = link_start[link + 1] - begin
+        for k in range(sharing):
+            at = (turn[link] + k) % sharing
+            hop = link_hops[begin + at]
+            if counters[hop] > counters[hop + 1]:
+                moved[count] = hop + 1
+                count += 1
+                turn[link] = (at + 1) % sharing
+                break
+    return count
+
+
+@njit(cache=True, nogil=True)
+def run_tokens(
+    iterations: int,
+    max_cycles: int,
+    units: Words,
+    input_start: Words,
+    inputs: Words,
+    output_start: Words,
+    outputs: Words,
+    flows: Words,
+    link_start: Words,
+    link_hops: Words,
+    counters: Words,
+    consumed: Words,
+    rings: Words,
+    results: Words,
+    finished: Words,
+    usage: Words,
+    fired: Words,
+) -> int:
+    """Run until every unit has done its part of ``iterations`` or nothing moves any more; returns the cycles.
+
+    Fills ``results[unit, firing]``, ``finished[unit, iteration]`` (the cycle) and ``usage[unit]``; ``fired`` and the
+    counters show where a deadlock stands. O(cycles with events * (units + hops)).
+    """
+    count = len(units)
+    until = np.full(count, -1, dtype=np.int64)
+    idle = np.full(count, STARVED, dtype=np.int64)
+    seen = consumed.copy()
+    promised = np.array([counters[flows[f, F_COUNTER]] for f in range(len(flows))], dtype=np.int64)
+    turn = np.zeros(max(len(link_start) - 1, 1), dtype=np.int64)
+    moved = np.zeros(max(len(link_start), 1), dtype=np.int64)
+    cycle = 0
+    while cycle < max_cycles:
+        started = False
+        soonest = _NEVER
+        left = False
+        for u in range(count):
+            if until[u] == cycle:
+                _put(u, results[u, fired[u] - 1], output_start, outputs, flows, counters, rings)
+                until[u] = -1
+                if fired[u] % units[u, U_REPEATS] == 0:
+                    finished[u, fired[u] // units[u, U_REPEATS] - 1] = cycle
+            if until[u] < 0 and fired[u] < iterations * units[u, U_REPEATS]:
+                if _starved(u, input_start, inputs, flows, counters, consumed):
+                    idle[u] = STARVED
+                elif _blocked(u, output_start, outputs, flows, promised, seen):
+                    idle[u] = STALLED
+                else:
+                    results[u, fired[u]] = _begin(
+                        u, fired[u], units[u, U_SALT], input_start, inputs, flows, consumed, rings
+                    )
+                    for k in range(output_start[u], output_start[u + 1]):
+                        promised[outputs[k]] += flows[outputs[k], F_PUTS]
+                    fired[u] += 1
+                    until[u] = cycle + units[u, U_WORK]
+                    started = True
+            if until[u] >= 0:
+                soonest = min(soonest, until[u])
+            left = left or until[u] >= 0 or fired[u] < iterations * units[u, U_REPEATS]
+        moves = _move(link_start, link_hops, turn, counters, moved)
+        for k in range(moves):
+            counters[moved[k]] += 1
+        for f in range(len(flows)):
+            seen[f] = consumed[f]
+        if not left:
+            return cycle
+        if not started and moves == 0 and soonest == _NEVER:
+            return cycle
+        step = 1 if started or moves > 0 else soonest - cycle
+        for u in range(count):
+            if until[u] >= 0:
+                usage[u, BUSY] += step
+            elif fired[u] < iterations * units[u, U_REPEATS]:
+                usage[u, idle[u]] += step
+        cycle += step
+    return cycle
+
+
+@njit(cache=True, nogil=True)
+def run_untimed(
+    iterations: int,
+    repeats: Words,
+    salts: Words,
+    input_start: Words,
+    input_edges: Words,
+    edges: Words,
+    early: Words,
+    results: Words,
+) -> bool:
+    """What the graph means: fire each node as soon as its tokens exist, with no array and no limits.
+
+    ``edges`` has (source node, tokens put, tokens taken, tokens there at the start, where they are in ``early``).
+    Fills ``results[node, firing]``; False when the graph stops by itself before the end.
+    """
+    count = len(repeats)
+    fired = np.zeros(count, dtype=np.int64)
+    moving = True
+    while moving:
+        moving = False
+        for v in range(count):
+            while fired[v] < iterations * repeats[v]:
+                ready = True
+                for k in range(input_start[v], input_start[v + 1]):
+                    e = input_edges[k]
+                    made = edges[e, 3] + fired[edges[e, 0]] * edges[e, 1]
+                    if made < (fired[v] + 1) * edges[e, 2]:
+                        ready = False
+                        break
+                if not ready:
+                    break
+                state = mix(salts[v], fired[v])
+                for k in range(input_start[v], input_start[v + 1]):
+                    e = input_edges[k]
+                    for j in range(edges[e, 2]):
+                        number = fired[v] * edges[e, 2] + j
+                        if number < edges[e, 3]:
+                            value = early[edges[e, 4] + number]
+                        else:
+                            later = number - edges[e, 3]
+                            value = token(results[edges[e, 0], later // edges[e, 1]], later % edges[e, 1])
+                        state = mix(state, value + k - input_start[v])
+                results[v, fired[v]] = state
+                fired[v] += 1
+                moving = True
+    return bool(np.all(fired >= iterations * repeats))
