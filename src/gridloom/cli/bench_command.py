@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -115,9 +115,9 @@ def describe(report: Report, comparison: Comparison | None) -> list[str]:
     return lines
 
 
-def _cell_line(row: dict[str, Any]) -> str:
+def _cell_line(row: Mapping[str, Any]) -> str:
     cell = row["cell"]
-    head = f"{cell['source']:<32} {row['arch']['name']:<16} seed {cell['seed']:<3}"
+    head = f"{cell['source']:<32} {(row['arch'] or {}).get('name') or cell['arch']:<16} seed {cell['seed']:<3}"
     if row["status"] != "mapped":
         failure = row["failure"]
         return f"{head} failed  {failure['constraint']}: needs {failure['demand']}, has {failure['bound']}"

@@ -18,8 +18,8 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Check a saved mapping against every rule of its array; exit status 1 when it breaks one."""
+    from gridloom.flow.confirmation import illegalities, metrics
     from gridloom.flow.files import load_mapping
-    from gridloom.flow.run import illegalities, metrics
 
     loaded = load_mapping(mapping)
     findings = illegalities(loaded)
@@ -46,21 +46,23 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run a saved mapping cycle by cycle and compare its values with the graph's; exit status 1 where they differ."""
+    from gridloom.flow.confirmation import run_simulation
     from gridloom.flow.files import load_mapping
-    from gridloom.flow.run import simulation_mismatches
 
     if iterations < 1:
         raise OptionError(f"expected at least 1, found {iterations}", where="--iterations")
     if seed < 0:
         raise OptionError(f"expected at least 0, found {seed}", where="--seed")
     loaded = load_mapping(mapping)
-    mismatches = simulation_mismatches(loaded, iterations=iterations, seed=seed)
+    outcome = run_simulation(loaded, iterations=iterations, seed=seed)
+    wrong = list(outcome.findings)
     if as_json:
-        record = {"simulated": not mismatches, "iterations": iterations, "seed": seed, "mismatches": mismatches}
-        print(json.dumps(record))
-        return int(bool(mismatches))
-    title = f"{loaded.dfg.name} on {loaded.arch.name}, {iterations} iterations, seed {seed}"
-    print(f"{'differs' if mismatches else 'the same values'}: {title}")
-    for mismatch in mismatches[:_SHOWN]:
-        print(f"  {mismatch}")
-    return int(bool(mismatches))
+        record = {"simulated": not wrong, "iterations": outcome.iterations, "cycles": outcome.cycles, "seed": seed}
+        print(json.dumps({**record, "mismatches": wrong, **outcome.rate}))
+        return int(bool(wrong))
+    length = f"{outcome.iterations} iterations, {outcome.cycles} cycles"
+    title = f"{loaded.dfg.name} on {loaded.arch.name}, {length}, seed {seed}"
+    print(f"{'different values' if wrong else 'the same values'}: {title}")
+    for finding in wrong:
+        print(f"  {finding}")
+    return int(bool(wrong))

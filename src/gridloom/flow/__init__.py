@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gridloom.flow.confirmation import confirm
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result, Verified
-from gridloom.flow.run import confirm, run
+from gridloom.flow.run import run
 
 __all__ = ["Request", "Result", "Verified", "confirm", "run"]

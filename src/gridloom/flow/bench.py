@@ -13,10 +13,12 @@ from typing import Any
 from gridloom._version import __version__
 from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError, SourceError
+from gridloom.errors import OptionError
 from gridloom.flow.request import Request
+from gridloom.flow.result import blank_record, failure_record
 from gridloom.flow.suite import Cell, Suite, sized
 from gridloom.frontend.source import load_source
+from gridloom.mapping.model import Failure
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
 
 
@@ -168,4 +170,5 @@ def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None) ->
     if value is not None:
         return {**named, **value}
     reason = "no reason was given" if error is None else f"{error.type}: {error.message}"
-    raise SourceError(f"the cell broke down: {reason}", where=f"{cell.source} on {cell.arch}, seed {cell.seed}")
+    failure = Failure(constraint="the run", demand="an answer", bound=f"an error ({reason})")
+    return {**named, **blank_record(), "seed": cell.seed, "failure": failure_record(failure)}

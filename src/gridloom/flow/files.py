@@ -46,7 +46,7 @@ def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
     path = Path(text)
     if path.is_file():
         if path.suffix == ".json":
-            return "mapping" if _json_format(path) == json_format.FORMAT else "source"
+            return "mapping" if is_mapping_file(path) else "source"
         return "arch" if path.suffix == ".xml" and "<PEArray" in read_text(path)[:65536] else "source"
     if text.partition(":")[0].partition(",")[0] in registry.names("archs"):
         return "arch"
@@ -55,10 +55,12 @@ def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
     raise OptionError(f"{text!r} is no file, no array family ({', '.join(registry.names('archs'))}) and no kernel:NAME")
 
 
-def _json_format(path: Path) -> object:
-    """The ``format`` of a JSON file, or None; what is wrong with it is for its reader to say."""
+def is_mapping_file(path: Path) -> bool:
+    """True for a JSON file that says it is a mapping; what else may be wrong with it is for its reader to say."""
+    if path.suffix != ".json":
+        return False
     try:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError):
-        return None
-    return data.get("format") if isinstance(data, dict) else None
+        return False
+    return isinstance(data, dict) and data.get("format") == json_format.FORMAT

@@ -44,7 +44,7 @@ def choose(name: str, arch: Arch) -> str:
 def config_type(mapper: Mapper) -> type[Any]:
     """The configuration class of a mapper: what its parameter ``config`` is annotated with."""
     hints = get_type_hints(mapper, vars(sys.modules[mapper.__module__]))
-    kind = hints["config"]
+    kind: type[Any] = hints["config"]
     if not dataclasses.is_dataclass(kind):
         raise TypeError(f"{mapper.__qualname__}: its config has to be a dataclass")
     return kind

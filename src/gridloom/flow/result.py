@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.flow.bounds import Bounds
+from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure, Mapping
 
 #: The fields that ``stats`` recomputes from a mapping, in the order of the record.
@@ -45,7 +45,8 @@ class Result:
     seed: int
     #: Seconds of search, without JIT compilation, checks and input and output.
     seconds: float
-    bounds: Bounds
+    #: The lower bound on the II; None on elastic arrays, which have none.
+    bound: Mii | None = None
     verified: Verified = Verified()
     mapping: Mapping | None = None
     failure: Failure | None = None
@@ -78,13 +79,20 @@ class Result:
             },
             "failure": None if self.failure is None else failure_record(self.failure),
             "ii": None if self.mapping is None or self.arch.style == "elastic" else self.mapping.ii,
-            "mii": self.bounds.mii,
-            "res_mii": self.bounds.res_mii,
-            "rec_mii": self.bounds.rec_mii,
+            "mii": self.bound.total if self.bound else None,
+            "res_mii": self.bound.res if self.bound else None,
+            "rec_mii": self.bound.rec if self.bound else None,
             **{name: self.metrics.get(name) for name in METRICS},
             "optimal": bool(found.get("optimal", False)),
             "bound": found.get("bound"),
         }
+
+
+def blank_record() -> dict[str, Any]:
+    """The record of a flow that broke down before it had anything to say: every field is there, and empty."""
+    empty = ("mapper", "seed", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii", *METRICS, "bound")
+    verified = {"legal": False, "simulated": False}
+    return {"status": "failed", "verified": verified, "seconds": 0.0, **dict.fromkeys(empty), "optimal": False}
 
 
 def failure_record(failure: Failure) -> dict[str, Any]:

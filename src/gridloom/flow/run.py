@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping as MappingABC
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,15 @@ from gridloom import registry
 from gridloom.arch.model import Arch
 from gridloom.arch.spec import build
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError, SimulationError
-from gridloom.flow.bounds import bounds, count_failure
+from gridloom.errors import OptionError
+from gridloom.flow.bounds import count_failure, lower_bound
+from gridloom.flow.confirmation import confirm
 from gridloom.flow.mappers import choose, config_type, make_config
+from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
-from gridloom.flow.result import Result, Verified
+from gridloom.flow.result import Result
 from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure, Mapping
-
-_SHOWN = 5
 
 
 def run(request: Request) -> Result:
@@ -38,23 +37,11 @@ def run(request: Request) -> Result:
     failure = count_failure(dfg, arch, request.ii)
     found = Search(failure, 0.0) if failure else search(request, mapper, config, dfg, arch)
     result = Result(
-        dfg=dfg, arch=arch, mapper=mapper, seed=request.seed, seconds=found.seconds, bounds=bounds(dfg, arch)
+        dfg=dfg, arch=arch, mapper=mapper, seed=request.seed, seconds=found.seconds, bound=lower_bound(dfg, arch)
     )
     if isinstance(found.outcome, Failure):
         return replace(result, failure=found.outcome)
     return confirm(result, found.outcome, iterations=request.iterations)
-
-
-def confirm(result: Result, mapping: Mapping, *, iterations: int = 64) -> Result:
-    """The result with a mapping that ``verify`` and ``sim`` have passed, and its metrics; or with their reasons."""
-    violations = illegalities(mapping)
-    if violations:
-        return replace(result, failure=_refusal("legality", violations), refused=mapping)
-    legal = replace(result, verified=Verified(legal=True), metrics=metrics(mapping))
-    mismatches = simulation_mismatches(mapping, iterations=iterations, seed=result.seed)
-    if mismatches:
-        return replace(legal, failure=_refusal("simulation", mismatches), metrics={}, refused=mapping)
-    return replace(legal, verified=Verified(legal=True, simulated=True), mapping=mapping)
 
 
 # -- the steps --------------------------------------------------------------------------------------------------------
@@ -88,7 +75,7 @@ def mapper_config(request: Request, mapper: str, dfg: Dfg, arch: Arch) -> Any:
     for name in ("place", "init", "pin"):
         asked: Placement | None = getattr(request, name)
         if asked is not None:
-            given[name] = read_placement(asked, dfg, arch, complete=name == "place")
+            given[name] = read_placement(asked, dfg, arch, option=f"--{name}")
     return make_config(mapper, config_type(registry.load("mappers", mapper)), request.settings, given)
 
 
@@ -117,39 +104,3 @@ def search(request: Request, mapper: str, config: Any, dfg: Dfg, arch: Arch) -> 
     elapsed = time.perf_counter() - began
     own = outcome.provenance.get("seconds") if isinstance(outcome, Mapping) else None
     return Search(outcome, float(own) if own is not None else elapsed)
-
-
-def illegalities(mapping: Mapping) -> list[str]:
-    """What ``verify`` finds wrong with a mapping, one sentence each."""
-    from gridloom.verify import legal
-
-    return [str(violation) for violation in legal(mapping)]
-
-
-def metrics(mapping: Mapping) -> dict[str, Any]:
-    """The metrics that ``verify`` recomputes from a mapping."""
-    from gridloom.verify import stats
-
-    return dict(stats(mapping).to_dict())
-
-
-def simulation_mismatches(mapping: Mapping, *, iterations: int, seed: int) -> list[str]:
-    """Where the simulated array and the interpreter differ, one sentence each."""
-    from gridloom.sim import simulate
-
-    try:
-        verdict = simulate(mapping, iterations=iterations, seed=seed)
-    except SimulationError as error:
-        return [str(error)]
-    return [] if verdict.ok else [str(mismatch) for mismatch in verdict.mismatches] or ["the values differ"]
-
-
-def _refusal(check: str, reasons: Sequence[str]) -> Failure:
-    """A mapper's result that did not pass a check: our error, told as what it is."""
-    more = f" and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
-    return Failure(
-        constraint=f"{check} of what the mapper returned (an error in gridloom; please report it)",
-        demand="a mapping without findings",
-        bound=f"{len(reasons)} finding{'s' if len(reasons) > 1 else ''}: " + "; ".join(reasons[:_SHOWN]) + more,
-        levers=("another seed", "another mapper"),
-    )

@@ -1,0 +1,85 @@
+"""What makes a mapping count: the checker finds no violation, and simulated it computes what the graph computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gridloom.flow.result import Result, Verified
+from gridloom.mapping.model import Failure, Mapping
+
+_SHOWN = 5
+
+
+def confirm(result: Result, mapping: Mapping, *, iterations: int = 64) -> Result:
+    """The result with a mapping that ``verify`` and ``sim`` have passed, and its metrics; or with their reasons."""
+    violations = illegalities(mapping)
+    if violations:
+        return replace(result, failure=_refusal("legality", violations), refused=mapping)
+    legal = replace(result, verified=Verified(legal=True))
+    simulation = run_simulation(mapping, iterations=iterations, seed=result.seed)
+    if simulation.findings:
+        return replace(legal, failure=_refusal("simulation", simulation.findings), refused=mapping)
+    measured = {**metrics(mapping), **simulation.rate}
+    return replace(legal, verified=Verified(legal=True, simulated=True), mapping=mapping, metrics=measured)
+
+
+def illegalities(mapping: Mapping) -> list[str]:
+    """What ``verify`` finds wrong with a mapping, one sentence each."""
+    from gridloom.verify import legal
+
+    return [str(violation) for violation in legal(mapping)]
+
+
+def metrics(mapping: Mapping) -> dict[str, Any]:
+    """The metrics that ``verify`` recomputes from a mapping."""
+    from gridloom.verify import stats
+
+    return dict(stats(mapping).to_dict())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """What a simulation showed: findings (none: all values are right) and, on elastic arrays, the period."""
+
+    findings: tuple[str, ...] = ()
+    iterations: int = 0
+    cycles: int = 0
+    period: float | None = None
+
+    @property
+    def rate(self) -> dict[str, float]:
+        """Period and throughput where the array has them."""
+        return {} if not self.period else {"period": self.period, "throughput": 1 / self.period}
+
+
+def run_simulation(mapping: Mapping, *, iterations: int, seed: int) -> Simulation:
+    """Run a mapping cycle by cycle and compare it with the interpreter.
+
+    Raises a GridloomError when the graph cannot be run at all or the mapping names what does not exist.
+    """
+    from gridloom.sim import simulate
+
+    verdict = simulate(mapping, iterations=iterations, seed=seed)
+    found = [verdict.error] if verdict.error else []
+    found += [str(mismatch) for mismatch in verdict.mismatches]
+    if verdict.divergence is not None:
+        found.append(f"first to diverge: {verdict.divergence}")
+    return Simulation(
+        findings=() if verdict.ok else tuple(found) or ("the values differ",),
+        iterations=verdict.iterations,
+        cycles=verdict.cycles,
+        period=verdict.period,
+    )
+
+
+def _refusal(check: str, reasons: Sequence[str]) -> Failure:
+    """A mapper's result that did not pass a check: our error, told as what it is."""
+    more = f" and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+    return Failure(
+        constraint=f"{check} of what the mapper returned (an error in gridloom; please report it)",
+        demand="no finding",
+        bound=f"{len(reasons)}: " + "; ".join(reasons[:_SHOWN]) + more,
+        levers=("another seed", "another mapper"),
+    )

@@ -1,0 +1,60 @@
+"""Placements that a user gives: from a file or a dictionary to a table of tiles that fits the graph and the array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import MappingError
+from gridloom.flow.files import is_mapping_file, load_mapping
+from gridloom.flow.request import Placement
+
+
+def read_placement(placement: Placement, dfg: Dfg, arch: Arch, *, option: str) -> dict[str, str]:
+    """node -> tile, checked against the graph and the array; ``option`` says whose it is in messages.
+
+    A file is a mapping of ours (its tiles are taken), or a placement in any format that is read. What ``--place`` gives
+    has to name every node that needs a tile. MappingError says which name is wrong, and where.
+    """
+    if isinstance(placement, Mapping):
+        table, where = dict(placement), option
+    else:
+        table, where = _from_file(Path(placement), dfg, arch), str(placement)
+    for node, tile in table.items():
+        _check_pair(node, tile, dfg, arch, where)
+    if option == "--place":
+        _check_complete(table, dfg, arch, where)
+    return table
+
+
+def _from_file(path: Path, dfg: Dfg, arch: Arch) -> dict[str, str]:
+    from gridloom.frontend.placement import read_placement as read_file
+
+    if is_mapping_file(path):
+        return {instance.node: instance.place for instance in load_mapping(path).instances if not instance.copy}
+    return dict(read_file(path, dfg, arch))
+
+
+def _check_pair(node: str, tile: str, dfg: Dfg, arch: Arch, where: str) -> None:
+    if node not in dfg.index:
+        raise MappingError(f"graph {dfg.name!r} has no node {node!r}", where=where)
+    if tile not in arch.tile_index:
+        raise MappingError(f"array {arch.name!r} has no tile {tile!r} (node {node!r})", where=where)
+    op_class = dfg.op_class(node)
+    if op_class in arch.free:
+        raise MappingError(f"node {node!r} needs no tile on {arch.name!r}; leave it out", where=where)
+    if op_class not in arch.tiles[arch.tile_index[tile]].classes:
+        raise MappingError(f"tile {tile!r} cannot run node {node!r}: it has no {op_class}", where=where)
+
+
+def _check_complete(table: Mapping[str, str], dfg: Dfg, arch: Arch, where: str) -> None:
+    missing = [node.id for node in dfg.nodes if dfg.op_class(node.id) not in arch.free and node.id not in table]
+    if missing:
+        shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+        raise MappingError(
+            f"has no tile for {len(missing)} node{'s' if len(missing) > 1 else ''} ({shown}); "
+            "--place needs every node, --init and --pin do not",
+            where=where,
+        )

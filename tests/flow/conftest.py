@@ -1,0 +1,73 @@
+"""A graph and a mapping small enough to be right by inspection, and mappers that return it, damage it or refuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from gridloom.arch import build
+from gridloom.dfg import DfgBuilder
+from gridloom.mapping import Failure, Instance, Mapping, Route
+from gridloom.registry import REGISTRY, Entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleConfig:
+    """What the sample mappers take."""
+
+    depth: int = 3
+    rate: float = 0.5
+    eager: bool = False
+    pin: dict[str, str] | None = None
+
+
+def pass_through():
+    """x -> y on two neighbouring tiles: x issues at 0 with latency 1, its value is at y's input in cycle 1."""
+    b = DfgBuilder("pass", "i32")
+    b.output(b.input("x"), "y")
+    return Mapping(
+        dfg=b.build(),
+        arch=build("mesh:1x2"),
+        ii=1,
+        instances=(Instance(node="x", place="pe_0_0", cycle=0), Instance(node="y", place="pe_0_1", cycle=1)),
+        routes=(Route(edge=0, hops=(("pe_0_0.out", 1), ("pe_0_0>pe_0_1", 1), ("pe_0_1.in0", 1))),),
+    )
+
+
+def right(dfg, arch, config: SampleConfig, budget):
+    return replace(pass_through(), dfg=dfg, arch=arch, provenance={"seconds": 0.25})
+
+
+def late(dfg, arch, config: SampleConfig, budget):
+    mapping = right(dfg, arch, config, budget)
+    first, second = mapping.instances
+    return replace(mapping, instances=(first, replace(second, cycle=5)))
+
+
+def unable(dfg, arch, config: SampleConfig, budget):
+    return Failure(constraint="links", demand="3", bound="2", levers=("1 column more",), congested=("pe_0_0>pe_0_1",))
+
+
+SAMPLES = {"right": right, "late": late, "unable": unable}
+
+
+@pytest.fixture
+def mapping():
+    return pass_through()
+
+
+@pytest.fixture
+def sample_mappers(monkeypatch):
+    """Registers the sample mappers under their own names."""
+    entries = {name: Entry(f"{__name__}:{name}", f"sample: {name}") for name in SAMPLES}
+    monkeypatch.setitem(REGISTRY, "mappers", {**REGISTRY["mappers"], **entries})
+    monkeypatch.setattr(Entry, "load", _loading(Entry.load))
+
+
+def _loading(original):
+    def load(entry):
+        name = entry.target.rpartition(":")[2]
+        return SAMPLES[name] if entry.summary.startswith("sample: ") else original(entry)
+
+    return load
