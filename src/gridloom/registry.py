@@ -43,7 +43,9 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "streaming-engine": Entry("gridloom.arch.families.streaming_engine:build", "a row of tiles with spokes"),
         "rdu": Entry("gridloom.arch.families.rdu:build", "elastic grid of compute and memory units"),
     },
-    "mappers": {},
+    "mappers": {
+        "anneal": Entry("gridloom.map.anneal:anneal", "annealing, PathFinder and exact balancing for the static grids"),
+    },
     "kernels": {
         "vector_add": Entry("gridloom.frontend.kernels.streams:VECTOR_ADD", "z = x + y"),
         "axpy": Entry("gridloom.frontend.kernels.streams:AXPY", "z = a x + y, integers or singles"),

@@ -1,0 +1,1 @@
+"""Mappers: one file each, over one annealing engine, one router and one balancer."""

@@ -1,0 +1,292 @@
+"""``anneal``: multi-start simulated annealing, PathFinder routing and exact balancing for the static grids.
+
+After VPR's placer and router (Betz and Rose 1997, McMurchie and Ebeling 1995) and NeoSA (spatial mapping of fully
+pipelined dataflow, one op a PE, II = 1). The idea:
+
+1. many starts anneal a placement; a hop costs what the objective says, and swaps know op classes;
+2. links are negotiated for, one signal of one age a link;
+3. issue cycles and FIFOs are optimal for the routes (difference constraints, minimum cuts);
+4. where FIFOs remain, cycles are fixed first and wires are routed as long as values have to wait;
+5. what cannot be routed or balanced is placed again with its hops made dearer; later starts anneal the best ones anew.
+
+Cost: a start of n nodes makes about 80 * inner * n^(4/3) moves; routing takes about as long as a short start. Limits:
+routes are not considered while placing except through feedback, one op a tile, no recomputation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from gridloom._version import __version__
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.map.budget import Budget, Clock
+from gridloom.map.screening import screen
+from gridloom.map.static_mapping import to_failure, to_mapping
+from gridloom.map.static_problem import Ints, StaticProblem, build_problem
+from gridloom.map.static_search import Candidate, StaticSearch
+from gridloom.mapping.model import Failure, Mapping
+
+Objective = Literal["buffers", "wirelength", "latency"]
+
+#: Starts between which nothing is exchanged. Fixed, so that a result does not depend on the number of workers.
+BATCH = 4
+
+# Temperatures of a start, about: what turns a number of moves into moves a temperature.
+_TEMPERATURES = 80
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnealConfig:
+    """Settings of ``anneal``."""
+
+    #: What is made small first: FIFO depths (``buffers``), links beyond one a hop (``wirelength``), cycles to the
+    #: last result.
+    objective: Objective = "buffers"
+    #: Starts when the budget has no limit.
+    starts: int = 24
+    #: Moves a temperature of the first starts, as a multiple of nodes^(4/3); doubles from batch to batch.
+    inner: float = 8.0
+    #: How often ``inner`` doubles at most.
+    doublings: int = 4
+    #: First temperature as a multiple of the spread of costs.
+    heat: float = 0.4
+    #: First temperature of starts from an elite or a given placement.
+    reheat: float = 0.08
+    #: Best candidates that later starts begin from; 0: every start begins at random.
+    elites: int = 4
+    #: How often a start places again what could not be routed or balanced.
+    repairs: int = 4
+    #: Links that a route may be longer than the shortest way.
+    detour: int = 8
+    #: Nodes that stay on a tile: node -> tile name.
+    pin: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to begin from: node -> tile name, for all or some nodes.
+    init: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to keep: node -> tile name for every node; only routes and cycles are searched for.
+    place: MappingABC[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.objective not in ("buffers", "wirelength", "latency"):
+            raise OptionError(f"objective: expected buffers, wirelength or latency, found {self.objective!r}")
+        for name, least in (("starts", 1), ("doublings", 0), ("elites", 0), ("repairs", 0), ("detour", 0)):
+            if getattr(self, name) < least:
+                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+        for name in ("inner", "heat", "reheat"):
+            if not getattr(self, name) > 0:
+                raise OptionError(f"{name}: expected more than 0, found {getattr(self, name)}")
+
+
+def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mapping | Failure:
+    """A mapping of a graph on a static grid (mesh, onehop, hex, chess), or why there is none.
+
+    Runs until the budget is used up, ``config.starts`` starts are made (budget without limit) or the result is proved
+    to be the best. OptionError for another kind of array or a placement that names what is not there.
+    """
+    problem = build_problem(dfg, arch)
+    fixed = _tiles_of(problem, config.place or config.pin, "place" if config.place else "pin")
+    first = _tiles_of(problem, config.init, "init")
+    reason = screen(problem) or _misplaced(problem, fixed) or _misplaced(problem, first)
+    if reason is not None:
+        return reason
+    if config.place:
+        _check_complete(problem, fixed)
+    search = StaticSearch(problem, config, fixed)
+    _warm_up(search)
+    clock = budget.start()
+    best = _given(search, clock) if config.place else _Starts(search, clock, first).best()
+    optimal = best.legal and _proved(search, best)
+    clock.report("done", _in_words(best))
+    if not best.legal:
+        return to_failure(problem, best, bool(config.place))
+    return to_mapping(problem, best, _provenance(config, budget, clock, optimal))
+
+
+# -- the search -----------------------------------------------------------------------------------------------------
+
+
+class _Starts:
+    """Batches of starts: fresh ones and ones from the best so far."""
+
+    def __init__(self, search: StaticSearch, clock: Clock, first: dict[int, int]) -> None:
+        self.search = search
+        self.clock = clock
+        self.config = search.config
+        self.first = _completed(search, first)
+        self.elites: list[Candidate] = []
+
+    def best(self) -> Candidate:
+        """Run batches until the budget or the proof ends them."""
+        batch = 0
+        while True:
+            for candidate in self.clock.run([self._job(batch, k) for k in range(BATCH)]):
+                self.clock.moves += candidate.moves
+                self._keep(candidate)
+            batch += 1
+            leader = self.elites[0]
+            self.clock.report(f"{batch * BATCH} starts", _in_words(leader))
+            if self.clock.over() or (leader.legal and _proved(self.search, leader)):
+                return leader
+            if self.clock.budget.unlimited and batch * BATCH >= self.config.starts:
+                return leader
+
+    def _keep(self, candidate: Candidate) -> None:
+        """Elites are sorted; of equal placements and scores the first stays."""
+        if any(
+            candidate.score == other.score and (candidate.position == other.position).all() for other in self.elites
+        ):
+            return
+        self.elites.append(candidate)
+        self.elites.sort(key=lambda elite: elite.score)
+        del self.elites[max(1, self.config.elites) :]
+
+    def _job(self, batch: int, k: int) -> Callable[[], Candidate]:
+        seed = _seed(self.clock.budget.seed, batch * BATCH + k)
+        from_elite = batch > 0 and k % 2 == 1 and self.config.elites > 0
+        position = self.first
+        if from_elite:
+            position = self.elites[(batch + k // 2) % len(self.elites)].position
+        return partial(
+            self.search.start,
+            position,
+            seed=seed,
+            heat=self.config.heat if position is None else self.config.reheat,
+            moves_each=self._moves_each(batch),
+            stop=self.clock.stop,
+        )
+
+    def _moves_each(self, batch: int) -> int:
+        inner = self.config.inner * 2 ** min(batch, self.config.doublings)
+        moves = int(inner * max(2, len(self.search.movable)) ** (4 / 3))
+        effort = self.clock.budget.effort
+        if effort is not None:
+            moves = min(moves, effort // (BATCH * _TEMPERATURES))
+        return max(moves, 16)
+
+
+def _given(search: StaticSearch, clock: Clock) -> Candidate:
+    """Route and balance the given placement, with several orders of nets."""
+    position = np.array([search.fixed[k] for k in range(search.problem.size)], dtype=np.int32)
+    jobs = [partial(search.realise, position, _seed(clock.budget.seed, k), 0, clock.stop) for k in range(BATCH)]
+    return min(clock.run(jobs), key=lambda candidate: candidate.score)
+
+
+def _seed(seed: int, start: int) -> int:
+    """A seed of its own for each start, well apart from its neighbours'."""
+    return int(np.random.SeedSequence((seed, start)).generate_state(1, np.uint64)[0] >> np.uint64(2))
+
+
+def _proved(search: StaticSearch, candidate: Candidate) -> bool:
+    """True when the objective is at a bound that no mapping can be below."""
+    return candidate.score[1] <= bound(search) and (search.config.objective != "buffers" or candidate.score[2] == 0)
+
+
+def bound(search: StaticSearch) -> int:
+    """What the objective's first figure is at least: 0, or the longest path of unit hops for the latency."""
+    if search.config.objective != "latency":
+        return 0
+    one = np.ones(len(search.problem.edges), dtype=np.int32)
+    timing = search.timing
+    waits = timing.waits(one)
+    start = timing.earliest(*timing.bounds(waits, timing.caps(np.zeros(search.problem.size, dtype=np.int32), 1 << 20)))
+    return 0 if start is None else int((start[: timing.root] + search.problem.latency).max(initial=0))
+
+
+def _warm_up(search: StaticSearch) -> None:
+    """Compile (or load) the kernels before the clock starts: one start of next to no moves."""
+    search.start(None, seed=1, heat=0.1, moves_each=1, stop=np.ones(1, dtype=np.uint8))
+
+
+# -- placements that the user gives -----------------------------------------------------------------------------------
+
+
+def _tiles_of(problem: StaticProblem, given: MappingABC[str, str], what: str) -> dict[int, int]:
+    """Problem node -> tile; OptionError for names that do not exist and tiles that are named twice."""
+    dfg, arch = problem.dfg, problem.arch
+    placed: dict[int, int] = {}
+    owner: dict[str, str] = {}
+    for node, tile in given.items():
+        if node not in dfg.index:
+            raise OptionError(f"{what}: graph {dfg.name!r} has no node {node!r}")
+        if tile not in arch.tile_index:
+            raise OptionError(f"{what}: node {node!r}: array {arch.name!r} has no tile {tile!r}")
+        if tile in owner:
+            raise OptionError(
+                f"{what}: tile {tile!r} is given to {owner[tile]!r} and to {node!r}; a tile takes one node"
+            )
+        number = int(problem.number[dfg.index[node]])
+        if number < 0:
+            raise OptionError(f"{what}: node {node!r} is a {dfg.node(node).op}, which needs no tile on {arch.name!r}")
+        owner[tile] = node
+        placed[number] = arch.tile_index[tile]
+    return placed
+
+
+def _check_complete(problem: StaticProblem, placed: dict[int, int]) -> None:
+    missing = [problem.dfg.nodes[n].id for k, n in enumerate(problem.nodes.tolist()) if k not in placed]
+    if missing:
+        rest = ", ..." if len(missing) > 3 else ""
+        raise OptionError(f"place: no tile for {', '.join(missing[:3])}{rest}; every node needs one")
+
+
+def _misplaced(problem: StaticProblem, placed: dict[int, int]) -> Failure | None:
+    """A node that was given a tile which cannot run it."""
+    dfg, arch = problem.dfg, problem.arch
+    for node, tile in placed.items():
+        if not problem.may_sit(node, tile):
+            name = dfg.nodes[problem.nodes[node]].id
+            return Failure(
+                constraint=f"node {name!r} on tile {arch.tiles[tile].name!r}",
+                demand=f"op class {dfg.op_class(name)}, its operands and a link for each signal",
+                bound=f"classes {', '.join(sorted(arch.tiles[tile].classes))}",
+                levers=("another tile",),
+            )
+    return None
+
+
+def _completed(search: StaticSearch, first: dict[int, int]) -> Ints | None:
+    """A first placement from what the user gave; the rest at random. None: nothing was given, or it leaves no room."""
+    from gridloom.map.screening import match
+
+    kept = {node: tile for node, tile in first.items() if node not in search.fixed and not search.fixed_tiles[tile]}
+    if not kept:
+        return None
+    rows = [np.flatnonzero(row).astype(np.int32) for row in search.problem.allowed]
+    return match(search.problem, range(search.problem.size), rows, search.fixed | kept)
+
+
+# -- words ----------------------------------------------------------------------------------------------------------
+
+
+def _in_words(candidate: Candidate) -> str:
+    if not candidate.legal or candidate.balance is None:
+        return f"not legal yet: {candidate.routes.overuse} signals without a link"
+    wire = int(np.maximum(candidate.routes.length - 1, 0).sum())
+    depth = candidate.balance
+    return f"FIFO {depth.maximum} (total {depth.total}), wirelength {wire}, latency {depth.latency}"
+
+
+def _provenance(config: AnnealConfig, budget: Budget, clock: Clock, optimal: bool) -> dict[str, Any]:
+    changed = {}
+    for entry in fields(config):
+        value = getattr(config, entry.name)
+        plain = dict(value) if isinstance(value, MappingABC) else value
+        if plain != getattr(AnnealConfig(), entry.name):
+            changed[entry.name] = plain
+    origin = {
+        "mapper": "anneal",
+        "config": changed,
+        "seed": budget.seed,
+        "moves": clock.moves,
+        "optimal": optimal,
+        "version": __version__,
+    }
+    # A run ended by effort is the same byte for byte, so nothing that a clock says goes into it.
+    return origin if budget.time_limit is None else origin | {"seconds": round(clock.seconds, 6)}

@@ -1,0 +1,1 @@
+"""Exact balancing of path latencies."""

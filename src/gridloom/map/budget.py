@@ -1,0 +1,144 @@
+"""How long a mapper may work, and how it is stopped.
+
+A :class:`Budget` says what a run may cost; :meth:`Budget.start` turns it into a :class:`Clock` that the run asks. The
+clock owns one flag in an array, which compiled kernels read while they hold no lock: time that is up and Ctrl-C both
+set it, and the mapper returns the best it has.
+
+Work is handed out in batches whose size does not depend on the number of workers, and results are taken in the order
+of the batch. A run that ends by effort is therefore the same for the same seed, whatever the worker count.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.errors import OptionError
+
+T = TypeVar("T")
+
+# How often a waiting run looks at its time limit.
+_TICK = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What a run tells while it works."""
+
+    seconds: float
+    #: Moves made so far.
+    moves: int
+    #: What is being done: ``starts``, ``II 4``, ...
+    phase: str
+    #: The best result so far in words; empty: none yet.
+    best: str = ""
+
+
+class Reporter(Protocol):
+    """A callback that hears of progress; called from the thread that called the mapper."""
+
+    def __call__(self, progress: Progress, /) -> None:
+        """Take one report."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a run may cost. Without a limit a mapper stops where its configuration says."""
+
+    #: Seconds of search, compilation of kernels excluded; None: no limit.
+    time_limit: float | None = None
+    #: Moves over all starts; None: no limit. Batches are not cut short: a run may make a batch more.
+    effort: int | None = None
+    seed: int = 0
+    #: Threads (or processes) that work at the same time.
+    workers: int = 1
+    progress: Reporter | None = None
+    #: True once the caller wants the run to end; asked about 50 times a second.
+    interrupted: Callable[[], bool] | None = None
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise OptionError(f"time limit: expected more than 0 seconds, found {self.time_limit}")
+        if self.effort is not None and self.effort < 1:
+            raise OptionError(f"effort: expected at least 1 move, found {self.effort}")
+        if self.workers < 1:
+            raise OptionError(f"workers: expected at least 1, found {self.workers}")
+        if not 0 <= self.seed < 2**63:
+            raise OptionError(f"seed: expected 0 to 2**63 - 1, found {self.seed}")
+
+    @property
+    def unlimited(self) -> bool:
+        """True when neither time nor effort ends a run."""
+        return self.time_limit is None and self.effort is None
+
+    def start(self) -> Clock:
+        """Begin a run: from here on its seconds count."""
+        return Clock(self)
+
+
+class Clock:
+    """A run under a budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.moves = 0
+        #: Read by kernels: not 0 means stop.
+        self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._began
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds left; None: no limit."""
+        limit = self.budget.time_limit
+        return None if limit is None else max(0.0, limit - self.seconds)
+
+    def over(self) -> bool:
+        """True when the run has to end: stopped, out of time, or out of moves."""
+        self._look()
+        return bool(self.stop[0]) or self.spent
+
+    @property
+    def spent(self) -> bool:
+        """True when the moves are used up."""
+        return self.budget.effort is not None and self.moves >= self.budget.effort
+
+    def _look(self) -> None:
+        asked = self.budget.interrupted is not None and self.budget.interrupted()
+        if asked or self.remaining == 0.0:
+            self.stop[0] = 1
+
+    def report(self, phase: str, best: str = "") -> None:
+        """Tell the budget's reporter."""
+        if self.budget.progress is not None:
+            self.budget.progress(Progress(seconds=self.seconds, moves=self.moves, phase=phase, best=best))
+
+    def run(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
+        """The results of the jobs, in their order; each is expected to return soon once ``stop`` is set.
+
+        Ctrl-C sets ``stop`` and is swallowed: the run ends with what it has. A second one is raised.
+        """
+        with ThreadPoolExecutor(max_workers=min(self.budget.workers, max(1, len(jobs)))) as pool:
+            futures = [pool.submit(job) for job in jobs]
+            try:
+                self._wait(futures)
+            except KeyboardInterrupt:
+                self.stop[0] = 1
+                wait(futures)
+            return [future.result() for future in futures]
+
+    def _wait(self, futures: Sequence[Future[T]]) -> None:
+        waiting = set(futures)
+        while waiting:
+            self._look()
+            _, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
