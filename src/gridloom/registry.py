@@ -100,6 +100,11 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "random_series_parallel": Entry(
             "gridloom.frontend.kernels.random_graphs:RANDOM_SERIES_PARALLEL", "random series-parallel graph, seeded"
         ),
+        "cma_aes": Entry("gridloom.frontend.kernels.cma:CMA_AES", "AES column on 24-bit words"),
+        "cma_radix4_fft": Entry("gridloom.frontend.kernels.cma:CMA_RADIX4_FFT", "radix-4 butterfly on 24-bit words"),
+        "cma_rgb_to_ycc": Entry("gridloom.frontend.kernels.cma:CMA_RGB_TO_YCC", "packed RGB to packed YCC, 24 bits"),
+        "cma_dct8": Entry("gridloom.frontend.kernels.cma:CMA_DCT8", "8-point DCT of pixels on 24-bit words"),
+        "cma_md5": Entry("gridloom.frontend.kernels.cma:CMA_MD5", "first round of MD5 scaled to 24-bit words"),
         **{
             f"neosa-{name}": Entry(f"gridloom.frontend.kernels.neosa:{name}", f"{name} of the NeoSA evaluation")
             for name in (
