@@ -19,8 +19,8 @@ from gridloom.errors import GridloomError, SourceError
 from gridloom.frontend.source import read_graph
 
 WORDS = st.sampled_from(
-    [*'{}[]=;,:+"\\<>#ab0 \n\t\x00', "digraph", "strict", "subgraph", "node", "edge", "->", "--", "/*", "*/", "//", "-1",
-     "1e9", "0x", "op", "type", "label", "opcode", 'format="gridloom-dfg"', '<DFG count="1">', '<Node idx="1">',
+    [*'{}[]=;,:+"\\<>#ab0 \n\t\x00', "digraph", "strict", "subgraph", "node", "edge", "->", "--", "/*", "*/", "//",
+     "-1", "1e9", "0x", "op", "type", "label", "opcode", 'format="gridloom-dfg"', '<DFG count="1">', '<Node idx="1">',
      "</Node>", "<OP>", "&e;", "TRU", '{"a":'],
 )  # fmt: skip
 

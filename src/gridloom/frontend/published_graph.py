@@ -158,17 +158,17 @@ class PublishedGraph:
             stack = [(start, iter(out[start]))]
             while stack:
                 here, rest = stack[-1]
-                k = next(rest, None)
-                if k is None:
+                followed = next(rest, None)
+                if followed is None:
                     done[here] = True
                     stack.pop()
                     continue
-                target = self._links[k].target
+                target = self._links[followed].target
                 if target not in done:
                     done[target] = False
                     stack.append((target, iter(out[target])))
                 elif not done[target]:
-                    self._links[k].distance = 1
+                    self._links[followed].distance = 1
 
 
 def _settled(node: Node, operands: int, has_consumer: bool) -> Node:
