@@ -16,23 +16,23 @@ from gridloom.frontend.kernels.transforms import IFFT
 
 MESSAGES = [
     ("kmeans,q=3", "kernel 'kmeans' has no parameter 'q'; it takes k (2 to 32; default 4), n (1 to 32; default 4)"),
+    (
+        "kmeans,self=3",
+        "kernel 'kmeans' has no parameter 'self'; it takes k (2 to 32; default 4), n (1 to 32; default 4)",
+    ),
     ("stream_pair,n=3", "kernel 'stream_pair' has no parameter 'n'; it takes none"),
-    ("kmeans,k=1", "kernel 'kmeans': k = '1' is not taken; expected a whole number, 2 to 32"),
+    ("kmeans,k=1", "kernel 'kmeans': k = 1 is not taken; expected a whole number, 2 to 32"),
     ("kmeans,k=four", "kernel 'kmeans': k = 'four' is not taken; expected a whole number, 2 to 32"),
-    ("kmeans,k=4.0", "kernel 'kmeans': k = '4.0' is not taken; expected a whole number, 2 to 32"),
+    ("kmeans,k=4.0", "kernel 'kmeans': k = 4.0 is not taken; expected a whole number, 2 to 32"),
+    ("kmeans,k=true", "kernel 'kmeans': k = True is not taken; expected a whole number, 2 to 32"),
     ("kmeans,k=²", "kernel 'kmeans': k = '²' is not taken; expected a whole number, 2 to 32"),
-    ("kmeans,k=" + "9" * 12, "kernel 'kmeans': k = '999999999999' is not taken; expected a whole number, 2 to 32"),
     ("fir,form=lattice", "kernel 'fir': form = 'lattice' is not taken; expected one of transposed, direct"),
     (
         "tree_reduce,nodes=14",
-        "kernel 'tree_reduce': nodes = '14' is not taken; expected one of 3, 7, 15, 31, 63, 127, 255, 511, 1023, 2047",
+        "kernel 'tree_reduce': nodes = 14 is not taken; expected one of 3, 7, 15, 31, 63, 127, 255, 511, 1023, 2047",
     ),
     ("ifft,n=64,half=64", "kernel 'ifft': half = 64 needs n >= 128, found n = 64"),
     ("string_search,text=3", "kernel 'string_search': pattern = 4 is longer than text = 3; lengthen the text"),
-    ("kmeans,k", "kernel 'kmeans': found 'k'; expected name=value"),
-    ("kmeans,=3", "kernel 'kmeans': found '=3'; expected name=value"),
-    ("kmeans,", "kernel 'kmeans': found ''; expected name=value"),
-    ("kmeans,k=4,k=5", "kernel 'kmeans': k is given twice; give it once"),
     ("kmean,k=4", "no kernel is called 'kmean'; did you mean kmeans?"),
 ]
 
@@ -43,7 +43,7 @@ def test_messages(spec: str, message: str) -> None:
         from_spec(spec)
 
 
-@pytest.mark.parametrize("value", [True, 4.0, None, [4]])
+@pytest.mark.parametrize("value", [True, 4.0, None, [4], "four", "9" * 12, "-4", ""])
 def test_values_that_are_not_whole_numbers_are_refused(value: object) -> None:
     message = f"kernel 'kmeans': k = {value!r} is not taken; expected a whole number, 2 to 32"
     with pytest.raises(OptionError, match=f"^{re.escape(message)}$"):
@@ -71,3 +71,11 @@ def test_kernels_have_defaults() -> None:
     assert VECTOR_ADD.settings() == {"lanes": 1}
     assert STREAM_PAIR.settings() == {}
     assert IFFT.settings(half="64") == {"n": 256, "half": 64}
+
+
+def test_sources_build_the_same_graph() -> None:
+    from gridloom.frontend.source import load_source
+
+    assert load_source("kernel:kmeans,k=3,n=2") == KMEANS.build(k=3, n=2)
+    with pytest.raises(OptionError, match=r"^kernel 'kmeans' has no parameter 'self'"):
+        load_source("kernel:kmeans,self=2")

@@ -105,7 +105,7 @@ class Kernel:
     #: Extra rule over several parameters: returns what is wrong and how to mend it, or None. Called with (**settings).
     rule: Callable[..., str | None] | None = None
 
-    def settings(self, **parameters: object) -> dict[str, Setting]:
+    def settings(self, /, **parameters: object) -> dict[str, Setting]:
         """All parameters with their values; an OptionError for an unknown, ill-typed or out-of-range one."""
         for name in parameters:
             if name not in self.parameters:
@@ -128,13 +128,13 @@ class Kernel:
         listed = [f"{name} ({p.allowed}; default {p.default})" for name, p in self.parameters.items()]
         return f"it takes {', '.join(listed)}" if listed else "it takes none"
 
-    def spec(self, **parameters: object) -> str:
+    def spec(self, /, **parameters: object) -> str:
         """The text that names this kernel with these parameters, defaults left out: ``kmeans,n=5``."""
         settings = self.settings(**parameters)
         changed = [f"{key}={value}" for key, value in settings.items() if value != self.parameters[key].default]
         return ",".join([self.name, *changed])
 
-    def build(self, **parameters: object) -> Dfg:
+    def build(self, /, **parameters: object) -> Dfg:
         """The graph for these parameters. Linear in its size, except where the kernel says otherwise."""
         settings = self.settings(**parameters)
         builder = DfgBuilder(self.spec(**parameters), str(settings.get("domain", self.domain)), notes=self.summary)
@@ -172,17 +172,10 @@ def from_spec(text: str) -> tuple[Kernel, dict[str, Setting]]:
     'fir,taps=3'
     """
     from gridloom import registry
+    from gridloom.frontend.source import parse_kernel  # which loads kernels itself
 
-    name, *assignments = text.split(",")
-    kernel: Kernel = registry.load("kernels", name.strip())
-    parameters: dict[str, object] = {}
-    for assignment in assignments:
-        key, equals, value = (part.strip() for part in assignment.partition("="))
-        if not equals or not key:
-            raise OptionError(f"kernel {kernel.name!r}: found {assignment.strip()!r}; expected name=value")
-        if key in parameters:
-            raise OptionError(f"kernel {kernel.name!r}: {key} is given twice; give it once")
-        parameters[key] = value
+    name, parameters = parse_kernel(text)
+    kernel: Kernel = registry.load("kernels", name)
     return kernel, kernel.settings(**parameters)
 
 

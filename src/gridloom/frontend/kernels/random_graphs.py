@@ -27,6 +27,8 @@ Plan = Callable[..., list[Step]]
 BINARY = ("add", "sub", "mul", "and", "or", "xor", "min", "max")
 UNARY = ("not", "neg", "abs")
 MAX_FANOUT = 4
+#: How far back a growing network reaches; keeps drawing linear in its size.
+WINDOW = 128
 
 
 def _op(rng: random.Random, arity: int) -> str:
@@ -42,11 +44,10 @@ def _layered(layers: int, width: int, seed: int) -> list[Step]:
     previous = [f"x_{k}" for k in range(width)]
     plan: list[Step] = [(name, "input", ()) for name in previous]
     for layer in range(1, layers + 1):
-        shuffled = rng.sample(previous, width)
         current = [f"n_{layer}_{k}" for k in range(width)]
-        for k, name in enumerate(current):
-            other = rng.choice([node for node in previous if node != shuffled[k]])
-            plan.append((name, _op(rng, 2), (shuffled[k], other)))
+        for name, first in zip(current, rng.sample(range(width), width), strict=True):
+            second = (first + 1 + rng.randrange(width - 1)) % width
+            plan.append((name, _op(rng, 2), (previous[first], previous[second])))
         previous = current
     return plan + [(f"y_{k}", "output", (name,)) for k, name in enumerate(previous)]
 
@@ -58,7 +59,7 @@ def _growing(nodes: int, inputs: int, seed: int) -> list[Step]:
     readers = dict.fromkeys(names, 0)
     plan: list[Step] = [(name, "input", ()) for name in names]
     for k in range(nodes):
-        free = [name for name in names if readers[name] < MAX_FANOUT]
+        free = [name for name in names[-WINDOW:] if readers[name] < MAX_FANOUT]
         likely = [(1 + position) / (1 + 2 * readers[name]) for position, name in enumerate(free)]
         arity = 1 if len(free) < 2 or rng.random() < 0.2 else 2
         operands: list[str] = []
