@@ -1,0 +1,1 @@
+"""Pictures, terminal drawings and reports of graphs, arrays and mappings."""

@@ -1,0 +1,206 @@
+"""What a picture or a report says about a mapping, taken from its routes: signals, uses of resources, cycles, waits.
+
+Nothing here judges: an illegal mapping is described as it stands. Names that its array does not have are MappingErrors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass
+from functools import cached_property
+
+from gridloom.arch.model import Arch, Kind
+from gridloom.dfg.model import Dfg
+from gridloom.emit import palette
+from gridloom.errors import MappingError
+from gridloom.mapping.model import Instance, Mapping, Route
+
+#: A signal: (producing node, copy).
+Signal = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A tile that passes a value on with its function unit: ``move``, or a spill's ``store`` or ``load``."""
+
+    tile: int
+    cycle: int
+    kind: str
+    signal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A route with its names looked up: hops are (resource index, flat cycle)."""
+
+    number: int
+    route: Route
+    signal: int
+    hops: tuple[tuple[int, int], ...]
+    source: Instance
+    target: Instance | None
+
+
+class Details:
+    """Look-ups over one mapping, computed once. Linear in the number of hops."""
+
+    def __init__(self, mapping: Mapping) -> None:
+        self.mapping = mapping
+        self.dfg: Dfg = mapping.dfg
+        self.arch: Arch = mapping.arch
+        self.ii = max(1, mapping.ii)
+
+    @cached_property
+    def instance_tiles(self) -> tuple[int, ...]:
+        """For each instance its tile, -1 for a live-in that sits in a register or in memory."""
+        return tuple(self._tile(instance) for instance in self.mapping.instances)
+
+    def _tile(self, instance: Instance) -> int:
+        if instance.node not in self.dfg.index:
+            raise MappingError(f"instance of {instance.node!r}: the graph has no such node")
+        tile = self.arch.tile_index.get(instance.place)
+        if tile is not None:
+            return tile
+        if instance.place in self.arch.resource_index:
+            return -1
+        raise MappingError(f"instance of {instance.node!r}: array {self.arch.name!r} has no place {instance.place!r}")
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """Every route, with its hops as indices."""
+        return tuple(self._way(k, route) for k, route in enumerate(self.mapping.routes))
+
+    def _way(self, number: int, route: Route) -> Way:
+        if not 0 <= route.edge < len(self.dfg.edges):
+            raise MappingError(f"route of edge {route.edge}: the graph has {len(self.dfg.edges)} edges")
+        edge = self.dfg.edges[route.edge]
+        source = self.mapping.instance_of.get((edge.source, route.source_copy))
+        if source is None:
+            raise MappingError(f"route of edge {route.edge}: copy {route.source_copy} of {edge.source!r} is not placed")
+        hops = []
+        for name, cycle in route.hops:
+            if name not in self.arch.resource_index:
+                raise MappingError(f"route of edge {route.edge}: array {self.arch.name!r} has no resource {name!r}")
+            hops.append((self.arch.resource_index[name], cycle))
+        target = self.mapping.instance_of.get((edge.target, route.copy))
+        return Way(number, route, self.signal_index[edge.source, route.source_copy], tuple(hops), source, target)
+
+    @cached_property
+    def signals(self) -> tuple[Signal, ...]:
+        """The signals in the order of their instances."""
+        return tuple((instance.node, instance.copy) for instance in self.mapping.instances)
+
+    @cached_property
+    def signal_index(self) -> MappingABC[Signal, int]:
+        """Signal -> position in ``signals``."""
+        return {signal: k for k, signal in enumerate(self.signals)}
+
+    @cached_property
+    def colours(self) -> list[int]:
+        """For each signal the index of its colour; those that meet in a tile differ where possible."""
+        touched: list[set[int]] = [set() for _ in self.signals]
+        for way in self.ways:
+            tiles = {int(self.arch.tile[r]) for r, _ in way.hops}
+            touched[way.signal] |= tiles - {-1}
+        # Signals that go nowhere would use up colours.
+        routed = [k for k, tiles in enumerate(touched) if tiles]
+        chosen = palette.signal_colours(sorted(touched[k]) for k in routed)
+        colours = [0] * len(self.signals)
+        for k, colour in zip(routed, chosen):
+            colours[k] = colour
+        return colours
+
+    @cached_property
+    def uses(self) -> MappingABC[int, tuple[tuple[int, int, int], ...]]:
+        """Resource -> the (signal, flat cycle, edge) that are in it, each once, sorted."""
+        table: dict[int, set[tuple[int, int, int]]] = {}
+        for way in self.ways:
+            for resource, cycle in way.hops:
+                table.setdefault(resource, set()).add((way.signal, cycle, way.route.edge))
+        return {resource: tuple(sorted(rows)) for resource, rows in sorted(table.items())}
+
+    @cached_property
+    def moves(self) -> tuple[Move, ...]:
+        """Function-unit moves and spills, each once, by tile and cycle."""
+        names = {Kind.FU: "move", Kind.STORE: "store", Kind.LOAD: "load"}
+        found = {
+            Move(int(self.arch.tile[r]), cycle, names[Kind(int(self.arch.kind[r]))], way.signal)
+            for way in self.ways
+            for r, cycle in way.hops
+            if int(self.arch.kind[r]) in names
+        }
+        return tuple(sorted(found, key=lambda move: (move.tile, move.cycle, move.kind, move.signal)))
+
+    @cached_property
+    def fifo(self) -> MappingABC[int, int]:
+        """Tile -> the longest wait of its operands, where there is one."""
+        table: dict[int, int] = {}
+        for way in self.ways:
+            if way.hops and way.route.fifo:
+                tile = int(self.arch.tile[way.hops[-1][0]])
+                table[tile] = max(table.get(tile, 0), way.route.fifo)
+        return table
+
+    @cached_property
+    def congestion(self) -> MappingABC[int, float]:
+        """Tile -> the share of its outgoing links (or switch outputs) that is taken, over all slots.
+
+        Links without a limit count against the fullest of them.
+        """
+        wires = [r for r, kind in enumerate(self.arch.kind.tolist()) if kind in (Kind.LINK, Kind.SWITCH)]
+        taken = {r: len({(signal, cycle) for signal, cycle, _ in self.uses.get(r, ())}) for r in wires}
+        unlimited = max([taken[r] for r in wires if self.arch.capacity[r] == 0], default=0)
+        room: dict[int, int] = {}
+        load: dict[int, int] = {}
+        for r in wires:
+            tile = int(self.arch.tile[r])
+            room[tile] = room.get(tile, 0) + (int(self.arch.capacity[r]) * self.ii or max(1, unlimited))
+            load[tile] = load.get(tile, 0) + taken[r]
+        return {tile: load[tile] / room[tile] for tile in sorted(room)}
+
+    @cached_property
+    def last_cycle(self) -> int:
+        """The largest flat cycle that an instance or a hop names."""
+        cycles = [instance.cycle for instance in self.mapping.instances]
+        cycles += [cycle for way in self.ways for _, cycle in way.hops]
+        return max([0, *cycles])
+
+    @cached_property
+    def depth(self) -> MappingABC[str, int]:
+        """Node -> longest distance-0 path to it: the stages of an elastic pipeline."""
+        level: dict[str, int] = {node.id: 0 for node in self.dfg.nodes}
+        for k in self.dfg.topological:
+            name = self.dfg.nodes[k].id
+            for e in self.dfg.out_edges[k]:
+                edge = self.dfg.edges[e]
+                if edge.distance == 0 and edge.target != name:
+                    level[edge.target] = max(level[edge.target], level[name] + 1)
+        return level
+
+    def op_class(self, instance: Instance) -> str:
+        """The op class of an instance's node."""
+        return self.dfg.op_class(instance.node)
+
+    def caption(self, node: str) -> str:
+        """What a picture writes for a node: its label, its constant, or its op."""
+        record = self.dfg.node(node)
+        return node_caption(record.label, record.op, record.value)
+
+    @cached_property
+    def _at(self) -> MappingABC[tuple[int, int], list[int]]:
+        table: dict[tuple[int, int], list[int]] = {}
+        instances = self.mapping.instances
+        for k in sorted(range(len(instances)), key=lambda k: (instances[k].cycle, k)):
+            table.setdefault((self.instance_tiles[k], instances[k].cycle % self.ii), []).append(k)
+        return table
+
+    def at(self, tile: int, slot: int) -> list[int]:
+        """The instances on a tile in a slot, by cycle."""
+        return self._at.get((tile, slot), [])
+
+
+def node_caption(label: str | None, op: str, value: int | float | None) -> str:
+    """The short text of a node."""
+    if label:
+        return label
+    return f"{value:g}" if op == "const" and isinstance(value, float) else str(value) if op == "const" else op

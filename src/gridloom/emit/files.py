@@ -1,0 +1,47 @@
+"""Writing a result so that it is there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from gridloom.errors import OptionError
+
+
+def write_atomically(path: str | Path, text: str) -> None:
+    """Write ``text`` (UTF-8) to a temporary file beside ``path`` and rename it.
+
+    Whoever reads ``path`` sees the old file or the new one; an error leaves no trace. OptionError when the folder is
+    missing or closed to us.
+    """
+    goal = Path(path)
+    temporary: str | None = None
+    try:
+        if goal.is_dir():
+            raise IsADirectoryError(f"{goal} is a folder")
+        handle, temporary = tempfile.mkstemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode(goal))
+        os.replace(temporary, goal)
+        temporary = None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OptionError(f"cannot be written: {reason}; name a file in a folder you may write to", where=str(goal)) from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def _mode(goal: Path) -> int:
+    """The mode of the file that is replaced; for a new one what ``open`` would give (mkstemp's is private)."""
+    with contextlib.suppress(OSError):
+        return goal.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
