@@ -2,8 +2,8 @@
 
 Deadlock is decided by an untimed token game, which is exact: with the room of a buffer seen as tokens that go back, the
 graph is a synchronous dataflow graph, whose firings never disable each other. So any order of firings will do; when
-every node has fired as often as the repetition vector says, the buffers are as they were and the graph can run for ever,
-and when no node can fire before that, it never will. A node fires as often as it can at once.
+every node has fired as often as the repetition vector says, the buffers are as they were and the graph can go on, and
+when no node can fire before that, none ever will. A node fires as often as it can at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gridloom.verify.subject import Subject, edge_name
 from gridloom.verify.violation import Violation
 
 #: Turns of the token game after which a graph counts as too long to check.
-MAX_TURNS: Final = 2_000_000
+MAX_TURNS: Final = 1_000_000
 
 
 @dataclass(slots=True)
@@ -42,6 +42,8 @@ def check_resources(subject: Subject) -> Iterator[Violation]:
         if placed.resource >= 0:
             uses.setdefault(placed.resource, set()).add(placed.name)
     for path in subject.paths:
+        if path.route.fifo:
+            yield Violation("fifo", path.name, f"FIFO {path.route.fifo}", "0: the buffers are those of the units")
         for resource, _ in path.hops:
             entry = path.name if subject.kind(resource) == Kind.IN else path.edge.source
             uses.setdefault(resource, set()).add(entry)
