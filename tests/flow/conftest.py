@@ -8,6 +8,7 @@ import pytest
 
 from gridloom.arch import build
 from gridloom.dfg import DfgBuilder
+from gridloom.map.budget import Progress
 from gridloom.mapping import Failure, Instance, Mapping, Route
 from gridloom.registry import REGISTRY, Entry
 
@@ -17,6 +18,7 @@ class SampleConfig:
     """What the sample mappers take."""
 
     depth: int = 3
+    ii: int | None = None
     rate: float = 0.5
     eager: bool = False
     pin: dict[str, str] | None = None
@@ -36,7 +38,8 @@ def pass_through():
 
 
 def right(dfg, arch, config: SampleConfig, budget):
-    return replace(pass_through(), dfg=dfg, arch=arch, provenance={"seconds": 0.25})
+    budget.progress(Progress(seconds=0.25, moves=1, phase="done"))
+    return replace(pass_through(), dfg=dfg, arch=arch)
 
 
 def late(dfg, arch, config: SampleConfig, budget):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gridloom import flow
-from gridloom.dfg import DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.flow import Request
 
@@ -35,7 +34,7 @@ def test_confirmed_mapping_is_mapped_with_every_field(mapping):
     assert (record["optimal"], record["bound"]) == (False, None)
 
 
-def test_seconds_are_the_mappers_own_where_it_gives_them(mapping):
+def test_seconds_are_those_of_the_mappers_own_clock(mapping):
     assert ask(mapping, mapper="right").seconds == 0.25
 
 
@@ -71,26 +70,22 @@ def test_failure_of_the_mapper_is_passed_on(mapping):
     assert (record["ii"], record["mii"]) == (None, 1)
 
 
-def test_graph_larger_than_the_array_fails_before_any_search(mapping):
-    result = flow.run(Request(source="kernel:distance", arch="mesh:2x2", mapper="right"))
-    assert str(result.failure).startswith("tiles: needs II 4 (")
-    assert result.failure.levers == ("6 columns more",)
+def test_ii_below_the_recurrence_fails_before_any_search():
+    result = flow.run(Request(source="kernel:atax", arch="torus:4x4", mapper="right", ii=2))
+    assert str(result.failure) == "recurrence: needs II 3, has II 2; would help: II 3"
     assert result.seconds == 0.0
 
 
-def test_recurrence_longer_than_a_static_array_allows_fails_with_the_reason():
-    result = flow.run(Request(source="kernel:iir", arch="mesh:4x4", mapper="right"))
-    assert str(result.failure) == (
-        "recurrence: needs II 3 (RecMII), has II 1; would help: a modulo-scheduled array such as torus"
-    )
+def test_graph_larger_than_the_array_at_this_ii_fails_before_any_search():
+    result = flow.run(Request(source="kernel:mvt", arch="torus:2x2", mapper="right", ii=4))
+    assert str(result.failure).startswith("tiles: needs II 7 (")
+    assert result.failure.levers == ("II 7", "2 columns more")
 
 
 def test_op_class_that_no_tile_has_is_named():
-    b = DfgBuilder("quotient", "i32")
-    b.output(b.add("mul", b.input("x"), b.input("z")), "y")
-    arch = {"family": "mesh", "rows": 2, "cols": 2, "classes": {"mul": "none"}}
-    failure = flow.run(Request(source=b.build(), arch=arch, mapper="right")).failure
-    assert (failure.constraint, failure.demand) == ("op classes", "a tile for mul")
+    failure = flow.run(Request(source="kernel:fir", arch="rdu:4x4", mapper="right")).failure
+    assert failure.constraint == "op classes"
+    assert failure.demand == "a tile for alu and for input and for mul and for output"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +102,7 @@ def test_op_class_that_no_tile_has_is_named():
             {"place": {"x": "pe_0_0"}},
             "--place: has no tile for 1 node (y); --place needs every node, --init and --pin do not",
         ),
-        ({"settings": {"pin": "a"}, "pin": {}}, "--set: 'pin' is given both as --pin and as a setting"),
+        ({"settings": {"pin": "a"}}, "--set: pin is not a setting; use --pin"),
     ],
 )
 def test_bad_option_is_one_message(mapping, options, message):

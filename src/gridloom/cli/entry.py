@@ -45,6 +45,9 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the output has had enough (gridloom list kernels | head).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except SystemExit as stop:
+        # Typer's own way out when the pipe breaks while it writes.
+        return stop.code if isinstance(stop.code, int) else NOT_FOUND
     except Exception as error:
         return _internal(error)
     return status if isinstance(status, int) else DONE

@@ -29,7 +29,7 @@ def check_writable(files: Iterable[tuple[str, Path | None]]) -> None:
 
 def write_all(texts: Mapping[Path, str]) -> None:
     """Write every file, each whole or not at all."""
-    from gridloom.emit import write_atomically
+    from gridloom.emit.files import write_atomically
 
     for path, text in texts.items():
         write_atomically(path, text)

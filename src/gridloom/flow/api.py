@@ -76,7 +76,7 @@ def simulate(mapping: Mapping | str | Path, *, iterations: int = 64, seed: int =
 
 def save(mapping: Mapping, path: str | Path) -> None:
     """Write a mapping to a JSON file, whole or not at all."""
-    from gridloom.emit import write_atomically
+    from gridloom.emit.files import write_atomically
 
     write_atomically(path, json_format.dumps(mapping))
 

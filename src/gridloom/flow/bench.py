@@ -10,10 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gridloom import registry
 from gridloom._version import __version__
 from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
+from gridloom.flow.files import load_arch
 from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
 from gridloom.flow.suite import Cell, Suite, sized
@@ -55,7 +57,9 @@ def bench(
     ``resume``, cells that are there already are not run again. Ctrl-C ends the run; the rows that arrived are returned.
     """
     cells = list(suite.cells())
-    jobs = [cell_job(suite, cell, folder) for cell in cells]
+    asked = [cell_job(suite, cell, folder) for cell in cells]
+    # Two cells may ask the same: "auto" may be a size that the suite also names.
+    jobs = list({job.key: job for job in asked}.values())
     if store is None:
         run = run_jobs(run_cell, jobs, executor=executor, progress=progress)
         found = {outcome.key: (outcome.value, outcome.error) for outcome in run.outcomes}
@@ -65,20 +69,23 @@ def bench(
         stored = {job.key: store.get(job.key) for job in jobs}
         found = {key: (row.value, row.error) for key, row in stored.items() if row is not None}  # type: ignore[misc]
         interrupted = done.interrupted
-    rows = [_row(cell, *found[job.key]) for cell, job in zip(cells, jobs, strict=True) if job.key in found]
+    rows = [_row(cell, *found[job.key]) for cell, job in zip(cells, asked, strict=True) if job.key in found]
     return Report(suite=suite.name, rows=rows, interrupted=interrupted)
 
 
 def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
-    """The job of a cell, keyed by everything that its result depends on, the graph's content included."""
+    """The job of a cell, keyed by everything that its result depends on, the contents of graph and array included."""
     source = _source(suite, cell, folder)
-    graph = _graph(source)
+    arch = sized(cell.arch, _graph(source))
+    if suite.mapper != "auto":
+        registry.entry("mappers", suite.mapper)
     return ask(
         run_cell,
         {
             "source": source,
             "graph": _content(source),
-            "arch": sized(cell.arch, graph),
+            "arch": arch,
+            "array": _fingerprint(arch),
             "mapper": suite.mapper,
             "settings": dict(suite.settings),
             "seed": cell.seed,
@@ -158,6 +165,11 @@ def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
 @cache
 def _graph(source: str) -> Dfg:
     return load_source(source)
+
+
+@cache
+def _fingerprint(arch: str) -> str:
+    return load_arch(arch).fingerprint
 
 
 @cache

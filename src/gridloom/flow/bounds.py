@@ -16,12 +16,14 @@ def lower_bound(dfg: Dfg, arch: Arch) -> Mii | None:
 def count_failure(dfg: Dfg, arch: Arch, ii: int | None = None) -> Failure | None:
     """Why no mapper can succeed, where counting shows it: a missing op class, too few tiles, a recurrence too long.
 
-    ``ii`` is the II that was asked for; static arrays have II 1. Costs the MII.
+    ``ii`` is the II that was asked for. Static arrays are left to their mappers, which can name nodes. Costs the MII.
     """
+    if arch.style == "static":
+        return None
     bound = mii(dfg, arch)
     if bound.missing:
         return _missing_classes(arch, bound.missing)
-    slots = 1 if arch.style != "modulo" else ii
+    slots = 1 if arch.style == "elastic" else ii
     if slots is None:
         return None
     if bound.res > slots:
@@ -31,9 +33,9 @@ def count_failure(dfg: Dfg, arch: Arch, ii: int | None = None) -> Failure | None
             bound=f"II {slots}",
             levers=_more_room(dfg, arch, bound, slots),
         )
-    if bound.rec > slots and arch.style != "elastic":
-        lever = f"II {bound.total}" if arch.style == "modulo" else "a modulo-scheduled array such as torus"
-        return Failure(constraint="recurrence", demand=f"II {bound.rec} (RecMII)", bound=f"II {slots}", levers=(lever,))
+    if bound.rec > slots and arch.style == "modulo":
+        needed = f"II {bound.total}"
+        return Failure(constraint="recurrence", demand=needed, bound=f"II {slots}", levers=(needed,))
     return None
 
 

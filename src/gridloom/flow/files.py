@@ -26,12 +26,21 @@ def load_mapping(path: str | Path) -> Mapping:
     return json_format.loads(text, str(path))
 
 
+def load_arch(text: str) -> Arch:
+    """The array of an ARCH: a family with parameters, a YAML file, or another tool's XML."""
+    if text.endswith(".xml"):
+        from gridloom.frontend.genmap_arch import read
+
+        return read(Path(text))
+    return build(text)
+
+
 def load_any(text: str) -> Mapping | Arch | Dfg:
     """What a MAPPING, ARCH or SOURCE stands for."""
     kind = kind_of(text)
     if kind == "mapping":
         return load_mapping(text)
-    return build(text) if kind == "arch" else load_source(text)
+    return load_arch(text) if kind == "arch" else load_source(text)
 
 
 def kind_of(text: str) -> Literal["mapping", "arch", "source"]:

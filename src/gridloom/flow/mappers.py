@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 from gridloom import registry
 from gridloom.arch.model import Arch
@@ -23,6 +23,10 @@ PREFERRED: Final[Mapping[str, tuple[str, ...]]] = {
     "modulo": (),
     "elastic": (),
 }
+
+
+#: Fields of a configuration that are options of their own on the command line.
+OPTIONS: Final = ("ii", "place", "init", "pin")
 
 
 def choose(name: str, arch: Arch) -> str:
@@ -43,11 +47,12 @@ def choose(name: str, arch: Arch) -> str:
 
 def config_type(mapper: Mapper) -> type[Any]:
     """The configuration class of a mapper: what its parameter ``config`` is annotated with."""
-    hints = get_type_hints(mapper, vars(sys.modules[mapper.__module__]))
-    kind: type[Any] = hints["config"]
-    if not dataclasses.is_dataclass(kind):
+    hint = get_type_hints(mapper, vars(sys.modules[mapper.__module__]))["config"]
+    # A mapper may let its caller leave the configuration out: AnnealConfig | None.
+    kinds: list[type[Any]] = [kind for kind in (hint, *get_args(hint)) if dataclasses.is_dataclass(kind)]
+    if not kinds:
         raise TypeError(f"{mapper.__qualname__}: its config has to be a dataclass")
-    return kind
+    return kinds[0]
 
 
 def make_config(name: str, kind: type[Any], settings: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
@@ -56,6 +61,7 @@ def make_config(name: str, kind: type[Any], settings: Mapping[str, Any], given: 
     for key in given:
         if key not in fields:
             raise OptionError(f"mapper {name!r} does not take it", where=f"--{key}")
-        if key in settings:
-            raise OptionError(f"{key!r} is given both as --{key} and as a setting", where="--set")
+    for key in settings:
+        if key in OPTIONS:
+            raise OptionError(f"{key} is not a setting; use --{key}", where="--set")
     return dataclasses.replace(configure(kind, settings, name), **given)

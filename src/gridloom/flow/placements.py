@@ -30,11 +30,11 @@ def read_placement(placement: Placement, dfg: Dfg, arch: Arch, *, option: str) -
 
 
 def _from_file(path: Path, dfg: Dfg, arch: Arch) -> dict[str, str]:
-    from gridloom.frontend.placement import read_placement as read_file
+    from gridloom.frontend.placement import read
 
     if is_mapping_file(path):
         return {instance.node: instance.place for instance in load_mapping(path).instances if not instance.copy}
-    return dict(read_file(path, dfg, arch))
+    return read(path, dfg, arch, complete=False)
 
 
 def _check_pair(node: str, tile: str, dfg: Dfg, arch: Arch, where: str) -> None:
@@ -42,11 +42,8 @@ def _check_pair(node: str, tile: str, dfg: Dfg, arch: Arch, where: str) -> None:
         raise MappingError(f"graph {dfg.name!r} has no node {node!r}", where=where)
     if tile not in arch.tile_index:
         raise MappingError(f"array {arch.name!r} has no tile {tile!r} (node {node!r})", where=where)
-    op_class = dfg.op_class(node)
-    if op_class in arch.free:
+    if dfg.op_class(node) in arch.free:
         raise MappingError(f"node {node!r} needs no tile on {arch.name!r}; leave it out", where=where)
-    if op_class not in arch.tiles[arch.tile_index[tile]].classes:
-        raise MappingError(f"tile {tile!r} cannot run node {node!r}: it has no {op_class}", where=where)
 
 
 def _check_complete(table: Mapping[str, str], dfg: Dfg, arch: Arch, where: str) -> None:

@@ -15,6 +15,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.flow.bounds import count_failure, lower_bound
 from gridloom.flow.confirmation import confirm
+from gridloom.flow.files import load_arch
 from gridloom.flow.mappers import choose, config_type, make_config
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
@@ -54,7 +55,9 @@ def read_source(source: Dfg | str | Path) -> Dfg:
 
 def read_arch(arch: Arch | MappingABC[str, Any] | str | Path) -> Arch:
     """The array of an ARCH; an array stands for itself."""
-    return arch if isinstance(arch, Arch) else build(arch)
+    if isinstance(arch, Arch):
+        return arch
+    return build(arch) if isinstance(arch, MappingABC) else load_arch(str(arch))
 
 
 def check_ii(ii: int | None, arch: Arch) -> None:
@@ -88,19 +91,24 @@ class Search:
 
 
 def search(request: Request, mapper: str, config: Any, dfg: Dfg, arch: Arch) -> Search:
-    """Call the mapper. Its own figure of seconds counts where it gives one: it knows what was compilation."""
-    from gridloom.map.budget import Budget
+    """Call the mapper. Its own clock gives the seconds, since it knows what was compilation; else the whole call."""
+    from gridloom.map.budget import Budget, Progress
+
+    told: list[float] = []
+
+    def listen(progress: Progress) -> None:
+        told[:] = [progress.seconds]
+        if request.progress is not None:
+            request.progress(progress)
 
     budget = Budget(
         time_limit=request.time_limit,
         effort=request.effort,
         seed=request.seed,
         workers=request.jobs,
-        progress=request.progress,
+        progress=listen,
         interrupted=request.interrupted,
     )
     began = time.perf_counter()
     outcome: Mapping | Failure = registry.load("mappers", mapper)(dfg, arch, config, budget)
-    elapsed = time.perf_counter() - began
-    own = outcome.provenance.get("seconds") if isinstance(outcome, Mapping) else None
-    return Search(outcome, float(own) if own is not None else elapsed)
+    return Search(outcome, told[0] if told else time.perf_counter() - began)

@@ -1,0 +1,135 @@
+"""``gridloom bench``: rows, golden results, stores and clusters."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+SUITE = """\
+suite: tiny
+budget: {effort: 5000}
+seeds: [1]
+sources: [kernel:vector_add, kernel:distance]
+archs: ["mesh:auto", "mesh:2x2"]
+expected: {cells: 4, mapped: 3}
+"""
+
+
+@pytest.fixture
+def suite(tmp_path):
+    (tmp_path / "tiny.yaml").write_text(SUITE)
+    return "tiny.yaml"
+
+
+def test_json_has_one_row_a_cell_with_the_fields_of_map(gridloom, suite):
+    done = gridloom("bench", suite, "--jobs", "1", "--json")
+    assert (done.status, done.err) == (0, "")
+    record = done.record
+    assert record["suite"] == "tiny"
+    assert [row["cell"] for row in record["rows"]] == [
+        {"source": "kernel:vector_add", "arch": "mesh:auto", "seed": 1},
+        {"source": "kernel:vector_add", "arch": "mesh:2x2", "seed": 1},
+        {"source": "kernel:distance", "arch": "mesh:auto", "seed": 1},
+        {"source": "kernel:distance", "arch": "mesh:2x2", "seed": 1},
+    ]
+    assert [row["status"] for row in record["rows"]] == ["mapped", "mapped", "mapped", "failed"]
+    assert record["rows"][2]["arch"]["name"] == "mesh:4x4"
+    assert all(row["verified"] == {"legal": True, "simulated": True} for row in record["rows"][:3])
+    assert record["summary"]["mapped"] == 3
+    assert record["summary"]["archs"]["mesh"]["cells"] == 4
+
+
+def test_fewer_mapped_cells_than_expected_is_status_1(gridloom, suite, tmp_path):
+    (tmp_path / suite).write_text(SUITE.replace("mapped: 3", "mapped: 4"))
+    done = gridloom("bench", suite, "--jobs", "1")
+    assert (done.status, done.err) == (1, "3 cells are mapped, the suite expects 4\n")
+
+
+def test_rows_written_as_csv_compare_equal_and_worse_ones_do_not(gridloom, suite, tmp_path):
+    assert gridloom("bench", suite, "--jobs", "1", "--csv", "golden.csv").status == 0
+    same = gridloom("bench", suite, "--jobs", "1", "--compare", "golden.csv", "--tolerance", "0", "--json")
+    assert same.status == 0
+    assert same.record["comparison"]["compared"] == 4
+    golden = tmp_path / "golden.csv"
+    golden.write_text(golden.read_text().replace("mesh:auto,1,mapped,1,3,", "mesh:auto,1,mapped,1,1,", 1))
+    worse = gridloom("bench", suite, "--jobs", "1", "--compare", "golden.csv", "--tolerance", "0")
+    assert worse.status == 1
+    assert "worse: kernel:vector_add on mesh:auto, seed 1: latency 3, golden 1" in worse.out
+
+
+def test_stored_rows_are_not_run_again(gridloom, suite, monkeypatch):
+    first = gridloom("bench", suite, "--jobs", "1", "--store", "s.sqlite", "--json").record
+    monkeypatch.setattr("gridloom.flow.bench.Request", None)
+    again = gridloom("bench", suite, "--jobs", "1", "--store", "s.sqlite", "--resume", "--json")
+    assert again.status == 0
+    assert again.record["rows"] == first["rows"]
+
+
+def test_store_with_rows_needs_resume(gridloom, suite):
+    gridloom("bench", suite, "--jobs", "1", "--store", "s.sqlite")
+    done = gridloom("bench", suite, "--jobs", "1", "--store", "s.sqlite")
+    assert (done.status, done.out) == (2, "")
+    assert done.err == "error: s.sqlite: holds 3 results already; resume (--resume), or name a new file\n"
+
+
+def test_worker_processes_give_the_same_rows(gridloom, suite):
+    alone = gridloom("bench", suite, "--jobs", "1", "--json").record["rows"]
+    shared = gridloom("bench", suite, "--jobs", "2", "--json").record["rows"]
+    assert without_time(alone) == without_time(shared)
+
+
+def test_local_cluster_gives_the_same_rows(gridloom, suite):
+    pytest.importorskip("distributed")
+    alone = gridloom("bench", suite, "--jobs", "1", "--json").record["rows"]
+    shared = gridloom("bench", suite, "--jobs", "1", "--cluster", "local", "--json").record["rows"]
+    assert without_time(alone) == without_time(shared)
+
+
+def without_time(rows):
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["smoky"], "error: no suite is called 'smoky'; did you mean smoke?"),
+        (["no.yaml"], "error: no.yaml: there is no such file"),
+        (["smoke", "--resume"], "error: --resume: needs a store to go on with: --store FILE"),
+        (["smoke", "--compare", "no.csv"], "error: no.csv: there is no such file"),
+        (["smoke", "--tolerance", "x"], "error: --tolerance: expected a share such as 0.1, found 'x'"),
+        (["smoke", "--jobs", "0"], "error: workers: found 0, expected at least 1"),
+        (
+            ["smoke", "--cluster", "here"],
+            "error: cluster: found 'here', expected 'local' or a Dask scheduler's address",
+        ),
+        (["smoke", "--csv", "no/x.csv"], "error: --csv: no/x.csv: there is no folder "),
+        (["smoke", "--mapper", "magic"], "error: no mapper is called 'magic'; known: "),
+        (["ucsb"], "error: suite 'ucsb' reads published files; name their folder with --folder or GRIDLOOM_BENCHMARKS"),
+        (["ucsb", "--folder", "none"], "error: --folder: there is no folder none"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_message(gridloom, tmp_path, words, message):
+    done = gridloom("bench", *words)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(message)
+    assert done.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_broken_cell_is_a_failed_row_and_the_others_go_on(gridloom, suite, monkeypatch):
+    from gridloom.flow import bench
+
+    original = bench.Request
+
+    def sometimes(**fields):
+        if fields["source"] == "kernel:distance":
+            raise RuntimeError("broken on purpose")
+        return original(**fields)
+
+    monkeypatch.setattr(bench, "Request", sometimes)
+    rows = json.loads(gridloom("bench", suite, "--jobs", "1", "--json").out)["rows"]
+    assert [row["status"] for row in rows] == ["mapped", "mapped", "failed", "failed"]
+    assert rows[2]["failure"]["bound"] == "an error (RuntimeError: broken on purpose)"
+    assert rows[2].keys() == rows[0].keys()

@@ -1,0 +1,164 @@
+"""``gridloom map``: results, files, JSON and refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gridloom.cli.map_command import command_line
+from gridloom.flow import Request
+from gridloom.flow.files import load_mapping
+
+QUICK = ("--effort", "20000")
+
+
+def test_json_is_one_object_with_the_fields_of_the_contract(gridloom):
+    done = gridloom("map", "kernel:distance", "--arch", "mesh:5x5", "--seed", "3", *QUICK, "--json")
+    assert (done.status, done.err) == (0, "")
+    record = done.record
+    assert record["status"] == "mapped"
+    assert record["verified"] == {"legal": True, "simulated": True}
+    assert (record["mapper"], record["seed"]) == ("anneal", 3)
+    assert record["dfg"] == {"name": "distance", "nodes": 15, "edges": 14}
+    assert record["arch"] == {"name": "mesh:5x5", "rows": 5, "cols": 5, "tiles": 25}
+    assert (record["ii"], record["mii"], record["tiles_used"]) == (1, 1, 15)
+    assert set(record["buffers"]) == {"max", "total"}
+
+
+def test_text_says_that_it_was_checked_and_simulated(gridloom):
+    done = gridloom("map", "kernel:vector_add", "--arch", "mesh:2x2", *QUICK)
+    lines = done.out.splitlines()
+    assert lines[0].startswith("mapped: vector_add (4 nodes, 3 edges) onto mesh:2x2 with anneal, seed 0, in ")
+    assert lines[1] == "  legal, and simulated to compute what the graph computes"
+    assert "  tiles 4 of 4, routing tiles 0, occupancy 100 %" in lines
+
+
+def test_written_mapping_is_the_one_that_was_found(gridloom, tmp_path):
+    done = gridloom("map", "kernel:axpy", "--arch", "chess:3x3", *QUICK, "-o", "m.json", "--json")
+    assert (done.status, done.err) == (0, "wrote m.json\n")
+    mapping = load_mapping(tmp_path / "m.json")
+    assert (mapping.dfg.name, mapping.arch.name) == ("axpy", "chess:3x3")
+    assert mapping.provenance["mapper"] == "anneal"
+
+
+def test_same_seed_and_effort_give_the_same_file_whatever_the_workers(gridloom, tmp_path):
+    for name, jobs in (("a.json", 1), ("b.json", 2)):
+        gridloom("map", "kernel:gray", "--arch", "mesh:4x4", *QUICK, "--seed", "5", "--jobs", jobs, "-o", name)
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_no_mapping_is_status_1_and_nothing_is_written(gridloom, tmp_path):
+    done = gridloom("map", "kernel:distance", "--arch", "mesh:2x2", "-o", "m.json", "--svg", "m.svg")
+    assert done.status == 1
+    assert done.out.splitlines() == [
+        "failed: distance (15 nodes, 14 edges) onto mesh:2x2 with anneal, seed 0, in 0.00 s",
+        "  tiles: needs 15 tiles, has 4 on mesh:2x2; would help: 6 rows more, 6 columns more",
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_mapping_as_json_has_the_failure(gridloom):
+    done = gridloom("map", "kernel:distance", "--arch", "mesh:2x2", "--json")
+    assert done.status == 1
+    assert done.record["status"] == "failed"
+    assert done.record["failure"]["constraint"] == "tiles"
+    assert done.record["failure"]["levers"] == ["6 rows more", "6 columns more"]
+    assert done.record["wirelength"] is None
+
+
+def test_placement_of_a_mapping_is_kept_by_place(gridloom, saved):
+    done = gridloom("map", "kernel:vector_add", "--arch", "mesh:2x2", "--place", saved, "-o", "again.json")
+    assert done.status == 0
+    places = [{i.node: i.place for i in load_mapping(path).instances} for path in (saved, "again.json")]
+    assert places[0] == places[1]
+
+
+def test_pinned_nodes_stay(gridloom, tmp_path):
+    (tmp_path / "pin.json").write_text('{"x0": "pe_2_2", "y0": [0, 1]}')
+    done = gridloom("map", "kernel:vector_add", "--arch", "mesh:3x3", "--pin", "pin.json", *QUICK, "-o", "m.json")
+    assert done.status == 0
+    places = {i.node: i.place for i in load_mapping(tmp_path / "m.json").instances}
+    assert (places["x0"], places["y0"]) == ("pe_2_2", "pe_0_1")
+
+
+def test_init_takes_part_of_a_placement(gridloom, tmp_path):
+    (tmp_path / "init.json").write_text('{"x0": "pe_1_1"}')
+    assert gridloom("map", "kernel:vector_add", "--arch", "mesh:3x3", "--init", "init.json", *QUICK).status == 0
+
+
+FIR = ["kernel:fir", "--arch", "mesh:6x6"]
+SETTINGS = "error: --set: start: mapper 'anneal' has no such setting; did you mean starts? it has: "
+BAD = [
+    (["kernel:fri", "--arch", "mesh:2x2"], "error: no kernel is called 'fri'; did you mean fir?"),
+    (["none.dot", "--arch", "mesh:2x2"], "error: none.dot: there is no such file"),
+    (["kernel:fir", "--arch", "mash:2x2"], "error: array 'mash:2x2': no arch is called 'mash'; did you mean mesh?"),
+    (["kernel:fir", "--arch", "mesh:0x2"], "error: array 'mesh:0x2': rows: expected 1 to 128, found 0"),
+    (["kernel:fir"], "error: Missing option '--arch'; see gridloom map --help"),
+    ([*FIR, "--ii", "2"], "error: --ii: array 'mesh:6x6' is static: its II is 1, found 2"),
+    ([*FIR, "--mapper", "annael"], "error: no mapper is called 'annael'; did you mean anneal?"),
+    ([*FIR, "--set", "start=1"], SETTINGS),
+    ([*FIR, "--set", "starts=no"], "error: --set: starts: mapper 'anneal' takes a whole number here, found 'no'"),
+    ([*FIR, "--set", "starts=0"], "error: starts: expected at least 1, found 0"),
+    ([*FIR, "--set", "starts"], "error: --set: expected key=value, found 'starts'"),
+    ([*FIR, "--seed", "x"], "error: Invalid value for '--seed': "),
+    ([*FIR, "--seed", "-1"], "error: seed: expected 0 to 2**63 - 1, found -1"),
+    ([*FIR, "--effort", "0"], "error: effort: expected at least 1 move, found 0"),
+    ([*FIR, "--time-limit", "0"], "error: time limit: expected more than 0 seconds, found 0.0"),
+    ([*FIR, "--jobs", "0"], "error: --jobs: expected at least 1, found 0"),
+    ([*FIR, "--place", "p"], "error: p: there is no such file"),
+    ([*FIR, "-o", "no/m.json"], "error: --output: no/m.json: there is no folder "),
+    ([*FIR, "--svg", "."], "error: --svg: . is a folder; expected a file name"),
+    ([*FIR, "--svg", "a", "--html", "a"], "error: --svg: a is also the file of --html; name another"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD, ids=[" ".join(words) for words, _ in BAD])
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+def test_bad_input_is_one_message_and_status_2(gridloom, tmp_path, words, message, as_json):
+    done = gridloom("map", *words, *(["--json"] if as_json else []))
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(message)
+    assert done.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_graph_file_names_the_file_and_the_line(gridloom, tmp_path):
+    (tmp_path / "g.json").write_text('{"format": "gridloom-dfg",\n "version": 1,,}')
+    done = gridloom("map", "g.json", "--arch", "mesh:2x2", "-o", "m.json")
+    assert done.status == 2
+    assert done.err.startswith("error: g.json: ")
+    assert "line 2" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.json"]
+
+
+def test_bad_placement_names_the_file_and_the_node(gridloom, tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps({"x0": "pe_7_7"}))
+    done = gridloom("map", "kernel:vector_add", "--arch", "mesh:2x2", "--pin", "p.json")
+    assert (done.status, done.err) == (
+        2,
+        "error: p.json: node 'x0': tile 'pe_7_7' does not exist in array 'mesh:2x2'\n",
+    )
+
+
+def test_mistake_of_ours_is_told_without_a_traceback(gridloom, monkeypatch):
+    def broken(request):
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr("gridloom.flow.run", broken)
+    done = gridloom("map", "kernel:fir", "--arch", "mesh:6x6")
+    assert done.status == 70
+    assert done.err.splitlines() == [
+        "internal error: ZeroDivisionError: no",
+        "this is a mistake in gridloom, not yours; GRIDLOOM_DEBUG=1 shows where it happened, please report it",
+    ]
+
+
+def test_command_of_a_report_makes_the_same_request():
+    request = Request(
+        source="kernel:fir", arch="mesh:6x6,fifo=4", seed=3, effort=10, settings={"starts": "2"}, pin="my pins.json"
+    )
+    assert command_line(request) == (
+        "gridloom map kernel:fir --arch mesh:6x6,fifo=4 --mapper auto --seed 3 --effort 10 --pin 'my pins.json' "
+        "--set starts=2"
+    )
