@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sample_jobs
 
-from gridloom.run import Job, WorkerLost, WorkerPool, completed
+from gridloom.run import Job, WorkerLost, WorkerPool, completed, workers
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
 
@@ -185,6 +185,13 @@ def test_script_without_main_guard_gets_one_clear_error(tmp_path):
     last = done.stderr.splitlines()[-1]
     assert last.startswith("concurrent.futures._base.BrokenExecutor: 3 worker processes in a row ended before")
     assert 'has to do so under if __name__ == "__main__":' in last
+
+
+def test_workers_that_are_killed_whenever_they_start_end_the_run_after_a_while(monkeypatch):
+    monkeypatch.setattr(workers, "_KILLED_START_SECONDS", 0.5)
+    monkeypatch.setattr(workers, "_work", sample_jobs.die)
+    with WorkerPool(1) as pool, pytest.raises(BrokenExecutor, match=r"by SIGKILL .*see who kills them"):
+        pool.submit(sample_jobs.square, 1).result(60)
 
 
 def test_broken_pool_refuses_more_jobs(monkeypatch):

@@ -16,7 +16,8 @@ from typing import Any
 from gridloom.errors import MissingExtra
 from gridloom.run.bundle import BundlingExecutor
 from gridloom.run.job import Outcome, RunError, call
-from gridloom.run.workers import limit_threads, usable_cores
+from gridloom.run.threads import limit_threads
+from gridloom.run.workers import usable_cores
 
 _CONNECT_SECONDS = 15.0
 _RECOUNT_SECONDS = 2.0

@@ -10,7 +10,7 @@ deaths its future raises `WorkerLost`. The last attempt is made with no other jo
 memory shortage is not blamed for its neighbours. Workers are spawned, not forked: a fork of a process with threads
 (numba's, BLAS's) can deadlock.
 
-Cost: about 0.1 ms a job over a direct call, and a worker starts in about 0.1 s plus the imports of the job's module.
+Cost: about 0.3 ms a job (benchmarks/jobs.py), and a worker starts in about 0.1 s plus the imports of the job's module.
 """
 
 from __future__ import annotations
@@ -20,33 +20,24 @@ import multiprocessing
 import os
 import pickle
 import signal
-import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateError
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, ParamSpec, TypeVar
 
+from gridloom.run.threads import limit_threads, limited_environment
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
-THREAD_LIMITS = dict.fromkeys(_THREAD_VARIABLES, "1")
-"""One job a core: libraries that start a thread a core inside each job would only fight each other."""
-
 # A worker that exits by itself before it is ready will do so again; one that was killed may have been unlucky.
 _START_ATTEMPTS = 3
-_KILLED_START_ATTEMPTS = 30
-_environment = threading.Lock()
+_KILLED_START_SECONDS = 60.0
 
 
 class WorkerLost(BrokenExecutor):
@@ -60,39 +51,12 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def limit_threads() -> None:
-    """Make BLAS, OpenMP and numba use one thread in this process, whether they are loaded already or not."""
-    os.environ.update(THREAD_LIMITS)
-    numba = sys.modules.get("numba")
-    if numba is not None:
-        numba.set_num_threads(1)
-    else:
-        # Only before numba is loaded: it refuses to compile once this changes under its running threads.
-        os.environ["NUMBA_NUM_THREADS"] = "1"
-
-
-@contextlib.contextmanager
-def _limited_environment() -> Iterator[None]:
-    # A spawned interpreter imports the user's main module, and with it perhaps NumPy, before any code of ours runs
-    # there: the limits have to be in the environment that it starts with.
-    with _environment:
-        before = {name: os.environ.get(name) for name in THREAD_LIMITS}
-        os.environ.update(THREAD_LIMITS)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
-
-
 def _exit_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
-        os._exit(1)
+        # At once, whatever the job is doing: nobody is left to take its result.
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _work(pipe: Connection) -> None:
@@ -164,6 +128,7 @@ class WorkerPool(Executor):
         self._queue: deque[_Task] = deque()
         self._workers: list[_Worker] = []
         self._failed_starts = 0
+        self._failing_since = 0.0
         self._closing = False
         self._killed = False
         self._broken: str | None = None
@@ -262,7 +227,7 @@ class WorkerPool(Executor):
         for _ in range(min(self.size - len(self._workers), len(self._queue) - starting)):
             ours, theirs = self._context.Pipe()
             process = self._context.Process(target=_work, args=(theirs,), daemon=True)
-            with _limited_environment():
+            with limited_environment():
                 process.start()
             # The worker must hold the only other end, or its death would not end the pipe.
             theirs.close()
@@ -311,12 +276,16 @@ class WorkerPool(Executor):
 
     def _count_failed_start(self, process: BaseProcess) -> None:
         self._failed_starts += 1
-        killed = (process.exitcode or 0) < 0
-        if self._failed_starts >= (_KILLED_START_ATTEMPTS if killed else _START_ATTEMPTS):
-            self._break(
-                f"{self._failed_starts} worker processes in a row ended before they were ready, the last one "
-                f'{_how(process)}; a script that starts jobs has to do so under if __name__ == "__main__":'
-            )
+        if self._failed_starts == 1:
+            self._failing_since = time.monotonic()
+        if self._failed_starts < _START_ATTEMPTS:
+            return
+        count = self._failed_starts
+        ended = f"{count} worker processes in a row ended before they were ready, the last one {_how(process)}"
+        if (process.exitcode or 0) >= 0:
+            self._break(f'{ended}; a script that starts jobs has to do so under if __name__ == "__main__":')
+        elif time.monotonic() - self._failing_since > _KILLED_START_SECONDS:
+            self._break(f"{ended}; see who kills them, and whether there is memory for so many workers")
 
     def _mourn(self, task: _Task, process: BaseProcess) -> None:
         task.deaths += 1
