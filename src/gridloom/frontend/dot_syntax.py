@@ -2,7 +2,7 @@
 
 Our own parser, because the two that can be installed do not serve. Over the 115 DOT files of the published graphs
 rustworkx 0.18 ``from_dot`` refuses 34 (anonymous subgraphs, ``a->b`` without blanks), and pydot 4.0 takes 43 s where
-this one takes 0.3 s (21 s against 0.3 s for 10,000 edges; CPU time, one machine) and ends in a RecursionError on nested braces.
+this one takes 0.3 s (21 s against 0.3 s for 10,000 edges; CPU time) and ends in a RecursionError on nested braces.
 
 Taken: ``strict``, quoted and concatenated ids, comments, attribute lists, scoped defaults, edge chains, subgraphs as
 edge ends, ports (dropped), optional semicolons. Refused with a reason: undirected graphs, HTML-like ids. The scanner
