@@ -21,10 +21,10 @@ _LISTED = 8
 def simulate(mapping: Mapping, *, iterations: int = 64, seed: int = 0) -> Verdict:
     """Simulate a mapping on random inputs and compare every output, store and live-out with the interpreter.
 
-    Runs ``iterations`` iterations, and shorter runs down to a single one, so that prologue and epilogue overlap. In
-    domain ``opaque`` every node without a reader is compared as well. An elastic mapping is run token by token; its
-    verdict has the period. A configuration that cannot run (a combinational cycle, a deadlock) gives a verdict that is
-    not ok.
+    Runs ``iterations`` iterations, and shorter runs down to a single one, so that prologue and epilogue overlap.
+    Nodes without a reader are compared as well, in domain ``opaque`` all nodes. An elastic mapping is run token by token;
+    its verdict has the period. A configuration that cannot run (a combinational cycle, a deadlock) gives a verdict that
+    is not ok.
 
     Raises MappingError when the mapping names what does not exist, SimulationError when the graph itself cannot run
     within the bounds of its arrays. Costs the interpreter's time, O(iterations * edges), and little more.
@@ -108,9 +108,8 @@ def _differences(dfg: Dfg, expected: Observation, found: ArrayRun) -> Iterator[M
     for name, value in expected.liveouts.items():
         if seen.liveouts[name] != value:
             yield _at_end(f"live-out {name}", value, seen.liveouts[name], n)
-    if dfg.domain == "opaque":
-        for k in _sinks(dfg):
-            yield from _stream(f"node {dfg.nodes[k].id}", expected.values[:, k], seen.values[:, k], n)
+    for k in _results(dfg):
+        yield from _stream(f"node {dfg.nodes[k].id}", expected.values[:, k], seen.values[:, k], n)
 
 
 def _stream(what: str, expected: object, found: object, n: int) -> Iterator[Mismatch]:
@@ -125,10 +124,22 @@ def _at_end(what: str, expected: int, found: int, n: int) -> Mismatch:
     return Mismatch(what=what, iteration=-1, expected=expected, found=found, trip_count=n)
 
 
-def _sinks(dfg: Dfg) -> list[int]:
-    """Nodes whose value no edge carries on; outputs are compared as such."""
+def _results(dfg: Dfg) -> list[int]:
+    """Nodes that are compared in every iteration although no output names them.
+
+    A value that no edge carries on can only be a result. Opaque graphs come without names for their results, which may
+    even be recurrences that feed nothing but themselves: there every node counts, stores too, whose value is the mix of
+    what they were given.
+    """
     read = {edge.source for edge in dfg.edges if edge.carries_value}
-    return [k for k, node in enumerate(dfg.nodes) if node.id not in read and node.op != "output"]
+    return [
+        k
+        for k, node in enumerate(dfg.nodes)
+        if (dfg.domain == "opaque" or node.id not in read)
+        and node.op != "output"
+        and (dfg.domain == "opaque" or dfg.ops[k].result)
+        and not dfg.ops[k].timeless
+    ]
 
 
 def _first_divergence(dfg: Dfg, expected: Observation, found: Observation) -> Mismatch | None:
