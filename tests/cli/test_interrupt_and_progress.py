@@ -1,0 +1,63 @@
+"""Ctrl-C gives the best so far; progress is for terminals and for those who have waited."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+from gridloom.cli import progress
+from gridloom.map.budget import Progress
+
+
+def press_ctrl_c_once_the_search_runs():
+    """From a thread: waits until the command has put up its own handler, then sends the signal."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def press():
+        deadline = time.monotonic() + 60
+        while signal.getsignal(signal.SIGINT) is before and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_ctrl_c_returns_the_best_so_far(gridloom):
+    before = signal.getsignal(signal.SIGINT)
+    thread = press_ctrl_c_once_the_search_runs()
+    began = time.monotonic()
+    # One wire too many is never proved to be needed, so that nothing but time or the user ends this search.
+    aim = ("--set", "objective=wirelength")
+    done = gridloom("map", "kernel:axpy", "--arch", "mesh:6x6", "--time-limit", "500", *aim)
+    thread.join()
+    assert time.monotonic() - began < 100
+    assert done.status == 0
+    assert done.out.splitlines()[0].endswith("(interrupted: the best so far)")
+    assert done.err == "stopping; Ctrl-C again to give up at once\n"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_nothing_is_shown_where_standard_error_is_no_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.display(10.0) as shown:
+        shown.search(Progress(seconds=1.0, moves=5, phase="starts"))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_bar_appears_after_two_seconds_on_a_terminal(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    shown = progress.Display(10.0, enabled=True, _began=100.0)
+    shown.search(Progress(seconds=1.0, moves=5, phase="starts"))
+    assert shown._bar is None
+    clock[0] += progress.PATIENCE
+    shown.search(Progress(seconds=2.0, moves=1500, phase="starts", best="FIFO 2"))
+    assert shown._bar.tasks[0].description == "starts: 1,500 moves, best FIFO 2"
+    assert shown._bar.console.stderr
+    shown.close()
+    assert shown._bar is None
