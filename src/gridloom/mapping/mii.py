@@ -41,7 +41,9 @@ def mii(dfg: Dfg, arch: Arch) -> Mii:
     demand, missing = _demand(dfg, arch)
     bounds = [*_tile_bounds(demand, arch), *_pool_bounds(dfg, arch)]
     res = max([1, *(bound for bound, _ in bounds)])
-    rec = recurrence_mii(dfg, lambda node: _latency(dfg, arch, node))
+    classes = {dfg.op_class(node.id) for node in dfg.nodes}
+    least = {name: _least_latency(arch, name) for name in classes}
+    rec = recurrence_mii(dfg, lambda node: 0 if dfg.op(node).timeless else least[dfg.op_class(node)])
     reasons = [text for bound, text in bounds if bound == res > 1]
     if rec == max(res, rec) > 1:
         reasons.append(f"recurrences need II {rec}")
@@ -95,9 +97,6 @@ def _pool_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:
             yield -(-needed // supply), f"{' + '.join(sorted(classes))} ops need {needed} of {supply} bus cycles a slot"
 
 
-def _latency(dfg: Dfg, arch: Arch, node: str) -> int:
-    """The least cycles from issue to result on any tile that can run the node."""
-    if dfg.op(node).timeless:
-        return 0
-    name = dfg.op_class(node)
+def _least_latency(arch: Arch, name: str) -> int:
+    """The least cycles from issue to result on any tile that has the op class."""
     return min((arch.tiles[t].latency_of(name) for t in arch.tiles_for(name)), default=0 if name in arch.free else 1)

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from gridloom.arch.model import Arch, Kind
+from gridloom.arch.model import Kind
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Mapping
 
 #: Tiles that compute; ports, constant registers, switches and memory interfaces do not count towards occupancy.
 _OTHER_KINDS: Final = frozenset({"load", "store", "const", "switch", "dram"})
 
-#: Storage that no wire leads through: a step into or out of it is not a hop.
-_STORAGE: Final = frozenset({Kind.REG, Kind.MEM, Kind.CONST, Kind.LOAD, Kind.STORE})
+#: Links count themselves; no wire leads through storage. Steps into and out of both are not counted again.
+_LINK: Final = int(Kind.LINK)
+_NO_WIRE: Final = frozenset(map(int, (Kind.LINK, Kind.REG, Kind.MEM, Kind.CONST, Kind.LOAD, Kind.STORE)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,21 +107,16 @@ def _latency(mapping: Mapping) -> int:
 
 
 def _hop_counts(mapping: Mapping) -> list[int]:
+    """Of each route the links, and the direct steps from a tile to another that go over no link."""
     arch = mapping.arch
-    return [
-        _hops(arch, [arch.resource_index[name] for name, _ in route.hops if name in arch.resource_index])
-        for route in mapping.routes
-    ]
-
-
-def _hops(arch: Arch, resources: list[int]) -> int:
-    """Links, and direct steps from a tile to another that go over no link."""
-    count = sum(1 for r in resources if arch.kind[r] == Kind.LINK)
-    for a, b in pairwise(resources):
-        kinds = {Kind(arch.kind[a]), Kind(arch.kind[b])}
-        if Kind.LINK not in kinds and not kinds & _STORAGE and arch.tile[a] != arch.tile[b]:
-            count += 1
-    return count
+    index, kind, tile = arch.resource_index, arch.kind.tolist(), arch.tile.tolist()
+    counts = []
+    for route in mapping.routes:
+        resources = [index[name] for name, _ in route.hops if name in index]
+        links = [kind[r] for r in resources].count(_LINK)
+        direct = [(a, b) for a, b in pairwise(resources) if kind[a] not in _NO_WIRE and kind[b] not in _NO_WIRE]
+        counts.append(links + sum(1 for a, b in direct if tile[a] != tile[b]))
+    return counts
 
 
 def _tiles(mapping: Mapping) -> tuple[set[int], set[int]]:
