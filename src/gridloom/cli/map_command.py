@@ -112,7 +112,7 @@ def metric_lines(record: dict[str, Any]) -> list[str]:
 def _texts(
     result: Result, request: Request, *, output: Path | None, html: Path | None, svg: Path | None
 ) -> dict[Path, str]:
-    from gridloom import emit
+    from gridloom.emit.svg_array import svg_mapping
     from gridloom.mapping import json_format
 
     mapping = result.mapping
@@ -122,9 +122,11 @@ def _texts(
     if output is not None:
         texts[output] = json_format.dumps(mapping)
     if svg is not None:
-        texts[svg] = emit.svg_mapping(mapping)
+        texts[svg] = svg_mapping(mapping)
     if html is not None:
-        texts[html] = emit.html_report(mapping, result.to_dict(), command=command_line(request))
+        from gridloom.emit import html_report
+
+        texts[html] = html_report(mapping, result.to_dict(), command=command_line(request))
     return texts
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gridloom.mapping.model import Mapping
 
 
+_WIDE = 4000
+
+
 def show(
     what: Annotated[str, typer.Argument(metavar="MAPPING|ARCH|SOURCE", help="A mapping file, an array or a graph.")],
     svg: Annotated[Path | None, typer.Option("--svg", help="Write the picture here instead.")] = None,
@@ -26,7 +29,7 @@ def show(
     check_writable([("--svg", svg)])
     shown = load_any(what)
     if svg is None:
-        print(_terminal(shown))
+        _draw(shown)
         return 0
     write_all({svg: _svg(shown)})
     note(f"wrote {svg}")
@@ -34,16 +37,27 @@ def show(
 
 
 def _svg(shown: Mapping | Arch | Dfg) -> str:
-    from gridloom import emit
     from gridloom.arch.model import Arch
+    from gridloom.emit.svg_array import svg_arch, svg_mapping
+    from gridloom.emit.svg_graph import svg_dfg
     from gridloom.mapping.model import Mapping
 
     if isinstance(shown, Mapping):
-        return emit.svg_mapping(shown)
-    return emit.svg_arch(shown) if isinstance(shown, Arch) else emit.svg_dfg(shown)
+        return svg_mapping(shown)
+    return svg_arch(shown) if isinstance(shown, Arch) else svg_dfg(shown)
 
 
-def _terminal(shown: Mapping | Arch | Dfg) -> str:
-    from gridloom import emit
+def _draw(shown: Mapping | Arch | Dfg) -> None:
+    from rich.console import Console
+    from rich.measure import Measurement
 
-    return emit.terminal(shown)
+    from gridloom.emit.terminal import terminal
+
+    picture = terminal(shown)
+    window = Console().width
+    # Cut off at the right it would be another picture; a file has all the room it needs.
+    console = Console(width=_WIDE, highlight=False)
+    console.print(picture, soft_wrap=True)
+    width = Measurement.get(console, console.options, picture).maximum
+    if console.is_terminal and width > window:
+        note(f"the picture is {width} columns wide, the window {window}: widen it, or pipe the picture into less -RS")
