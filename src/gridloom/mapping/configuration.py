@@ -334,12 +334,17 @@ class _Derivation:
         if source_class in self.arch.free:
             kind: OperandKind = {"const": "const", "livein": "livein"}.get(source_class, "stream")  # type: ignore[assignment]
             return Operand(kind=kind, **common)
-        resource, fifo = -1, 0
-        if route is not None:
-            fifo = route.fifo
-            if route.hops:
-                resource = self.arrival.get((e, instance.copy), -1)
-        return Operand(kind="routed", resource=resource, fifo=fifo, copy=route.source_copy if route else 0, **common)
+        fifo, copy = (route.fifo, route.source_copy) if route else (0, 0)
+        return Operand(kind="routed", resource=self._input(e, instance, tile), fifo=fifo, copy=copy, **common)
+
+    def _input(self, e: int, instance: Instance, tile: int) -> int:
+        """The wire that an operand reads: its own input, whatever the route claims."""
+        operand = self.dfg.edges[e].operand
+        if operand >= self.arch.operand_inputs.shape[1]:
+            return -1
+        own = int(self.arch.operand_inputs[tile, operand])
+        row, count = self.arrival.get((e, instance.copy), own), len(self.arch.kind)
+        return row if row >= count and self.lanes[row - count] == own else own
 
     # -- names ------------------------------------------------------------------------------------------------------
 

@@ -35,8 +35,8 @@ class VpcmaParameters:
 
     rows: int = 8
     cols: int = 12
-    #: Constant registers; row y reads register y and y + rows.
-    constants: int = 16
+    #: Constant registers, at most and by default two a row: row y reads register y and y + rows.
+    constants: int | None = None
     #: True when an unused ALU can pass operand A on.
     alu_routes: bool = True
 
@@ -45,7 +45,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     """The array that a description names."""
     p = parameters(VpcmaParameters, spec)
     check_size(p.rows, p.cols)
-    if not 0 <= p.constants <= 2 * p.rows:
+    if not 0 <= _constants(p) <= 2 * p.rows:
         raise ArchError(f"constants: expected 0 to {2 * p.rows} (two a row), found {p.constants}")
     builder = ArchBuilder()
     _add_pes(builder, p)
@@ -65,6 +65,10 @@ def build(spec: Mapping[str, Any]) -> Arch:
         rules=("outputs_together",),
         route_uses_fu=p.alu_routes,
     )
+
+
+def _constants(p: VpcmaParameters) -> int:
+    return 2 * p.rows if p.constants is None else p.constants
 
 
 def _add_pes(builder: ArchBuilder, p: VpcmaParameters) -> None:
@@ -100,7 +104,7 @@ def _add_ports(builder: ArchBuilder, p: VpcmaParameters) -> None:
         )
         builder.add(f"store_{x}.fu", Kind.FU, store)
         builder.arc(builder.index[f"pe_0_{x}.s"], builder.add(f"store_{x}.in0", Kind.IN, store))
-    for k in range(p.constants):
+    for k in range(_constants(p)):
         tile = builder.add_tile(
             Tile(
                 name=f"const_{k}",
@@ -127,8 +131,8 @@ def _connect(builder: ArchBuilder, p: VpcmaParameters, x: int, y: int) -> None:
         for side, dx in (("s", 0), ("se", 1), ("sw", -1))
     }
     links = link["s"] + link["se"] + link["sw"]
-    low = [(at[f"const_{y}.fu"], -1)] if y < p.constants else []
-    high = [(at[f"const_{y + p.rows}.fu"], -1)] if y + p.rows < p.constants else []
+    low = [(at[f"const_{y}.fu"], -1)] if y < _constants(p) else []
+    high = [(at[f"const_{y + p.rows}.fu"], -1)] if y + p.rows < _constants(p) else []
     own = [(at[f"{name}.out"], -1)]
     north = [(at[f"pe_{y + 1}_{x}.s"], -1)] if y + 1 < p.rows else []
     inputs = {
