@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -381,6 +382,11 @@ def test_every_kind_is_documented():
     kinds_part = DOCS.read_text(encoding="utf-8").partition("## Kinds of violations")[2].partition("## Metrics")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in kinds_part.splitlines() if line[:3] == "| `"]
     assert [(kind.strip("`"), meaning) for kind, meaning in rows] == list(KINDS.items())
+
+
+def test_examples_of_the_docs_run():
+    failed, tried = doctest.testfile(str(DOCS), module_relative=False)
+    assert (failed, tried > 0) == (0, True)
 
 
 def test_a_violation_reads_as_a_sentence():
