@@ -23,8 +23,8 @@ def simulate(mapping: Mapping, *, iterations: int = 64, seed: int = 0) -> Verdic
 
     Runs ``iterations`` iterations, and shorter runs down to a single one, so that prologue and epilogue overlap.
     Nodes without a reader are compared as well, in domain ``opaque`` all nodes. An elastic mapping is run token by
-    token; its verdict has the period. A configuration that cannot run (a combinational cycle, a deadlock) gives a verdict
-    that is not ok.
+    token; its verdict has the period. A configuration that cannot run (a combinational cycle, a deadlock) gives a
+    verdict that is not ok.
 
     Raises MappingError when the mapping names what does not exist, SimulationError when the graph itself cannot run
     within the bounds of its arrays. Costs the interpreter's time, O(iterations * edges), and little more.

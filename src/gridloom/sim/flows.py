@@ -152,14 +152,14 @@ def _waits(configuration: Configuration, flow: list[int]) -> list[_Wait]:
 def _longest(configuration: Configuration, waits: list[_Wait]) -> dict[int, int]:
     """The least start of each flow that meets every wait."""
     offsets = {flow: 0 for wait in waits for flow in (wait.source, wait.target)}
-    moved: list[_Wait] = []
     for _ in range(len(offsets) + 1):
         moved = [wait for wait in waits if offsets[wait.target] < offsets[wait.source] + wait.rounds]
         if not moved:
             return offsets
         for wait in moved:
             offsets[wait.target] = max(offsets[wait.target], offsets[wait.source] + wait.rounds)
-    edges = ", ".join(sorted({wait.edge for wait in moved}))
+    around = _on_cycles(waits)
+    edges = ", ".join(sorted({wait.edge for wait in waits if wait.source in around and wait.target in around}))
     raise SimulationError(
         f"asynchronous edges wait for each other: {edges}; give one of them a distance that covers the latency",
         where=f"graph {configuration.dfg.name!r} on array {configuration.arch.name!r}",
