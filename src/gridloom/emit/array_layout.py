@@ -94,6 +94,8 @@ class ArrayLayout:
             return box
         if self.family == "vpcma":
             return Box(box.x + 6, box.y - 6, 30.0, 21.0)
+        if tile.kind in ("cu", "mu", "dram"):
+            return Box(box.x, box.y, 35.0, 24.0)
         if self.is_torus:
             return Box(box.x, box.y - 5, CORE[0], CORE[1])
         return Box(box.x, box.y, *CORE)
@@ -146,7 +148,7 @@ class ArrayLayout:
             return moved((box.x, box.y), direction, HALF)
         if self.arch.tiles[tile].kind != "switch" and abs(direction[0]) > 0.5 and abs(direction[1]) > 0.5:
             # A unit's corner, where its switch is.
-            return box.x + math.copysign(HALF - 8, direction[0]), box.y + math.copysign(HALF - 8, direction[1])
+            return box.x + math.copysign(HALF - 5, direction[0]), box.y + math.copysign(HALF - 5, direction[1])
         return box.rim(direction)
 
     def _wraps(self, a: int, b: int) -> bool:

@@ -71,6 +71,28 @@ OP_TITLES: Final[Mapping[str, str]] = {
     "dram": "DRAM",
 }
 
+#: Op class -> style in a terminal, legible on light and dark backgrounds.
+TERMINAL_STYLES: Final[Mapping[str, str]] = {
+    "alu": "blue",
+    "mul": "dark_orange3",
+    "div": "red",
+    "fp": "medium_purple",
+    "mem": "green",
+    "mem_data": "dark_olive_green3",
+    "input": "dark_cyan",
+    "output": "magenta",
+    "const": "bright_black",
+    "livein": "gold3",
+    "route": "bright_black",
+    "gemm": "dark_orange3",
+    "vector": "blue",
+    "buffer": "green",
+    "dram": "dark_cyan",
+}
+
+#: Signals in a terminal.
+TERMINAL_SIGNALS: Final = ("blue", "dark_orange3", "green", "magenta", "medium_purple", "gold3", "dark_cyan", "red")
+
 #: (light, dark) colours of signals.
 SIGNALS: Final = (
     ("#1f6fb4", "#63aef0"),

@@ -46,9 +46,7 @@ def svg_arch(arch: Arch) -> str:
     parts = channels(layout)
     if not layout.has_links:
         parts += plain_links(layout)
-    every = [set(tile.classes) for tile in arch.tiles if tile.classes]
-    common = set.intersection(*every) if every else set()
-    shown = [name for name in palette.OP_SHADES if name != "route" and name in set().union(*every) - common]
+    shown = telling_classes(arch)
     for t, tile in enumerate(arch.tiles):
         parts.append(tile_outline(layout, t, used=True, marks={}))
         if tile.kind != "switch":
@@ -60,6 +58,13 @@ def svg_arch(arch: Arch) -> str:
     keys, tall = legend(op_keys(shown), HEAD + layout.height, width)
     body = [*heading(arch.name, arch_summary(arch), width), _panel(parts, (width - layout.width) / 2, HEAD), *keys]
     return document(width, HEAD + layout.height + tall + 8, body, name=f"array {arch.name}", kind="array")
+
+
+def telling_classes(arch: Arch) -> list[str]:
+    """The op classes that some tiles have and others do not, in the palette's order."""
+    every = [set(tile.classes) for tile in arch.tiles if tile.classes]
+    common = set.intersection(*every) if every else set()
+    return [name for name in palette.OP_SHADES if name != "route" and name in set().union(*every) - common]
 
 
 def svg_mapping(mapping: Mapping, *, cycle: int | None = None) -> str:
@@ -106,7 +111,7 @@ def picture(details: Details, *, cycle: int | None = None, live: bool) -> str:
         *keys,
     ]
     name = f"{details.dfg.name} mapped on {details.arch.name}"
-    return document(width, bottom + tall + 8, body, name=name, kind="array")
+    return document(width, bottom + tall + 8, body, name=name, kind="array", live=live)
 
 
 def _panel(parts: list[str], x: float, y: float, **marks: object) -> str:
@@ -153,6 +158,10 @@ def mapping_keys(details: Details) -> list[Key]:
         sample = element("rect", class_="badge tile-rim", x=4.0, y=-6.5, width=14.0, height=13.0, rx=6.5,
                          fill=palette.surface("badge"), stroke=palette.surface("line"))  # fmt: skip
         keys.append(Key(sample + label(11, 3.5, "2", size=9, weight=600), "cycles an operand waits"))
+    if any(details.mapping.settings.get("pipeline") or ()):
+        sample = element("path", class_="gate", d="M1 0H21", stroke=palette.surface("gate"), stroke_width="3",
+                         stroke_linecap="round", opacity="0.55")  # fmt: skip
+        keys.append(Key(sample, "pipeline registers"))
     return keys
 
 
@@ -177,7 +186,7 @@ def _mapped(details: Details, layout: ArrayLayout, slot: int, look: Look) -> lis
     parts = channels(layout) if layout.has_links else plain_links(layout)
     parts += _tiles(details, layout, slot, look)
     parts += _gates(details, layout)
-    if look.live and slot == 0:
+    if look.live:
         parts += heat(layout, details)
     parts.append(group([wire(details, piece, look, _PREFIX) for piece in pieces], class_="wires"))
     parts += _nodes(details, layout, slot, look)

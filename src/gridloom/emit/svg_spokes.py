@@ -45,7 +45,7 @@ def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
     body += badges(details, [badge for _, found in wires for badge in found], look)
     keys, tall = legend(mapping_keys(details), bottom + 6, width)
     name = f"{details.dfg.name} mapped on {details.arch.name}"
-    return document(width, bottom + tall + 14, [*body, *keys], name=name, kind="array spokes")
+    return document(width, bottom + tall + 14, [*body, *keys], name=name, kind="array spokes", live=live)
 
 
 def cell(tile: int, slot: int) -> Box:

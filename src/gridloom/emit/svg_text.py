@@ -18,13 +18,18 @@ _WIDE: Final = frozenset("mwMW@%&")
 _NARROW: Final = frozenset("iljtfrI.,:;|!'()[] -")
 
 
+def printable(text: str) -> str:
+    """The text with what neither XML nor a terminal may be sent replaced by a mark."""
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
 def escape(text: object) -> str:
     """Text that stays text, in content and in attributes, whatever is in it.
 
     >>> escape('<a href="x">')
     '&lt;a href=&quot;x&quot;&gt;'
     """
-    clean = _UNPRINTABLE.sub("\ufffd", str(text))
+    clean = printable(str(text))
     for raw, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         clean = clean.replace(raw, safe)
     return clean
@@ -88,10 +93,13 @@ def label(
     )  # fmt: skip
 
 
-def document(width: float, height: float, body: Iterable[str], *, name: str, kind: str) -> str:
-    """A whole picture on a light background; ``name`` is its accessible title, ``kind`` its class."""
+def document(width: float, height: float, body: Iterable[str], *, name: str, kind: str, live: bool = False) -> str:
+    """A whole picture on a light background; ``name`` is its accessible title, ``kind`` its class.
+
+    ``live``: the parts can be reached one by one, so it is no single image to a screen reader.
+    """
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="gl {kind}" role="img" aria-label="{escape(name)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="gl {kind}" role="{'group' if live else 'img'}" aria-label="{escape(name)}" '
         f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}" '
         f'font-family="{escape(palette.FONT)}">'
     )

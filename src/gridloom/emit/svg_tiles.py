@@ -53,21 +53,24 @@ def channels(layout: ArrayLayout) -> list[str]:
     """Pale channels where links are: broad between neighbours, thin around tiles and over the edge."""
     broad: dict[tuple[int, int], str] = {}
     thin: dict[str, None] = {}
+    tiles = layout.arch.tiles
+    spokes: dict[tuple[int, int], str] = {}
     for a, b, r in layout.arch.links:
-        switches = "switch" in (layout.arch.tiles[a].kind, layout.arch.tiles[b].kind)
-        track = layout.track(r, int(layout.arch.position[r]) if switches else 0)
-        if track.shape in ("step", "far") and not switches:
-            first, second = layout.boxes[min(a, b)], layout.boxes[max(a, b)]
-            broad[min(a, b), max(a, b)] = line((first.x, first.y), (second.x, second.y))
-        else:
+        track = layout.track(r)
+        if track.shape not in ("step", "far"):
             thin[track.path] = None
-    colour = palette.surface("road")
-    parts = []
-    if broad:
-        parts.append(element("path", class_="road", d="".join(broad.values()), stroke=colour, stroke_width="20", fill="none"))
-    if thin:
-        parts.append(element("path", class_="road", d="".join(thin), stroke=colour, stroke_width="1.6", fill="none"))
-    return parts
+            continue
+        pair = (min(a, b), max(a, b))
+        first, second = layout.boxes[pair[0]], layout.boxes[pair[1]]
+        mixed = (tiles[a].kind == "switch") != (tiles[b].kind == "switch")
+        (spokes if mixed else broad)[pair] = line((first.x, first.y), (second.x, second.y))
+    between_switches = any(tile.kind == "switch" for tile in tiles)
+    widths = (("12" if between_switches else "20", broad.values()), ("6", spokes.values()), ("1.6", thin))
+    return [
+        element("path", class_="road", d="".join(paths), stroke=palette.surface("road"), stroke_width=width, fill="none")
+        for width, paths in widths
+        if paths
+    ]
 
 
 def tile_outline(layout: ArrayLayout, tile: int, *, used: bool, marks: dict[str, object]) -> str:
@@ -152,22 +155,27 @@ def node(details: Details, k: int, core: Box, look: Look) -> str:
     name = instance.node + (f"′{instance.copy}" if instance.copy else "")
     marks: dict[str, object] = {"class_": "node", "opacity": look.faded([instance.cycle])}
     if look.live:
-        marks |= {"data_n": k, "data_s": k, "data_g": details.dfg.index[instance.node], "tabindex": "0"}
+        marks |= {"data_n": k, "data_s": k, "data_g": details.dfg.index[instance.node], "tabindex": "-1"}
+        marks |= {"role": "img", "aria_label": describe(details, k)}
         marks["data_c"] = details.depth[instance.node] if details.arch.style == "elastic" else instance.cycle
     parts = [] if look.live else [title(describe(details, k))]
     parts.append(
         element("rect", class_=f"op-{op_class}", **rectangle(core), rx=7.0, fill=shade.fill, stroke=shade.stroke,
                 stroke_width="1.5")  # fmt: skip
     )
-    parts += _node_text(core, caption, name if name != caption else "")
+    port = op_class in ("input", "output")
+    parts += _node_text(core, caption, name if name != caption and (port or core.half_height > 19) else "")
     return group(parts, **marks)
 
 
 def _node_text(core: Box, caption: str, name: str) -> list[str]:
-    room = 2 * core.half_width - 6
+    # Bold text runs wider than the estimate.
+    room = (2 * core.half_width - 6) * 0.92
     size = 12.5 if text_width(caption, 12.5) <= room else 10.5
-    if core.half_height < 19 or not name:
-        return [label(core.x, core.y + 4, fitted(caption, size, room), size=min(size, 11), weight=600)]
+    if core.half_height < 19:
+        return [label(core.x, core.y + 4, fitted(name or caption, 10.5, room), size=10.5, weight=600)]
+    if not name:
+        return [label(core.x, core.y + 4, fitted(caption, size, room), size=size, weight=600)]
     return [
         label(core.x, core.y - 1.5, fitted(caption, size, room), size=size, weight=600),
         label(core.x, core.y + 12, fitted(name, 9.5, room), size=9.5, kind="soft"),

@@ -124,7 +124,8 @@ class VpcmaWiring:
         tile = self.arch.tile_index.get(way.source.place, -1)
         if tile >= 0 and self.arch.tiles[tile].kind == "const":
             text = self.details.caption(way.source.node)
-            yield Badge(self.anchors.point(first), text, "constant", way.signal, way.route.edge, cycle)
+            x, y = self.anchors.point(first)
+            yield Badge((x, y + 10), text, "constant", way.signal, way.route.edge, cycle)
         if way.route.fifo:
             point = self.anchors.point(way.hops[-1][0])
             yield Badge(point, str(way.route.fifo), "fifo", way.signal, way.route.edge, cycle)
