@@ -98,8 +98,9 @@ def document(width: float, height: float, body: Iterable[str], *, name: str, kin
 
     ``live``: the parts can be reached one by one, so it is no single image to a screen reader.
     """
+    role = "group" if live else "img"
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="gl {kind}" role="{'group' if live else 'img'}" aria-label="{escape(name)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="gl {kind}" role="{role}" aria-label="{escape(name)}" '
         f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}" '
         f'font-family="{escape(palette.FONT)}">'
     )
