@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -72,8 +73,10 @@ def timeless(configuration: Configuration, slot: Slot, position: int) -> bool:
 
 
 def wrong_start_stages(configuration: Configuration) -> Iterator[tuple[str, Configuration]]:
+    # A move may repeat what the output register holds anyway, so that only ops are sure to show.
     for k, slot in enumerate(configuration.slots):
-        yield f"slot {k} a stage late", with_slot(configuration, k, start=slot.start + 1)
+        if slot.kind == "op":
+            yield f"slot {k} a stage late", with_slot(configuration, k, start=slot.start + 1)
 
 
 def wrong_fifos(configuration: Configuration) -> Iterator[tuple[str, Configuration]]:
@@ -97,10 +100,9 @@ def wrong_initial_values(configuration: Configuration) -> Iterator[tuple[str, Co
 
 
 def cut_multiplexers(configuration: Configuration) -> Iterator[tuple[str, Configuration]]:
+    count = len(configuration.arch.kind)
     for row, slot in zip(*np.nonzero(configuration.driver >= 0)):
-        resource = (
-            row if row < len(configuration.arch.kind) else configuration.lanes[row - len(configuration.arch.kind)]
-        )
+        resource = row if row < count else configuration.lanes[row - count]
         if configuration.arch.kind[resource] in (Kind.IN, Kind.LINK, Kind.SWITCH, Kind.REG):
             driver = configuration.driver.copy()
             driver[row, slot] = -1
@@ -110,7 +112,7 @@ def cut_multiplexers(configuration: Configuration) -> Iterator[tuple[str, Config
 def wrong_ops(configuration: Configuration) -> Iterator[tuple[str, Configuration]]:
     """Give an op slot the node of another op slot of the same arity."""
     ops = [k for k, slot in enumerate(configuration.slots) if slot.kind == "op" and len(slot.operands) == 2]
-    for a, b in zip(ops, ops[1:]):
+    for a, b in pairwise(ops):
         nodes = configuration.slots[a].node, configuration.slots[b].node
         if configuration.dfg.nodes[nodes[0]].op != configuration.dfg.nodes[nodes[1]].op:
             swapped = with_slot(configuration, a, node=nodes[1])
@@ -201,7 +203,7 @@ def test_combinational_cycle_names_its_resources():
     driver = configuration.driver.copy()
     driver[east, 0], driver[west, 0] = west, east
     damaged = replace(configuration, driver=driver)
-    text = "combinational cycle: pe_0_2.e -> pe_0_3.w -> pe_0_2.e; put a register into it"
+    text = "combinational cycle: pe_0_3.w -> pe_0_2.e -> pe_0_3.w; put a register into it"
     with pytest.raises(SimulationError, match=text):
         compile_program(damaged)
     verdict = simulate_configuration(damaged)

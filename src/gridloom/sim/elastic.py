@@ -35,7 +35,7 @@ _MAX_FIRINGS: Final = 50_000_000
 def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> Verdict:
     """Run an elastic configuration for so many graph iterations.
 
-    The verdict has the period (cycles an iteration, over the second half of the run) and what each unit did with its
+    The verdict has the period (cycles an iteration, over the middle half of the run) and what each unit did with its
     cycles; a deadlock is a verdict that is not ok and says who waits for whom. SimulationError when the graph's rates
     do not balance or it stops by itself. Costs O(cycles with events * (units + hops)) in the kernel.
     """
@@ -275,12 +275,13 @@ class _Network:
         )  # fmt: skip
 
     def period(self) -> float:
-        """Cycles an iteration over the second half of the run."""
+        """Cycles an iteration over the middle half of the run: buffers fill before it, and empty after it."""
         ends = self.finished.max(axis=0)
-        half = self.iterations // 2
-        if half == 0:
+        first = max(self.iterations // 4, 1)
+        last = self.iterations - self.iterations // 4
+        if last <= first:
             return float(ends[-1])
-        return float(ends[-1] - ends[half - 1]) / (self.iterations - half)
+        return float(ends[last - 1] - ends[first - 1]) / (last - first)
 
     def stuck(self) -> str | None:
         """Who waits for whom, when a run came to a stop; None when it came to its end."""
