@@ -1,9 +1,9 @@
 """Where the tiles and links of an array are in a picture.
 
-Every family stands in its rows and columns; what differs is said here once: hexagons with odd rows shifted right, rows of
-``vpcma`` counted from the bottom, units of ``rdu`` between switches. A directed link keeps to the right of its channel,
-so that both directions show; links over two tiles run around the tile between; links over the edge of a torus end in a
-ring at either side.
+Every family stands in its rows and columns; what differs is said here once: hexagons with odd rows shifted right, rows
+of ``vpcma`` counted from the bottom, units of ``rdu`` between switches. A directed link keeps to the right of its
+channel, so that both directions show; links over two tiles run around the tile between; links over the edge of a torus
+end in a ring at either side.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class ArrayLayout:
     def _jump(self, a: int, b: int) -> Track:
         source, target = self.boxes[a], self.boxes[b]
         first, second = self.arch.tiles[a], self.arch.tiles[b]
-        height = _JUMP_HEIGHT[(first.col if first.row == second.row else first.row) // 1 % 2]
+        height = _JUMP_HEIGHT[(first.col if first.row == second.row else first.row) % 2]
         inset = _JUMP_INSET
         if first.row == second.row:
             east = second.col > first.col

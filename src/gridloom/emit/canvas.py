@@ -35,7 +35,7 @@ class Canvas:
 
         for character in text:
             width = cell_len(character)
-            if 0 <= row < len(self._cells) and 0 <= column and column + width <= len(self._cells[row]):
+            if 0 <= row < len(self._cells) and column >= 0 and column + width <= len(self._cells[row]):
                 for k in range(width):
                     self._cells[row][column + k] = character if k == 0 else ""
                     self._styles[row][column + k] = style

@@ -31,7 +31,9 @@ def write_atomically(path: str | Path, text: str) -> None:
         temporary = None
     except OSError as error:
         reason = error.strerror or str(error)
-        raise OptionError(f"cannot be written: {reason}; name a file in a folder you may write to", where=str(goal)) from None
+        raise OptionError(
+            f"cannot be written: {reason}; name a file in a folder you may write to", where=str(goal)
+        ) from None
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):

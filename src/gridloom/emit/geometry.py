@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -96,7 +97,7 @@ def rounded(points: Sequence[Point], radius: float) -> str:
 def smooth(points: Sequence[Point]) -> str:
     """A curve through points that keep going down (or up): vertical at each of them."""
     text = "M" + spot(points[0])
-    for (x0, y0), (x1, y1) in zip(points, points[1:]):
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
         middle = (y0 + y1) / 2
         text += f"C{spot((x0, middle))} {spot((x1, middle))} {spot((x1, y1))}"
     return text

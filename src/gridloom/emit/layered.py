@@ -1,12 +1,14 @@
 """A layered drawing of a graph: layers by longest path, few crossings, long edges as straight as they can be.
 
-The classic steps (Sugiyama, Tagawa, Toda 1981): an edge over more than one layer gets a joint in each layer between; joints
-and boxes are ordered by the median of their neighbours, sweeping down and up and keeping the best order; then x is a
-least-squares fit to the neighbours that keeps order and distances (pool adjacent violators). Cost: sweeps times edges.
+The classic steps (Sugiyama, Tagawa, Toda 1981): an edge over more than one layer gets a joint in each layer between;
+joints and boxes are ordered by the median of their neighbours, sweeping down and up and keeping the best order; then x
+is a least-squares fit to the neighbours that keeps order and distances (pool adjacent violators). Cost: sweeps times
+edges.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -40,7 +42,7 @@ class LayeredGraph:
         for layer in range(self.layer[upper] + 1, self.layer[lower]):
             items.append(self.add(width, layer, joint=True))
         items.append(lower)
-        self.arcs += list(zip(items, items[1:]))
+        self.arcs += list(itertools.pairwise(items))
         return items
 
 
@@ -131,7 +133,9 @@ def _transpose(rows: list[list[int]], above: list[list[int]], below: list[list[i
             improved = False
             for p in range(len(row) - 1):
                 a, b = row[p], row[p + 1]
-                gain = sum(_pair_crossings(near[a], near[b], at) - _pair_crossings(near[b], near[a], at) for at, near in sides)
+                gain = sum(
+                    _pair_crossings(near[a], near[b], at) - _pair_crossings(near[b], near[a], at) for at, near in sides
+                )
                 if gain > 0:
                     row[p], row[p + 1] = b, a
                     improved = True
@@ -163,7 +167,7 @@ def _fitted(
 def _offsets(graph: LayeredGraph, row: list[int], gap: float) -> list[float]:
     """Centres of a row packed as closely as it may be, from 0; two joints side by side need less room."""
     spread = [0.0]
-    for a, b in zip(row, row[1:]):
+    for a, b in itertools.pairwise(row):
         room = gap / 2 if graph.is_joint[a] and graph.is_joint[b] else gap
         spread.append(spread[-1] + (graph.width[a] + graph.width[b]) / 2 + room)
     return spread

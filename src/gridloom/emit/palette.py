@@ -1,8 +1,8 @@
 """The colours of every picture: op classes, signals, surfaces, and their counterparts on a dark background.
 
-Op classes have a pale fill under dark text and a stroke of the same hue; signals have colours of at least 3:1 contrast on
-the background. Pictures carry the light colours as plain attributes, so that any viewer shows them; the report overrides
-them by class.
+Op classes have a pale fill under dark text and a stroke of the same hue; signals have colours of at least 3:1 contrast
+on the background. Pictures carry the light colours as plain attributes, so that any viewer shows them; the report
+overrides them by class.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ def html_report(
     checker found, one line each. Linear in the size of the mapping; nothing is fetched when it is opened.
     """
     details = Details(mapping)
+    array = picture(details, live=True)
     script = _asset("report.js")
     fields = {
         "title": escape(f"{mapping.dfg.name} on {mapping.arch.name}"),
@@ -49,7 +50,8 @@ def html_report(
         "summary": escape(summary(details)),
         "badges": _badges(verdict),
         "violations": _violations(violations),
-        "array": picture(details, live=True),
+        "array": array,
+        "span": "wide" if _aspect(array) > 1.35 else "half",
         "graph": graph_picture(mapping.dfg, live=True),
         "unit": escape(timeline(details)["unit"]),
         "last": str(timeline(details)["last"]),
@@ -58,11 +60,19 @@ def html_report(
         "command": escape(command),
         "data": script_json(report_data(details)),
         "mapping": script_json(json_format.dumps(mapping)),
-        "file": escape(re.sub(r"[^\w.-]+", "-", f"{mapping.dfg.name}-{mapping.arch.name}").strip("-")[:80] or "mapping"),
+        "file": escape(
+            re.sub(r"[^\w.-]+", "-", f"{mapping.dfg.name}-{mapping.arch.name}").strip("-")[:80] or "mapping"
+        ),
         "heat": "".join(f'<i style="background:{colour}"></i>' for colour in palette.HEAT),
         "script": script,
     }
     return _filled(_asset("report.html"), fields)
+
+
+def _aspect(svg: str) -> float:
+    """Width over height of a picture: a broad one gets the whole width of the page."""
+    size = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
+    return float(size[1]) / float(size[2]) if size else 1.0
 
 
 def _asset(name: str) -> str:
@@ -76,12 +86,15 @@ def _filled(template: str, fields: MappingABC[str, str]) -> str:
 
 def _policy(script: str) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    rules = ("default-src 'none'", "style-src 'unsafe-inline'", f"script-src 'sha256-{digest}'", "base-uri 'none'")
+    return "; ".join((*rules, "form-action 'none'"))
 
 
 def _style() -> str:
     dark = palette.css_rules(dark=True)
-    return f"{_asset('report.css')}\n{palette.css_rules(dark=False)}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+    return (
+        f"{_asset('report.css')}\n{palette.css_rules(dark=False)}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+    )
 
 
 def _badges(verdict: MappingABC[str, Any]) -> str:
@@ -101,7 +114,9 @@ def _violations(violations: Sequence[str]) -> str:
     shown = "".join(f"<li>{escape(line)}</li>" for line in violations[:200])
     more = f"<p>and {len(violations) - 200} more</p>" if len(violations) > 200 else ""
     count = f"{len(violations)} violation{'s' * (len(violations) > 1)}"
-    return f'<section class="card alarm" aria-labelledby="h-v"><h2 id="h-v">{count}</h2><ul>{shown}</ul>{more}</section>'
+    return (
+        f'<section class="card alarm" aria-labelledby="h-v"><h2 id="h-v">{count}</h2><ul>{shown}</ul>{more}</section>'
+    )
 
 
 def _rows(facts: Sequence[tuple[str, str]]) -> str:

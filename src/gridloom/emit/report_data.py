@@ -1,4 +1,4 @@
-"""What the report's script needs to know about a mapping: plain JSON data, one record a thing that can be pointed at."""
+"""What the report's script needs to know: plain JSON data, one record for each thing that can be pointed at."""
 
 from __future__ import annotations
 

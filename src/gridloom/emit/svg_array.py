@@ -1,7 +1,7 @@
 """Pictures of arrays and of mappings on them, as SVG text.
 
-Static and elastic arrays are one panel; modulo-scheduled ones a panel a slot, in which a wire starts at the output register
-that holds the value in that slot. The streaming engine has a picture of its own: tiles by spokes.
+Static and elastic arrays are one panel; modulo-scheduled ones a panel a slot, in which a wire starts at the output
+register that holds the value in that slot. The streaming engine has a picture of its own: tiles by spokes.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def picture(details: Details, *, cycle: int | None = None, live: bool) -> str:
         *keys,
     ]
     name = f"{details.dfg.name} mapped on {details.arch.name}"
-    return document(width, bottom + tall + 8, body, name=name, kind="array", live=live)
+    return document(width, bottom + tall + 8, body, name=name, kind="array", live=live, crop=HEAD - 10 if live else 0.0)
 
 
 def _panel(parts: list[str], x: float, y: float, **marks: object) -> str:
@@ -150,7 +150,7 @@ def mapping_keys(details: Details) -> list[Key]:
     """The legend of a mapping: op classes, routes, waits, as far as they occur."""
     keys = op_keys(details.op_class(instance) for instance in details.mapping.instances)
     if details.moves:
-        keys += [key for key in op_keys(["route"])]
+        keys += op_keys(["route"])
     if any(way.hops for way in details.ways):
         first = next(way.signal for way in details.ways if way.hops)
         keys.append(Key(wire_sample(details.colours[first]), "route, a colour a signal"))
@@ -178,7 +178,10 @@ def _mapped(details: Details, layout: ArrayLayout, slot: int, look: Look) -> lis
     modulo = details.arch.style == "modulo"
     wires = wiring(details, layout)
     pieces = merged(
-        piece for way in details.ways for piece in wires.pieces(way) if not modulo or piece.cycles[0] % details.ii == slot
+        piece
+        for way in details.ways
+        for piece in wires.pieces(way)
+        if not modulo or piece.cycles[0] % details.ii == slot
     )
     marks = [
         badge for way in details.ways for badge in wires.badges(way) if not modulo or badge.cycle % details.ii == slot
@@ -264,8 +267,15 @@ def _gates(details: Details, layout: ArrayLayout) -> list[str]:
         if bit:
             y = layout.boxes[details.arch.tile_index[f"pe_{row}_0"]].top - layout.gap / 2
             parts.append(
-                element("path", class_="gate", d=line((left, y), (right, y)), stroke=palette.surface("gate"),
-                        stroke_width="3", stroke_linecap="round", opacity="0.55")  # fmt: skip
+                element(
+                    "path",
+                    class_="gate",
+                    d=line((left, y), (right, y)),
+                    stroke=palette.surface("gate"),
+                    stroke_width="3",
+                    stroke_linecap="round",
+                    opacity="0.55",
+                )
             )
     return parts
 
@@ -287,7 +297,17 @@ def _central_file(details: Details, layout: ArrayLayout, slot: int) -> list[str]
         fill = palette.SIGNALS[colour[1]][0] if colour else palette.surface("badge")
         kind = f"f{colour[1]}" if colour else "badge tile-rim"
         parts.append(
-            element("rect", class_=kind, x=x, y=layout.height + 6, width=max(1.0, step - 2), height=9.0, rx=1.5, fill=fill,
-                    stroke=None if colour else palette.surface("tile-rim"), data_s=colour[0] if colour else None)  # fmt: skip
+            element(
+                "rect",
+                class_=kind,
+                x=x,
+                y=layout.height + 6,
+                width=max(1.0, step - 2),
+                height=9.0,
+                rx=1.5,
+                fill=fill,
+                stroke=None if colour else palette.surface("tile-rim"),
+                data_s=colour[0] if colour else None,
+            )
         )
     return parts

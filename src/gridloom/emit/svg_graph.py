@@ -36,6 +36,11 @@ class _Drawing:
     chains: dict[int, list[int]]
     x: list[float]
 
+    def goes_down(self, edge: int) -> bool:
+        """Whether an edge leads to a lower layer."""
+        chain = self.chains[edge]
+        return self.graph.layer[chain[0]] < self.graph.layer[chain[-1]]
+
 
 def svg_dfg(dfg: Dfg) -> str:
     """A picture of a graph. Cost: the layered layout, a few passes over nodes and edges."""
@@ -67,7 +72,15 @@ def graph_picture(dfg: Dfg, *, live: bool) -> str:
         *nodes,
         *keys,
     ]
-    return document(width, bottom + tall + 8, body, name=f"dataflow graph {dfg.name}", kind="graph", live=live)
+    return document(
+        width,
+        bottom + tall + 8,
+        body,
+        name=f"dataflow graph {dfg.name}",
+        kind="graph",
+        live=live,
+        crop=HEAD - 10 if live else 0.0,
+    )
 
 
 def _keys(dfg: Dfg) -> list[Key]:
@@ -114,14 +127,13 @@ def _layout(dfg: Dfg) -> _Drawing:
         layers = [layer + 1 for layer in layers]
     item: dict[int, int] = {}
     copies: dict[int, int] = {}
-    for k, node in enumerate(dfg.nodes):
+    for k in range(len(dfg.nodes)):
         if not _is_small(dfg, k) or not dfg.out_edges[k]:
             item[k] = graph.add(_node_width(dfg, k), layers[k])
         else:
             for e in dfg.out_edges[k]:
                 reader = dfg.index[dfg.edges[e].target]
                 copies[e] = graph.add(_node_width(dfg, k), max(0, layers[reader] - 1))
-        del node
     chains: dict[int, list[int]] = {}
     for e, edge in enumerate(dfg.edges):
         source = copies.get(e, item.get(dfg.index[edge.source], -1))
@@ -175,12 +187,24 @@ def _node(dfg: Dfg, k: int, box: Box, live: bool) -> str:
     caption = _caption(dfg, k)
     marks: dict[str, object] = {"class_": "node"}
     if live:
-        marks |= {"data_g": k, "tabindex": None if small else "-1", "role": "img", "aria_label": f"{node.id}: {node.op}"}
+        marks |= {
+            "data_g": k,
+            "tabindex": None if small else "-1",
+            "role": "img",
+            "aria_label": f"{node.id}: {node.op}",
+        }
     room = (2 * box.half_width - 6) * 0.95
     parts = [] if live else [title(f"{node.id}: {node.op}")]
     parts.append(
-        element("rect", class_=f"op-{op_class}", **rectangle(box), rx=box.half_height if small else 8.0, fill=look.fill,
-                stroke=look.stroke, stroke_width="1" if small else "1.5")  # fmt: skip
+        element(
+            "rect",
+            class_=f"op-{op_class}",
+            **rectangle(box),
+            rx=box.half_height if small else 8.0,
+            fill=look.fill,
+            stroke=look.stroke,
+            stroke_width="1" if small else "1.5",
+        )
     )
     if small or caption == node.id:
         size = 10 if small else 12.5
@@ -229,7 +253,7 @@ def _edge_path(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift
         return _beside(source, goal)
     joints = [(drawing.x[i] + shift, HEAD + drawing.graph.layer[i] * _STEP + _STEP / 2) for i in chain[1:-1]]
     if source.y < goal.y:
-        end = (_arrival(dfg, e, drawing, goal, shift), goal.top - 1)
+        end = (_arrival(dfg, e, drawing, goal), goal.top - 1)
         points = [(source.x, source.bottom), *joints, end]
         return smooth(points), _middle(points)
     # A value carried to an earlier layer leaves and enters at the side, so that it is not read as going down.
@@ -248,18 +272,15 @@ def _middle(points: list[Point]) -> Point:
     return (x0 + x1) / 2, (y0 + y1) / 2
 
 
-def _arrival(dfg: Dfg, e: int, drawing: _Drawing, goal: Box, shift: float) -> float:
+def _arrival(dfg: Dfg, e: int, drawing: _Drawing, goal: Box) -> float:
     """Where on the upper side an edge ends: operands spread out in the order in which they come."""
+
     def comes_from(k: int) -> float:
         chain = drawing.chains[k]
         return drawing.x[chain[-2]]
 
-    del shift
     target = dfg.index[dfg.edges[e].target]
-    from_above = [
-        k for k in dfg.in_edges[target]
-        if k in drawing.chains and drawing.graph.layer[drawing.chains[k][0]] < drawing.graph.layer[drawing.chains[k][-1]]
-    ]  # fmt: skip
+    from_above = [k for k in dfg.in_edges[target] if k in drawing.chains and drawing.goes_down(k)]
     from_above.sort(key=lambda k: (comes_from(k), k))
     room = min(18.0, 2 * (goal.half_width - 10) / max(1, len(from_above)))
     return goal.x + (from_above.index(e) - (len(from_above) - 1) / 2) * room
@@ -269,7 +290,13 @@ def _beside(source: Box, goal: Box) -> tuple[str, Point]:
     """An edge within a layer: a loop at the right for a node's own value, an arc below for a neighbour's."""
     if source is goal or source == goal:
         x, y = source.right, source.y
-        return f"M{spot((x, y + 8))}C{spot((x + 26, y + 14))} {spot((x + 26, y - 14))} {spot((x + 1, y - 8))}", (x + 20, y)
+        return f"M{spot((x, y + 8))}C{spot((x + 26, y + 14))} {spot((x + 26, y - 14))} {spot((x + 1, y - 8))}", (
+            x + 20,
+            y,
+        )
     start, end = (source.x + 6, source.bottom), (goal.x + 6, goal.bottom + 1)
     low = source.bottom + 24
-    return f"M{spot(start)}C{spot((start[0], low))} {spot((end[0], low))} {spot(end)}", ((start[0] + end[0]) / 2, low - 6)
+    return f"M{spot(start)}C{spot((start[0], low))} {spot((end[0], low))} {spot(end)}", (
+        (start[0] + end[0]) / 2,
+        low - 6,
+    )

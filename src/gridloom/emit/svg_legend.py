@@ -61,7 +61,10 @@ def legend(keys: Sequence[Key], top: float, width: float) -> tuple[list[str], fl
         if x > MARGIN and x + room > width - MARGIN / 2:
             x, y = MARGIN, y + _ROW
         parts.append(
-            group([key.sample, label(28, 4, key.text, anchor="start", kind="soft")], transform=f"translate({x:.0f} {y:.0f})")
+            group(
+                [key.sample, label(28, 4, key.text, anchor="start", kind="soft")],
+                transform=f"translate({x:.0f} {y:.0f})",
+            )
         )
         x += room
     return parts, (y + 16 - top if keys else 0.0)

@@ -1,7 +1,7 @@
 """The streaming engine as a table, tiles by spokes: a column a tile, a row a slot, an op in its cell.
 
-Above the table stand the tiles with their links, drawn the stronger the more slots use them. A wire leads from the cell in
-which a value is issued to the cell that reads it.
+Above the table stand the tiles with their links, drawn the stronger the more slots use them. A wire leads from the cell
+in which a value is issued to the cell that reads it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gridloom.emit.geometry import Box, Point, curve, spot
 from gridloom.emit.svg_array import mapping_keys, summary
 from gridloom.emit.svg_legend import HEAD, MARGIN, heading, legend
 from gridloom.emit.svg_text import document, element, group, label
-from gridloom.emit.svg_tiles import Look, arrow_heads, badges, node, rectangle, wire
+from gridloom.emit.svg_tiles import Look, arrow_heads, badges, heat_label, node, rectangle, wire
 from gridloom.emit.wires import Badge, Piece, merged
 from gridloom.mapping.model import Instance
 
@@ -40,12 +40,22 @@ def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
         *_fabric(details, live),
         *_grid(details, live),
     ]
-    body.append(group([_faded(wire(details, piece, look, _PREFIX), details, piece, slot) for piece in pieces], class_="wires"))
+    body.append(
+        group([_faded(wire(details, piece, look, _PREFIX), details, piece, slot) for piece in pieces], class_="wires")
+    )
     body += _ops(details, slot, look)
     body += badges(details, [badge for _, found in wires for badge in found], look)
     keys, tall = legend(mapping_keys(details), bottom + 6, width)
     name = f"{details.dfg.name} mapped on {details.arch.name}"
-    return document(width, bottom + tall + 14, [*body, *keys], name=name, kind="array spokes", live=live)
+    return document(
+        width,
+        bottom + tall + 14,
+        [*body, *keys],
+        name=name,
+        kind="array spokes",
+        live=live,
+        crop=HEAD - 10 if live else 0.0,
+    )
 
 
 def cell(tile: int, slot: int) -> Box:
@@ -86,16 +96,29 @@ def _fabric(details: Details, live: bool) -> list[str]:
         path = curve(start, (start[0], start[1] - lift), (end[0], end[1] - lift), end)
         marks: dict[str, object] = {"data_r": r} if live and used else {}
         parts.append(
-            element("path", class_="line fabric" if used else "road", d=path, fill="none",
-                    stroke=palette.surface("line" if used else "road"),
-                    stroke_width=f"{1.2 + 2.4 * used / details.ii:.1f}" if used else "1.2", **marks)  # fmt: skip
+            element(
+                "path",
+                class_="line fabric" if used else "road",
+                d=path,
+                fill="none",
+                stroke=palette.surface("line" if used else "road"),
+                stroke_width=f"{1.2 + 2.4 * used / details.ii:.1f}" if used else "1.2",
+                **marks,
+            )
         )
     for t, tile in enumerate(details.arch.tiles):
         box = Box(cell(t, 0).x, y, 24.0, 11.0)
         marks = {"data_t": t} if live else {}
         parts.append(
-            element("rect", class_="tile tile-rim", **rectangle(box), rx=5.0, fill=palette.surface("tile"),
-                    stroke=palette.surface("tile-rim"), **marks)  # fmt: skip
+            element(
+                "rect",
+                class_="tile tile-rim",
+                **rectangle(box),
+                rx=5.0,
+                fill=palette.surface("tile"),
+                stroke=palette.surface("tile-rim"),
+                **marks,
+            )
             + label(box.x, y + 3.5, tile.name, size=9.5, kind="soft")
         )
     return parts
@@ -113,26 +136,33 @@ def _grid(details: Details, live: bool) -> list[str]:
             inner = Box(box.x, box.y, box.half_width - 3, box.half_height - 3)
             kind = "tile" if details.at(t, slot) else "idle"
             row.append(
-                element("rect", class_=f"{kind} tile-rim", **rectangle(inner), rx=8.0, fill=palette.surface(kind),
-                        stroke=palette.surface("tile-rim"), stroke_opacity=None if kind == "tile" else "0.6")  # fmt: skip
+                element(
+                    "rect",
+                    class_=f"{kind} tile-rim",
+                    **rectangle(inner),
+                    rx=8.0,
+                    fill=palette.surface(kind),
+                    stroke=palette.surface("tile-rim"),
+                    stroke_opacity=None if kind == "tile" else "0.6",
+                )
             )
         parts.append(group(row, class_="row", data_slot=slot if live else None))
     if live:
         shares = {t: share for t, share in details.congestion.items() if share > 0}
-        parts.append(_heat("fifo", {t: (w / longest, str(w)) for t, w in waits.items()}))
-        parts.append(_heat("congestion", {t: (share, f"{100 * share:.0f}%") for t, share in shares.items()}))
+        parts.append(_heat("fifo", {t: (w / longest, str(w)) for t, w in waits.items()}, longest))
+        parts.append(_heat("congestion", {t: (share, f"{100 * share:.0f}%") for t, share in shares.items()}, 100))
     return parts
 
 
-def _heat(name: str, cells: dict[int, tuple[float, str]]) -> str:
+def _heat(name: str, cells: dict[int, tuple[float, str]], top: int) -> str:
     parts = []
     for tile, (share, text) in sorted(cells.items()):
         box = Box(cell(tile, 0).x, HEAD + _FABRIC - 20, 24.0, 11.0)
         parts.append(
             element("rect", **rectangle(box), rx=5.0, fill=palette.heat_colour(share), data_t=tile)
-            + label(box.x, box.y + 3.5, text, size=10, weight=600)
+            + heat_label(box.x, box.y + 3.5, text, share)
         )
-    return group(parts, class_=f"heat heat-{name}")
+    return group(parts, class_=f"heat heat-{name}", data_top=top)
 
 
 # -- what is mapped -------------------------------------------------------------------------------------------------
@@ -154,7 +184,9 @@ def _ops(details: Details, slot: int | None, look: Look) -> list[str]:
 def wire_of(details: Details, way: Way, reader: Instance) -> tuple[Piece, list[Badge]]:
     """The wire of one route from the cell of its producer to that of its consumer, and the wait at its end."""
     source, target = _place(details, way.source), _place(details, reader)
-    resource, cycle = way.hops[-1]
+    resource, arrival = way.hops[-1]
+    # The row of the consumer is that of the cycle in which it reads, after the wait.
+    cycle = arrival + way.route.fifo
     links = [r for r, _ in way.hops if details.arch.kind[r] == Kind.LINK]
     operand = int(details.arch.position[resource])
     path, end = _curve(source, target, operand)

@@ -84,7 +84,14 @@ def fitted(text: str, size: float, width: float) -> str:
 
 
 def label(
-    x: float, y: float, text: str, *, size: float = 11, anchor: str = "middle", kind: str = "ink", weight: int | None = None
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: float = 11,
+    anchor: str = "middle",
+    kind: str = "ink",
+    weight: int | None = None,
 ) -> str:
     """A line of text whose baseline is at y."""
     return element(
@@ -93,18 +100,20 @@ def label(
     )  # fmt: skip
 
 
-def document(width: float, height: float, body: Iterable[str], *, name: str, kind: str, live: bool = False) -> str:
+def document(
+    width: float, height: float, body: Iterable[str], *, name: str, kind: str, live: bool = False, crop: float = 0.0
+) -> str:
     """A whole picture on a light background; ``name`` is its accessible title, ``kind`` its class.
 
-    ``live``: the parts can be reached one by one, so it is no single image to a screen reader.
+    ``live``: the parts can be reached one by one, so it is no single image to a screen reader. ``crop``: how much of
+    the top is left out, where the page around it has a heading of its own.
     """
     role = "group" if live else "img"
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gl {kind}" role="{role}" aria-label="{escape(name)}" '
-        f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}" '
+        f'viewBox="0 {number(crop)} {number(width)} {number(height - crop)}" '
+        f'width="{number(width)}" height="{number(height - crop)}" '
         f'font-family="{escape(palette.FONT)}">'
     )
-    paper = element(
-        "rect", class_="paper", width=float(width), height=float(height), fill=palette.surface("paper")
-    )
+    paper = element("rect", class_="paper", width=float(width), height=float(height), fill=palette.surface("paper"))
     return "\n".join([head, paper, *body, "</svg>"]) + "\n"

@@ -10,7 +10,7 @@ from gridloom.emit import palette
 from gridloom.emit.array_layout import ArrayLayout
 from gridloom.emit.details import Details
 from gridloom.emit.geometry import Box, line
-from gridloom.emit.svg_text import element, fitted, group, label, number, text_width, title
+from gridloom.emit.svg_text import element, escape, fitted, group, label, number, text_width, title
 from gridloom.emit.wires import Badge, Piece, output_register, register_count, register_square
 
 
@@ -38,9 +38,14 @@ def arrow_heads(colours: Iterable[int], prefix: str) -> str:
         element(
             "marker",
             element("path", class_=f"f{k}", d="M0 0L7 3.5L0 7Z", fill=palette.SIGNALS[k][0]),
-            id=f"{prefix}{k}", markerWidth="7", markerHeight="7", refX="5.6", refY="3.5", orient="auto",
+            id=f"{prefix}{k}",
+            markerWidth="7",
+            markerHeight="7",
+            refX="5.6",
+            refY="3.5",
+            orient="auto",
             markerUnits="userSpaceOnUse",
-        )  # fmt: skip
+        )
         for k in sorted(set(colours))
     ]
     return element("defs", "".join(marks)) if marks else ""
@@ -67,7 +72,9 @@ def channels(layout: ArrayLayout) -> list[str]:
     between_switches = any(tile.kind == "switch" for tile in tiles)
     widths = (("12" if between_switches else "20", broad.values()), ("6", spokes.values()), ("1.6", thin))
     return [
-        element("path", class_="road", d="".join(paths), stroke=palette.surface("road"), stroke_width=width, fill="none")
+        element(
+            "path", class_="road", d="".join(paths), stroke=palette.surface("road"), stroke_width=width, fill="none"
+        )
         for width, paths in widths
         if paths
     ]
@@ -114,8 +121,17 @@ def class_dots(layout: ArrayLayout, tile: int, shown: Sequence[str]) -> list[str
         look = palette.shade(name)
         x = box.x + (k - (len(have) - 1) / 2) * 11 - 4
         parts.append(
-            element("rect", class_=f"op-{name}", x=x, y=box.y + 14, width=8.0, height=8.0, rx=2.0, fill=look.fill,
-                    stroke=look.stroke)  # fmt: skip
+            element(
+                "rect",
+                class_=f"op-{name}",
+                x=x,
+                y=box.y + 14,
+                width=8.0,
+                height=8.0,
+                rx=2.0,
+                fill=look.fill,
+                stroke=look.stroke,
+            )
         )
     return parts
 
@@ -160,8 +176,15 @@ def node(details: Details, k: int, core: Box, look: Look) -> str:
         marks["data_c"] = details.depth[instance.node] if details.arch.style == "elastic" else instance.cycle
     parts = [] if look.live else [title(describe(details, k))]
     parts.append(
-        element("rect", class_=f"op-{op_class}", **rectangle(core), rx=7.0, fill=shade.fill, stroke=shade.stroke,
-                stroke_width="1.5")  # fmt: skip
+        element(
+            "rect",
+            class_=f"op-{op_class}",
+            **rectangle(core),
+            rx=7.0,
+            fill=shade.fill,
+            stroke=shade.stroke,
+            stroke_width="1.5",
+        )
     )
     port = op_class in ("input", "output")
     parts += _node_text(core, caption, name if name != caption and (port or core.half_height > 19) else "")
@@ -210,7 +233,12 @@ def wire(details: Details, piece: Piece, look: Look, prefix: str) -> str:
     marks: dict[str, object] = {}
     content = ""
     if look.live:
-        marks = {"data_s": piece.signal, "data_r": piece.resource, "data_c": words(cycles), "data_e": words(piece.edges)}
+        marks = {
+            "data_s": piece.signal,
+            "data_r": piece.resource,
+            "data_c": words(cycles),
+            "data_e": words(piece.edges),
+        }
     else:
         content = title(f"{details.signals[piece.signal][0]} on {details.arch.resource_names[piece.resource]}")
     return element(
@@ -233,13 +261,16 @@ def badges(details: Details, found: Iterable[Badge], look: Look) -> list[str]:
         stroke = palette.SIGNALS[colour][0]
         shape = element(
             "rect", class_=f"badge s{colour}", x=x - half, y=y - 6.5, width=2 * half, height=13.0,
-            rx=6.5 if crowd[0].kind == "fifo" else 2.5, fill=palette.surface("badge"), stroke=stroke, stroke_width="1.4",
+            rx=6.5 if crowd[0].kind == "fifo" else 2.5, fill=palette.surface("badge"), stroke=stroke,
+            stroke_width="1.4",
         )  # fmt: skip
         marks: dict[str, object] = {"opacity": look.faded([badge.cycle for badge in crowd])}
         if look.live:
             marks |= {"data_s": crowd[0].signal, "data_e": words(sorted({badge.edge for badge in crowd}))}
             marks["data_c"] = words(sorted({badge.cycle for badge in crowd}))
-        parts.append(group([shape, label(x, y + 3.2, text, size=9, weight=600)], class_=f"mark {crowd[0].kind}", **marks))
+        parts.append(
+            group([shape, label(x, y + 3.2, text, size=9, weight=600)], class_=f"mark {crowd[0].kind}", **marks)
+        )
     return parts
 
 
@@ -262,10 +293,18 @@ def heat(layout: ArrayLayout, details: Details) -> list[str]:
             rim = Box(box.x, box.y, box.half_width - 2, min(box.half_width, box.half_height) - 2)
             squares.append(
                 element("rect", **rectangle(rim), rx=8.0, fill=palette.heat_colour(share), data_t=tile)
-                + label(box.x, box.bottom - 8 if box.half_height > 10 else box.y + 3, text, size=10, weight=600)
+                + heat_label(box.x, box.bottom - 8 if box.half_height > 10 else box.y + 3, text, share)
             )
         parts.append(group(squares, class_=f"heat heat-{name}", data_top=number(longest) if name == "fifo" else "100"))
     return parts
+
+
+def heat_label(x: float, y: float, text: str, share: float) -> str:
+    """A number on a heat map, dark on pale colours and pale on dark ones, in any colour scheme."""
+    return element(
+        "text", escape(text), x=x, y=y, font_size="10", font_weight="600", text_anchor="middle",
+        fill="#ffffff" if share > 0.6 else "#2b1203",
+    )  # fmt: skip
 
 
 def uses_by_slot(details: Details, slot: int) -> dict[int, tuple[int, int]]:

@@ -58,9 +58,7 @@ def _grid(arch: Arch) -> _Grid:
     spots = {k: _screen_place(arch, tile) for k, tile in shown}
     top = min(row for row, _ in spots.values())
     left = min(col for _, col in spots.values())
-    places = {
-        k: ((row - top) * (_HEIGHT + 1), int((col - left) * (_WIDTH + _GAP))) for k, (row, col) in spots.items()
-    }
+    places = {k: ((row - top) * (_HEIGHT + 1), int((col - left) * (_WIDTH + _GAP))) for k, (row, col) in spots.items()}
     rows = max(row for row, _ in places.values()) + _HEIGHT
     return _Grid(places, rows, max(col for _, col in places.values()) + _WIDTH)
 
@@ -249,7 +247,9 @@ def _operands(dfg: Dfg, k: int) -> Iterator[str]:
         yield text if edge.carries_value else f"after {text}"
 
 
-def _page(name: str, about: str, drawing: RenderableType, keys: Iterable[tuple[str, str]], note: str = "") -> RenderableType:
+def _page(
+    name: str, about: str, drawing: RenderableType, keys: Iterable[tuple[str, str]], note: str = ""
+) -> RenderableType:
     """Heading, drawing, legend."""
     from rich.console import Group
     from rich.text import Text

@@ -1,5 +1,7 @@
-"""Wires of ``vpcma``: ALU links go from the top of an ALU to the bottom of one in the row above, everything else passes the
-outputs N, E, S, W of switching elements, drawn as a ring along the left and lower side of a tile.
+"""Wires of ``vpcma``: ALU links go from the top of an ALU to the bottom of one in the row above.
+
+Everything else passes the outputs N, E, S, W of switching elements, drawn as a ring along the left and lower side of a
+tile.
 """
 
 from __future__ import annotations

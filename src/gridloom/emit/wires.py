@@ -183,7 +183,10 @@ class LinkWiring:
             return line((start[0], start[1] - 3), (min(max(start[0], core.left + 5), core.right - 5), core.bottom))
         if self.layout.is_torus:
             start = output_register(self.layout.boxes[tile])
-            return rounded([start, (start[0], core.bottom + 6), (core.right - 8, core.bottom + 6), (core.right - 8, core.bottom)], 4)
+            return rounded(
+                [start, (start[0], core.bottom + 6), (core.right - 8, core.bottom + 6), (core.right - 8, core.bottom)],
+                4,
+            )
         right = core.right
         return f"M{spot((right, core.y - 7))}c16 -4 16 18 0 14"
 
@@ -228,9 +231,7 @@ def _touches(core: Box, start: Point, first: Point, second: Point, end: Point) -
     """Whether a cubic curve comes within three units of a box."""
     for k in range(1, 16):
         t, u = k / 16, 1 - k / 16
-        x, y = (
-            u**3 * start[i] + 3 * u * u * t * first[i] + 3 * u * t * t * second[i] + t**3 * end[i] for i in (0, 1)
-        )
+        x, y = (u**3 * start[i] + 3 * u * u * t * first[i] + 3 * u * t * t * second[i] + t**3 * end[i] for i in (0, 1))
         if abs(x - core.x) < core.half_width + 3 and abs(y - core.y) < core.half_height + 3:
             return True
     return False
