@@ -50,6 +50,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 }
 
 TALKS_TO_THE_USER = frozenset({"cli", "web", "__main__"})
+#: Limits the threads of worker processes, which BLAS and OpenMP take from the environment and from nowhere else.
+SETS_THREAD_LIMITS = {"run.threads"}
 LOOKS_UP_MAPPERS = frozenset({"map", "learn", "flow", "explore", "cli", "web", "__init__"})
 HEAVY_LEARNING = frozenset({"torch", "torch_geometric", "sb3_contrib", "stable_baselines3", "gymnasium"})
 
@@ -202,7 +204,7 @@ def talk_breaches(package: Path) -> list[str]:
     return [
         f"{module.name or '__init__'}:{node.lineno} uses {what}"
         for module in modules(package)
-        if module.unit not in TALKS_TO_THE_USER
+        if module.unit not in TALKS_TO_THE_USER and module.name not in SETS_THREAD_LIMITS
         for node in ast.walk(module.tree)
         if isinstance(node, ast.expr | ast.ImportFrom)
         for what in _talk(node)

@@ -41,6 +41,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         },
         "vpcma": Entry("gridloom.arch.families.vpcma:build", "static rows of combinational ALUs with pipeline bits"),
         "streaming-engine": Entry("gridloom.arch.families.streaming_engine:build", "a row of tiles with spokes"),
+        "genmap": Entry("gridloom.frontend.genmap_arch:build", "an array of a GenMap XML description"),
         "rdu": Entry("gridloom.arch.families.rdu:build", "elastic grid of compute and memory units"),
     },
     "mappers": {

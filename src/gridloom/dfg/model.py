@@ -133,6 +133,12 @@ class Dfg:
         k = self.index[node_id]
         return self.nodes[k].op_class or self.ops[k].op_class
 
+    def required_classes(self, node_id: str) -> frozenset[str]:
+        """The op classes that a tile must have all of: a stream that enters through a multiplier needs both."""
+        op = self.op(node_id).op_class
+        port = {op} if op in ("input", "output") else set()
+        return frozenset({self.op_class(node_id)} | port)
+
     def has_result(self, node_id: str) -> bool:
         """False for stores: they yield nothing that an edge could carry."""
         return self.ops[self.index[node_id]].result
@@ -403,6 +409,8 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
         raise DfgError(f"has delay {edge.delay}; expected at least 0", where=here)
     if edge.tokens < 1 or (edge.takes is not None and edge.takes < 1):
         raise DfgError(f"has tokens {edge.tokens}, takes {edge.takes}; expected at least 1", where=here)
+    if edge.carries_value and dfg.op(edge.source).name == "output":
+        raise DfgError("leaves an output; let it leave the node that the output reads", where=here)
     if edge.carries_value and not dfg.op(edge.source).result:
         raise DfgError(f"carries a value of {edge.source!r}, but op {dfg.node(edge.source).op!r} has none", where=here)
     if edge.distance and dfg.op(edge.source).timeless:

@@ -63,7 +63,7 @@ def _tiles(problem: StaticProblem) -> Failure | None:
 
 def _classes(problem: StaticProblem) -> Failure | None:
     dfg, arch = problem.dfg, problem.arch
-    demand = Counter(dfg.op_class(dfg.nodes[k].id) for k in problem.nodes.tolist())
+    demand = Counter(name for k in problem.nodes.tolist() for name in dfg.required_classes(dfg.nodes[k].id))
     for op_class, count in demand.items():
         bound = len(arch.tiles_for(op_class))
         if count > bound:

@@ -174,15 +174,15 @@ def _signals_in(dfg: Dfg, k: int, number: Ints) -> int:
 def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Ints) -> tuple[Ints, Bools]:
     """Nodes that may sit on the same tiles share a kind: class, operands and incoming signals decide."""
     entering = np.bincount([b for _, b, _ in arch.links], minlength=len(arch.tiles))
-    keys: dict[tuple[str, int, int], int] = {}
+    keys: dict[tuple[frozenset[str], int, int], int] = {}
     kind = []
     for k in placed:
-        key = (dfg.op_class(dfg.nodes[k].id), operand_count(dfg, k), _signals_in(dfg, k, number))
+        key = (dfg.required_classes(dfg.nodes[k].id), operand_count(dfg, k), _signals_in(dfg, k, number))
         kind.append(keys.setdefault(key, len(keys)))
     allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
-    for (op_class, operands, signals), row in keys.items():
+    for (needed, operands, signals), row in keys.items():
         for t, tile in enumerate(arch.tiles):
-            allowed[row, t] = op_class in tile.classes and tile.operands >= operands and entering[t] >= signals
+            allowed[row, t] = needed <= tile.classes and tile.operands >= operands and entering[t] >= signals
     return np.array(kind, dtype=np.int32), allowed
 
 

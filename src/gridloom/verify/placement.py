@@ -39,9 +39,11 @@ def check_places(subject: Subject) -> Iterator[Violation]:
     for placed in subject.placed.values():
         if placed.tile >= 0:
             tile = subject.arch.tiles[placed.tile]
-            if placed.op_class not in tile.classes or placed.resource < 0:
+            needed = subject.dfg.required_classes(placed.instance.node)
+            if not needed <= tile.classes or placed.resource < 0:
                 has = ", ".join(sorted(tile.classes)) or "none"
-                yield Violation("op-class", f"{placed.name} on {tile.name}", placed.op_class, f"op classes {has}")
+                wanted = " and ".join(sorted(needed))
+                yield Violation("op-class", f"{placed.name} on {tile.name}", wanted, f"op classes {has}")
         elif placed.resource >= 0:
             yield from _check_kept(subject, placed)
 
