@@ -77,8 +77,9 @@ def _runs(interpreter: Interpreter, depth: int, iterations: int, seed: int) -> I
     longest, expected = fitting_stimulus(interpreter, iterations, seed)
     yield longest, expected
     limit = longest.iterations
-    stages = {1, 2, 3, depth // 2, depth - 1, depth, depth + 1}
-    # A graph that may run longer than asked for would do so only to fill a pipeline deeper than that.
+    # Beside a pipeline deeper than the long run, that run is a short one already; one that fills it is enough.
+    stages = {1, 2, 3, depth + 1} | (set() if depth > iterations else {depth // 2, depth - 1, depth})
+    # A graph that ran off its arrays before does so again: only others are run for longer than asked.
     for count in sorted(n for n in stages - {limit} if n >= 1 and (n < limit or limit == iterations)):
         stimulus, observation = fitting_stimulus(interpreter, count, seed + count)
         if stimulus.iterations == count:
