@@ -19,7 +19,7 @@ from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +31,8 @@ from gridloom.map.budget import Budget, Clock
 from gridloom.map.screening import screen
 from gridloom.map.static_mapping import to_failure, to_mapping
 from gridloom.map.static_problem import Ints, StaticProblem, build_problem
-from gridloom.map.static_search import Candidate, StaticSearch
+from gridloom.map.static_search import Candidate, Objective, StaticSearch
 from gridloom.mapping.model import Failure, Mapping
-
-Objective = Literal["buffers", "wirelength", "latency"]
 
 #: Starts between which nothing is exchanged. Fixed, so that a result does not depend on the number of workers.
 BATCH = 4
@@ -62,10 +60,10 @@ class AnnealConfig:
     reheat: float = 0.08
     #: Best candidates that later starts begin from; 0: every start begins at random.
     elites: int = 4
-    #: How often a start places again what could not be routed or balanced.
-    repairs: int = 4
+    #: Moves a node in runs that move nodes together with their routes and cycles.
+    joint: int = 1000
     #: Links that a route may be longer than the shortest way.
-    detour: int = 8
+    detour: int = 4
     #: Nodes that stay on a tile: node -> tile name.
     pin: MappingABC[str, str] = field(default_factory=dict)
     #: A placement to begin from: node -> tile name, for all or some nodes.
@@ -76,7 +74,7 @@ class AnnealConfig:
     def __post_init__(self) -> None:
         if self.objective not in ("buffers", "wirelength", "latency"):
             raise OptionError(f"objective: expected buffers, wirelength or latency, found {self.objective!r}")
-        for name, least in (("starts", 1), ("doublings", 0), ("elites", 0), ("repairs", 0), ("detour", 0)):
+        for name, least in (("starts", 1), ("doublings", 0), ("elites", 0), ("joint", 0), ("detour", 0)):
             if getattr(self, name) < least:
                 raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
         for name in ("inner", "heat", "reheat"):
@@ -99,9 +97,9 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     if config.place:
         _check_complete(problem, fixed)
     search = StaticSearch(problem, config, fixed)
-    _warm_up(search)
+    search.warm_up()
     clock = budget.start()
-    best = _given(search, clock) if config.place else _Starts(search, clock, first).best()
+    best = _given(search, clock) if config.place else _Starts(search, config, clock, first).best()
     optimal = best.legal and _proved(search, best)
     clock.report("done", _in_words(best))
     if not best.legal:
@@ -115,10 +113,10 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
 class _Starts:
     """Batches of starts: fresh ones and ones from the best so far."""
 
-    def __init__(self, search: StaticSearch, clock: Clock, first: dict[int, int]) -> None:
+    def __init__(self, search: StaticSearch, config: AnnealConfig, clock: Clock, first: dict[int, int]) -> None:
         self.search = search
         self.clock = clock
-        self.config = search.config
+        self.config = config
         self.first = _completed(search, first)
         self.elites: list[Candidate] = []
 
@@ -159,6 +157,7 @@ class _Starts:
             seed=seed,
             heat=self.config.heat if position is None else self.config.reheat,
             moves_each=self._moves_each(batch),
+            record=self.elites[0].score if self.elites else None,
             stop=self.clock.stop,
         )
 
@@ -197,11 +196,6 @@ def bound(search: StaticSearch) -> int:
     waits = timing.waits(one)
     start = timing.earliest(*timing.bounds(waits, timing.caps(np.zeros(search.problem.size, dtype=np.int32), 1 << 20)))
     return 0 if start is None else int((start[: timing.root] + search.problem.latency).max(initial=0))
-
-
-def _warm_up(search: StaticSearch) -> None:
-    """Compile (or load) the kernels before the clock starts: one start of next to no moves."""
-    search.start(None, seed=1, heat=0.1, moves_each=1, stop=np.ones(1, dtype=np.uint8))
 
 
 # -- placements that the user gives -----------------------------------------------------------------------------------

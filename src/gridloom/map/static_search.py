@@ -6,25 +6,41 @@ order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.map.balance.exact import Balance, Timing, balance, plan
+from gridloom.map.balance.exact import Balance, Timing, Window, balance, plan
+from gridloom.map.place.joint import JointAnnealer
 from gridloom.map.route.pathfinder import Routes, route, shortest
 from gridloom.map.screening import match
-from gridloom.map.static_problem import UNLIMITED, Bools, Ints, StaticProblem
-
-if TYPE_CHECKING:
-    from gridloom.map.anneal import AnnealConfig
+from gridloom.map.static_problem import Bools, Ints, StaticProblem
 
 Score = tuple[int, ...]
+Objective = Literal["buffers", "wirelength", "latency"]
+Flag = NDArray[np.uint8]
 
 # The cost of one hop too many: weights are whole numbers, feedback raises them in steps finer than a hop.
 _UNIT = 8
+
+
+class SearchSettings(Protocol):
+    """What a start reads of a mapper's configuration."""
+
+    @property
+    def objective(self) -> Objective:
+        """What is made small first."""
+
+    @property
+    def joint(self) -> int:
+        """Moves a node in runs that move routes too."""
+
+    @property
+    def detour(self) -> int:
+        """Links that a route may be longer than the shortest way."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +62,7 @@ class Candidate:
 class StaticSearch:
     """The parts of a problem that all starts share."""
 
-    def __init__(self, problem: StaticProblem, config: AnnealConfig, fixed: dict[int, int]) -> None:
+    def __init__(self, problem: StaticProblem, config: SearchSettings, fixed: dict[int, int]) -> None:
         self.problem = problem
         self.config = config
         #: Problem node -> tile, for nodes that stay where they are.
@@ -57,6 +73,7 @@ class StaticSearch:
         self.movable = np.array([k for k in range(problem.size) if k not in fixed], dtype=np.int32)
         self.fixed_tiles: Bools = np.zeros(problem.tiles, dtype=np.bool_)
         self.fixed_tiles[list(fixed.values())] = True
+        self.joint = JointAnnealer(self.timing, self.movable, self.fixed_tiles, self.grid)
 
     # -- placement --------------------------------------------------------------------------------------------------
 
@@ -75,12 +92,17 @@ class StaticSearch:
         return np.asarray((component[p.source] == component[p.target]) & (p.source != p.target))
 
     @cached_property
+    def unplaced(self) -> Window:
+        """The schedule that the graph alone would have, all routes being one link."""
+        one = np.ones(len(self.problem.edges), dtype=np.int32)
+        window = plan(self.timing, np.zeros(self.problem.size, dtype=np.int32), one, 0)
+        return Window(one, one, np.zeros(self.problem.size, dtype=np.int64)) if window is None else window
+
+    @cached_property
     def levels(self) -> Ints:
         """For each edge the links it has for nothing: its span in the schedule that the graph alone would have."""
-        one = np.ones(len(self.problem.edges), dtype=np.int32)
-        anywhere = np.zeros(self.problem.size, dtype=np.int32)
-        window = plan(self.timing, anywhere, one, 0) if self.config.objective == "buffers" else None
-        return one if window is None else np.maximum(one, window.high)
+        span = self.unplaced.high if self.config.objective == "buffers" else self.unplaced.low
+        return np.maximum(1, span).astype(np.int32)
 
     @property
     def weights(self) -> Ints:
@@ -99,7 +121,7 @@ class StaticSearch:
         return position
 
     def anneal(
-        self, position: Ints, weight: Ints, *, seed: int, heat: float, moves_each: int, stop: NDArray[np.uint8]
+        self, position: Ints, weight: Ints, *, seed: int, heat: float, moves_each: int, stop: Flag
     ) -> tuple[Ints, int, int]:
         """(placement, its cost in hops too many, moves) from a first placement."""
         from gridloom.map.place.anneal_kernel import anneal
@@ -117,40 +139,43 @@ class StaticSearch:
 
     # -- routing and balancing --------------------------------------------------------------------------------------
 
-    def realise(self, position: Ints, seed: int, moves: int, stop: NDArray[np.uint8]) -> Candidate:
-        """Route and balance a placement as well as the objective asks."""
+    def realise(self, position: Ints, seed: int, moves: int, stop: Flag) -> Candidate:
+        """Route and balance a placement that stays as it is, with wires as long as the objective wants them."""
         short = shortest(self.problem, position)
-        fastest = self.config.objective == "latency"
         routes = route(self.problem, position, short, short + self.config.detour, seed=seed, stop=stop)
-        balanced = balance(self.timing, position, routes.length, fastest=fastest) if routes.legal else None
-        if balanced is None or (self.config.objective == "buffers" and balanced.total > 0):
-            routes, balanced = self._lengthened(position, short, routes, balanced, seed, stop)
-        return Candidate(self.score(routes, balanced), position, routes, balanced, moves)
+        best = self._judged(position, routes, moves)
+        for bound in self._bounds(best) if routes.legal else ():
+            window = plan(self.timing, position, short, bound)
+            if window is None:
+                continue
+            found = self._routed(position, window, seed, stop)
+            best = min(best, self._judged(position, found, moves), key=_by_score)
+            if found.legal:
+                break
+        return best
 
-    def _lengthened(
-        self, position: Ints, short: Ints, routes: Routes, balanced: Balance | None, seed: int, stop: NDArray[np.uint8]
-    ) -> tuple[Routes, Balance | None]:
-        """Wires as long as values wait: the smallest FIFO bound for which such routes exist."""
-        worst = UNLIMITED if balanced is None else balanced.maximum
-        bounds = [0, 1, 2, 4, UNLIMITED] if balanced is None else range(worst + 1)
-        bases = [short] if balanced is None else [short, routes.length]
-        for bound in bounds:
-            for base in bases:
-                window = plan(self.timing, position, base, bound, fastest=self.config.objective == "latency")
-                if window is None:
-                    continue
-                found = route(self.problem, position, window.low, window.high, seed=seed, hop=0.05, late=1.0, stop=stop)
-                again = balance(self.timing, position, found.length) if found.legal else None
-                if again is not None and (
-                    balanced is None or (again.maximum, again.total) < (balanced.maximum, balanced.total)
-                ):
-                    return found, again
-        return routes, balanced
+    def _routed(self, position: Ints, window: Window, seed: int, stop: Flag) -> Routes:
+        """Routes that fill a window: short ones are no aim here, shared ones are."""
+        return route(self.problem, position, window.low, window.high, seed=seed, hop=0.05, late=1.0, stop=stop)
+
+    def _bounds(self, candidate: Candidate) -> range:
+        """FIFO bounds worth a try: below what there is, or any where cycles could not be met at all."""
+        if candidate.balance is None:
+            return range(3)
+        return range(
+            candidate.balance.maximum + (candidate.balance.total > 0) if self.config.objective == "buffers" else 0
+        )
+
+    def _judged(self, position: Ints, routes: Routes, moves: int) -> Candidate:
+        """Balance what is routed, and score it."""
+        fastest = self.config.objective == "latency"
+        balanced = balance(self.timing, position, routes.length, fastest=fastest) if routes.legal else None
+        return Candidate(self.score(routes, balanced), position, routes, balanced, moves)
 
     def score(self, routes: Routes, balanced: Balance | None) -> Score:
         """What candidates are compared by, smallest first; the objective decides the order after legality."""
         if not routes.legal:
-            return (2, routes.lost, routes.overuse)
+            return (2, routes.overuse + 2 * routes.lost)
         wire = int(np.maximum(routes.length - 1, 0).sum())
         if balanced is None:
             return (1, wire)
@@ -164,39 +189,85 @@ class StaticSearch:
     # -- a start ----------------------------------------------------------------------------------------------------
 
     def start(
-        self, first: Ints | None, *, seed: int, heat: float, moves_each: int, stop: NDArray[np.uint8]
+        self,
+        first: Ints | None,
+        *,
+        seed: int,
+        heat: float,
+        moves_each: int,
+        stop: Flag,
+        record: Score | None = None,
     ) -> Candidate:
-        """Anneal, route, balance; what could not be routed is placed again with its hops made dearer."""
+        """Anneal, route, balance; then move nodes with their routes and cycles until nothing is fought over."""
         rng = np.random.default_rng(seed)
         position = self.scattered(rng) if first is None else first
-        weight = self.weights
-        position, _, moves = self.anneal(position, weight, seed=seed, heat=heat, moves_each=moves_each, stop=stop)
-        best = self.realise(position, seed, moves, stop)
-        for turn in range(self.config.repairs):
-            if best.legal or stop[0]:
-                break
-            weight = self._dearer(weight, best)
-            position, _, more = self.anneal(
-                best.position, weight, seed=seed + turn + 1, heat=0.06, moves_each=moves_each, stop=stop
-            )
-            moves += more
-            again = self.realise(position, seed + turn + 1, moves, stop)
-            best = again if again.score < best.score else Candidate(*_same(best), moves)
+        position, _, moves = self.anneal(
+            position, self.weights, seed=seed, heat=heat, moves_each=moves_each, stop=stop
+        )
+        short = shortest(self.problem, position)
+        routes = route(self.problem, position, short, short + self.config.detour, seed=seed, rounds=30, stop=stop)
+        best = self._judged(position, routes, moves)
+        if len(self.movable) == 0:
+            return best
+        joint_moves = self.config.joint * len(self.movable)
+        if self.config.objective == "wirelength":
+            # Routes are no shorter than hops: a placement that is no better than the record is not worth the moves.
+            least = int(np.maximum(short - 1, 0).sum())
+            if not routes.legal or best.score[1] > least:
+                if record is None or record[0] > 0 or least < record[1]:
+                    best = self._polished(best, joint_moves // 8, seed, stop)
+        elif not routes.legal:
+            best = self._polished(best, joint_moves, seed, stop)
+        if best.routes.legal and not self.timing.ordered:
+            best = self._timed(best, joint_moves, seed, stop)
         return best
 
-    def _dearer(self, weight: Ints, candidate: Candidate) -> Ints:
-        """Raise the price of edges that fight for links, or of recurrences when cycles could not be met."""
-        routes = candidate.routes
-        raised = weight.copy()
-        if routes.legal:
-            raised[self.recurrent] *= 2
-            return np.minimum(raised, 1 << 12)
-        for e in range(len(self.problem.edges)):
-            links = routes.way[e, : routes.length[e]]
-            if self.problem.source[e] != self.problem.target[e] and (len(links) == 0 or (routes.used[links] > 1).any()):
-                raised[e] += _UNIT // 2
-        return raised
+    def _polished(self, candidate: Candidate, moves: int, seed: int, stop: Flag) -> Candidate:
+        """Move nodes with their routes until every signal has a link, or until wires are short."""
+        shorten = self.config.objective == "wirelength"
+        position, routes, made = self.joint.run(
+            candidate.position, candidate.routes, None, bound=2, moves=moves, seed=seed, stop=stop,
+            first_legal=not shorten, hot=0.6 if shorten else 1.0, cold=0.15 if shorten else 0.5,
+        )  # fmt: skip
+        return self._better(candidate, position, routes, made)
+
+    def _timed(self, candidate: Candidate, moves: int, seed: int, stop: Flag) -> Candidate:
+        """Move nodes with routes and cycles, for the shallowest FIFOs for which that ends legal."""
+        best = candidate
+        for bound in self._bounds(candidate):
+            if stop[0]:
+                break
+            window = plan(self.timing, candidate.position, shortest(self.problem, candidate.position), bound)
+            window = self.unplaced if window is None else window
+            routes = self._routed(candidate.position, window, seed, stop)
+            position, made = candidate.position, 0
+            if not routes.legal:
+                position, routes, made = self.joint.run(
+                    position, routes, window.issue, bound=bound, moves=moves, seed=seed, stop=stop
+                )
+            best = self._better(best, position, routes, made)
+            if routes.legal:
+                break
+        return best
+
+    def _better(self, candidate: Candidate, position: Ints, routes: Routes, made: int) -> Candidate:
+        """The better of a candidate and what a joint run made of it; moves count either way."""
+        moves = candidate.moves + made
+        found = self._judged(position, routes, moves)
+        return found if found.score < candidate.score else replace(candidate, moves=moves)
+
+    def warm_up(self) -> None:
+        """Compile or load every kernel, so that the clock of a search does not count it."""
+        now = np.ones(1, dtype=np.uint8)
+        position = self.scattered(np.random.default_rng(0))
+        if len(self.movable):
+            self.anneal(position, self.weights, seed=0, heat=1.0, moves_each=1, stop=now)
+        candidate = self._judged(position, self._routed(position, self.unplaced, 0, now), 0)
+        if len(self.movable):
+            self.joint.run(position, candidate.routes, self.unplaced.issue, bound=0, moves=1, seed=0, stop=now)
+        short = shortest(self.problem, position)
+        balance(self.timing, position, short)
 
 
-def _same(candidate: Candidate) -> tuple[Score, Ints, Routes, Balance | None]:
-    return candidate.score, candidate.position, candidate.routes, candidate.balance
+def _by_score(candidate: Candidate) -> Score:
+    return candidate.score

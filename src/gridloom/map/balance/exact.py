@@ -46,10 +46,11 @@ class Balance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """What the router is asked for: at least ``low`` and at most ``high`` links for each edge."""
+    """What the router is asked for: ``low`` to ``high`` links for each edge; and the issue cycles behind it."""
 
     low: Ints
     high: Ints
+    issue: Longs
 
 
 class Timing:
@@ -70,6 +71,10 @@ class Timing:
         self.u = np.concatenate([problem.source[self.crossing].astype(np.int64), table[:, 0]])
         self.v = np.concatenate([problem.target[self.crossing].astype(np.int64), table[:, 1]])
         self._lower, self._upper = table[:, 2], table[:, 3]
+        #: Nodes whose issue cycle is not free; True for graphs with rules other than those of routed edges.
+        self.tied = np.zeros(problem.size, dtype=np.bool_)
+        self.tied[[k for _, k, _, _ in self._inputs()]] = True
+        self.ordered = bool(self._ordering())
         #: Rules that bound a node from cycle 0: the last ones, in node order.
         self._from_zero = slice(len(self.u) - problem.size, len(self.u))
 
@@ -209,4 +214,4 @@ def plan(timing: Timing, position: Ints, shortest: Ints, bound: int, *, fastest:
     wire[timing.crossing] += t[timing.v[: len(waits)]] - t[timing.u[: len(waits)]] - waits
     low = shortest.astype(np.int64)
     low[timing.crossing] = np.maximum(low[timing.crossing], wire[timing.crossing] - caps)
-    return Window(low.astype(np.int32), wire.astype(np.int32))
+    return Window(low.astype(np.int32), wire.astype(np.int32), t[: timing.root])
