@@ -22,6 +22,17 @@ def clipped(text: str, width: int) -> str:
     return clean + "…" if width > 0 else ""
 
 
+def clipped_middle(text: str, width: int) -> str:
+    """The text in at most ``width`` terminal cells, shortened in its middle: what tells ids apart is at their end."""
+    from rich.cells import cell_len
+
+    whole = clipped(text, 10_000)
+    if cell_len(whole) <= width:
+        return whole
+    tail = whole[-3:] if cell_len(whole[-3:]) < width - 1 else ""
+    return clipped(whole, width - cell_len(tail)) + tail
+
+
 class Canvas:
     """Characters by (row, column); what is drawn later covers what was drawn before."""
 
@@ -41,11 +52,11 @@ class Canvas:
                     self._styles[row][column + k] = style
             column += width
 
-    def centre(self, row: int, column: int, width: int, text: str, style: str = "") -> None:
+    def centre(self, row: int, column: int, width: int, text: str, style: str = "", *, keep_end: bool = False) -> None:
         """Write a text in the middle of ``width`` cells, shortened to fit."""
         from rich.cells import cell_len
 
-        short = clipped(text, width)
+        short = clipped_middle(text, width) if keep_end else clipped(text, width)
         self.put(row, column + (width - cell_len(short)) // 2, short, style)
 
     def box(self, row: int, column: int, width: int, height: int, style: str = "", *, dashed: bool = False) -> None:

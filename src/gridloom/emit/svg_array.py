@@ -111,7 +111,7 @@ def picture(details: Details, *, cycle: int | None = None, live: bool) -> str:
         *keys,
     ]
     name = f"{details.dfg.name} mapped on {details.arch.name}"
-    return document(width, bottom + tall + 8, body, name=name, kind="array", live=live, crop=HEAD - 10 if live else 0.0)
+    return document(width, bottom + tall + 8, body, name=name, kind="array", live=live, crop=HEAD - 5 if live else 0.0)
 
 
 def _panel(parts: list[str], x: float, y: float, **marks: object) -> str:

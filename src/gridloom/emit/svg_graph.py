@@ -15,7 +15,7 @@ from gridloom.emit.details import node_caption
 from gridloom.emit.geometry import Box, Point, smooth, spot
 from gridloom.emit.layered import LayeredGraph, place
 from gridloom.emit.svg_legend import HEAD, MARGIN, Key, heading, legend, op_keys
-from gridloom.emit.svg_text import document, element, fitted, group, label, text_width, title
+from gridloom.emit.svg_text import document, element, fitted, group, label, shortened, text_width, title
 from gridloom.emit.svg_tiles import rectangle
 
 _HEIGHT: Final = 36.0
@@ -79,7 +79,7 @@ def graph_picture(dfg: Dfg, *, live: bool) -> str:
         name=f"dataflow graph {dfg.name}",
         kind="graph",
         live=live,
-        crop=HEAD - 10 if live else 0.0,
+        crop=HEAD - 5 if live else 0.0,
     )
 
 
@@ -211,7 +211,7 @@ def _node(dfg: Dfg, k: int, box: Box, live: bool) -> str:
         parts.append(label(box.x, box.y + 4, fitted(caption, size, room), size=size, weight=None if small else 600))
     else:
         parts.append(label(box.x, box.y - 2, fitted(caption, 12.5, room), size=12.5, weight=600))
-        parts.append(label(box.x, box.y + 11.5, fitted(node.id, 9.5, room), size=9.5, kind="soft"))
+        parts.append(label(box.x, box.y + 11.5, shortened(node.id, 9.5, room), size=9.5, kind="soft"))
     return group(parts, **marks)
 
 

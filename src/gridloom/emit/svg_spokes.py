@@ -54,7 +54,7 @@ def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
         name=name,
         kind="array spokes",
         live=live,
-        crop=HEAD - 10 if live else 0.0,
+        crop=HEAD - 5 if live else 0.0,
     )
 
 

@@ -83,6 +83,14 @@ def fitted(text: str, size: float, width: float) -> str:
     return text + "…"
 
 
+def shortened(text: str, size: float, width: float) -> str:
+    """The text, shortened in its middle until it fits: what tells ids apart is mostly at their end."""
+    if text_width(text, size) <= width:
+        return text
+    tail = text[-3:]
+    return fitted(text[:-3], size, max(0.0, width - text_width(tail, size))).removesuffix("…") + "…" + tail
+
+
 def label(
     x: float,
     y: float,

@@ -10,7 +10,7 @@ from gridloom.emit import palette
 from gridloom.emit.array_layout import ArrayLayout
 from gridloom.emit.details import Details
 from gridloom.emit.geometry import Box, line
-from gridloom.emit.svg_text import element, escape, fitted, group, label, number, text_width, title
+from gridloom.emit.svg_text import element, escape, fitted, group, label, number, shortened, text_width, title
 from gridloom.emit.wires import Badge, Piece, output_register, register_count, register_square
 
 
@@ -196,12 +196,12 @@ def _node_text(core: Box, caption: str, name: str) -> list[str]:
     room = (2 * core.half_width - 6) * 0.92
     size = 12.5 if text_width(caption, 12.5) <= room else 10.5
     if core.half_height < 19:
-        return [label(core.x, core.y + 4, fitted(name or caption, 10.5, room), size=10.5, weight=600)]
+        return [label(core.x, core.y + 4, shortened(name or caption, 10.5, room), size=10.5, weight=600)]
     if not name:
         return [label(core.x, core.y + 4, fitted(caption, size, room), size=size, weight=600)]
     return [
         label(core.x, core.y - 1.5, fitted(caption, size, room), size=size, weight=600),
-        label(core.x, core.y + 12, fitted(name, 9.5, room), size=9.5, kind="soft"),
+        label(core.x, core.y + 12, shortened(name, 9.5, room), size=9.5, kind="soft"),
     ]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gridloom.arch.model import Arch, Kind, Tile
 from gridloom.dfg.model import Dfg
 from gridloom.emit import palette
-from gridloom.emit.canvas import Canvas, clipped
+from gridloom.emit.canvas import Canvas, clipped, clipped_middle
 from gridloom.emit.details import Details, node_caption
 from gridloom.emit.svg_array import arch_summary, summary, telling_classes
 from gridloom.errors import OptionError
@@ -119,7 +119,7 @@ def _draw_tile(canvas: Canvas, details: Details, tile: int, row: int, column: in
     style = palette.TERMINAL_STYLES.get(details.op_class(instance), "")
     canvas.box(row, column, _WIDTH, _HEIGHT, style)
     canvas.centre(row + 1, column + 1, _WIDTH - 2, details.caption(instance.node), f"bold {style}")
-    canvas.centre(row + 2, column + 1, _WIDTH - 2, instance.node)
+    canvas.centre(row + 2, column + 1, _WIDTH - 2, instance.node, keep_end=True)
     if details.arch.style != "elastic" and details.last_cycle:
         canvas.put(row, column + 2, f"@{instance.cycle}", style)
     waits = details.fifo.get(tile)
@@ -199,7 +199,7 @@ def _slot_text(details: Details, tile: int, slot: int, moves: Iterable[str]) -> 
         instance = details.mapping.instances[k]
         style = palette.TERMINAL_STYLES.get(details.op_class(instance), "")
         part = Text(clipped(details.caption(instance.node), 14), style=f"bold {style}")
-        part.append(f" {clipped(instance.node, 18)} @{instance.cycle}", style="not bold default")
+        part.append(f" {clipped_middle(instance.node, 18)} @{instance.cycle}", style="not bold default")
         parts.append(part)
     parts += [Text(clipped(text, 34), style=palette.TERMINAL_STYLES["route"]) for text in moves]
     return Text("\n").join(parts)
@@ -232,7 +232,9 @@ def _graph(dfg: Dfg) -> RenderableType:
         before = level[k]
         caption = node_caption(node.label, node.op, node.value)
         operands = Text(", ".join(_operands(dfg, k)))
-        table.add_row(shown, Text(clipped(node.id, 24)), Text(clipped(caption, 20), style=f"bold {style}"), operands)
+        table.add_row(
+            shown, Text(clipped_middle(node.id, 24)), Text(clipped(caption, 20), style=f"bold {style}"), operands
+        )
     about = f"{dfg.domain} · {len(dfg.nodes)} nodes · {len(dfg.edges)} edges"
     return _page(dfg.name, about, table, [])
 
@@ -241,7 +243,7 @@ def _operands(dfg: Dfg, k: int) -> Iterator[str]:
     for e in dfg.in_edges[k]:
         edge = dfg.edges[e]
         source = dfg.node(edge.source)
-        text = clipped(str(source.value) if source.op == "const" else edge.source, 24)
+        text = clipped_middle(str(source.value) if source.op == "const" else edge.source, 24)
         if edge.distance:
             text += f"[-{edge.distance}]"
         yield text if edge.carries_value else f"after {text}"

@@ -99,10 +99,12 @@
       byId("scale-top").textContent = choice.value === "fifo" ? `${top} cycles` : "100 %";
     });
   }
-  byId("zoom").addEventListener("click", () => {
-    const full = array.classList.toggle("full");
-    byId("zoom").setAttribute("aria-pressed", String(full));
-  });
+  for (const button of document.querySelectorAll(".zoom")) {
+    button.addEventListener("click", () => {
+      const full = byId(button.dataset.for).classList.toggle("full");
+      button.setAttribute("aria-pressed", String(full));
+    });
+  }
 
   // -- tooltip and cross-highlighting -------------------------------------------------------------------------------
   const tip = byId("tip");
