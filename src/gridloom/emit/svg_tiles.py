@@ -310,6 +310,10 @@ def heat_label(x: float, y: float, text: str, share: float) -> str:
 def uses_by_slot(details: Details, slot: int) -> dict[int, tuple[int, int]]:
     """Registers that hold a value in a slot: resource -> (signal, colour)."""
     held: dict[int, tuple[int, int]] = {}
+    for k, instance in enumerate(details.mapping.instances):
+        if details.instance_tiles[k] < 0:
+            # A live-in that was put into a register before the loop stays there.
+            held[details.arch.resource_index[instance.place]] = (k, details.colours[k])
     for resource, rows in details.uses.items():
         if details.arch.kind[resource] in (Kind.REG, Kind.OUT):
             for signal, cycle, _ in rows:

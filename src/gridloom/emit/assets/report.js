@@ -61,9 +61,17 @@
     byId("play").querySelector(".word").textContent = "Play";
   }
 
-  time.addEventListener("input", () => {
+  function chosen() {
     stop();
     show(Number(time.value));
+  }
+  time.addEventListener("input", chosen);
+  // Out of the overview the slider stands at 0 already: choosing 0 is no change of its value.
+  time.addEventListener("pointerup", chosen);
+  time.addEventListener("keyup", (event) => {
+    if (/^(Home|End|Arrow|Page)/.test(event.key)) {
+      chosen();
+    }
   });
   byId("all").addEventListener("click", () => {
     stop();
