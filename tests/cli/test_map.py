@@ -42,6 +42,15 @@ def test_written_mapping_is_the_one_that_was_found(gridloom, tmp_path):
     assert mapping.provenance["mapper"] == "anneal"
 
 
+def test_report_and_picture_are_written(gridloom, tmp_path):
+    done = gridloom("map", "kernel:axpy", "--arch", "mesh:3x3", *QUICK, "--html", "r.html", "--svg", "p.svg")
+    assert (done.status, done.err) == (0, "wrote p.svg\nwrote r.html\n")
+    assert "<svg" in (tmp_path / "p.svg").read_text()
+    report = (tmp_path / "r.html").read_text()
+    assert "gridloom map kernel:axpy --arch mesh:3x3 --mapper auto --seed 0 --effort 20000" in report
+    assert "wirelength" in report
+
+
 def test_same_seed_and_effort_give_the_same_file_whatever_the_workers(gridloom, tmp_path):
     for name, jobs in (("a.json", 1), ("b.json", 2)):
         gridloom("map", "kernel:gray", "--arch", "mesh:4x4", *QUICK, "--seed", "5", "--jobs", jobs, "-o", name)

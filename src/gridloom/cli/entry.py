@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -26,6 +27,10 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; a user's mistake is one line on standard error, never a traceback."""
     from gridloom.cli.app import app
 
+    for stream in (sys.stdout, sys.stderr):
+        # Names in a file may hold what the terminal's encoding does not have.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
     given = None if arguments is None else list(arguments)
     try:
@@ -61,8 +66,13 @@ def _usage_message(error: Any) -> str:
 
 
 def _complain(message: str) -> int:
-    print(f"error: {message}", file=sys.stderr)
+    print(f"error: {one_line(message)}", file=sys.stderr)
     return BAD_INPUT
+
+
+def one_line(text: str) -> str:
+    """Text of a file or an option as a terminal can bear it: line ends and control characters are escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def _internal(error: Exception) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -14,6 +14,12 @@ from gridloom.cli.progress import display, first_interrupt_asks, note
 
 if TYPE_CHECKING:
     from gridloom.flow import Request, Result
+
+#: Fields of the record that a report lists as metrics; the rest is in its title, badges and command.
+REPORTED: Final = (
+    "mapper", "seed", "seconds", "ii", "mii", "res_mii", "rec_mii", "latency", "period", "throughput", "wirelength",
+    "longest_wire", "buffers", "width", "height", "tiles_used", "routing_tiles", "occupancy", "optimal", "bound",
+)  # fmt: skip
 
 
 def map_source(
@@ -112,7 +118,7 @@ def metric_lines(record: dict[str, Any]) -> list[str]:
 def _texts(
     result: Result, request: Request, *, output: Path | None, html: Path | None, svg: Path | None
 ) -> dict[Path, str]:
-    from gridloom.emit.svg_array import svg_mapping
+    from gridloom import emit
     from gridloom.mapping import json_format
 
     mapping = result.mapping
@@ -122,11 +128,11 @@ def _texts(
     if output is not None:
         texts[output] = json_format.dumps(mapping)
     if svg is not None:
-        texts[svg] = svg_mapping(mapping)
+        texts[svg] = emit.svg_mapping(mapping)
     if html is not None:
-        from gridloom.emit import html_report
-
-        texts[html] = html_report(mapping, result.to_dict(), command=command_line(request))
+        record = result.to_dict()
+        stats = {name: value for name, value in record.items() if name in REPORTED and value is not None}
+        texts[html] = emit.html_report(mapping, stats=stats, verdict=record["verified"], command=command_line(request))
     return texts
 
 

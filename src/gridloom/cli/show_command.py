@@ -31,20 +31,11 @@ def show(
     if svg is None:
         _draw(shown)
         return 0
-    write_all({svg: _svg(shown)})
+    from gridloom.emit import svg as picture_of
+
+    write_all({svg: picture_of(shown)})
     note(f"wrote {svg}")
     return 0
-
-
-def _svg(shown: Mapping | Arch | Dfg) -> str:
-    from gridloom.arch.model import Arch
-    from gridloom.emit.svg_array import svg_arch, svg_mapping
-    from gridloom.emit.svg_graph import svg_dfg
-    from gridloom.mapping.model import Mapping
-
-    if isinstance(shown, Mapping):
-        return svg_mapping(shown)
-    return svg_arch(shown) if isinstance(shown, Arch) else svg_dfg(shown)
 
 
 def _draw(shown: Mapping | Arch | Dfg) -> None:

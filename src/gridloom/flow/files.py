@@ -26,6 +26,24 @@ def load_mapping(path: str | Path) -> Mapping:
     return json_format.loads(text, str(path))
 
 
+def check_names(mapping: Mapping) -> None:
+    """MappingError for the first name of a node, edge, tile or resource that graph or array does not have."""
+    dfg, arch = mapping.dfg, mapping.arch
+    for instance in mapping.instances:
+        if instance.node not in dfg.index:
+            raise MappingError(f"an instance of node {instance.node!r}, which graph {dfg.name!r} does not have")
+        if instance.place not in arch.tile_index and instance.place not in arch.resource_index:
+            raise MappingError(
+                f"node {instance.node!r} sits on {instance.place!r}, which array {arch.name!r} does not have"
+            )
+    for route in mapping.routes:
+        if not 0 <= route.edge < len(dfg.edges):
+            raise MappingError(f"a route of edge {route.edge}; graph {dfg.name!r} has edges 0 to {len(dfg.edges) - 1}")
+        for resource, _ in route.hops:
+            if resource not in arch.resource_index:
+                raise MappingError(f"edge {route.edge} goes through {resource!r}, which {arch.name!r} does not have")
+
+
 def load_arch(text: str) -> Arch:
     """The array of an ARCH: a family with parameters, a YAML file, or another tool's XML."""
     if text.endswith(".xml"):
@@ -36,10 +54,15 @@ def load_arch(text: str) -> Arch:
 
 
 def load_any(text: str) -> Mapping | Arch | Dfg:
-    """What a MAPPING, ARCH or SOURCE stands for."""
+    """What a MAPPING, ARCH or SOURCE stands for; a mapping that names what does not exist is a MappingError."""
     kind = kind_of(text)
     if kind == "mapping":
-        return load_mapping(text)
+        mapping = load_mapping(text)
+        try:
+            check_names(mapping)
+        except MappingError as error:
+            raise error.at(text) from None
+        return mapping
     return load_arch(text) if kind == "arch" else load_source(text)
 
 

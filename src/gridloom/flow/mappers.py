@@ -49,7 +49,7 @@ def config_type(mapper: Mapper) -> type[Any]:
     """The configuration class of a mapper: what its parameter ``config`` is annotated with."""
     hint = get_type_hints(mapper, vars(sys.modules[mapper.__module__]))["config"]
     # A mapper may let its caller leave the configuration out: AnnealConfig | None.
-    kinds: list[type[Any]] = [kind for kind in (hint, *get_args(hint)) if dataclasses.is_dataclass(kind)]
+    kinds = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and dataclasses.is_dataclass(kind)]
     if not kinds:
         raise TypeError(f"{mapper.__qualname__}: its config has to be a dataclass")
     return kinds[0]
