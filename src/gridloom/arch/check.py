@@ -17,10 +17,18 @@ _WANTED = {
 def check_arch(arch: Arch) -> list[str]:
     """Findings about an array, one sentence each; an empty list means that nothing is odd.
 
-    Looks for tiles that no other can reach or that reach none, op classes that nobody has, pools without tiles or
-    capacity, registers and inputs that nothing drives, arcs that are defined twice with different latencies.
+    Looks for tiles that no other can reach or that reach none, parts without a way between them, op classes that
+    nobody has, pools without tiles or capacity, registers and inputs that nothing drives, arcs that are defined twice
+    with different latencies. Linear in the arcs.
     """
-    return [*_isolated(arch), *_missing_classes(arch), *_pools(arch), *_undriven(arch), *_double_arcs(arch)]
+    return [
+        *_isolated(arch),
+        *_islands(arch),
+        *_missing_classes(arch),
+        *_pools(arch),
+        *_undriven(arch),
+        *_double_arcs(arch),
+    ]
 
 
 def _isolated(arch: Arch) -> list[str]:
@@ -44,6 +52,22 @@ def _isolated(arch: Arch) -> list[str]:
         if not reach[k] and tile.kind != "store" and (k not in sources or len(working) > 1) and not _leaves(arch, k):
             findings.append(f"tile {tile.name}: it reaches no other tile")
     return findings
+
+
+def _islands(arch: Arch) -> list[str]:
+    """Parts of at least two tiles without a way between them; single tiles are the business of ``_isolated``."""
+    import rustworkx
+
+    graph = rustworkx.PyGraph(multigraph=False)
+    graph.add_nodes_from(range(len(arch.kind)))
+    graph.add_edges_from_no_data(list(zip(arch.arc_source.tolist(), arch.arc_target.tolist(), strict=True)))
+    parts = [{int(arch.tile[r]) for r in part} - {-1} for part in rustworkx.connected_components(graph)]
+    large = sorted((sorted(part) for part in parts if len(part) > 1), key=lambda part: part[0])
+    return [
+        f"tiles {arch.tiles[part[0]].name} to {arch.tiles[part[-1]].name} ({len(part)} of them): no way leads to "
+        f"{arch.tiles[large[0][0]].name}"
+        for part in large[1:]
+    ]
 
 
 def _link_targets(arch: Arch) -> set[int]:

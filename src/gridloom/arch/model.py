@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from gridloom.arch.unroll import ResourceGraph
 
 Ints = NDArray[np.int32]
+
+#: An array with more arcs does not fit a machine that one maps on: a size or a number in its description is a mistake.
+MAX_ARCS = 4_000_000
 Style = Literal["static", "modulo", "elastic"]
 
 
@@ -240,7 +243,7 @@ class Arch:
         for array in (self.arc_source, self.arc_target, self.arc_latency, self.arc_gate):
             digest.update(np.ascontiguousarray(array, dtype=np.int32).tobytes())
         tail = (self.style, sorted(self.free), self.inputs, self.data_memory, [str(f) for f in self.register_files])
-        digest.update(repr(tail).encode())
+        digest.update(repr((*tail, self.settings, self.route_uses_fu)).encode())
         return digest.hexdigest()
 
     @property
@@ -314,6 +317,8 @@ class ArchBuilder:
 
     def arc(self, source: int, target: int, latency: int = 0, gate: int = -1) -> None:
         """A signal may go from ``source`` to ``target`` in ``latency`` cycles (one more when bit ``gate`` is on)."""
+        if len(self.arcs) >= MAX_ARCS:
+            raise ArchError(f"the array has more than {MAX_ARCS} arcs; describe a smaller one")
         self.arcs.append((source, target, latency, gate))
 
     def build(self, **fields: Any) -> Arch:

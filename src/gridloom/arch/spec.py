@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from gridloom import registry
 from gridloom.arch.model import Arch
+from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError, OptionError
 
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
@@ -46,6 +47,8 @@ def build_spec(spec: dict[str, Any], where: str) -> Arch:
         arch: Arch = builder(spec)
     except ArchError as error:
         raise error.at(where) from None
+    except RecursionError:
+        raise ArchError("is nested too deeply to describe an array", where=where) from None
     return arch
 
 
@@ -95,11 +98,8 @@ def load_yaml(path: Path) -> Arch:
         raise ArchError(f"cannot be read: {error}", where=str(path)) from None
     if len(text) > _YAML_LIMIT:
         raise ArchError(f"is {len(text)} characters long; at most {_YAML_LIMIT} are read", where=str(path))
-    if re.search(r"(^|[\s\[,{:-])[&*][\w-]", text):
-        # Aliases are how a few lines become gigabytes; a description has no need of them.
-        message = "uses YAML anchors or aliases (& and *), which are not taken; write the values out"
-        raise ArchError(message, where=str(path))
     try:
+        _refuse_aliases(text, path)
         data = YAML(typ="rt", pure=True).load(text)
     except (YAMLError, RecursionError, ValueError) as error:
         raise ArchError(_yaml_message(error), where=str(path)) from None
@@ -111,6 +111,19 @@ def load_yaml(path: Path) -> Arch:
         raise ArchError(error.message, where=_line_of(data, error.message, str(path))) from None
 
 
+def _refuse_aliases(text: str, path: Path) -> None:
+    """Aliases are how a few lines become gigabytes; a description has no need of them."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.tokens import AliasToken, AnchorToken
+
+    if "&" not in text and "*" not in text:
+        return
+    for token in YAML(typ="rt", pure=True).scan(text):
+        if isinstance(token, AliasToken | AnchorToken):
+            message = "YAML anchors and aliases (& and *) are not taken; write the values out"
+            raise ArchError(message, where=f"{path}:{token.start_mark.line + 1}")
+
+
 def _yaml_message(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -118,13 +131,15 @@ def _yaml_message(error: Exception) -> str:
 
 
 def _line_of(data: Any, message: str, path: str) -> str:
-    """Find the line of the key that a message starts with."""
-    key = message.partition(":")[0].partition(".")[0]
-    try:
-        line = data.lc.key(key)[0] + 1
-    except (AttributeError, KeyError, TypeError):
-        return path
-    return f"{path}:{line}"
+    """Find the line of the key that a message starts with, as deep as the file has lines for it."""
+    keys = message.partition(":")[0].split(".")
+    line = None
+    for key in keys if keys[0] in data else ["family"]:
+        try:
+            line, data = (data.lc.item(int(key)), data[int(key)]) if key.isdecimal() else (data.lc.key(key), data[key])
+        except (AttributeError, IndexError, KeyError, TypeError):
+            break
+    return f"{path}:{line[0] + 1}" if line else path
 
 
 def plain(data: Any) -> Any:
@@ -160,6 +175,22 @@ def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
         if item["type"] == "missing":
             raise ArchError(f"{path}: family {spec['family']!r} needs this parameter") from None
         raise ArchError(f"{path}: {item['msg']}, found {item.get('input')!r}") from None
+
+
+def check_range(record: object, key: str, low: int, high: int) -> None:
+    """ArchError unless a parameter that is a number lies within bounds."""
+    value = getattr(record, key)
+    if value is not None and not low <= value <= high:
+        raise ArchError(f"{key}: expected {low} to {high}, found {value}")
+
+
+def check_latency(latency: Mapping[str, int]) -> None:
+    """ArchError unless latencies are named by op class and leave room for the output register."""
+    for name, cycles in latency.items():
+        if name != "*" and name not in OP_CLASSES:
+            raise ArchError(f"latency.{name}: no such op class; known: *, {', '.join(OP_CLASSES)}")
+        if not 1 <= cycles <= 1024:
+            raise ArchError(f"latency.{name}: expected 1 (the output register) to 1024, found {cycles}")
 
 
 def check_size(rows: int, cols: int, limit: int = 128) -> None:

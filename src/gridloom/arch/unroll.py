@@ -16,6 +16,9 @@ import numpy as np
 from gridloom.arch.model import Arch, Ints
 from gridloom.errors import ArchError
 
+#: Beyond this an II is a mistake, and its graph would not fit in memory.
+MAX_UNROLLED_ARCS = 20_000_000
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ResourceGraph:
@@ -58,6 +61,10 @@ def unroll(arch: Arch, ii: int, settings: Mapping[str, Any]) -> ResourceGraph:
         raise ArchError(f"II must be at least 1, found {ii}")
     if arch.style != "modulo" and ii != 1:
         raise ArchError(f"array {arch.name!r} is {arch.style}: its II is 1, found {ii}")
+    if len(arch.arc_source) * ii > MAX_UNROLLED_ARCS:
+        raise ArchError(
+            f"II {ii} makes {len(arch.arc_source) * ii} arcs of array {arch.name!r}; at most {MAX_UNROLLED_ARCS}"
+        )
     chosen = check_settings(arch, settings)
     gates = _gate_bits(arch, chosen)
     latency = arch.arc_latency + np.where(arch.arc_gate >= 0, gates[arch.arc_gate], 0)
@@ -90,12 +97,13 @@ def _gate_bits(arch: Arch, settings: Mapping[str, Any]) -> np.ndarray[Any, np.dt
 
 def _rotate(arch: Arch, settings: Mapping[str, Any], source: Ints, goal: Any, slot: Any, ii: int) -> None:
     """Turn the hold arcs of rotating registers: r_k of the last slot is r_(k-1) of the next first slot."""
+    turned = np.arange(len(arch.kind), dtype=np.int64)
     for file in arch.register_files:
         count = settings["rotating"].get(file.name, file.rotating)
         for k in range(count):
-            register = file.registers[k]
-            hold = (source == register) & (goal == register) & (slot == ii - 1)
-            goal[hold] = file.registers[(k - 1) % count]
+            turned[file.registers[k]] = file.registers[(k - 1) % count]
+    hold = (source == goal) & (slot == ii - 1)
+    goal[hold] = turned[goal[hold]]
 
 
 def check_settings(arch: Arch, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -77,9 +77,7 @@ class Interpreter:
         self._domain = DOMAIN_CODE[dfg.domain]
         self._salts = [salt(node.id) for node in dfg.nodes]
         self._operands = [dfg.operand_edges(node.id) for node in dfg.nodes]
-        self._initial = [
-            [encode(dfg.domain, value) for value in dfg.initial_values(k)] for k in range(len(dfg.edges))
-        ]
+        self._initial = [[encode(dfg.domain, value) for value in dfg.initial_values(k)] for k in range(len(dfg.edges))]
         self._buffer = np.zeros(max([len(row) for row in self._operands] + [1]), dtype=np.int64)
 
     def run(self, stimulus: Stimulus) -> Observation:
@@ -93,14 +91,10 @@ class Interpreter:
             for k in dfg.topological:
                 values[iteration, k] = self._fire(k, iteration, values, memory, stimulus)
         outputs = {node.id: values[:, k].copy() for k, node in enumerate(dfg.nodes) if node.op == "output"}
-        liveouts = {
-            node.liveout: int(values[n - 1, k]) for k, node in enumerate(dfg.nodes) if node.liveout and n > 0
-        }
+        liveouts = {node.liveout: int(values[n - 1, k]) for k, node in enumerate(dfg.nodes) if node.liveout and n > 0}
         return Observation(iterations=n, outputs=outputs, memory=memory, liveouts=liveouts, values=values)
 
-    def _fire(
-        self, k: int, iteration: int, values: Words, memory: dict[str, Words], stimulus: Stimulus
-    ) -> int:
+    def _fire(self, k: int, iteration: int, values: Words, memory: dict[str, Words], stimulus: Stimulus) -> int:
         dfg = self.dfg
         node = dfg.nodes[k]
         buffer = self._buffer

@@ -36,7 +36,7 @@ def from_dict(data: Any, where: str = "graph") -> Dfg:
     if not isinstance(data, dict):
         raise DfgError(f"expected a JSON object, found {type(data).__name__}", where=where)
     if data.get("format") != FORMAT:
-        raise DfgError(f"expected \"format\": \"{FORMAT}\", found {data.get('format')!r}", where=where)
+        raise DfgError(f'expected "format": "{FORMAT}", found {data.get("format")!r}', where=where)
     if data.get("version") != VERSION:
         raise DfgError(f"version {data.get('version')!r} is not known; this gridloom reads {VERSION}", where=where)
     for key, most in (("nodes", MAX_NODES), ("edges", MAX_EDGES)):
@@ -90,6 +90,7 @@ def loads(text: str, where: str = "graph") -> Dfg:
 def schema() -> dict[str, Any]:
     """The JSON schema of the format."""
     body: dict[str, Any] = _adapter().json_schema()
+    body["required"] = ["format", "version", *body["required"]]
     body["properties"] = {"format": {"const": FORMAT}, "version": {"const": VERSION}, **body["properties"]}
     return body
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from gridloom.dfg.ops import ANY_ARITY, Op, lookup
+from gridloom.dfg.ops import ANY_ARITY, OP_CLASSES, Op, lookup
 from gridloom.errors import DfgError
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ VALUE_KINDS: Final = ("data", "pair", "async")
 MAX_NODES: Final = 200_000
 MAX_EDGES: Final = 1_000_000
 MAX_DISTANCE: Final = 4096
+#: Words of all arrays together.
+MAX_WORDS: Final = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,6 +342,7 @@ def check(dfg: Dfg) -> None:
         seen: set[str] = set()
         twice = next(node.id for node in dfg.nodes if node.id in seen or seen.add(node.id))  # type: ignore[func-returns-value]
         raise DfgError(f"node id {twice!r} is used twice; ids must differ", where=where)
+    _check_arrays(dfg, where)
     for node in dfg.nodes:
         _check_node(dfg, node, where)
     for k, edge in enumerate(dfg.edges):
@@ -347,6 +350,19 @@ def check(dfg: Dfg) -> None:
     for node in dfg.nodes:
         _check_operands(dfg, node, where)
     _ = dfg.topological
+
+
+def _check_arrays(dfg: Dfg, where: str) -> None:
+    names: set[str] = set()
+    for array in dfg.arrays:
+        if array.name in names:
+            raise DfgError(f"array {array.name!r} is declared twice; names must differ", where=where)
+        if array.length < 1:
+            raise DfgError(f"array {array.name!r} has length {array.length}; expected at least 1", where=where)
+        names.add(array.name)
+    words = sum(array.length for array in dfg.arrays)
+    if words > MAX_WORDS:
+        raise DfgError(f"its arrays have {words} words; at most {MAX_WORDS} are taken", where=where)
 
 
 def _check_node(dfg: Dfg, node: Node, where: str) -> None:
@@ -367,6 +383,8 @@ def _check_node(dfg: Dfg, node: Node, where: str) -> None:
         _check_array(dfg, node, here)
     if node.op in ("load_data", "store_data") and dfg.domain != "opaque":
         _check_array(dfg, node, here)
+    if node.op_class is not None and node.op_class not in OP_CLASSES:
+        raise DfgError(f"has op class {node.op_class!r}; known: {', '.join(OP_CLASSES)}", where=here)
     if node.work < 1:
         raise DfgError(f"has work {node.work}; expected at least 1 cycle", where=here)
 
@@ -384,8 +402,6 @@ def _check_array(dfg: Dfg, node: Node, here: str) -> None:
     if node.array not in dfg.array_length:
         known = ", ".join(dfg.array_length) or "none"
         raise DfgError(f"touches array {node.array!r}, which is not declared; declared: {known}", where=here)
-    if dfg.array_length[node.array] < 1:
-        raise DfgError(f"touches array {node.array!r} of length {dfg.array_length[node.array]}", where=here)
 
 
 def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
@@ -461,9 +477,7 @@ def _cycle_message(dfg: Dfg) -> str:
 
     graph = rustworkx.PyDiGraph()
     graph.add_nodes_from(range(len(dfg.nodes)))
-    graph.add_edges_from(
-        [(dfg.index[e.source], dfg.index[e.target], None) for e in dfg.edges if e.distance == 0]
-    )
+    graph.add_edges_from([(dfg.index[e.source], dfg.index[e.target], None) for e in dfg.edges if e.distance == 0])
     cycle = rustworkx.digraph_find_cycle(graph)
     path = " -> ".join(dfg.nodes[a].id for a, _ in list(cycle)[:8])
     return f"has a cycle of distance 0: {path} -> ...; a value cannot depend on itself in one iteration"

@@ -18,9 +18,7 @@ def recurrence_mii(dfg: Dfg, latency: Callable[[str], int] | None = None) -> int
     def weight(edge: Edge) -> int:
         return cycles(edge.source) if edge.kind == "data" else edge.delay
 
-    arcs = [
-        (dfg.index[e.source], dfg.index[e.target], weight(e), e.distance) for e in dfg.edges if e.kind != "async"
-    ]
+    arcs = [(dfg.index[e.source], dfg.index[e.target], weight(e), e.distance) for e in dfg.edges if e.kind != "async"]
     members = _on_cycles(len(dfg.nodes), arcs)
     arcs = [arc for arc in arcs if members[arc[0]] >= 0 and members[arc[0]] == members[arc[1]]]
     if not arcs:

@@ -3,6 +3,10 @@
 A value travels as ``int64``: sign-extended 32 bits (``i32``), the bit pattern of a single (``f32``), 24 data bits with
 the carry in bit 24 (``cma24``), or 64 mixed bits (``opaque``, ``tensor``). Loads, stores, inputs and outputs are the
 business of whoever runs the graph; here they are the identity on the operand that flows through.
+
+Singles: each of add, subtract, multiply, divide and square root rounds once, to nearest even; ``fmul_add`` rounds
+twice, after the product and after the sum. A result that is not a number is always the pattern 0x7FC00000: which NaN a
+processor would hand on depends on how a compiler orders the operands.
 """
 
 from __future__ import annotations
@@ -46,6 +50,9 @@ _C = {name: op.code for name, op in OP_TABLE["cma24"].items()}
 
 _FIRST_FLOAT = F_ADD
 
+#: The pattern of every computed NaN.
+QUIET_NAN = 0x7FC00000
+
 
 @njit(cache=True, nogil=True)
 def wrap32(value: int) -> int:
@@ -63,6 +70,11 @@ def bits_to_single(bits: int) -> np.float32:
 def single_to_bits(value: np.float32) -> int:
     """The sign-extended pattern of a single."""
     return int(np.array([value], dtype=np.float32).view(np.int32)[0])
+
+
+@njit(cache=True, nogil=True)
+def _result_bits(value: np.float32) -> int:
+    return QUIET_NAN if math.isnan(value) else single_to_bits(value)
 
 
 @njit(cache=True, nogil=True)
@@ -159,7 +171,7 @@ def _f32(op: int, a: int, b: int, c: int) -> int:
     if op == F_ABS:
         return wrap32(a & 0x7FFFFFFF)
     if op == F_SQRT:
-        return single_to_bits(np.float32(math.sqrt(np.float64(x)))) if x >= 0 else 0x7FC00000
+        return single_to_bits(np.float32(math.sqrt(np.float64(x)))) if x >= 0 else QUIET_NAN
     y = bits_to_single(b)
     if op == F_EQ:
         return 1 if x == y else 0
@@ -172,22 +184,22 @@ def _f32(op: int, a: int, b: int, c: int) -> int:
     if op == F_MAX:
         return a if x > y else b
     if op == F_ADD:
-        return single_to_bits(np.float32(x + y))
+        return _result_bits(np.float32(x + y))
     if op == F_SUB:
-        return single_to_bits(np.float32(x - y))
+        return _result_bits(np.float32(x - y))
     if op == F_MUL:
-        return single_to_bits(np.float32(x * y))
+        return _result_bits(np.float32(x * y))
     if op == F_DIV:
         return _f32_divide(x, y)
-    return single_to_bits(np.float32(np.float32(x * y) + bits_to_single(c)))
+    return _result_bits(np.float32(np.float32(x * y) + bits_to_single(c)))
 
 
 @njit(cache=True, nogil=True)
 def _f32_divide(x: np.float32, y: np.float32) -> int:
     if y != 0:
-        return single_to_bits(np.float32(np.float64(x) / np.float64(y)))
+        return _result_bits(np.float32(np.float64(x) / np.float64(y)))
     if x == 0 or math.isnan(x) or math.isnan(y):
-        return 0x7FC00000
+        return QUIET_NAN
     negative = (math.copysign(1.0, np.float64(x)) < 0) != (math.copysign(1.0, np.float64(y)) < 0)
     return wrap32(0xFF800000) if negative else 0x7F800000
 

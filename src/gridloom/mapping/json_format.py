@@ -20,6 +20,9 @@ from gridloom.mapping.model import Instance, Mapping, Route
 FORMAT: Final = "gridloom-mapping"
 VERSION: Final = 1
 
+#: Cycles, FIFO depths and numbers beyond this are damage: no array runs that deep, and a simulation would not end.
+LARGEST: Final = 100_000
+
 
 #: version -> the function that turns a file of that version into one of the next. A new version adds one here.
 MIGRATIONS: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
@@ -75,6 +78,9 @@ def loads(text: str, where: str = "mapping") -> Mapping:
         raise MappingError(f"is not JSON: {error.msg} at {place}", where=where) from None
     except RecursionError:
         raise MappingError("is nested too deeply to be a mapping", where=where) from None
+    except ValueError:
+        # Python's own bound on the digits of an integer.
+        raise MappingError("holds a number of more digits than any value has", where=where) from None
     return from_dict(data, where)
 
 
@@ -103,10 +109,44 @@ def from_dict(data: Any, where: str = "mapping") -> Mapping:
     )
 
 
+def schema() -> dict[str, Any]:
+    """The JSON schema of the format; the graph's own is under ``properties.dfg``, its definitions under ``$defs``."""
+    graph = dfg_format.schema()
+    number, name = {"type": "integer"}, {"type": "string"}
+    hop = {"type": "array", "prefixItems": [name, number], "minItems": 2, "maxItems": 2}
+    described = {"type": "object", "required": ["family"], "properties": {"family": name}}
+    return {
+        "$defs": graph.pop("$defs"),
+        "type": "object",
+        "required": ["format", "version", "dfg", "arch", "ii", "instances", "routes"],
+        "properties": {
+            "format": {"const": FORMAT},
+            "version": {"const": VERSION},
+            "dfg": graph,
+            "arch": _closed(["spec"], spec=described, fingerprint={"type": ["string", "null"]}),
+            "ii": number,
+            "settings": {"type": "object"},
+            "instances": _list(_closed(["node", "place", "cycle"], node=name, place=name, cycle=number, copy=number)),
+            "routes": _list(
+                _closed(["edge", "hops"], edge=number, hops=_list(hop), fifo=number, copy=number, source_copy=number)
+            ),
+            "provenance": {"type": "object"},
+        },
+    }
+
+
+def _closed(required: list[str], **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
 def _migrate(data: dict[str, Any], where: str) -> dict[str, Any]:
     version = data.get("version")
     while version != VERSION:
-        if version not in MIGRATIONS:
+        if not isinstance(version, int) or version not in MIGRATIONS:
             known = ", ".join(str(v) for v in sorted([*MIGRATIONS, VERSION]))
             raise MappingError(f"version {version!r} is not known; this gridloom reads {known}", where=where)
         try:
@@ -134,6 +174,8 @@ def _integer(data: dict[str, Any], key: str, where: str, default: int | None = N
     value = data.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool):
         raise MappingError(f"{key}: expected a whole number, found {value!r}", where=where)
+    if abs(value) > LARGEST:
+        raise MappingError(f"{key}: expected a number up to {LARGEST}, found {value!r:.40}", where=where)
     return value
 
 
@@ -177,9 +219,10 @@ def _route(row: dict[str, Any], where: str) -> Route:
         or not isinstance(hop[0], str)
         or not isinstance(hop[1], int)
         or isinstance(hop[1], bool)
+        or abs(hop[1]) > LARGEST
         for hop in hops
     ):
-        raise MappingError(f"hops: expected a list of [resource, cycle], found {hops!r}", where=where)
+        raise MappingError(f"hops: expected a list of [resource, cycle], found {hops!r:.200}", where=where)
     return Route(
         edge=_integer(row, "edge", where),
         hops=tuple((hop[0], hop[1]) for hop in hops),

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from gridloom.arch.model import Arch, ArchBuilder, Kind, Tile
 from gridloom.arch.selectors import numbers, select
-from gridloom.arch.spec import check_size, parameters
+from gridloom.arch.spec import check_latency, check_range, check_size, parameters
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError
 
@@ -33,7 +33,9 @@ _PE_CLASSES = ("alu", "mul", "div", "fp", "mem", "mem_data", "input", "output")
 class MeshParameters:
     """Parameters of the static grids."""
 
+    #: Rows of the grid, 1 to 128.
     rows: int
+    #: Columns of the grid, 1 to 128.
     cols: int
     #: ``aligned``: all inputs issue at cycle 0; ``skewed``: each input at a cycle of its own.
     inputs: Literal["aligned", "skewed"] = "aligned"
@@ -47,7 +49,7 @@ class MeshParameters:
     fifo: Any = None
     #: Op latency by op class; ``"*"`` is the rest. At least 1: the output register.
     latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
-    #: Operands of a function unit.
+    #: Operands of a function unit, 1 to 8.
     operands: int = 3
 
 
@@ -71,10 +73,8 @@ def build(spec: Mapping[str, Any]) -> Arch:
     p = parameters(MeshParameters, spec)
     family = spec["family"]
     check_size(p.rows, p.cols)
-    if not 1 <= p.operands <= 8:
-        raise ArchError(f"operands: expected 1 to 8, found {p.operands}")
-    if any(cycles < 1 for cycles in p.latency.values()):
-        raise ArchError(f"latency: expected at least 1 (the output register), found {p.latency}")
+    check_range(p, "operands", 1, 8)
+    check_latency(p.latency)
     builder = ArchBuilder()
     _add_tiles(builder, p)
     _add_links(builder, family, p)
@@ -108,9 +108,7 @@ def class_masks(p: MeshParameters) -> dict[str, Any]:
             raise ArchError(f"classes.{name}: no such op class; known: {', '.join(OP_CLASSES)}")
     chosen |= p.classes
     keys = {"input": "io", "output": "io", "mul": "mul"} | {name: f"classes.{name}" for name in p.classes}
-    return {
-        name: select(selector, p.rows, p.cols, keys.get(name, name)) for name, selector in chosen.items()
-    }
+    return {name: select(selector, p.rows, p.cols, keys.get(name, name)) for name, selector in chosen.items()}
 
 
 def _add_tiles(builder: ArchBuilder, p: MeshParameters) -> None:

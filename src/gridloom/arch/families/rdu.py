@@ -13,8 +13,7 @@ from typing import Any
 
 from gridloom.arch.families.mesh import array_name
 from gridloom.arch.model import Arch, ArchBuilder, Kind, Tile
-from gridloom.arch.spec import check_size, parameters
-from gridloom.errors import ArchError
+from gridloom.arch.spec import check_range, check_size, parameters
 
 _COMPUTE = frozenset({"gemm", "vector"})
 _MEMORY = frozenset({"buffer"})
@@ -24,16 +23,19 @@ _MEMORY = frozenset({"buffer"})
 class RduParameters:
     """Parameters of the grid."""
 
+    #: Rows of units, 1 to 128.
     rows: int
+    #: Columns of units, 1 to 128.
     cols: int
-    #: Links each way between neighbouring switches.
+    #: Links each way between neighbouring switches, 1 to 16.
     channels: int = 2
     #: Vectors that an input FIFO holds.
     fifo: int = 16
-    #: Bytes of a memory unit and of a vector: together the vectors that it buffers.
+    #: Bytes of a memory unit; it buffers ``memory_bytes // vector_bytes`` vectors.
     memory_bytes: int = 262144
+    #: Bytes of a vector.
     vector_bytes: int = 64
-    #: Inputs of a unit.
+    #: Inputs of a unit, 1 to 16.
     operands: int = 6
     #: DRAM interfaces at each of the two sides: one every so many rows.
     dram_every: int = 2
@@ -43,9 +45,16 @@ def build(spec: Mapping[str, Any]) -> Arch:
     """The grid that a description names."""
     p = parameters(RduParameters, spec)
     check_size(p.rows, p.cols)
-    for key, low in (("channels", 1), ("fifo", 1), ("operands", 1), ("dram_every", 1), ("vector_bytes", 1)):
-        if getattr(p, key) < low:
-            raise ArchError(f"{key}: expected at least {low}, found {getattr(p, key)}")
+    large = 1 << 40
+    for key, high in (
+        ("channels", 16),
+        ("operands", 16),
+        ("fifo", large),
+        ("dram_every", large),
+        ("vector_bytes", large),
+    ):
+        check_range(p, key, 1, high)
+    check_range(p, "memory_bytes", p.vector_bytes, large)
     builder = ArchBuilder()
     ends = _add_units(builder, p)
     _add_switches(builder, p)

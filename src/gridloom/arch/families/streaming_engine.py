@@ -17,8 +17,7 @@ from typing import Any, Literal
 
 from gridloom.arch.families.mesh import array_name
 from gridloom.arch.model import Arch, ArchBuilder, Kind, Tile
-from gridloom.arch.spec import parameters
-from gridloom.errors import ArchError
+from gridloom.arch.spec import check_range, parameters
 
 _STEPS = (-2, -1, 1, 2)
 _CLASSES = frozenset({"alu", "mul", "div", "fp", "mem", "mem_data"})
@@ -28,25 +27,28 @@ _CLASSES = frozenset({"alu", "mul", "div", "fp", "mem", "mem_data"})
 class StreamingEngineParameters:
     """Parameters of the engine; the defaults are the published device."""
 
+    #: Tiles in the row, 1 to 1024.
     tiles: int = 16
-    #: Spokes a tile has: the largest II.
+    #: Spokes a tile has, 1 to 1024: the largest II.
     spokes: int = 6
+    #: ``strict``: one value a link and spoke, ``delays`` registers a tile; ``paper``: no limit on either.
     level: Literal["paper", "strict"] = "strict"
-    #: Cycles from issue to result.
+    #: Cycles from issue to result, 1 to 64.
     latency: int = 3
     #: Delay registers of a tile, at level ``strict``; null: no limit.
     delays: int | None = 8
     #: Entries of a tile's memories together: variables that fit on a tile.
     tile_memory: int = 1024
+    #: Operands of a function unit, 1 to 8.
     operands: int = 3
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
     """The engine that a description names."""
     p = parameters(StreamingEngineParameters, spec)
-    for key, low, high in (("tiles", 1, 1024), ("spokes", 1, 1024), ("latency", 1, 64), ("operands", 1, 8)):
-        if not low <= getattr(p, key) <= high:
-            raise ArchError(f"{key}: expected {low} to {high}, found {getattr(p, key)}")
+    bounds = {"tiles": (1, 1024), "spokes": (1, 1024), "latency": (1, 64), "operands": (1, 8)}
+    for key, (low, high) in (bounds | {"delays": (0, 1 << 20), "tile_memory": (0, 1 << 40)}).items():
+        check_range(p, key, low, high)
     builder = ArchBuilder()
     strict = p.level == "strict"
     for x in range(p.tiles):
@@ -89,9 +91,7 @@ def _add_fabric(builder: ArchBuilder, p: StreamingEngineParameters, strict: bool
     at = builder.index
     pairs = [(x, x + step) for x in range(p.tiles) for step in _STEPS if 0 <= x + step < p.tiles]
     for x, y in pairs:
-        link = builder.add(
-            f"t_{x}>t_{y}", Kind.LINK, x, position=_STEPS.index(y - x), capacity=1 if strict else 0
-        )
+        link = builder.add(f"t_{x}>t_{y}", Kind.LINK, x, position=_STEPS.index(y - x), capacity=1 if strict else 0)
         builder.arc(at[f"t_{x}.out"], link)
         for k in range(p.operands):
             builder.arc(link, at[f"t_{y}.in{k}"], abs(y - x))

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from gridloom.arch.families.mesh import array_name
 from gridloom.arch.model import Arch, ArchBuilder, Kind, Pool, RegisterFile, Tile
 from gridloom.arch.selectors import select
-from gridloom.arch.spec import check_size, parameters
+from gridloom.arch.spec import check_latency, check_range, check_size, parameters
 from gridloom.errors import ArchError
 
 _MEMORY_CLASSES = frozenset({"mem", "mem_data"})
@@ -26,9 +26,11 @@ _MEMORY_CLASSES = frozenset({"mem", "mem_data"})
 class TorusParameters:
     """Parameters of the torus."""
 
+    #: Rows of the torus, 1 to 128.
     rows: int
+    #: Columns of the torus, 1 to 128.
     cols: int
-    #: Registers of a file: a PE's own, or the central one's.
+    #: Registers of a file, 0 to 1024: a PE's own, or the central one's.
     regs: int = 4
     #: ``local``: a file a PE; ``central``: one file that every PE reads and writes.
     file: Literal["local", "central"] = "local"
@@ -42,12 +44,13 @@ class TorusParameters:
     bus: Literal["row", "dedicated"] | None = "row"
     #: Which PEs multiply: a selector.
     mul: Any = "all"
-    #: Op latency by op class; ``"*"`` is the rest.
+    #: Op latency by op class; ``"*"`` is the rest. At least 1: the output register.
     latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
     #: Bytes of data memory; null: no limit.
     data_memory: int | None = None
     #: Slots of a context memory; null: no limit.
     contexts: int | None = None
+    #: Operands of a function unit, 1 to 8.
     operands: int = 3
 
 
@@ -112,14 +115,16 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def _check(p: TorusParameters) -> None:
-    if not 0 <= p.regs <= 1024:
-        raise ArchError(f"regs: expected 0 to 1024, found {p.regs}")
+    for key, low, high in (
+        ("regs", 0, 1024),
+        ("operands", 1, 8),
+        ("data_memory", 0, 1 << 40),
+        ("contexts", 1, 1 << 20),
+    ):
+        check_range(p, key, low, high)
+    check_latency(p.latency)
     if isinstance(p.rotating, int) and not 0 <= p.rotating <= p.regs:
         raise ArchError(f"rotating: expected 0 to regs ({p.regs}) or 'free', found {p.rotating}")
-    if not 1 <= p.operands <= 8:
-        raise ArchError(f"operands: expected 1 to 8, found {p.operands}")
-    if any(cycles < 1 for cycles in p.latency.values()):
-        raise ArchError(f"latency: expected at least 1 (the output register), found {p.latency}")
 
 
 def _add_tile(builder: ArchBuilder, p: TorusParameters, row: int, col: int, memory: bool, multiply: bool) -> None:
@@ -155,9 +160,7 @@ def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
             name = f"pe_{row}_{col}"
             around = {((row + dr) % p.rows, (col + dc) % p.cols) for dr, dc in ((-1, 0), (0, -1), (0, 1), (1, 0))}
             for position, (r, c) in enumerate(sorted(around - {(row, col)})):
-                link = builder.add(
-                    f"{name}>pe_{r}_{c}", Kind.LINK, row * p.cols + col, position=position
-                )
+                link = builder.add(f"{name}>pe_{r}_{c}", Kind.LINK, row * p.cols + col, position=position)
                 builder.arc(builder.index[f"{name}.out"], link)
                 for k in range(p.operands):
                     builder.arc(link, builder.index[f"pe_{r}_{c}.in{k}"])
@@ -189,6 +192,10 @@ def _add_memory(builder: ArchBuilder, p: TorusParameters) -> None:
     memory = builder.add("mem", Kind.MEM, capacity=0)
     builder.arc(memory, memory, 1)
     members = [(k, tile) for k, tile in enumerate(builder.tiles) if "mem" in tile.classes]
+    files: dict[int, list[int]] = {}
+    for register, (kind, owner, *_) in enumerate(builder.columns):
+        if kind == Kind.REG:
+            files.setdefault(owner, []).append(register)
     for k, tile in members:
         fu = builder.index[f"{tile.name}.fu"]
         load = builder.add(f"{tile.name}.load", Kind.LOAD, k, group=fu)
@@ -197,9 +204,8 @@ def _add_memory(builder: ArchBuilder, p: TorusParameters) -> None:
         builder.arc(load, builder.index[f"{tile.name}.out"], tile.latency_of("mem"))
         builder.arc(builder.index[f"{tile.name}.in0"], store)
         builder.arc(store, memory, 1)
-        for register in list(builder.index.values()):
-            if builder.columns[register][0] == Kind.REG and builder.columns[register][1] in (-1, k):
-                builder.arc(load, register, tile.latency_of("mem"))
+        for register in files.get(-1, []) + files.get(k, []):
+            builder.arc(load, register, tile.latency_of("mem"))
     if p.bus == "row":
         for row in range(p.rows):
             tiles = tuple(k for k, tile in members if tile.row == row)

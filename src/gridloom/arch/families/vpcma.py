@@ -33,7 +33,9 @@ from gridloom.errors import ArchError
 class VpcmaParameters:
     """Parameters of the array; the defaults are the published chip."""
 
+    #: Rows of PEs, 1 to 128; row 0 is next to the ports.
     rows: int = 8
+    #: Columns of PEs, 1 to 128; each has a load and a store port.
     cols: int = 12
     #: Constant registers, at most and by default two a row: row y reads register y and y + rows.
     constants: int | None = None
@@ -96,9 +98,7 @@ def _add_ports(builder: ArchBuilder, p: VpcmaParameters) -> None:
         load = builder.add_tile(
             Tile(name=f"load_{x}", row=-1, col=x, kind="load", classes=frozenset({"input"}), operands=0, **port)  # type: ignore[arg-type]
         )
-        builder.arc(
-            builder.add(f"load_{x}.fu", Kind.FU, load), builder.add(f"load_{x}.out", Kind.OUT, load)
-        )
+        builder.arc(builder.add(f"load_{x}.fu", Kind.FU, load), builder.add(f"load_{x}.out", Kind.OUT, load))
         store = builder.add_tile(
             Tile(name=f"store_{x}", row=-2, col=x, kind="store", classes=frozenset({"output"}), operands=1, **port)  # type: ignore[arg-type]
         )
