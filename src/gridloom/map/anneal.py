@@ -61,7 +61,7 @@ class AnnealConfig:
     #: Best candidates that later starts begin from; 0: every start begins at random.
     elites: int = 4
     #: Moves a node in runs that move nodes together with their routes and cycles.
-    joint: int = 1000
+    joint: int = 300
     #: Links that a route may be longer than the shortest way.
     detour: int = 4
     #: Nodes that stay on a tile: node -> tile name.

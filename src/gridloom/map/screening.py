@@ -41,7 +41,7 @@ def _memory(dfg: Dfg, arch: Arch) -> Failure | None:
         return None
     return Failure(
         constraint="memory",
-        demand=f"{_plural(len(found), 'load or store')} ({', '.join(found[:3])}{', ...' if len(found) > 3 else ''})",
+        demand=f"{len(found)} loads and stores ({', '.join(found[:3])}{', ...' if len(found) > 3 else ''})",
         bound=f"no memory on {arch.name}",
         levers=("turn loads into streams", "an array with memory units (torus)"),
     )

@@ -6,8 +6,9 @@ order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, Protocol
 
 import numpy as np
@@ -106,8 +107,11 @@ class StaticSearch:
 
     @property
     def weights(self) -> Ints:
-        """The price of a hop too many, by edge."""
-        return np.where(self.recurrent, 6 * _UNIT, _UNIT).astype(np.int32)
+        """The price of a hop too many, by edge; for the latency that of long paths is higher."""
+        weight = np.where(self.recurrent, 6 * _UNIT, _UNIT)
+        if self.config.objective == "latency":
+            weight = weight * (1 + np.rint(5 * self.timing.criticality() ** 4).astype(np.int64))
+        return np.asarray(weight, dtype=np.int32)
 
     def scattered(self, rng: np.random.Generator) -> Ints:
         """A random placement that obeys op classes and pins."""
@@ -143,28 +147,49 @@ class StaticSearch:
         """Route and balance a placement that stays as it is, with wires as long as the objective wants them."""
         short = shortest(self.problem, position)
         routes = route(self.problem, position, short, short + self.config.detour, seed=seed, stop=stop)
-        best = self._judged(position, routes, moves)
-        for bound in self._bounds(best) if routes.legal else ():
+
+        def attempt(bound: int) -> Candidate | None:
             window = plan(self.timing, position, short, bound)
             if window is None:
-                continue
-            found = self._routed(position, window, seed, stop)
-            best = min(best, self._judged(position, found, moves), key=_by_score)
-            if found.legal:
-                break
+                return None
+            return self._judged(position, self._routed(position, window, seed, stop), 0)
+
+        return self._shallowest(self._judged(position, routes, moves), attempt, stop)
+
+    def _shallowest(
+        self, candidate: Candidate, attempt: Callable[[int], Candidate | None], stop: Flag, record: Score | None = None
+    ) -> Candidate:
+        """The best of a candidate and of attempts at FIFO bounds: 0 first, then by bisection below what there is.
+
+        With a record to beat, the bound below it comes first. Where cycles could not be met at all, a few bounds are
+        tried. Moves of attempts count, successful or not.
+        """
+        if not candidate.routes.legal or self.timing.ordered:
+            return candidate
+        low, high, bound = 0, 4, 0
+        if candidate.balance is not None:
+            if self.config.objective != "buffers" or candidate.balance.total == 0:
+                return candidate
+            high = candidate.balance.maximum
+            if record is not None and record[0] == 0:
+                high = min(high, record[1])
+                bound = max(0, high - 1)
+        best = candidate
+        while low <= high and not stop[0]:
+            found = attempt(bound)
+            if found is not None:
+                moves = best.moves + found.moves
+                best = replace(min(best, found, key=_by_score), moves=moves)
+            if found is not None and found.legal:
+                high = bound - 1
+            else:
+                low = bound + 1
+            bound = (low + high) // 2
         return best
 
     def _routed(self, position: Ints, window: Window, seed: int, stop: Flag) -> Routes:
         """Routes that fill a window: short ones are no aim here, shared ones are."""
         return route(self.problem, position, window.low, window.high, seed=seed, hop=0.05, late=1.0, stop=stop)
-
-    def _bounds(self, candidate: Candidate) -> range:
-        """FIFO bounds worth a try: below what there is, or any where cycles could not be met at all."""
-        if candidate.balance is None:
-            return range(3)
-        return range(
-            candidate.balance.maximum + (candidate.balance.total > 0) if self.config.objective == "buffers" else 0
-        )
 
     def _judged(self, position: Ints, routes: Routes, moves: int) -> Candidate:
         """Balance what is routed, and score it."""
@@ -201,9 +226,7 @@ class StaticSearch:
         """Anneal, route, balance; then move nodes with their routes and cycles until nothing is fought over."""
         rng = np.random.default_rng(seed)
         position = self.scattered(rng) if first is None else first
-        position, _, moves = self.anneal(
-            position, self.weights, seed=seed, heat=heat, moves_each=moves_each, stop=stop
-        )
+        position, _, moves = self.anneal(position, self.weights, seed=seed, heat=heat, moves_each=moves_each, stop=stop)
         short = shortest(self.problem, position)
         routes = route(self.problem, position, short, short + self.config.detour, seed=seed, rounds=30, stop=stop)
         best = self._judged(position, routes, moves)
@@ -218,9 +241,7 @@ class StaticSearch:
                     best = self._polished(best, joint_moves // 8, seed, stop)
         elif not routes.legal:
             best = self._polished(best, joint_moves, seed, stop)
-        if best.routes.legal and not self.timing.ordered:
-            best = self._timed(best, joint_moves, seed, stop)
-        return best
+        return self._shallowest(best, partial(self._timed, best.position, joint_moves, seed, stop), stop, record)
 
     def _polished(self, candidate: Candidate, moves: int, seed: int, stop: Flag) -> Candidate:
         """Move nodes with their routes until every signal has a link, or until wires are short."""
@@ -231,24 +252,16 @@ class StaticSearch:
         )  # fmt: skip
         return self._better(candidate, position, routes, made)
 
-    def _timed(self, candidate: Candidate, moves: int, seed: int, stop: Flag) -> Candidate:
-        """Move nodes with routes and cycles, for the shallowest FIFOs for which that ends legal."""
-        best = candidate
-        for bound in self._bounds(candidate):
-            if stop[0]:
-                break
-            window = plan(self.timing, candidate.position, shortest(self.problem, candidate.position), bound)
-            window = self.unplaced if window is None else window
-            routes = self._routed(candidate.position, window, seed, stop)
-            position, made = candidate.position, 0
-            if not routes.legal:
-                position, routes, made = self.joint.run(
-                    position, routes, window.issue, bound=bound, moves=moves, seed=seed, stop=stop
-                )
-            best = self._better(best, position, routes, made)
-            if routes.legal:
-                break
-        return best
+    def _timed(self, position: Ints, moves: int, seed: int, stop: Flag, bound: int) -> Candidate:
+        """Move nodes with routes and cycles from a placement, so that no FIFO is deeper than ``bound``."""
+        window = plan(self.timing, position, shortest(self.problem, position), bound) or self.unplaced
+        routes = self._routed(position, window, seed, stop)
+        if routes.legal:
+            return self._judged(position, routes, 0)
+        position, routes, made = self.joint.run(
+            position, routes, window.issue, bound=bound, moves=moves, seed=seed, stop=stop
+        )
+        return self._judged(position, routes, made)
 
     def _better(self, candidate: Candidate, position: Ints, routes: Routes, made: int) -> Candidate:
         """The better of a candidate and what a joint run made of it; moves count either way."""

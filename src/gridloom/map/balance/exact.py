@@ -101,6 +101,25 @@ class Timing:
         e = self.crossing
         return (p.latency[p.source[e]] + length[e] - 1 - p.distance[e]).astype(np.int64)
 
+    def criticality(self) -> NDArray[np.float64]:
+        """For each edge the longest path through it, as a share of the longest of all, with one link an edge."""
+        p = self.problem
+        waits = self.waits(np.ones(len(p.edges), dtype=np.int32))
+        share = np.zeros(len(p.edges))
+        unbounded = np.full(len(waits), UNLIMITED, dtype=np.int64)
+        early = self.earliest(*self.bounds(waits, unbounded))
+        if early is None:
+            return share
+        tail = p.latency.astype(np.int64)
+        for n in reversed(p.dfg.topological):
+            k = p.number[n]
+            for e in np.flatnonzero(p.source == k) if k >= 0 else ():
+                if p.distance[e] == 0:
+                    tail[k] = max(tail[k], p.latency[k] + tail[p.target[e]])
+        through = early[p.source] + p.latency[p.source] + tail[p.target]
+        share[:] = through / max(1, int(through.max(initial=1)))
+        return np.minimum(share, 1.0)
+
     def loop_fifo(self) -> Longs:
         """The FIFO of each edge onto its own node: fixed by its distance; negative: the recurrence is too long."""
         p = self.problem

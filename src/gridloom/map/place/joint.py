@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # Room for routes beyond the longest of the shortest ways.
 _SPARE = 10
 
+# States of searches that a run may visit, by move: long windows make moves dear.
+_VISITS = 400
+
 
 class JointAnnealer:
     """The joint annealer of one problem, with the nodes that stay and the grid's shape."""
@@ -94,7 +97,7 @@ class JointAnnealer:
         way[:, : routes.way.shape[1]] = routes.way
         cycles = np.zeros(p.size, dtype=np.int32) if issue is None else issue.astype(np.int32)
         layout = Layout(position.copy(), cycles, way, routes.length.copy(), routes.used.copy())
-        rules = Rules(issue is not None, bound, price, hot, cold, moves, first_legal)
+        rules = Rules(issue is not None, bound, price, hot, cold, moves, moves * _VISITS, first_legal)
         over, made = anneal_jointly(self.field, layout, rules, seed, stop)
         lost = int((layout.length[p.source != p.target] == 0).sum())
         return layout.position, Routes(way, layout.length, layout.used, int(over) if not lost else 0, lost), int(made)

@@ -83,6 +83,8 @@ class Scratch(NamedTuple):
     touched: Ints
     saved: Ints
     saved_length: Ints
+    #: States that searches visited.
+    visited: NDArray[np.int64]
 
 
 class Rules(NamedTuple):
@@ -96,6 +98,8 @@ class Rules(NamedTuple):
     hot: float
     cold: float
     moves: int
+    #: The run also ends when searches have visited so many states.
+    visits: int
     #: True: end at the first legal state; False: find the one with the shortest wires.
     first_legal: bool
 
@@ -117,6 +121,7 @@ def scratch(field: Field, layout: Layout) -> Scratch:
         np.empty(2 * most, dtype=np.int32),
         np.empty((2 * most, layout.way.shape[1]), dtype=np.int32),
         np.empty(2 * most, dtype=np.int32),
+        np.zeros(1, dtype=np.int64),
     )
 
 
@@ -186,6 +191,7 @@ def _find(e: int, field: Field, layout: Layout, room: Scratch, rules: Rules) -> 
         field.hops, room.own, layout.used, room.history, rules.price, 0.5, room.best, room.back, room.layers,
         room.sizes, layout.way[e],
     )  # fmt: skip
+    room.visited[0] += room.sizes[0]
     _siblings(e, field, layout, room.own, -1)
 
 
@@ -328,7 +334,9 @@ def anneal_jointly(field: Field, layout: Layout, rules: Rules, seed: int, stop: 
     temperature = rules.hot
     cooling = (rules.cold / rules.hot) ** (256.0 / max(256, rules.moves))
     made = 0
-    while made < rules.moves and stop[0] == 0 and not (rules.first_legal and over == 0):
+    while made < rules.moves and room.visited[0] < rules.visits and stop[0] == 0:
+        if rules.first_legal and over == 0:
+            break
         made += 1
         if made % 256 == 0:
             temperature *= cooling

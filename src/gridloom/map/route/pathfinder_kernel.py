@@ -45,7 +45,10 @@ def _search(
     own: Shorts, used: Ints, history: Floats, present: float, hop: float,
     best: Floats, back: Ints, layers: Ints, sizes: Ints, way: Ints,
 ) -> int:  # fmt: skip
-    """The cheapest way of ``low`` to ``high`` links; its links go to ``way``, its length is returned (0: none)."""
+    """The cheapest way of ``low`` to ``high`` links; its links go to ``way``, its length is returned (0: none).
+
+    ``sizes[0]`` tells how many states were visited.
+    """
     size = 0
     for k in range(leaving_at[source], leaving_at[source + 1]):
         link = leaving[k]
@@ -75,11 +78,13 @@ def _search(
         if depth < high:
             sizes[depth + 1] = size
             reached = depth + 1
+    sizes[0] = 0
     link = found_link
     for depth in range(found, 0, -1):
         way[depth - 1] = link
         link = back[depth, link]
     for depth in range(1, reached + 1):
+        sizes[0] += sizes[depth]
         for k in range(sizes[depth]):
             best[depth, layers[depth, k]] = _FAR
     return found
