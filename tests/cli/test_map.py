@@ -83,6 +83,27 @@ def test_placement_of_a_mapping_is_kept_by_place(gridloom, saved):
     assert places[0] == places[1]
 
 
+VPR = """\
+Netlist_File: x.net Netlist_ID: SHA256:0
+Array size: 2 x 2 logic blocks
+
+#block name\tx\ty\tsubblk\tlayer\tblock number
+x0\t0\t0\t0\t0\t#0
+y0\t1\t1\t0\t0\t#1
+add2\t1\t0\t0\t0\t#2
+out:z0\t0\t1\t0\t0\t#3
+"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("peer.place", VPR), ("peer.txt", "1 0\n3 2\n")])
+def test_placements_that_other_tools_print_are_routed_and_judged(gridloom, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    done = gridloom("map", "kernel:vector_add", "--arch", "mesh:2x2", "--place", name, "-o", "m.json")
+    assert done.status == 0, done.err
+    places = {i.node: i.place for i in load_mapping(tmp_path / "m.json").instances}
+    assert places == {"x0": "pe_0_0", "y0": "pe_1_1", "add2": "pe_0_1", "z0": "pe_1_0"}
+
+
 def test_pinned_nodes_stay(gridloom, tmp_path):
     (tmp_path / "pin.json").write_text('{"x0": "pe_2_2", "y0": [0, 1]}')
     done = gridloom("map", "kernel:vector_add", "--arch", "mesh:3x3", "--pin", "pin.json", *QUICK, "-o", "m.json")
