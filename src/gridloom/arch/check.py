@@ -58,10 +58,13 @@ def _islands(arch: Arch) -> list[str]:
     """Parts of at least two tiles without a way between them; single tiles are the business of ``_isolated``."""
     import rustworkx
 
+    # A tile's resources belong together, whatever arcs they have; what belongs to no tile stands for itself.
+    owner = np.where(arch.tile >= 0, arch.tile, len(arch.tiles) + np.arange(len(arch.tile)))
+    ends = zip(owner[arch.arc_source].tolist(), owner[arch.arc_target].tolist(), strict=True)
     graph = rustworkx.PyGraph(multigraph=False)
-    graph.add_nodes_from(range(len(arch.kind)))
-    graph.add_edges_from_no_data(list(zip(arch.arc_source.tolist(), arch.arc_target.tolist(), strict=True)))
-    parts = [{int(arch.tile[r]) for r in part} - {-1} for part in rustworkx.connected_components(graph)]
+    graph.add_nodes_from(range(len(arch.tiles) + len(arch.tile)))
+    graph.add_edges_from_no_data(list(ends))
+    parts = [{k for k in part if k < len(arch.tiles)} for part in rustworkx.connected_components(graph)]
     large = sorted((sorted(part) for part in parts if len(part) > 1), key=lambda part: part[0])
     return [
         f"tiles {arch.tiles[part[0]].name} to {arch.tiles[part[-1]].name} ({len(part)} of them): no way leads to "

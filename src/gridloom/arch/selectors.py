@@ -32,8 +32,9 @@ LAYOUTS["border"] = LAYOUTS["borders"]
 
 def select(selector: Any, rows: int, cols: int, key: str) -> Mask:
     """The mask [row, col] of the tiles that a selector names; ``key`` is for the error message."""
-    if isinstance(selector, str):
-        return _named(selector, rows, cols, key)
+    if isinstance(selector, str) or selector is None:
+        # An ARCH string's ``none`` is read as null.
+        return _named(selector or "none", rows, cols, key)
     if isinstance(selector, list):
         mask = np.zeros((rows, cols), dtype=bool)
         for part in selector:
