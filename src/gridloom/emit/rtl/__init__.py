@@ -1,0 +1,1 @@
+"""Hardware: Verilog of an array, configuration bits of a mapping, co-simulation and area."""

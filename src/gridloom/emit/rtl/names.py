@@ -1,0 +1,35 @@
+"""Verilog names of what an array calls by other rules: ``pe_0_0>pe_0_1`` is ``pe_0_0_to_pe_0_1``, ``pe_0_0.out`` is
+``pe_0_0_out``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_WORDS = {">": "_to_", ".": "_", "#": "_lane_"}
+
+
+def verilog_name(name: str) -> str:
+    """An identifier for a name of the array: the same for the same name, readable, maybe not unique.
+
+    >>> verilog_name("pe_0_0>pe_0_1"), verilog_name("pe_0_0.in2")
+    ('pe_0_0_to_pe_0_1', 'pe_0_0_in2')
+    """
+    text = "".join(_WORDS.get(letter, letter) for letter in name)
+    text = re.sub(r"[^A-Za-z0-9_]", "_", text)
+    return text if text[:1].isalpha() else f"n_{text}"
+
+
+def unique_names(names: Iterable[str]) -> dict[str, str]:
+    """Array name -> Verilog name; where two would be the same, the later one gets a number."""
+    table: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        base = wanted = verilog_name(name)
+        number = 2
+        while wanted in taken:
+            wanted = f"{base}_{number}"
+            number += 1
+        taken.add(wanted)
+        table[name] = wanted
+    return table

@@ -1,0 +1,95 @@
+"""Sizes of the hardware that an Arch leaves open, and how a mapping makes them grow.
+
+Where the array sets a limit (FIFO cycles, contexts), the hardware has just that; these parameters fill the gaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from gridloom.dfg.ops import OP_TABLE
+from gridloom.errors import OptionError
+
+#: Op codes above this do not fit the opcode field.
+OPCODES = 64
+OPCODE_BITS = 6
+
+_RANGES = {
+    "width": (2, 32), "contexts": (1, 4096), "fifo": (0, 1024), "values": (1, 4096), "stages": (2, 65535),
+    "lanes": (1, 64), "memory_words": (2, 1 << 20), "spill_depth": (1, 1 << 12),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardwareParameters:
+    """Parameters of the generated hardware."""
+
+    #: Bits of a word, 2 to 32. Values equal the simulator's for 32.
+    width: int = 32
+    #: Slots of a context memory, where the array sets no limit.
+    contexts: int = 16
+    #: Cycles of an operand FIFO, where the array sets no limit.
+    fifo: int = 4
+    #: Words of a tile for immediates, live-ins and initial values.
+    values: int = 4
+    #: Rounds that start stages and initial values may reach.
+    stages: int = 63
+    #: Wires of an operand input, where the array sets no limit.
+    lanes: int = 1
+    #: Words of data memory that addresses reach.
+    memory_words: int = 1024
+    #: Most words of a spilled value's circular buffer.
+    spill_depth: int = 8
+    #: True when tiles with op class ``mem`` have memory ports; null: where the array has memory or buses.
+    memory: bool | None = None
+    #: False leaves out the ways from link to link through a tile (for comparisons of area).
+    bypass: bool = True
+    #: Ops of the function units, as far as a tile's classes allow them; null: all integer ops.
+    ops: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+                raise OptionError(f"{name}: expected {low} to {high}, found {value!r}")
+        for op in self.ops or ():
+            if op not in OP_TABLE["i32"] or OP_TABLE["i32"][op].code >= OPCODES:
+                raise OptionError(f"ops: {op!r} is not an integer op of the op table")
+
+    def at_least(self, **needs: int) -> HardwareParameters:
+        """The same with each named number raised to what is needed."""
+        return replace(self, **{name: max(getattr(self, name), value) for name, value in needs.items()})
+
+    @property
+    def stage_bits(self) -> int:
+        """Bits of a start stage."""
+        return self.stages.bit_length()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for a file header."""
+        data = asdict(self)
+        data["ops"] = list(self.ops) if self.ops is not None else None
+        return data
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any], where: str = "parameters") -> HardwareParameters:
+        """The parameters that a header gives; OptionError for a key that there is not."""
+        known = {field.name for field in fields(HardwareParameters)}
+        for key in data:
+            if key not in known:
+                raise OptionError(f"no such parameter: {key!r}; known: {', '.join(sorted(known))}", where=where)
+        values = dict(data)
+        if values.get("ops") is not None:
+            values["ops"] = tuple(values["ops"])
+        return HardwareParameters(**values)
+
+
+def bits_for(count: int) -> int:
+    """Bits that tell ``count`` things apart; 0 for one thing.
+
+    >>> [bits_for(n) for n in (1, 2, 3, 4, 5)]
+    [0, 1, 2, 2, 3]
+    """
+    return max(count - 1, 0).bit_length()

@@ -1,0 +1,56 @@
+"""Small pieces of Verilog text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+
+def wire(width: int, name: str, value: str = "") -> str:
+    """A wire declaration, with what drives it."""
+    span = f"[{width - 1}:0] " if width > 1 else ""
+    return f"wire {span}{name}{f' = {value}' if value else ''};"
+
+
+def joined(words: Sequence[str]) -> str:
+    """A concatenation whose first word is in the lowest bits."""
+    return words[0] if len(words) == 1 else "{" + ", ".join(reversed(words)) + "}"
+
+
+def instance(module: str, name: str, parameters: Mapping[str, object], ports: dict[str, str]) -> list[str]:
+    """The lines of a module instance, every connection by name."""
+    lines = [f"{module} #("] if parameters else [f"{module} {name} ("]
+    if parameters:
+        lines += wrapped([f".{key}({value})" for key, value in parameters.items()])
+        lines.append(f") {name} (")
+    lines += wrapped([f".{key}({value})" for key, value in ports.items()])
+    return [*lines, ");"]
+
+
+def wrapped(items: Iterable[str], width: int = 108) -> list[str]:
+    """Items with commas between them, as many a line as fit, indented."""
+    lines: list[str] = []
+    current = ""
+    listed = list(items)
+    for k, item in enumerate(listed):
+        piece = item + ("," if k + 1 < len(listed) else "")
+        if current and len(current) + 1 + len(piece) > width:
+            lines.append(f"    {current}")
+            current = piece
+        else:
+            current = f"{current} {piece}".strip()
+    return [*lines, f"    {current}"] if current else lines
+
+
+def module(name: str, comment: Iterable[str], ports: Sequence[str], body: Iterable[str], parameters: str = "") -> str:
+    """The text of a module; every port is one line."""
+    head = [f"// {line}".rstrip() for line in comment]
+    head.append(f"module {name}{f' #({parameters})' if parameters else ''} (")
+    listed = [f"    {port}{',' if k + 1 < len(ports) else ''}" for k, port in enumerate(ports)]
+    inner = [f"    {line}".rstrip() for line in body]
+    return "\n".join([*head, *listed, ");", *inner, "endmodule", ""])
+
+
+def port(direction: str, width: int, name: str) -> str:
+    """A port declaration."""
+    span = f"[{width - 1}:0]" if width > 1 else ""
+    return f"{direction:<6} wire {span:<8} {name}"

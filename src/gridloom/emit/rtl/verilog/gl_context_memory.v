@@ -1,0 +1,36 @@
+// Context memory: one word of BITS bits a slot, written in chunks through the configuration chain
+// (offset = {chunk, slot}), read in the same cycle.
+module gl_context_memory #(
+    parameter BITS = 8,
+    parameter CONTEXTS = 1,
+    parameter SLOT_BITS = 1,
+    parameter OFFSET_BITS = 8,
+    parameter CHUNK = 32
+) (
+    input  wire                   clk,
+    input  wire                   write,
+    input  wire [OFFSET_BITS-1:0] offset,
+    input  wire [CHUNK-1:0]       data,
+    input  wire [SLOT_BITS-1:0]   slot,
+    output wire [BITS-1:0]        word
+);
+    localparam CHUNKS = (BITS + CHUNK - 1) / CHUNK;
+    wire [OFFSET_BITS-SLOT_BITS-1:0] chunk = offset[OFFSET_BITS-1:SLOT_BITS];
+    genvar k;
+    generate
+        for (k = 0; k < CHUNKS; k = k + 1) begin : part
+            localparam WIDTH = (k == CHUNKS - 1) ? BITS - k * CHUNK : CHUNK;
+            wire hit = write && chunk == k;
+            if (CONTEXTS == 1) begin : single
+                reg [WIDTH-1:0] store;
+                always @(posedge clk) if (hit) store <= data[WIDTH-1:0];
+                assign word[k*CHUNK +: WIDTH] = store;
+            end else begin : many
+                reg [WIDTH-1:0] store [0:CONTEXTS-1];
+                always @(posedge clk) if (hit) store[offset[SLOT_BITS-1:0]] <= data[WIDTH-1:0];
+                assign word[k*CHUNK +: WIDTH] = store[slot];
+            end
+        end
+    endgenerate
+    wire unused = &{1'b0, data, offset, slot};
+endmodule

@@ -1,0 +1,25 @@
+// Data memory with one port a bus: loads answer in the same cycle, stores are there in the next. A model for
+// simulation; a chip has a compiled memory in its place.
+module gl_data_memory #(
+    parameter W = 32,
+    parameter PORTS = 1,
+    parameter ADDRESS_BITS = 10
+) (
+    input  wire                          clk,
+    input  wire [PORTS-1:0]              store,
+    input  wire [PORTS*ADDRESS_BITS-1:0] address,
+    input  wire [PORTS*W-1:0]            word,
+    output wire [PORTS*W-1:0]            loaded
+);
+    reg [W-1:0] words [0:(1<<ADDRESS_BITS)-1];
+    integer p;
+    always @(posedge clk)
+        for (p = 0; p < PORTS; p = p + 1)
+            if (store[p]) words[address[p*ADDRESS_BITS +: ADDRESS_BITS]] <= word[p*W +: W];
+    genvar k;
+    generate
+        for (k = 0; k < PORTS; k = k + 1) begin : port
+            assign loaded[k*W +: W] = words[address[k*ADDRESS_BITS +: ADDRESS_BITS]];
+        end
+    endgenerate
+endmodule

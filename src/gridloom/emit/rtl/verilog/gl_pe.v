@@ -1,0 +1,74 @@
+// A processing element without its switches: the firing window, the operands and the function unit.
+// Per operand (highest index in the highest bits) `sources`, `counts`, `bases`, `routed` and `streams` hold one field.
+// `loaded` is what memory answers; `is_load` puts it in the place of the function unit's result.
+module gl_pe #(
+    parameter W = 32,
+    parameter OPERANDS = 3,
+    parameter STAGE_BITS = 6,
+    parameter VALUES = 4,
+    parameter VALUE_BITS = 2,
+    parameter COUNT_BITS = 3,
+    parameter OFFSET_BITS = 8,
+    parameter CHUNK = 32,
+    parameter [63:0] OPS = 64'hFFFF_FFFF_FFFF_FFFF
+) (
+    input  wire                           clk,
+    input  wire                           run,
+    input  wire [STAGE_BITS-1:0]          stage,
+    input  wire [STAGE_BITS-1:0]          past,
+    input  wire                           value_write,
+    input  wire [OFFSET_BITS-1:0]         offset,
+    input  wire [CHUNK-1:0]               data,
+    input  wire                           valid,
+    input  wire                           always_on,
+    input  wire [STAGE_BITS-1:0]          start,
+    input  wire [5:0]                     opcode,
+    input  wire [OPERANDS*2-1:0]          sources,
+    input  wire [OPERANDS*COUNT_BITS-1:0] counts,
+    input  wire [OPERANDS*VALUE_BITS-1:0] bases,
+    input  wire [OPERANDS*W-1:0]          routed,
+    input  wire [OPERANDS*W-1:0]          streams,
+    input  wire                           is_load,
+    input  wire [W-1:0]                   loaded,
+    output wire                           fire,
+    output wire [STAGE_BITS-1:0]          firing,
+    output wire [OPERANDS-1:0]            stream_read,
+    output wire [OPERANDS*W-1:0]          operands,
+    output wire [W-1:0]                   result
+);
+    gl_window #(.STAGE_BITS(STAGE_BITS)) window (
+        .run(run), .valid(valid), .always_on(always_on), .start(start), .stage(stage), .past(past), .fire(fire),
+        .firing(firing));
+
+    wire [OPERANDS*VALUE_BITS-1:0] index;
+    wire [OPERANDS*W-1:0]          values;
+    gl_values #(.W(W), .VALUES(VALUES), .VALUE_BITS(VALUE_BITS), .PORTS(OPERANDS), .OFFSET_BITS(OFFSET_BITS),
+                .CHUNK(CHUNK)) constants (
+        .clk(clk), .write(value_write), .offset(offset), .data(data), .index(index), .words(values));
+
+    genvar k;
+    generate
+        for (k = 0; k < OPERANDS; k = k + 1) begin : operand
+            gl_operand #(.W(W), .STAGE_BITS(STAGE_BITS), .VALUE_BITS(VALUE_BITS), .COUNT_BITS(COUNT_BITS)) pick (
+                .source(sources[k*2 +: 2]), .count(counts[k*COUNT_BITS +: COUNT_BITS]),
+                .base(bases[k*VALUE_BITS +: VALUE_BITS]), .firing(firing), .fire(fire), .routed(routed[k*W +: W]),
+                .stream(streams[k*W +: W]), .value(values[k*W +: W]), .index(index[k*VALUE_BITS +: VALUE_BITS]),
+                .read(stream_read[k]), .word(operands[k*W +: W]));
+        end
+    endgenerate
+
+    // The function unit has three operands; those that the element lacks are 0.
+    localparam GIVEN = OPERANDS > 3 ? 3 : OPERANDS;
+    wire [3*W-1:0] taken;
+    generate
+        if (OPERANDS >= 3) begin : whole
+            assign taken = operands[3*W-1:0];
+        end else begin : short
+            assign taken = {{((3-GIVEN)*W){1'b0}}, operands};
+        end
+    endgenerate
+    wire [W-1:0] computed;
+    gl_alu #(.W(W), .OPS(OPS)) unit (
+        .opcode(opcode), .a(taken[W-1:0]), .b(taken[2*W-1:W]), .c(taken[3*W-1:2*W]), .y(computed));
+    assign result = is_load ? loaded : computed;
+endmodule

@@ -1,0 +1,30 @@
+// Register file. Register k takes word k of `words` where `write[k]` is set; otherwise it keeps its value, or, when
+// `turn_round` is set, the first `rotating` registers turn: k takes k + 1, the last of them takes 0.
+module gl_registers #(
+    parameter W = 32,
+    parameter REGS = 4,
+    parameter COUNT_BITS = 3,
+    parameter OFFSET_BITS = 8,
+    parameter CHUNK = 32
+) (
+    input  wire                   clk,
+    input  wire                   preset,
+    input  wire [OFFSET_BITS-1:0] offset,
+    input  wire [CHUNK-1:0]       data,
+    input  wire                   turn_round,
+    input  wire [COUNT_BITS-1:0]  rotating,
+    input  wire [REGS-1:0]        write,
+    input  wire [REGS*W-1:0]      words,
+    output reg  [REGS*W-1:0]      held
+);
+    integer k;
+    always @(posedge clk)
+        for (k = 0; k < REGS; k = k + 1) begin
+            if (write[k]) held[k*W +: W] <= words[k*W +: W];
+            else if (preset && offset == k[OFFSET_BITS-1:0]) held[k*W +: W] <= data[W-1:0];
+            else if (turn_round && k[COUNT_BITS-1:0] < rotating)
+                held[k*W +: W] <= (k == REGS - 1 || k[COUNT_BITS-1:0] + 1'b1 == rotating)
+                    ? held[W-1:0] : held[((k + 1) % REGS)*W +: W];
+        end
+    wire unused = &{1'b0, data};
+endmodule
