@@ -15,6 +15,7 @@ from tests import hand_mappings as hand
 from gridloom.arch import build
 from gridloom.dfg.model import Dfg, DfgBuilder, Edge, Node
 from gridloom.emit import palette, svg, svg_arch, svg_dfg, svg_mapping
+from gridloom.emit.svg_graph import _layout
 from gridloom.errors import MappingError, OptionError
 from gridloom.mapping import Instance, Mapping, Route
 
@@ -225,3 +226,14 @@ def test_colours_have_the_contrast_that_the_accessibility_guidelines_ask_for() -
         for look in palette.OP_SHADES.values():
             assert _contrast(light, look.fill) >= 4.5, (kind, look)
             assert _contrast(dark, look.dark_fill) >= 4.5, (kind, look)
+
+
+def test_a_graph_of_long_edges_is_drawn_without_a_joint_in_every_layer() -> None:
+    b = DfgBuilder("ladder", "opaque")
+    first = last = b.input("x")
+    for k in range(400):
+        last = b.add("step", last, first, id=f"n{k}")
+    dfg = b.build()
+    joints = sum(_layout(dfg).graph.is_joint)
+    assert 0 < joints <= 12_000
+    assert len(ElementTree.fromstring(svg_dfg(dfg)).findall(f"{SVG}g[@class='node']")) == len(dfg.nodes)

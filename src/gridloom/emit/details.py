@@ -70,6 +70,11 @@ class Details:
         """Every route, with its hops as indices."""
         return tuple(self._way(k, route) for k, route in enumerate(self.mapping.routes))
 
+    @cached_property
+    def way_of(self) -> MappingABC[tuple[int, int], Way]:
+        """(edge, copy of its target) -> way."""
+        return {(way.route.edge, way.route.copy): way for way in self.ways}
+
     def _way(self, number: int, route: Route) -> Way:
         if not 0 <= route.edge < len(self.dfg.edges):
             raise MappingError(f"route of edge {route.edge}: the graph has {len(self.dfg.edges)} edges")

@@ -48,9 +48,8 @@ def _node(details: Details, k: int) -> dict[str, Any]:
 def _instance(details: Details, k: int) -> dict[str, Any]:
     instance = details.mapping.instances[k]
     operands = []
-    ways = {(way.route.edge, way.route.copy): way for way in details.ways}
     for e in details.dfg.operand_edges(instance.node):
-        operands.append(_operand(details, e, ways.get((e, instance.copy))))
+        operands.append(_operand(details, e, details.way_of.get((e, instance.copy))))
     facts: dict[str, Any] = {"tile": instance.place}
     if details.arch.style != "elastic":
         facts["cycle"] = str(instance.cycle)
@@ -85,10 +84,10 @@ def _edge(details: Details, e: int) -> dict[str, Any]:
         facts["kind"] = edge.kind
     if edge.distance:
         facts["distance"] = str(edge.distance)
-    ways = [way for way in details.mapping.routes if way.edge == e]
-    if ways:
-        facts["hops"] = " → ".join(name for name, _ in ways[0].hops)
-        facts["waits"] = str(ways[0].fifo)
+    way = details.way_of.get((e, 0))
+    if way is not None:
+        facts["hops"] = " → ".join(name for name, _ in way.route.hops)
+        facts["waits"] = str(way.route.fifo)
     return {"name": f"{edge.source} → {edge.target}", "facts": facts}
 
 

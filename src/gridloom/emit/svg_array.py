@@ -43,9 +43,7 @@ _PREFIX = "array-arrow-"
 def svg_arch(arch: Arch) -> str:
     """A picture of an array: tiles, links, and what each tile can do where tiles differ. Linear in tiles and links."""
     layout = ArrayLayout(arch)
-    parts = channels(layout)
-    if not layout.has_links:
-        parts += plain_links(layout)
+    parts = channels(layout, strong=True) if layout.has_links else plain_links(layout, strong=True)
     shown = telling_classes(arch)
     for t, tile in enumerate(arch.tiles):
         parts.append(tile_outline(layout, t, used=True, marks={}))
@@ -123,7 +121,7 @@ def _columns(count: int, width: float, height: float) -> int:
 
     def cost(k: int) -> float:
         rows = -(-count // k)
-        return abs(math.log(k * width / (rows * height) / 1.7)) + (rows * k - count) / (rows * k)
+        return abs(math.log(k * width / (rows * height) / 1.7)) + 1.5 * (rows * k - count) / (rows * k)
 
     return min(range(1, count + 1), key=lambda k: (round(cost(k), 6), k))
 
@@ -131,7 +129,8 @@ def _columns(count: int, width: float, height: float) -> int:
 def arch_summary(arch: Arch) -> str:
     """One line about an array."""
     places = sum(1 for tile in arch.tiles if tile.kind in ("pe", "cu", "mu"))
-    return f"{arch.style} · {arch.rows} × {arch.cols} · {places} tiles · {len(arch.links)} directed links"
+    links = [f"{len(arch.links)} directed links"] if arch.links else []
+    return " · ".join([arch.style, f"{arch.rows} × {arch.cols}", f"{places} tiles", *links])
 
 
 def summary(details: Details) -> str:

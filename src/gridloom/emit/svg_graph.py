@@ -6,7 +6,8 @@ whole picture.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Final
 
 from gridloom.dfg.model import Dfg, Edge
@@ -22,6 +23,8 @@ _HEIGHT: Final = 36.0
 _SMALL: Final = 20.0
 _STEP: Final = 70.0
 _GAP: Final = 16.0
+#: Joints of long edges that are worth their time.
+_JOINTS: Final = 12_000
 _ARROW: Final = "graph-arrow"
 
 
@@ -35,6 +38,7 @@ class _Drawing:
     copies: dict[int, int]
     chains: dict[int, list[int]]
     x: list[float]
+    arrivals: dict[int, float] = field(default_factory=dict)
 
     def goes_down(self, edge: int) -> bool:
         """Whether an edge leads to a lower layer."""
@@ -134,22 +138,48 @@ def _layout(dfg: Dfg) -> _Drawing:
             for e in dfg.out_edges[k]:
                 reader = dfg.index[dfg.edges[e].target]
                 copies[e] = graph.add(_node_width(dfg, k), max(0, layers[reader] - 1))
-    chains: dict[int, list[int]] = {}
-    for e, edge in enumerate(dfg.edges):
-        source = copies.get(e, item.get(dfg.index[edge.source], -1))
-        goal = item[dfg.index[edge.target]]
-        if graph.layer[source] < graph.layer[goal]:
-            chains[e] = graph.chain(source, goal, 6.0)
-        elif graph.layer[source] > graph.layer[goal]:
-            chains[e] = graph.chain(goal, source, 6.0)[::-1]
-    return _Drawing(_compact(graph), item, copies, chains, place(graph, _GAP))
+    _compact(graph)
+    chains = _chains(dfg, graph, item, copies)
+    drawing = _Drawing(graph, item, copies, chains, place(graph, _GAP))
+    drawing.arrivals = _arrivals(dfg, drawing)
+    return drawing
 
 
-def _compact(graph: LayeredGraph) -> LayeredGraph:
-    """Layers without an item are left out."""
+def _chains(dfg: Dfg, graph: LayeredGraph, item: dict[int, int], copies: dict[int, int]) -> dict[int, list[int]]:
+    """The items each edge passes, from its source to its target; edges within a layer have none."""
+    ends = {
+        e: (copies.get(e, item.get(dfg.index[edge.source], -1)), item[dfg.index[edge.target]])
+        for e, edge in enumerate(dfg.edges)
+    }
+    layer = graph.layer
+    reach = _longest_jointed(abs(layer[a] - layer[b]) for a, b in ends.values())
+    chains = {}
+    for e, (a, b) in ends.items():
+        if layer[a] == layer[b]:
+            continue
+        if abs(layer[a] - layer[b]) > reach:
+            chains[e] = [a, b]
+        else:
+            chains[e] = graph.chain(a, b, 6.0) if layer[a] < layer[b] else graph.chain(b, a, 6.0)[::-1]
+    return chains
+
+
+def _longest_jointed(spans: Iterable[int]) -> int:
+    """The longest edges that still get joints: in a huge graph they would take most of the time and room."""
+    room = _JOINTS
+    longest = 1
+    for span in sorted(spans):
+        room -= span
+        if room < 0:
+            break
+        longest = max(longest, span)
+    return longest
+
+
+def _compact(graph: LayeredGraph) -> None:
+    """Leave out layers without an item."""
     used = {layer: k for k, layer in enumerate(sorted(set(graph.layer)))}
     graph.layer[:] = [used[layer] for layer in graph.layer]
-    return graph
 
 
 def _node_width(dfg: Dfg, k: int) -> float:
@@ -253,7 +283,7 @@ def _edge_path(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift
         return _beside(source, goal)
     joints = [(drawing.x[i] + shift, HEAD + drawing.graph.layer[i] * _STEP + _STEP / 2) for i in chain[1:-1]]
     if source.y < goal.y:
-        end = (_arrival(dfg, e, drawing, goal), goal.top - 1)
+        end = (goal.x + drawing.arrivals[e], goal.top - 1)
         points = [(source.x, source.bottom), *joints, end]
         return smooth(points), _middle(points)
     # A value carried to an earlier layer leaves and enters at the side, so that it is not read as going down.
@@ -272,18 +302,16 @@ def _middle(points: list[Point]) -> Point:
     return (x0 + x1) / 2, (y0 + y1) / 2
 
 
-def _arrival(dfg: Dfg, e: int, drawing: _Drawing, goal: Box) -> float:
-    """Where on the upper side an edge ends: operands spread out in the order in which they come."""
-
-    def comes_from(k: int) -> float:
-        chain = drawing.chains[k]
-        return drawing.x[chain[-2]]
-
-    target = dfg.index[dfg.edges[e].target]
-    from_above = [k for k in dfg.in_edges[target] if k in drawing.chains and drawing.goes_down(k)]
-    from_above.sort(key=lambda k: (comes_from(k), k))
-    room = min(18.0, 2 * (goal.half_width - 10) / max(1, len(from_above)))
-    return goal.x + (from_above.index(e) - (len(from_above) - 1) / 2) * room
+def _arrivals(dfg: Dfg, drawing: _Drawing) -> dict[int, float]:
+    """How far from the middle of its target's upper side each edge ends: operands in the order in which they come."""
+    offsets: dict[int, float] = {}
+    for target, item in drawing.item.items():
+        coming = [k for k in dfg.in_edges[target] if k in drawing.chains and drawing.goes_down(k)]
+        coming.sort(key=lambda k: (drawing.x[drawing.chains[k][-2]], k))
+        room = min(18.0, (drawing.graph.width[item] - 20) / max(1, len(coming)))
+        for place_in_row, k in enumerate(coming):
+            offsets[k] = (place_in_row - (len(coming) - 1) / 2) * room
+    return offsets
 
 
 def _beside(source: Box, goal: Box) -> tuple[str, Point]:

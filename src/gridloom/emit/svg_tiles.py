@@ -54,8 +54,11 @@ def arrow_heads(colours: Iterable[int], prefix: str) -> str:
 # -- the array ------------------------------------------------------------------------------------------------------
 
 
-def channels(layout: ArrayLayout) -> list[str]:
-    """Pale channels where links are: broad between neighbours, thin around tiles and over the edge."""
+def channels(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
+    """Channels where links are: broad between neighbours, thin around tiles and over the edge.
+
+    They are pale under a mapping's wires; ``strong`` brings out the thin ones where nothing else is drawn.
+    """
     broad: dict[tuple[int, int], str] = {}
     thin: dict[str, None] = {}
     tiles = layout.arch.tiles
@@ -70,12 +73,15 @@ def channels(layout: ArrayLayout) -> list[str]:
         mixed = (tiles[a].kind == "switch") != (tiles[b].kind == "switch")
         (spokes if mixed else broad)[pair] = line((first.x, first.y), (second.x, second.y))
     between_switches = any(tile.kind == "switch" for tile in tiles)
-    widths = (("12" if between_switches else "20", broad.values()), ("6", spokes.values()), ("1.6", thin))
+    fine = "line" if strong else "road"
+    layers = (
+        ("road", "12" if between_switches else "20", broad.values()),
+        ("road", "6", spokes.values()),
+        (fine, "1.1" if strong else "1.6", thin),
+    )
     return [
-        element(
-            "path", class_="road", d="".join(paths), stroke=palette.surface("road"), stroke_width=width, fill="none"
-        )
-        for width, paths in widths
+        element("path", class_=kind, d="".join(paths), stroke=palette.surface(kind), stroke_width=width, fill="none")
+        for kind, width, paths in layers
         if paths
     ]
 
@@ -106,7 +112,7 @@ def rectangle(box: Box) -> dict[str, object]:
 def tile_name(layout: ArrayLayout, tile: int, *, middle: bool) -> str:
     """The name of a tile, small: in its middle when nothing else is there."""
     box, name = layout.boxes[tile], layout.arch.tiles[tile].name
-    text = fitted(name.removeprefix("pe_").replace("_", ","), 9, 2 * box.half_width - 6)
+    text = shortened(name.removeprefix("pe_").replace("_", ","), 9, 2 * box.half_width - 4)
     if middle:
         return element("g", label(box.x, box.y + 3, text, size=9, kind="soft"), opacity="0.55")
     return label(box.left + 6, box.top + 12, text, size=8.5, anchor="start", kind="soft")

@@ -112,7 +112,8 @@ class VpcmaWiring:
         """One piece from each hop to the next, the first from the producer's output."""
         before = self.arch.resource_index.get(f"{way.source.place}.out", -1)
         for resource, cycle in way.hops:
-            path = self.anchors.path(before, resource) if before not in (-1, resource) else ""
+            wired = before not in (-1, resource) and self.arch.kind[before] != Kind.CONST
+            path = self.anchors.path(before, resource) if wired else ""
             if path:
                 head = bool(self.arch.kind[resource] == Kind.IN)
                 yield Piece(path, way.signal, resource, (cycle,), (way.route.edge,), head)
@@ -122,7 +123,8 @@ class VpcmaWiring:
         """The constant where it enters the array, and the wait of an operand."""
         if not way.hops:
             return
-        first, cycle = way.hops[0]
+        entries = [(resource, cycle) for resource, cycle in way.hops if self.arch.kind[resource] != Kind.CONST]
+        first, cycle = (entries or way.hops)[0]
         tile = self.arch.tile_index.get(way.source.place, -1)
         if tile >= 0 and self.arch.tiles[tile].kind == "const":
             text = self.details.caption(way.source.node)
@@ -133,8 +135,8 @@ class VpcmaWiring:
             yield Badge(point, str(way.route.fifo), "fifo", way.signal, way.route.edge, cycle)
 
 
-def plain_links(layout: ArrayLayout) -> list[str]:
-    """The array's own wires, pale: ALU links to the row above, and the chains of switch outputs."""
+def plain_links(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
+    """The array's own wires, pale under a mapping's: ALU links to the row above, and the chains of switch outputs."""
     arch = layout.arch
     anchors = Anchors(layout)
     paths: dict[str, None] = {}
@@ -146,5 +148,8 @@ def plain_links(layout: ArrayLayout) -> list[str]:
             paths[line((first.x, first.top), (second.x, second.bottom))] = None
         elif arch.kind[a] == Kind.SWITCH and anchors.straight(a, b):
             paths[line(anchors.point(a), anchors.point(b))] = None
-    colour = palette.surface("road")
-    return [element("path", class_="road", d="".join(paths), stroke=colour, stroke_width="1.6", fill="none")]
+    kind = "line" if strong else "road"
+    width = "1.1" if strong else "1.6"
+    return [
+        element("path", class_=kind, d="".join(paths), stroke=palette.surface(kind), stroke_width=width, fill="none")
+    ]
