@@ -1,0 +1,220 @@
+"""Pointers of a loop as base + bytes: what array an access touches, and where in it, as a linear form.
+
+A form is a constant plus coefficients of symbols. Symbols are integer values of the IR, and pointers that move: a
+pointer phi counts the bytes it has moved since the loop began, a pointer that is chosen by a condition stands for the
+bytes that the choice adds. The bytes of such symbols come in units (an element, a row), found as a greatest common
+divisor, so that the graph counts elements and never divides.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gridloom.errors import SourceError
+from gridloom.frontend.c.ir import Argument, Constant, Global, GlobalAddress, Instruction, Value
+from gridloom.frontend.c.layout import Layout
+
+Base = Argument | Global | Instruction
+
+
+@dataclass(frozen=True)
+class Form:
+    """``constant`` + the sum of coefficient * symbol."""
+
+    constant: int = 0
+    terms: dict[Value, int] = field(default_factory=dict)
+
+    def __add__(self, other: Form) -> Form:
+        terms = dict(self.terms)
+        for symbol, coefficient in other.terms.items():
+            terms[symbol] = terms.get(symbol, 0) + coefficient
+        return Form(self.constant + other.constant, {s: c for s, c in terms.items() if c})
+
+    def times(self, factor: int) -> Form:
+        """The form with everything multiplied."""
+        return Form(self.constant * factor, {s: c * factor for s, c in self.terms.items()} if factor else {})
+
+    def minus(self, other: Form) -> Form:
+        """The difference."""
+        return self + other.times(-1)
+
+
+@dataclass(frozen=True)
+class Address:
+    """A place: an array's start plus bytes."""
+
+    base: Base
+    bytes: Form
+
+
+class Pointers:
+    """Resolves the pointers that a region uses. ``inside`` tells its instructions, ``carried`` its header phis."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        inside: Callable[[Value], bool],
+        initial: Callable[[Instruction], Value | None],
+        following: Callable[[Instruction], Value],
+        is_carried: Callable[[Instruction], bool],
+        where: Callable[[Instruction], str],
+    ) -> None:
+        self.layout = layout
+        self.inside = inside
+        self.initial = initial
+        self.following = following
+        self.is_carried = is_carried
+        self.where = where
+        self._known: dict[Value, Address] = {}
+        #: A chosen pointer -> what each of its operands adds to what they share.
+        self.choices: dict[Instruction, list[Form]] = {}
+        self._units: dict[Value, int] = {}
+
+    def resolve(self, value: Value) -> Address:
+        """The place that a pointer means. SourceError for pointers that are loaded, cast or of several arrays."""
+        if value not in self._known:
+            self._known[value] = self._resolve(value)
+        return self._known[value]
+
+    def _resolve(self, value: Value) -> Address:
+        if isinstance(value, Argument | Global):
+            return Address(value, Form())
+        if isinstance(value, GlobalAddress):
+            return Address(value.base, Form(value.offset))
+        if not isinstance(value, Instruction):
+            raise SourceError("an address is a plain number; take arrays as parameters or globals")
+        if value.opcode == "getelementptr":
+            start = self.resolve(value.operands[0])
+            return Address(start.base, start.bytes + self._offset(value))
+        if not self.inside(value):
+            return Address(value, Form())
+        if value.opcode == "freeze":
+            return self.resolve(value.operands[0])
+        if value.opcode == "phi" and self.is_carried(value):
+            return self._moving(value)
+        if value.opcode in ("phi", "select"):
+            return self._chosen(value)
+        what = "loads a pointer" if value.opcode == "load" else f"makes a pointer by {value.opcode!r}"
+        raise SourceError(
+            f"the loop {what}; only arrays that are fixed before the loop are taken", where=self.where(value)
+        )
+
+    def _moving(self, phi: Instruction) -> Address:
+        first = self.initial(phi)
+        if first is None:
+            raise SourceError("a pointer starts from one of several places", where=self.where(phi))
+        start = self.resolve(first)
+        return Address(start.base, start.bytes + Form(0, {phi: 1}))
+
+    def _chosen(self, value: Instruction) -> Address:
+        operands = value.operands[1:] if value.opcode == "select" else value.operands
+        places = [self.resolve(o) for o in operands if not (isinstance(o, Constant) and o.undefined)]
+        if len({id(place.base) for place in places}) != 1:
+            raise SourceError(
+                "a pointer is one of several arrays, chosen in the loop; index one array, or choose between values",
+                where=self.where(value),
+            )
+        shared = dict(places[0].bytes.terms)
+        for place in places[1:]:
+            shared = {s: c for s, c in shared.items() if place.bytes.terms.get(s) == c}
+        common = Form(0, shared)
+        self.choices[value] = [place.bytes.minus(common) for place in places]
+        return Address(places[0].base, common + Form(0, {value: 1}))
+
+    def _offset(self, item: Instruction) -> Form:
+        kind, total = item.source_type, Form()
+        for k, index in enumerate(item.operands[1:]):
+            if k:
+                kind, step = self._into(kind, index)
+                total += step if step is not None else self.integer(index, shallow=True).times(self.layout.size(kind))
+            else:
+                total += self.integer(index, shallow=True).times(self.layout.size(kind))
+        return total
+
+    def _into(self, kind: str, index: Value) -> tuple[str, Form | None]:
+        """The type one index deeper, and for a struct the bytes to the member."""
+        array = re.fullmatch(r"\[\d+ x (.*)\]", kind)
+        if array:
+            return array[1], None
+        member = index.value if isinstance(index, Constant) else 0
+        offset, inner = self.layout.members(kind)[member]
+        return inner, Form(offset)
+
+    # -- integers ---------------------------------------------------------------------------------------------------
+
+    def integer(self, value: Value, *, shallow: bool = False) -> Form:
+        """An index as a form. ``shallow`` keeps each instruction a symbol, so that the graph shares it."""
+        if isinstance(value, Constant):
+            return Form(value.value)
+        if shallow or not isinstance(value, Instruction) or value.type != "i32":
+            return Form(0, {value: 1})
+        return self._expanded(value)
+
+    def _expanded(self, value: Instruction) -> Form:
+        if value.opcode in ("add", "sub"):
+            a, b = (self.integer(o) for o in value.operands)
+            return a + b if value.opcode == "add" else a.minus(b)
+        second = value.operands[1] if len(value.operands) > 1 else None
+        if isinstance(second, Constant):
+            first = value.operands[0]
+            if value.opcode == "mul":
+                return self.integer(first).times(second.value)
+            if value.opcode == "shl" and 0 <= second.value < 31:
+                return self.integer(first).times(1 << second.value)
+            if value.opcode == "or" and "disjoint" in value.text:
+                return self.integer(first) + Form(second.value)
+        return Form(0, {value: 1})
+
+    def expand(self, form: Form) -> Form:
+        """The form over the innermost symbols: what distances are proved with."""
+        total = Form(form.constant)
+        for symbol, coefficient in form.terms.items():
+            total += (Form(0, {symbol: 1}) if symbol.type == "ptr" else self.integer(symbol)).times(coefficient)
+        return total
+
+    # -- units ------------------------------------------------------------------------------------------------------
+
+    def moves(self, symbol: Value) -> list[Form]:
+        """What a pointer symbol is made of: the next bytes of a phi, each alternative of a choice."""
+        if not isinstance(symbol, Instruction):
+            return []
+        if symbol in self.choices:
+            return self.choices[symbol]
+        start, after = self.resolve(symbol), self.resolve(self.following(symbol))
+        if after.base is not start.base:
+            raise SourceError("a pointer moves from one array to another in the loop", where=self.where(symbol))
+        return [after.bytes.minus(start.bytes) + Form(0, {symbol: 1})]
+
+    def unit(self, symbol: Value) -> int:
+        """Bytes that one step of a pointer symbol counts; 1 for integers."""
+        if symbol.type != "ptr":
+            return 1
+        if symbol not in self._units:
+            self._settle(symbol)
+        return self._units[symbol]
+
+    def _settle(self, symbol: Value) -> None:
+        """Greatest common divisors over everything reached, down to a fixed point."""
+        reached: dict[Value, list[Form]] = {}
+        work = [symbol]
+        while work:
+            item = work.pop()
+            if item not in reached:
+                reached[item] = [self.expand(form) for form in self.moves(item)]
+                work += [s for form in reached[item] for s in form.terms if s.type == "ptr"]
+        units = dict.fromkeys(reached, 0)
+        changed = True
+        while changed:
+            changed = False
+            for item, forms in reached.items():
+                found = units[item]
+                for form in forms:
+                    parts = (c * units[s] if s.type == "ptr" else c for s, c in form.terms.items())
+                    found = math.gcd(found, form.constant, *parts)
+                if found != units[item]:
+                    units[item] = found
+                    changed = True
+        self._units.update({item: found or 1 for item, found in units.items()})

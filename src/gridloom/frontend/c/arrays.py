@@ -1,0 +1,303 @@
+"""The arrays that a loop touches: one word an element, found from how its accesses step through memory.
+
+Accesses of one size at multiples of it make an array of such elements, whatever its dimensions. Accesses of several
+sizes are members of structs: each member becomes an array of its own, with one word a struct.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gridloom.errors import OptionError, SourceError
+from gridloom.frontend.c.address import Address, Base, Form, Pointers
+from gridloom.frontend.c.body import readable
+from gridloom.frontend.c.ir import Argument, Global, Instruction
+from gridloom.frontend.c.layout import Layout, split_types
+from gridloom.frontend.c.lower import width
+
+#: Words of an array whose length the source does not give.
+DEFAULT_LENGTH = 1024
+
+_SIGNED_USES = {"sext": True, "sitofp": True, "ashr": True, "sdiv": True, "srem": True,
+                "zext": False, "uitofp": False, "lshr": False, "udiv": False, "urem": False}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CArray:
+    """An array of the graph and where its words are in C's memory.
+
+    Word k stands for the ``size`` bytes at ``offset + k * stride`` of what ``base`` points to. Words of 8- and 16-bit
+    elements hold the element's value, with its sign where ``signed``.
+    """
+
+    name: str
+    base: str
+    size: int
+    stride: int
+    offset: int = 0
+    length: int
+    signed: bool = True
+    #: What a table of the source holds; None when the caller gives the contents.
+    contents: tuple[int, ...] | None = None
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The values that an element can have."""
+        bits = 8 * self.size
+        return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if self.signed or bits == 32 else (0, (1 << bits) - 1)
+
+
+@dataclass(slots=True, eq=False)
+class Access:
+    """A load or a store of the loop. ``place`` is expanded: what distances are proved with."""
+
+    item: Instruction
+    address: Address
+    place: Form
+    size: int
+    is_store: bool
+    array: CArray | None = None
+    #: The node that does it.
+    node: str = ""
+
+
+def find_accesses(
+    items: Sequence[Instruction], pointers: Pointers, where: Callable[[Instruction], str]
+) -> list[Access]:
+    """Every load and store, in program order."""
+    found = []
+    for item in items:
+        if item.opcode in ("load", "store"):
+            _refuse_special(item, where)
+            pointer = item.operands[-1]
+            kind = item.type if item.opcode == "load" else item.operands[0].type
+            if kind == "ptr":
+                raise SourceError("the loop loads or stores a pointer; index arrays instead", where=where(item))
+            try:
+                bits = max(width(kind), 8)
+                address = pointers.resolve(pointer)
+            except SourceError as error:
+                raise error if error.where else error.at(where(item)) from None
+            place = pointers.expand(address.bytes)
+            found.append(Access(item, address, place, bits // 8, item.opcode == "store"))
+    return found
+
+
+def _refuse_special(item: Instruction, where: Callable[[Instruction], str]) -> None:
+    for word in (" volatile ", " atomic "):
+        if word in item.text:
+            raise SourceError(f"the loop has{word}accesses, which an array cannot keep", where=where(item))
+
+
+class Arrays:
+    """Groups accesses into arrays; ``sizes`` gives lengths by name."""
+
+    def __init__(
+        self, layout: Layout, pointers: Pointers, sizes: Mapping[str, int], where: Callable[[Instruction], str]
+    ) -> None:
+        self.layout = layout
+        self.pointers = pointers
+        self.sizes = dict(sizes)
+        self.where = where
+        self.found: dict[str, CArray] = {}
+        self.bases: dict[str, Base] = {}
+
+    def group(self, accesses: Sequence[Access], users: Callable[[Instruction], Sequence[Instruction]]) -> None:
+        """Give each access its array."""
+        by_base: dict[Base, list[Access]] = {}
+        for access in accesses:
+            by_base.setdefault(access.address.base, []).append(access)
+        for base, rows in by_base.items():
+            self._split(base, rows, users)
+        unknown = set(self.sizes) - set(self.found) - {array.base for array in self.found.values()}
+        if unknown:
+            known = ", ".join(self.found) or "none"
+            raise OptionError(f"size of {min(unknown)!r}: the loop has no array of that name; it has: {known}")
+
+    def _split(self, base: Base, rows: list[Access], users: Callable[[Instruction], Sequence[Instruction]]) -> None:
+        size = rows[0].size
+        steps = [c * self.pointers.unit(s) for row in rows for s, c in row.place.terms.items()]
+        if all(row.size == size and row.place.constant % size == 0 for row in rows) and all(
+            c % size == 0 for c in steps
+        ):
+            self._declare(base, rows, "", size, size, 0, users)
+            return
+        ends = max(row.place.constant + row.size for row in rows)
+        stride = math.gcd(*steps) if steps else 1 << (max(ends, 1) - 1).bit_length()
+        members: dict[int, list[Access]] = {}
+        for row in rows:
+            members.setdefault(row.place.constant % max(stride, 1), []).append(row)
+        self._check_members(stride, members)
+        for offset, member in sorted(members.items()):
+            self._declare(base, member, f"_{offset}", member[0].size, stride, offset, users)
+
+    def _check_members(self, stride: int, members: Mapping[int, list[Access]]) -> None:
+        end = 0
+        for offset, rows in sorted(members.items()):
+            sizes = {row.size for row in rows}
+            if len(sizes) > 1 or offset < end or offset + max(sizes) > stride:
+                raise SourceError(
+                    "it reads the same bytes as elements of different sizes; give each kind of element its own array",
+                    where=self.where(rows[0].item),
+                )
+            end = offset + max(sizes)
+
+    def _declare(
+        self, base: Base, rows: list[Access], suffix: str, size: int, stride: int, offset: int,
+        users: Callable[[Instruction], Sequence[Instruction]],
+    ) -> None:  # fmt: skip
+        stem = readable(base.name)
+        name = stem + suffix
+        while name in self.found:
+            name += "_"
+        contents = self._contents(base, size, stride, offset)
+        array = CArray(
+            name=name, base=stem, size=size, stride=stride, offset=offset,
+            length=self._length(name, stem, base, stride), signed=_is_signed(rows, size, users), contents=contents,
+        )  # fmt: skip
+        if contents is not None and not array.signed:
+            array = _with_contents(array, contents)
+        self.found[name] = array
+        self.bases[name] = base
+        for row in rows:
+            row.array = array
+
+    def _length(self, name: str, stem: str, base: Base, stride: int) -> int:
+        given = self.sizes.get(name, self.sizes.get(stem))
+        if given is not None:
+            return given
+        if isinstance(base, Global):
+            return max(self.layout.size(base.contents_type) // stride, 1)
+        if isinstance(base, Instruction) and base.opcode == "alloca":
+            kind = re.search(r"alloca ([^,]+)", base.text)
+            return max(self.layout.size(kind[1].strip()) // stride, 1) if kind else DEFAULT_LENGTH
+        return DEFAULT_LENGTH
+
+    def _contents(self, base: Base, size: int, stride: int, offset: int) -> tuple[int, ...] | None:
+        if not isinstance(base, Global) or not base.constant:
+            return None
+        image = initial_bytes(base, self.layout)
+        if image is None:
+            return None
+        starts = range(offset, len(image) - size + 1, stride)
+        return tuple(int.from_bytes(image[k : k + size], "little", signed=True) for k in starts)
+
+
+def _with_contents(array: CArray, contents: tuple[int, ...]) -> CArray:
+    from dataclasses import replace
+
+    mask = (1 << (8 * array.size)) - 1
+    return replace(array, contents=tuple(word & mask if array.size < 4 else word for word in contents))
+
+
+def _is_signed(rows: list[Access], size: int, users: Callable[[Instruction], Sequence[Instruction]]) -> bool:
+    """How most readers extend the elements; bytes that are only written are taken for unsigned."""
+    if size == 4:
+        return True
+    votes = [0, 0]
+    for row in rows:
+        for user in users(row.item) if not row.is_store else ():
+            if user.opcode in _SIGNED_USES:
+                votes[_SIGNED_USES[user.opcode]] += 1
+            elif user.opcode == "icmp" and user.predicate not in ("eq", "ne"):
+                votes[user.predicate.startswith("s")] += 1
+            elif user.opcode == "call" and user.callee.startswith("llvm."):
+                votes[not user.callee.startswith("llvm.u")] += 1
+    return votes[1] > votes[0] or (votes[1] == votes[0] and size != 1)
+
+
+def initial_bytes(base: Global, layout: Layout) -> bytes | None:
+    """What a table of the source holds, byte for byte; None where the initializer has something other than numbers."""
+    image = bytearray(layout.size(base.contents_type))
+    scalars = layout.scalars(base.contents_type)
+    text = base.initializer
+    if text.startswith("zeroinitializer"):
+        return bytes(image)
+    words: list[str] = []
+    if not _scalar_texts(_balanced(text), layout, base.contents_type, words) or len(words) != len(scalars):
+        return None
+    for (offset, kind), word in zip(scalars, words):
+        size = layout.size(kind)
+        image[offset : offset + size] = _scalar_bytes(kind, word, size)
+    return bytes(image)
+
+
+def _balanced(text: str) -> str:
+    """The initializer without the attributes that follow it."""
+    depth = 0
+    quoted = False
+    for k, character in enumerate(text):
+        if character == '"':
+            quoted = not quoted
+        if not quoted:
+            depth += (character in "[{<") - (character in "]}>")
+            if depth == 0 and character == ",":
+                return text[:k].strip()
+    return text.strip()
+
+
+def _scalar_texts(text: str, layout: Layout, kind: str, words: list[str]) -> bool:
+    """Append the text of every scalar; False for what is not a number."""
+    if text == "zeroinitializer" or text in ("undef", "poison"):
+        words += ["0"] * len(layout.scalars(kind))
+        return True
+    if text.startswith('c"'):
+        raw = re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), text[2:-1])
+        words += [str(ord(character)) for character in raw]
+        return True
+    if text.startswith(("[", "{", "<{")):
+        inner = text.strip("<>").strip()[1:-1]
+        return all(_scalar_texts(_after_type(part), layout, _type_of(part), words) for part in split_types(inner))
+    words.append(text)
+    return re.fullmatch(r"-?\d+|-?\d+\.\d+e[+-]\d+|0x[0-9A-F]+|true|false", text) is not None
+
+
+def _type_of(part: str) -> str:
+    return part[: len(part) - len(_after_type(part))].strip()
+
+
+def _after_type(part: str) -> str:
+    depth = 0
+    for k, character in enumerate(part):
+        depth += (character in "[{<") - (character in "]}>")
+        if depth == 0 and character == " ":
+            return part[k + 1 :]
+    return part
+
+
+def _scalar_bytes(kind: str, word: str, size: int) -> bytes:
+    if kind == "float":
+        # LLVM prints singles as decimal or as the pattern of the double of the same value.
+        number = struct.unpack(">d", int(word, 16).to_bytes(8, "big"))[0] if word.startswith("0x") else float(word)
+        return struct.pack("<f", number)
+    number = {"true": 1, "false": 0}.get(word)
+    value = int(word, 0) if number is None else number
+    return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+
+
+def may_overlap(a: Access, b: Access) -> bool:
+    """False when C says that two accesses of different arrays never meet: restrict, distinct objects, other types."""
+    first, second = a.address.base, b.address.base
+    if first is second:
+        return False
+    if _is_apart(first) or _is_apart(second):
+        return False
+    if _is_object(first) and _is_object(second):
+        return False
+    kinds = (a.item.access_type, b.item.access_type)
+    return not (all(kinds) and kinds[0] != kinds[1])
+
+
+def _is_apart(base: Base) -> bool:
+    if isinstance(base, Argument):
+        return base.apart
+    # A table that nothing may write to is never written, whoever points at it.
+    return isinstance(base, Global) and base.constant
+
+
+def _is_object(base: Base) -> bool:
+    return isinstance(base, Global) or (isinstance(base, Instruction) and base.opcode == "alloca")

@@ -1,0 +1,117 @@
+"""Memory order: which accesses must stay in order, over how many iterations.
+
+Two accesses of an array whose places differ by a constant and move by the same bytes an iteration meet at one distance,
+or never: that is proved and kept exactly. All others keep program order within an iteration and from one to the next.
+A load reads what stood before its cycle's stores, so a store may follow a load in the same cycle, nothing else may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.frontend.c.address import Form
+from gridloom.frontend.c.arrays import Access, may_overlap
+from gridloom.frontend.c.body import Order
+from gridloom.frontend.c.ir import Argument, Instruction, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """A place over the iterations: bytes an iteration, what is fixed, and whether anything else moves it."""
+
+    step: int
+    fixed: frozenset[tuple[Value, int]]
+    varying: frozenset[tuple[Value, int]]
+    constant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two arrays that C lets overlap, so that their accesses are kept in order."""
+
+    arrays: tuple[str, str]
+    #: Parameters of which one could be ``restrict``.
+    restrict: tuple[str, ...]
+
+
+def motion(place: Form, step_of: Callable[[Value], int | None], inside: Callable[[Value], bool]) -> Motion:
+    """How a place moves. ``step_of`` gives the bytes or counts that a symbol moves an iteration, if that is fixed."""
+    step = 0
+    fixed, varying = set(), set()
+    for symbol, coefficient in place.terms.items():
+        if not inside(symbol):
+            fixed.add((symbol, coefficient))
+            continue
+        own = step_of(symbol)
+        if own is None:
+            varying.add((symbol, coefficient))
+        else:
+            step += own * coefficient
+            # Counters start from somewhere: two of them differ by a fixed amount only when they are the same.
+            fixed.add((symbol, coefficient))
+    return Motion(step, frozenset(fixed), frozenset(varying), place.constant)
+
+
+def orders(
+    accesses: Sequence[Access], step_of: Callable[[Value], int | None], inside: Callable[[Value], bool]
+) -> tuple[list[Order], list[Overlap]]:
+    """The orders to keep, and the arrays that are only ordered because C lets them overlap. Quadratic in accesses."""
+    motions = {access: motion(access.place, step_of, inside) for access in accesses}
+    found: list[Order] = []
+    overlaps: dict[tuple[str, str], Overlap] = {}
+    for k, first in enumerate(accesses):
+        for second in accesses[k + 1 :]:
+            if not (first.is_store or second.is_store) or first.array is None or second.array is None:
+                continue
+            if first.address.base is second.address.base:
+                found += _within(first, second, motions[first], motions[second])
+            elif may_overlap(first, second):
+                found += _conservative(first, second)
+                pair = (first.array.name, second.array.name)
+                overlaps.setdefault(pair, Overlap(pair, _restrictable(first, second)))
+    return found, list(overlaps.values())
+
+
+def _restrictable(*accesses: Access) -> tuple[str, ...]:
+    return tuple(access.address.base.name for access in accesses if isinstance(access.address.base, Argument))
+
+
+def _within(first: Access, second: Access, a: Motion, b: Motion) -> list[Order]:
+    if first.array is not second.array:
+        # Members of one struct: their bytes are apart.
+        return []
+    if a.fixed != b.fixed or a.varying != b.varying or a.step != b.step:
+        return _conservative(first, second)
+    gap = b.constant - a.constant
+    if a.varying:
+        # The same unknown place in one iteration, and any other in the next.
+        return _conservative(first, second) if gap == 0 else _later_only(first, second)
+    if a.step == 0:
+        return _conservative(first, second) if gap == 0 else []
+    if gap % a.step:
+        return []
+    distance = gap // a.step
+    if distance > 0:
+        # What the second touches now, the first touches `distance` iterations later.
+        return [_order(second, first, distance)]
+    return [_order(first, second, -distance)]
+
+
+def _conservative(first: Access, second: Access) -> list[Order]:
+    return [_order(first, second, 0), _order(second, first, 1)]
+
+
+def _later_only(first: Access, second: Access) -> list[Order]:
+    return [_order(first, second, 1), _order(second, first, 1)]
+
+
+def _order(source: Access, target: Access, distance: int) -> Order:
+    delay = 1 if source.is_store else 0
+    return Order(source.node, target.node, min(distance, MAX_DISTANCE), delay)
+
+
+def is_pure(item: Instruction) -> bool:
+    """True for what computes a value from its operands alone."""
+    return item.opcode not in ("load", "store", "br", "switch", "ret", "phi", "call", "alloca", "unreachable")

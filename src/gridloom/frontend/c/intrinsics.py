@@ -1,0 +1,167 @@
+"""What clang inlines as LLVM intrinsics and C's math functions: absolute values, minima, saturation, rotation, bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from gridloom.errors import SourceError
+from gridloom.frontend.c.body import Const, Operand
+from gridloom.frontend.c.ir import Instruction
+
+if TYPE_CHECKING:
+    from gridloom.frontend.c.lower import Lowering
+
+Rule = Callable[["Lowering", Instruction, int], Operand]
+
+
+def _abs(to: Lowering, item: Instruction, bits: int) -> Operand:
+    return to.body.emit("abs", to.extended(item.operands[0], True), hint=item.name)
+
+
+def _extremum(op: str, signed: bool) -> Rule:
+    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+        return to.body.emit(op, *(to.extended(o, signed) for o in item.operands[:2]), hint=item.name)
+
+    return rule
+
+
+def _saturating(op: str, signed: bool) -> Rule:
+    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+        a, b = (to.extended(o, signed) for o in item.operands[:2])
+        if bits < 32:
+            low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+            wide = to.body.emit(op, a, b)
+            return to.body.emit("min", to.body.emit("max", wide, Const(low)), Const(high), hint=item.name)
+        return _saturating_word(to, op, signed, a, b)
+
+    return rule
+
+
+def _saturating_word(to: Lowering, op: str, signed: bool, a: Operand, b: Operand) -> Operand:
+    body = to.body
+    total = body.emit(op, a, b)
+    if not signed:
+        if op == "add":
+            return body.select(body.emit("ult", total, a), Const(-1), total)
+        return body.select(body.emit("ult", a, b), Const(0), total)
+    # The sum overflows when both operands differ from it in sign, the difference when a differs from both.
+    other = body.emit("xor", b, total) if op == "add" else body.emit("xor", a, b)
+    wrong = body.emit("lt", body.emit("and", body.emit("xor", a, total), other), Const(0))
+    limit = body.emit("xor", body.emit("shr", a, Const(31)), Const(0x7FFFFFFF))
+    return body.select(wrong, limit, total)
+
+
+def _funnel(left: bool) -> Rule:
+    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+        if bits != 32:
+            return _narrow_funnel(to, item, bits, left)
+        high, low = to.value(item.operands[0]), to.value(item.operands[1])
+        amount = to.value(item.operands[2])
+        body = to.body
+        if high == low:
+            turn = amount if left else body.emit("sub", Const(32), amount)
+            return body.emit("rotl", high, turn, hint=item.name)
+        if not isinstance(amount, Const):
+            raise SourceError("it shifts across two words by an amount that is not constant")
+        return _across(to, high, low, amount.value % 32 if left else (32 - amount.value % 32) % 32, left)
+
+    return rule
+
+
+def _across(to: Lowering, high: Operand, low: Operand, amount: int, left: bool) -> Operand:
+    if amount == 0:
+        return high if left else low
+    body = to.body
+    return body.emit("or", body.emit("shl", high, Const(amount)), body.emit("lshr", low, Const(32 - amount)))
+
+
+def _narrow_funnel(to: Lowering, item: Instruction, bits: int, left: bool) -> Operand:
+    amount = to.value(item.operands[2])
+    if not isinstance(amount, Const):
+        raise SourceError(f"it rotates {bits} bits by an amount that is not constant")
+    turn = amount.value % bits if left else (bits - amount.value % bits) % bits
+    high, low = to.extended(item.operands[0], False), to.extended(item.operands[1], False)
+    if turn == 0:
+        return high if left else low
+    body = to.body
+    return body.emit("or", body.emit("shl", high, Const(turn)), body.emit("lshr", low, Const(bits - turn)))
+
+
+def _popcount(to: Lowering, item: Instruction, bits: int) -> Operand:
+    return to.body.emit("popcount", to.extended(item.operands[0], False), hint=item.name)
+
+
+def _leading_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
+    found = to.body.emit("clz", to.extended(item.operands[0], False), hint=item.name)
+    return to.body.emit("sub", found, Const(32 - bits))
+
+
+def _trailing_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
+    value = to.extended(item.operands[0], False)
+    below = to.body.emit("and", to.body.emit("xor", value, Const(-1)), to.body.emit("add", value, Const(-1)))
+    # All ones below the lowest set bit; a zero of fewer than 32 bits counts its own width.
+    return to.body.emit("min", to.body.emit("popcount", below), Const(bits), hint=item.name)
+
+
+def _byte_swap(to: Lowering, item: Instruction, bits: int) -> Operand:
+    body, value = to.body, to.extended(item.operands[0], False)
+    if bits == 16:
+        return body.emit("or", body.emit("shl", value, Const(8)), body.emit("lshr", value, Const(8)), hint=item.name)
+    outer = body.emit("and", body.emit("rotl", value, Const(8)), Const(0x00FF00FF))
+    inner = body.emit("and", body.emit("rotl", value, Const(24)), Const(-0x00FF0100))
+    return body.emit("or", outer, inner, hint=item.name)
+
+
+def _single(op: str) -> Rule:
+    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+        return to.body.emit(op, *map(to.value, item.operands), hint=item.name)
+
+    return rule
+
+
+def _single_extremum(op: str) -> Rule:
+    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+        a, b = map(to.value, item.operands)
+        # C hands on the number where one of the two is none; the array's op hands on its second operand.
+        return to.body.select(to.body.emit("feq", b, b), to.body.emit(op, a, b), a, item.name)
+
+    return rule
+
+
+def _multiply_add(to: Lowering, item: Instruction, bits: int) -> Operand:
+    a, b, c = map(to.value, item.operands)
+    return to.body.emit("fadd", to.body.emit("fmul", a, b), c, hint=item.name)
+
+
+def _refuse_fused(to: Lowering, item: Instruction, bits: int) -> Operand:
+    raise SourceError("it calls fmaf, which rounds once; the array's multiply and add round each: write a * b + c")
+
+
+INTRINSICS: Final[dict[str, Rule]] = {
+    "abs": _abs,
+    "smin": _extremum("min", True),
+    "smax": _extremum("max", True),
+    "umin": _extremum("umin", False),
+    "umax": _extremum("umax", False),
+    "sadd.sat": _saturating("add", True),
+    "ssub.sat": _saturating("sub", True),
+    "uadd.sat": _saturating("add", False),
+    "usub.sat": _saturating("sub", False),
+    "fshl": _funnel(True),
+    "fshr": _funnel(False),
+    "ctpop": _popcount,
+    "ctlz": _leading_zeros,
+    "cttz": _trailing_zeros,
+    "bswap": _byte_swap,
+    "fabs": _single("fabs"),
+    "sqrt": _single("fsqrt"),
+    "sqrtf": _single("fsqrt"),
+    "minnum": _single_extremum("fmin"),
+    "maxnum": _single_extremum("fmax"),
+    "minimumnum": _single_extremum("fmin"),
+    "maximumnum": _single_extremum("fmax"),
+    "fmuladd": _multiply_add,
+    "fma": _refuse_fused,
+    "fmaf": _refuse_fused,
+}

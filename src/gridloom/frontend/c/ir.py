@@ -1,0 +1,147 @@
+"""LLVM IR as plain records: what the reader makes of a module and the rest of the front end works on.
+
+Values are compared by identity. Integer constants are signed numbers, floats are the bit patterns of singles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """A number; ``undefined`` for undef and poison, which may be any number."""
+
+    type: str
+    value: int
+    undefined: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Argument:
+    """A parameter of a function. ``apart`` is C's ``restrict``."""
+
+    name: str
+    type: str
+    apart: bool = False
+    unsigned: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Global:
+    """A variable with static storage: the type of its contents and, for tables, what they are."""
+
+    name: str
+    contents_type: str
+    initializer: str
+    constant: bool
+
+    @property
+    def type(self) -> str:
+        """A global names an address."""
+        return "ptr"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GlobalAddress:
+    """An address inside a global, as bytes from its start."""
+
+    base: Global
+    offset: int
+
+    @property
+    def type(self) -> str:
+        """An address."""
+        return "ptr"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opaque:
+    """A constant that the front end does not read; ``text`` is for messages."""
+
+    type: str
+    text: str
+
+
+@dataclass(slots=True, eq=False)
+class Instruction:
+    """One instruction. ``text`` is its line without metadata; successors are block names, as are ``incoming``."""
+
+    name: str
+    type: str
+    opcode: str
+    text: str
+    block: str
+    line: int = 0
+    operands: list[Value] = field(default_factory=list)
+    #: phi: where each operand comes from.
+    incoming: list[str] = field(default_factory=list)
+    #: br, switch: where control goes; (condition true, false) or (default, case, ...).
+    targets: list[str] = field(default_factory=list)
+    #: icmp, fcmp.
+    predicate: str = ""
+    #: call: the function's name.
+    callee: str = ""
+    #: getelementptr: the type that its indices step over.
+    source_type: str = ""
+    #: load, store: the scalar type by which C says what it may overlap; "" when it may overlap anything.
+    access_type: str = ""
+
+    def __repr__(self) -> str:
+        return f"Instruction({self.text.strip()})"
+
+
+Value = Constant | Argument | Global | GlobalAddress | Opaque | Instruction
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A basic block."""
+
+    name: str
+    instructions: list[Instruction]
+
+    @property
+    def terminator(self) -> Instruction:
+        """The instruction that leaves the block."""
+        return self.instructions[-1]
+
+    @property
+    def successors(self) -> list[str]:
+        """Where control may go, each once."""
+        return list(dict.fromkeys(self.terminator.targets))
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function with a body."""
+
+    name: str
+    line: int
+    arguments: list[Argument]
+    blocks: dict[str, Block]
+
+    @property
+    def entry(self) -> str:
+        """The name of the first block."""
+        return next(iter(self.blocks))
+
+
+@dataclass(slots=True, eq=False)
+class LoopSpan:
+    """The lines of a loop in the source, as its metadata give them."""
+
+    start: int
+    end: int
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """A compiled file."""
+
+    functions: dict[str, Function]
+    globals: dict[str, Global]
+    #: Named struct types: name -> text of the body.
+    structs: dict[str, str]
+    #: Branch instruction -> the loop that it closes.
+    spans: dict[Instruction, LoopSpan]

@@ -1,0 +1,80 @@
+"""Sizes and offsets of C types on the fixed 32-bit target: natural alignment, 4-byte pointers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from gridloom.errors import SourceError
+
+_SCALARS: Final = {"float": 4, "double": 8, "ptr": 4, "half": 2}
+
+
+class Layout:
+    """Answers how many bytes a type takes and where its members start. Types are LLVM's texts: ``[8 x i32]``."""
+
+    def __init__(self, structs: Mapping[str, str]) -> None:
+        self.structs = structs
+
+    def size(self, type_: str) -> int:
+        """Bytes from one element of an array of this type to the next."""
+        return self._measure(type_)[0]
+
+    def _measure(self, type_: str) -> tuple[int, int]:
+        """(size, alignment)."""
+        array = re.fullmatch(r"\[(\d+) x (.*)\]", type_)
+        if array:
+            size, alignment = self._measure(array[2])
+            return int(array[1]) * size, alignment
+        if type_.startswith("%"):
+            return self._struct(self.structs.get(type_[1:].strip('"'), "{}"))
+        if type_.startswith(("{", "<{")):
+            return self._struct(type_)
+        number = re.fullmatch(r"i(\d+)", type_)
+        size = 1 << (max(-(-int(number[1]) // 8), 1) - 1).bit_length() if number else _SCALARS.get(type_, 0)
+        if not size:
+            raise SourceError(f"type {type_} has no size that is known here; use 8-, 16-, 32-bit integers and float")
+        return size, size
+
+    def members(self, type_: str) -> list[tuple[int, str]]:
+        """(offset, type) of each member of a struct."""
+        text = self.structs.get(type_[1:].strip('"'), "{}") if type_.startswith("%") else type_
+        packed = text.startswith("<")
+        offset, found = 0, []
+        for member in split_types(text.strip("<>").strip()[1:-1]):
+            size, alignment = self._measure(member)
+            offset = offset if packed else -(-offset // alignment) * alignment
+            found.append((offset, member))
+            offset += size
+        return found
+
+    def _struct(self, text: str) -> tuple[int, int]:
+        found = self.members(text)
+        if not found:
+            return 0, 1
+        alignment = 1 if text.startswith("<") else max(self._measure(member)[1] for _, member in found)
+        end = found[-1][0] + self._measure(found[-1][1])[0]
+        return -(-end // alignment) * alignment, alignment
+
+    def scalars(self, type_: str) -> list[tuple[int, str]]:
+        """(offset, type) of every scalar inside a type, in order."""
+        array = re.fullmatch(r"\[(\d+) x (.*)\]", type_)
+        if array:
+            inner, size = self.scalars(array[2]), self.size(array[2])
+            return [(k * size + offset, scalar) for k in range(int(array[1])) for offset, scalar in inner]
+        if type_.startswith(("%", "{", "<{")):
+            return [(at + offset, s) for at, member in self.members(type_) for offset, s in self.scalars(member)]
+        return [(0, type_)]
+
+
+def split_types(text: str) -> list[str]:
+    """The comma-separated parts of a type or initializer list, nested brackets kept together."""
+    parts, depth, start = [], 0, 0
+    for k, character in enumerate(text):
+        depth += (character in "[{(<") - (character in "]})>")
+        if character == "," and depth == 0:
+            parts.append(text[start:k].strip())
+            start = k + 1
+    parts.append(text[start:].strip())
+    return [part for part in parts if part]

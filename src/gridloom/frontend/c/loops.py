@@ -1,0 +1,199 @@
+"""Natural loops of a function: back edges over dominators, exits, and which loop the user means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gridloom.frontend.c.ir import Block, Constant, Function, Instruction, LoopSpan, Module, Value
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A natural loop. ``blocks`` are in an order in which only back edges go backwards."""
+
+    function: Function
+    header: str
+    blocks: list[str]
+    latches: list[str]
+    span: LoopSpan
+    parent: Loop | None = None
+    children: list[Loop] = field(default_factory=list)
+
+    @property
+    def exits(self) -> list[tuple[str, str]]:
+        """(block inside, block outside) of every edge that leaves the loop."""
+        inside = set(self.blocks)
+        blocks = self.function.blocks
+        return [(name, target) for name in self.blocks for target in blocks[name].successors if target not in inside]
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """All instructions, block by block."""
+        return [item for name in self.blocks for item in self.function.blocks[name].instructions]
+
+    @property
+    def phis(self) -> list[Instruction]:
+        """The phis of the header: the values that the loop carries."""
+        return [item for item in self.function.blocks[self.header].instructions if item.opcode == "phi"]
+
+    def contains(self, value: Value) -> bool:
+        """True for an instruction of the loop."""
+        return isinstance(value, Instruction) and value.block in self.blocks
+
+
+def predecessors(function: Function) -> dict[str, list[str]]:
+    """Block -> the blocks that lead to it."""
+    found: dict[str, list[str]] = {name: [] for name in function.blocks}
+    for name, block in function.blocks.items():
+        for target in block.successors:
+            found[target].append(name)
+    return found
+
+
+def reverse_postorder(function: Function) -> list[str]:
+    """Blocks that are reached, each before those it leads to, back edges aside."""
+    order: list[str] = []
+    seen = {function.entry}
+    stack = [(function.entry, iter(function.blocks[function.entry].successors))]
+    while stack:
+        name, targets = stack[-1]
+        for target in targets:
+            if target not in seen:
+                seen.add(target)
+                stack.append((target, iter(function.blocks[target].successors)))
+                break
+        else:
+            order.append(name)
+            stack.pop()
+    return order[::-1]
+
+
+def immediate_dominators(order: list[str], before: dict[str, list[str]]) -> dict[str, str]:
+    """Block -> its immediate dominator (the entry is its own). Cooper, Harvey and Kennedy's iteration."""
+    rank = {name: k for k, name in enumerate(order)}
+    found = {order[0]: order[0]}
+
+    def meet(a: str, b: str) -> str:
+        while a != b:
+            while rank[a] > rank[b]:
+                a = found[a]
+            while rank[b] > rank[a]:
+                b = found[b]
+        return a
+
+    changed = True
+    while changed:
+        changed = False
+        for name in order[1:]:
+            ready = [p for p in before[name] if p in found]
+            best = ready[0]
+            for other in ready[1:]:
+                best = meet(best, other)
+            if found.get(name) != best:
+                found[name] = best
+                changed = True
+    return found
+
+
+def dominates(dominator: str, name: str, immediate: dict[str, str]) -> bool:
+    """True when every way to ``name`` passes ``dominator``."""
+    while name != dominator:
+        above = immediate[name]
+        if above == name:
+            return False
+        name = above
+    return True
+
+
+def find_loops(module: Module, function: Function) -> list[Loop]:
+    """The loops of a function by where they start in the source, outer before inner.
+
+    A header that several latches return to gets one latch, so that a phi has one value that is carried.
+    """
+    order = reverse_postorder(function)
+    before = predecessors(function)
+    immediate = immediate_dominators(order, before)
+    latches: dict[str, list[str]] = {}
+    for name in order:
+        for target in function.blocks[name].successors:
+            if dominates(target, name, immediate):
+                latches.setdefault(target, []).append(name)
+    found = []
+    for header, sources in latches.items():
+        span = next((module.spans[function.blocks[s].terminator] for s in sources
+                     if function.blocks[s].terminator in module.spans), None)  # fmt: skip
+        if len(sources) > 1:
+            sources = [_merge_latches(function, header, sources)]
+            before = predecessors(function)
+            order = reverse_postorder(function)
+        found.append((header, sources, span))
+    return _nested(function, found)
+
+
+def _nested(function: Function, found: list[tuple[str, list[str], LoopSpan | None]]) -> list[Loop]:
+    before, order = predecessors(function), reverse_postorder(function)
+    loops = []
+    for header, sources, span in found:
+        inside = _members(header, sources, before)
+        line = next(
+            (i.line for name in order if name in inside for i in function.blocks[name].instructions if i.line), 0
+        )
+        blocks = [name for name in order if name in inside]
+        loops.append(Loop(function, header, blocks, sources, span or LoopSpan(line, line)))
+    loops.sort(key=lambda loop: (loop.span.start, -len(loop.blocks)))
+    for loop in loops:
+        around = [other for other in loops if other is not loop and loop.header in other.blocks]
+        loop.parent = min(around, key=lambda other: len(other.blocks), default=None)
+        if loop.parent:
+            loop.parent.children.append(loop)
+    return loops
+
+
+def _members(header: str, latches: list[str], before: dict[str, list[str]]) -> set[str]:
+    inside = {header}
+    work = list(latches)
+    while work:
+        name = work.pop()
+        if name not in inside:
+            inside.add(name)
+            work += before[name]
+    return inside
+
+
+def _merge_latches(function: Function, header: str, latches: list[str]) -> str:
+    name = f"{header}.latch"
+    merged: list[Instruction] = []
+    for phi in function.blocks[header].instructions:
+        if phi.opcode != "phi":
+            break
+        inside = [k for k, source in enumerate(phi.incoming) if source in latches]
+        joint = Instruction(f"{phi.name}.latch", phi.type, "phi", phi.text, name, phi.line)
+        joint.operands = [phi.operands[k] for k in inside]
+        joint.incoming = [phi.incoming[k] for k in inside]
+        merged.append(joint)
+        phi.operands = [o for k, o in enumerate(phi.operands) if k not in inside] + [joint]
+        phi.incoming = [b for k, b in enumerate(phi.incoming) if k not in inside] + [name]
+    jump = Instruction(f"{name}.br", "void", "br", f"  br label %{header}", name)
+    jump.targets = [header]
+    for latch in latches:
+        terminator = function.blocks[latch].terminator
+        terminator.targets = [name if target == header else target for target in terminator.targets]
+    function.blocks[name] = Block(name, [*merged, jump])
+    return name
+
+
+def initial_value(loop: Loop, phi: Instruction) -> Value | None:
+    """What a header phi holds at first; None when it comes from several places."""
+    outside = [phi.operands[k] for k, source in enumerate(phi.incoming) if source not in loop.blocks]
+    first = outside[0]
+    same = all(value is first or _equal(value, first) for value in outside)
+    return first if same else None
+
+
+def next_value(loop: Loop, phi: Instruction) -> Value:
+    """What an iteration leaves in a header phi for the next one."""
+    return phi.operands[phi.incoming.index(loop.latches[0])]
+
+
+def _equal(a: Value, b: Value) -> bool:
+    return isinstance(a, Constant) and isinstance(b, Constant) and (a.type, a.value) == (b.type, b.value)

@@ -1,0 +1,243 @@
+"""One IR instruction into operations on 32-bit words.
+
+Integers of fewer than 32 bits may carry anything above their width; what reads the bits above (comparisons, right
+shifts, divisions, widening) extends first, which costs nothing where the range is known. Singles travel as patterns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from gridloom.errors import SourceError
+from gridloom.frontend.c.body import FALSE, TRUE, Body, Const, Operand
+from gridloom.frontend.c.fold import wrap
+from gridloom.frontend.c.intrinsics import INTRINSICS
+from gridloom.frontend.c.ir import Constant, Instruction, Value
+
+_LOW_BITS_ONLY: Final = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
+_DIVISIONS: Final = {"sdiv": ("div", True), "srem": ("rem", True), "udiv": ("udiv", False), "urem": ("urem", False)}
+_SINGLES: Final = {"fadd": "fadd", "fsub": "fsub", "fmul": "fmul", "fdiv": "fdiv", "fneg": "fneg"}
+_SIGNED: Final = {"sgt": "gt", "sge": "ge", "slt": "lt", "sle": "le"}
+#: fcmp predicate -> (op, operands swapped, inverted).
+_ORDERED: Final = {
+    "oeq": ("feq", False, False), "olt": ("flt", False, False), "ole": ("fle", False, False),
+    "ogt": ("flt", True, False), "oge": ("fle", True, False), "une": ("feq", False, True),
+    "ult": ("fle", True, True), "ule": ("flt", True, True), "ugt": ("fle", False, True), "uge": ("flt", False, True),
+}  # fmt: skip
+_TAKEN: Final = "8-, 16- and 32-bit integers and float are taken"
+
+
+def width(type_: str) -> int:
+    """Bits of a scalar type; SourceError for one that does not fit a word."""
+    found = re.fullmatch(r"i(\d+)", type_)
+    if found and int(found[1]) <= 32:
+        return int(found[1])
+    if type_ == "float":
+        return 32
+    if type_ == "double":
+        raise SourceError(f"it computes with double; {_TAKEN} (1.5f, sqrtf, float variables)")
+    raise SourceError(f"it computes with {'64-bit integers' if type_ == 'i64' else type_}; {_TAKEN}")
+
+
+class Lowering:
+    """Turns instructions into operations of a body; ``value`` gives the operand of an IR value."""
+
+    def __init__(self, body: Body, value: Callable[[Value], Operand]) -> None:
+        self.body = body
+        self.value = value
+
+    def lower(self, item: Instruction) -> Operand:
+        """The operand that holds an instruction's result. SourceError for what no operation computes."""
+        method: Callable[[Instruction], Operand] | None = getattr(self, f"_{item.opcode}", None)
+        if method is not None:
+            return method(item)
+        if item.opcode in _LOW_BITS_ONLY:
+            return self._low_bits(item, _LOW_BITS_ONLY[item.opcode])
+        if item.opcode in _DIVISIONS:
+            op, signed = _DIVISIONS[item.opcode]
+            return self.body.emit(op, *(self.extended(o, signed) for o in item.operands), hint=item.name)
+        if item.opcode in _SINGLES:
+            width(item.type)
+            return self.body.emit(_SINGLES[item.opcode], *map(self.value, item.operands), hint=item.name)
+        raise SourceError(f"instruction {item.opcode!r} has no counterpart on the array")
+
+    def extended(self, value: Value, signed: bool) -> Operand:
+        """An operand whose upper bits say its sign, or nothing."""
+        return self.body.extend(self.value(value), width(value.type), signed)
+
+    # -- integers ---------------------------------------------------------------------------------------------------
+
+    def _low_bits(self, item: Instruction, op: str) -> Operand:
+        bits = width(item.type)
+        a, b = map(self.value, item.operands)
+        if bits == 1:
+            op = {"add": "xor", "sub": "xor", "mul": "and"}.get(op, op)
+            return self.body.inverse(a) if op == "xor" and b == TRUE else self.body.emit(op, a, b, hint=item.name)
+        if op == "mul" and isinstance(b, Const) and b.value > 0 and b.value & (b.value - 1) == 0:
+            return self.body.emit("shl", a, Const(b.value.bit_length() - 1), hint=item.name)
+        return self.body.emit(op, a, b, hint=item.name)
+
+    def _shl(self, item: Instruction) -> Operand:
+        width(item.type)
+        return self.body.emit("shl", self.value(item.operands[0]), self.value(item.operands[1]), hint=item.name)
+
+    def _lshr(self, item: Instruction) -> Operand:
+        amount = self.extended(item.operands[1], False)
+        return self.body.emit("lshr", self.extended(item.operands[0], False), amount, hint=item.name)
+
+    def _ashr(self, item: Instruction) -> Operand:
+        amount = self.extended(item.operands[1], False)
+        return self.body.emit("shr", self.extended(item.operands[0], True), amount, hint=item.name)
+
+    def _trunc(self, item: Instruction) -> Operand:
+        source = item.operands[0]
+        if source.type == "i64":
+            return self._high_product(item)
+        value = self.value(source)
+        return self.body.emit("and", value, TRUE) if item.type == "i1" and self.body.range(value) != (0, 1) else value
+
+    def _zext(self, item: Instruction) -> Operand:
+        width(item.type)
+        return self.extended(item.operands[0], False)
+
+    def _sext(self, item: Instruction) -> Operand:
+        width(item.type)
+        if item.operands[0].type == "i1":
+            return self.body.emit("sub", FALSE, self.value(item.operands[0]), hint=item.name)
+        return self.extended(item.operands[0], True)
+
+    def _high_product(self, item: Instruction) -> Operand:
+        """trunc((sext a * sext b) >> k): the one use of 64 bits that a 32-bit multiplier has words for."""
+        shift = item.operands[0]
+        product = shift.operands[0] if isinstance(shift, Instruction) and shift.opcode in ("lshr", "ashr") else None
+        if isinstance(product, Instruction) and product.opcode == "mul" and isinstance(shift, Instruction):
+            amount = shift.operands[1]
+            factors = [self._from_word(o) for o in product.operands]
+            if isinstance(amount, Constant) and 0 < amount.value < 64 and None not in factors and item.type == "i32":
+                a, b = (f for f in factors if f is not None)
+                high = self.body.emit("mulh", a, b)
+                if amount.value >= 32:
+                    op = "shr" if shift.opcode == "ashr" else "lshr"
+                    return self.body.emit(op, high, Const(amount.value - 32))
+                low = self.body.emit("lshr", self.body.emit("mul", a, b), Const(amount.value))
+                return self.body.emit("or", self.body.emit("shl", high, Const(32 - amount.value)), low)
+        raise SourceError(f"it computes with 64-bit integers; {_TAKEN}, and (int)(((long long)a * b) >> n)")
+
+    def _from_word(self, value: Value) -> Operand | None:
+        if isinstance(value, Constant):
+            return Const(value.value) if value.value == wrap(value.value) else None
+        if isinstance(value, Instruction) and value.opcode == "sext":
+            return self.extended(value.operands[0], True)
+        if isinstance(value, Instruction) and value.opcode == "zext" and width(value.operands[0].type) < 32:
+            return self.extended(value.operands[0], False)
+        return None
+
+    def _icmp(self, item: Instruction) -> Operand:
+        a, b = item.operands
+        if a.type == "ptr":
+            raise SourceError("it compares pointers; compare indices")
+        if item.predicate in ("eq", "ne"):
+            signed = self._cheaper_extension(a)
+            return self.body.emit(item.predicate, self.extended(a, signed), self.extended(b, signed), hint=item.name)
+        if item.predicate in _SIGNED:
+            return self.body.emit(
+                _SIGNED[item.predicate], self.extended(a, True), self.extended(b, True), hint=item.name
+            )
+        if item.predicate in ("ugt", "uge"):
+            a, b = b, a
+        op = "ult" if item.predicate in ("ult", "ugt") else "ule"
+        return self.body.emit(op, self.extended(a, False), self.extended(b, False), hint=item.name)
+
+    def _cheaper_extension(self, value: Value) -> bool:
+        """Equality may extend either way; one of them may be free."""
+        if width(value.type) == 1:
+            return False
+        low, _ = self.body.range(self.value(value))
+        return low < 0
+
+    def _select(self, item: Instruction) -> Operand:
+        width(item.type)
+        condition, yes, no = item.operands
+        if isinstance(yes, Constant) and yes.undefined:
+            return self.value(no)
+        if isinstance(no, Constant) and no.undefined:
+            return self.value(yes)
+        if item.type == "i1":
+            return self._logical(self.value(condition), self.value(yes), self.value(no))
+        return self.body.select(self.value(condition), self.value(yes), self.value(no), item.name)
+
+    def _logical(self, condition: Operand, yes: Operand, no: Operand) -> Operand:
+        """C's && and || come as selects of truth values."""
+        if no == FALSE:
+            return self.body.emit("and", condition, yes)
+        if yes == TRUE:
+            return self.body.emit("or", condition, no)
+        return self.body.select(condition, yes, no)
+
+    def _freeze(self, item: Instruction) -> Operand:
+        width(item.type)
+        return self.value(item.operands[0])
+
+    # -- singles ----------------------------------------------------------------------------------------------------
+
+    def _fcmp(self, item: Instruction) -> Operand:
+        width(item.operands[0].type)
+        a, b = map(self.value, item.operands)
+        if item.predicate in ("true", "false"):
+            return TRUE if item.predicate == "true" else FALSE
+        if item.predicate in _ORDERED:
+            op, swapped, inverted = _ORDERED[item.predicate]
+            found = self.body.emit(op, *((b, a) if swapped else (a, b)), hint=item.name)
+            return self.body.inverse(found) if inverted else found
+        if item.predicate in ("one", "ueq"):
+            found = self.body.emit("or", self.body.emit("flt", a, b), self.body.emit("flt", b, a))
+        else:
+            found = self.body.emit("and", self.body.emit("feq", a, a), self.body.emit("feq", b, b))
+        return self.body.inverse(found) if item.predicate in ("ueq", "uno") else found
+
+    def _sitofp(self, item: Instruction) -> Operand:
+        width(item.type)
+        return self.body.emit("int_to_float", self.extended(item.operands[0], True), hint=item.name)
+
+    def _uitofp(self, item: Instruction) -> Operand:
+        width(item.type)
+        value = self.extended(item.operands[0], False)
+        if self.body.range(value)[0] >= 0:
+            return self.body.emit("int_to_float", value, hint=item.name)
+        # Each half is exact, so that only the sum rounds.
+        high = self.body.emit("int_to_float", self.body.emit("lshr", value, Const(16)))
+        low = self.body.emit("int_to_float", self.body.emit("and", value, Const(0xFFFF)))
+        return self.body.emit("fadd", self.body.emit("fmul", high, Const(0x47800000)), low, hint=item.name)
+
+    def _fptosi(self, item: Instruction) -> Operand:
+        width(item.type), width(item.operands[0].type)
+        return self.body.emit("float_to_int", self.value(item.operands[0]), hint=item.name)
+
+    def _fptoui(self, item: Instruction) -> Operand:
+        if width(item.type) < 32:
+            return self._fptosi(item)
+        value = self.value(item.operands[0])
+        limit = Const(0x4F000000)
+        above = self.body.emit("float_to_int", self.body.emit("fsub", value, limit))
+        below = self.body.emit("float_to_int", value)
+        is_small = self.body.emit("flt", value, limit)
+        return self.body.select(is_small, below, self.body.emit("xor", above, Const(wrap(1 << 31))), item.name)
+
+    def _bitcast(self, item: Instruction) -> Operand:
+        width(item.type), width(item.operands[0].type)
+        return self.value(item.operands[0])
+
+    # -- calls ------------------------------------------------------------------------------------------------------
+
+    def _call(self, item: Instruction) -> Operand:
+        name = item.callee.removeprefix("llvm.")
+        stem, _, suffix = name.rpartition(".") if item.callee.startswith("llvm.") else (name, "", "")
+        if stem not in INTRINSICS:
+            raise SourceError(
+                f"it calls {item.callee or 'through a pointer'!r}, which clang did not inline; "
+                "give its definition as static inline"
+            )
+        bits = width("float" if suffix in ("f32", "") else suffix.split(".")[0])
+        return INTRINSICS[stem](self, item, bits)

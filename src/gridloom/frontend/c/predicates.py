@@ -1,0 +1,117 @@
+"""If-conversion: under which condition each block of an acyclic region runs, as operands of the body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridloom.frontend.c.body import FALSE, TRUE, Body, Operand
+from gridloom.frontend.c.ir import Block, Value
+
+
+class Predicates:
+    """Conditions of blocks and edges of a region whose back and exit edges are left out.
+
+    ``blocks`` are in topological order; the first one is the root. Conditions are made when they are asked for, so a
+    block that always runs costs nothing.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        blocks: dict[str, Block],
+        edges: dict[str, list[str]],
+        value: Callable[[Value], Operand],
+        pausing: frozenset[str] = frozenset(),
+    ) -> None:
+        self.body = body
+        self.blocks = blocks
+        self.edges = edges
+        self.value = value
+        #: Blocks from which an iteration may end although the region goes on: an inner loop that is not done.
+        self.pausing = pausing
+        self.order = list(blocks)
+        self.before: dict[str, list[str]] = {name: [] for name in blocks}
+        for name in self.order:
+            for target in edges[name]:
+                self.before[target].append(name)
+        self.immediate = self._dominators()
+        self.always_after = self._postdominators()
+        self._known: dict[tuple[str, str], Operand] = {}
+
+    def _dominators(self) -> dict[str, str]:
+        rank = {name: k for k, name in enumerate(self.order)}
+        found = {self.order[0]: self.order[0]}
+        for name in self.order[1:]:
+            above: str | None = None
+            for p in self.before[name]:
+                above = p if above is None else _meet(above, p, found, rank)
+            found[name] = above or self.order[0]
+        return found
+
+    def _postdominators(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for name in reversed(self.order):
+            after = [found[target] for target in self.edges[name]]
+            after += [set()] if name in self.pausing else []
+            found[name] = {name} | (set.intersection(*after) if after else set())
+        return found
+
+    def edge(self, source: str, target: str) -> Operand:
+        """The condition under which control goes from a block to a target, given that the block runs."""
+        terminator = self.blocks[source].terminator
+        if len(self.edges[source]) < 2 and source not in self.pausing:
+            return TRUE
+        if terminator.opcode == "switch":
+            return self._case(source, target)
+        condition = self.value(terminator.operands[0])
+        return condition if terminator.targets[0] == target else self.body.inverse(condition)
+
+    def _case(self, source: str, target: str) -> Operand:
+        terminator = self.blocks[source].terminator
+        subject, *cases = terminator.operands
+        default, *targets = terminator.targets
+        # An edge that leaves the loop was dropped; its cases do not happen in a full iteration.
+        wanted = [c for c, t in zip(cases, targets) if (t != default if target == default else t == target)]
+        found: Operand = FALSE
+        for case in wanted:
+            found = self.body.emit("or", self.body.emit("eq", self.value(subject), self.value(case)), found)
+        return self.body.inverse(found) if target == default else found
+
+    def reach(self, root: str, name: str) -> Operand:
+        """The condition under which a block runs, given that a block that dominates it runs."""
+        if name == root or name in self.always_after[root]:
+            return TRUE
+        key = (root, name)
+        if key not in self._known:
+            self._known[key] = self._reach(root, name)
+        return self._known[key]
+
+    def _reach(self, root: str, name: str) -> Operand:
+        above = self.immediate[name]
+        if above != root and name in self.always_after[above]:
+            return self.reach(root, above)
+        found: Operand = FALSE
+        for p in self.before[name]:
+            through = self.body.emit("and", self.edge(p, name), self.reach(root, p))
+            found = self.body.emit("or", through, found)
+        return found
+
+    def merge(self, name: str, incoming: list[tuple[str, Operand | None]], hint: str) -> Operand:
+        """What a phi of a block holds; None stands for a value that does not matter."""
+        root = self.immediate[name]
+        known = [(source, value) for source, value in incoming if value is not None]
+        found: Operand = known[-1][1] if known else FALSE
+        for source, value in known[:-1]:
+            if value == found:
+                continue
+            condition = self.body.emit("and", self.edge(source, name), self.reach(root, source))
+            found = self.body.select(condition, value, found, hint)
+        return found
+
+
+def _meet(a: str, b: str, found: dict[str, str], rank: dict[str, int]) -> str:
+    while a != b:
+        if rank[a] < rank[b]:
+            a, b = b, a
+        a = found[a]
+    return a

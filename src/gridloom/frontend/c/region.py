@@ -1,0 +1,251 @@
+"""What is translated: one loop, or the two innermost levels of a nest run as one loop.
+
+A region is the loop's blocks without the edges that go back or leave. In a flattened nest an iteration of the
+region is one of the inner loop; the code around the inner loop runs in its first (``fresh``) and last one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridloom.errors import SourceError
+from gridloom.frontend.c.ir import Block, Constant, Instruction, Value
+from gridloom.frontend.c.loops import Loop, initial_value, next_value
+
+
+@dataclass(frozen=True)
+class Region:
+    """The blocks of one iteration. ``inner`` is set for a flattened nest; ``loop`` is then the outer one."""
+
+    loop: Loop
+    inner: Loop | None
+    blocks: dict[str, Block]
+    edges: dict[str, list[str]]
+    #: The block whose branch leaves the loop when it is done.
+    exiting: str
+    #: Blocks that run after that branch, so that they are missing in the loop's last visit.
+    after_exit: frozenset[str]
+
+    @property
+    def loops(self) -> list[Loop]:
+        """The loops whose header phis are carried, innermost first."""
+        return [self.inner, self.loop] if self.inner else [self.loop]
+
+    def owner(self, phi: Instruction) -> Loop | None:
+        """The loop that carries a phi; None for the phi of a join."""
+        return next((loop for loop in self.loops if phi.opcode == "phi" and phi.block == loop.header), None)
+
+    def contains(self, value: Value) -> bool:
+        """True for an instruction of the region."""
+        return isinstance(value, Instruction) and value.block in self.blocks
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """All instructions in program order."""
+        return [item for block in self.blocks.values() for item in block.instructions]
+
+    def initial(self, phi: Instruction) -> Value | None:
+        """What a header phi starts from."""
+        loop = self.owner(phi)
+        return initial_value(loop, phi) if loop else None
+
+    def following(self, phi: Instruction) -> Value:
+        """What an iteration leaves in a header phi."""
+        loop = self.owner(phi)
+        return next_value(loop, phi) if loop else phi
+
+    def before_inner(self, name: str) -> bool:
+        """True for a block of the outer loop that runs before the inner one."""
+        if self.inner is None or name in self.inner.blocks:
+            return False
+        order = list(self.blocks)
+        return order.index(name) < order.index(self.inner.header) and self._leads_to_inner(name)
+
+    def _leads_to_inner(self, name: str) -> bool:
+        assert self.inner is not None
+        seen, work = set(), [name]
+        while work:
+            item = work.pop()
+            if item == self.inner.header:
+                return True
+            if item not in seen:
+                seen.add(item)
+                work += self.edges[item]
+        return False
+
+
+def single(loop: Loop, file: str) -> Region:
+    """The region of an innermost loop. SourceError where it has an inner loop, or leaves early."""
+    if loop.children:
+        raise SourceError(
+            "has a loop inside; name the inner one (--loop), or run both as one (--flatten)", where=at(loop, file)
+        )
+    return _region(loop, None, file)
+
+
+def flattened(loop: Loop, file: str) -> Region:
+    """The region of a loop and the one loop inside it."""
+    if len(loop.children) != 1 or loop.children[0].children:
+        raise SourceError(
+            f"has {len(loop.children)} loops inside"
+            + (" and more inside them" if any(child.children for child in loop.children) else "")
+            + "; flattening takes a loop with one loop in it",
+            where=at(loop, file),
+        )
+    return _region(loop, loop.children[0], file)
+
+
+def at(loop: Loop, file: str) -> str:
+    """Where a loop stands, for a message."""
+    return f"{file}:{loop.span.start}: loop in {loop.function.name!r}"
+
+
+def _region(loop: Loop, inner: Loop | None, file: str) -> Region:
+    blocks = {name: loop.function.blocks[name] for name in loop.blocks}
+    backward = {(loop.latches[0], loop.header)}
+    if inner:
+        backward.add((inner.latches[0], inner.header))
+    edges = {
+        name: [t for t in block.successors if t in blocks and (name, t) not in backward]
+        for name, block in blocks.items()
+    }
+    order = _topological(edges, loop.header)
+    if order is None or len(order) != len(blocks):
+        raise SourceError(
+            "is entered at more than one place (goto?); only structured loops are taken", where=at(loop, file)
+        )
+    exiting = _exiting_block(loop, file)
+    region = Region(loop, inner, {name: blocks[name] for name in order}, edges, exiting, _after(edges, exiting))
+    _check_counted(region, file)
+    return region
+
+
+def _topological(edges: dict[str, list[str]], header: str) -> list[str] | None:
+    degree = dict.fromkeys(edges, 0)
+    for targets in edges.values():
+        for target in targets:
+            degree[target] += 1
+    if degree[header]:
+        return None
+    rank = {name: k for k, name in enumerate(edges)}
+    ready, order = [header], []
+    while ready:
+        ready.sort(key=lambda name: -rank[name])
+        name = ready.pop()
+        order.append(name)
+        for target in edges[name]:
+            degree[target] -= 1
+            if degree[target] == 0:
+                ready.append(target)
+    return order
+
+
+def _after(edges: dict[str, list[str]], exiting: str) -> frozenset[str]:
+    seen: set[str] = set()
+    work = list(edges[exiting])
+    while work:
+        name = work.pop()
+        if name not in seen:
+            seen.add(name)
+            work += edges[name]
+    return frozenset(seen)
+
+
+def _exiting_block(loop: Loop, file: str) -> str:
+    exits = loop.exits
+    if not exits:
+        raise SourceError("never ends; give it a number of iterations", where=at(loop, file))
+    if len({source for source, _ in exits}) > 1:
+        lines = sorted({loop.function.blocks[source].terminator.line for source, _ in exits} - {0})
+        raise SourceError(
+            f"has {len(exits)} ways out (lines {', '.join(map(str, lines)) or 'unknown'}): early exits (break, return, "
+            "&& in the condition) are not taken; run all iterations and keep the result of the one that counts",
+            where=at(loop, file),
+        )
+    return exits[0][0]
+
+
+def _check_counted(region: Region, file: str) -> None:
+    terminator = region.blocks[region.exiting].terminator
+    condition = terminator.operands[0] if terminator.operands else None
+    if not (isinstance(condition, Instruction) and _is_counted(region, condition)):
+        raise SourceError(
+            "ends when a value that it computes says so; only loops whose number of iterations is known when they "
+            "start are taken: count to a bound",
+            where=at(region.loop, file),
+        )
+    late = [
+        item for name, block in region.blocks.items() if name not in region.after_exit
+        for item in block.instructions if item.opcode == "store"
+    ]  # fmt: skip
+    if late and any(
+        i.opcode == "store" or _has_work(i) for name in region.after_exit for i in region.blocks[name].instructions
+    ):
+        raise SourceError(
+            "leaves in the middle of its body, after a store; test at the top or at the bottom",
+            where=f"{at(region.loop, file)}, line {late[0].line}",
+        )
+
+
+def _has_work(item: Instruction) -> bool:
+    return item.opcode not in ("br", "switch", "phi")
+
+
+def _is_counted(region: Region, condition: Instruction) -> bool:
+    if condition.opcode != "icmp":
+        return False
+    a, b = condition.operands
+    return any(
+        not region.contains(bound) and counter_of(region, value) is not None for value, bound in ((a, b), (b, a))
+    )
+
+
+def counter_of(region: Region, value: Value) -> Instruction | None:
+    """The header phi that a value counts with: the phi, or it plus something fixed."""
+    if not isinstance(value, Instruction) or not region.contains(value):
+        return None
+    if value.opcode == "phi":
+        return value if value.block == region.loop.header and _steps(region, value) else None
+    if value.opcode in ("add", "sub", "getelementptr") and len(value.operands) == 2:
+        a, b = value.operands
+        if not region.contains(b):
+            return counter_of(region, a)
+    return None
+
+
+def _steps(region: Region, phi: Instruction) -> bool:
+    following = region.following(phi)
+    return (
+        isinstance(following, Instruction)
+        and following.opcode in ("add", "sub", "getelementptr")
+        and len(following.operands) == 2
+        and following.operands[0] is phi
+        and not region.contains(following.operands[1])
+    )
+
+
+def constant_step(region: Region, phi: Instruction) -> int | None:
+    """What a counter of a loop that is not flattened adds in each iteration; None when that is not fixed."""
+    following = region.following(phi)
+    if region.inner is not None or not (isinstance(following, Instruction) and following.opcode in ("add", "sub")):
+        return None
+    a, b = following.operands
+    if a is not phi or not isinstance(b, Constant):
+        return None
+    return b.value if following.opcode == "add" else -b.value
+
+
+def trip_count(region: Region) -> str:
+    """The number of iterations where it is a constant, or the name of the bound that decides it."""
+    condition = region.blocks[region.exiting].terminator.operands[0]
+    assert isinstance(condition, Instruction)
+    a, b = condition.operands
+    bound, value = (b, a) if not region.contains(b) else (a, b)
+    phi = counter_of(region, value)
+    if not isinstance(bound, Constant) or phi is None:
+        return getattr(bound, "name", "")
+    start, step = region.initial(phi), constant_step(region, phi)
+    if not isinstance(start, Constant) or not step or condition.predicate not in ("eq", "ne"):
+        return ""
+    # The test of a rotated loop sees the counter after its step.
+    return str((bound.value - start.value) // step + (0 if value is not phi else 1))

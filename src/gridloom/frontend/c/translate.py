@@ -1,0 +1,501 @@
+"""A region into a Dfg: carried values, predicated blocks, memory accesses and their order, live-ins and live-outs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gridloom.dfg.model import Dfg
+from gridloom.errors import SourceError
+from gridloom.frontend.c.address import Form, Pointers
+from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap
+from gridloom.frontend.c.body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Result, readable
+from gridloom.frontend.c.dependences import Overlap, orders
+from gridloom.frontend.c.fold import wrap
+from gridloom.frontend.c.ir import Argument, Constant, Instruction, Module, Value
+from gridloom.frontend.c.layout import Layout
+from gridloom.frontend.c.loops import Loop
+from gridloom.frontend.c.lower import Lowering, width
+from gridloom.frontend.c.predicates import Predicates
+from gridloom.frontend.c.region import Region, at, constant_step, trip_count
+
+
+@dataclass(frozen=True, kw_only=True)
+class CLoop:
+    """A translated loop: its graph, and what the graph's names mean in C."""
+
+    dfg: Dfg
+    function: str
+    line: int
+    arrays: tuple[CArray, ...]
+    #: Live-in name -> the IR value that it stands for.
+    liveins: Mapping[str, Value]
+    #: Live-out name -> the instruction whose last value it is.
+    liveouts: Mapping[str, Instruction]
+    #: Iterations: a number, the name of the bound, or "" where the source does not say simply.
+    trip: str
+    #: Arrays that are kept in order because C lets them overlap.
+    overlaps: tuple[Overlap, ...]
+    region: Region = field(repr=False)
+    module: Module = field(repr=False)
+
+    def advice(self) -> list[str]:
+        """One line for each pair of arrays that ``restrict`` would set free."""
+        return [
+            f"{a} and {b} may overlap, so their accesses are kept in order; "
+            + (f"'restrict' on {' or '.join(dict.fromkeys(overlap.restrict))} removes that"
+               if overlap.restrict else "use two arrays that the compiler can tell apart")
+            for overlap in self.overlaps
+            for a, b in [overlap.arrays]
+        ]  # fmt: skip
+
+
+def translate(module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int]) -> CLoop:
+    """The graph of a region. SourceError with file and line for what the array cannot do."""
+    return _Translation(module, region, file, name, sizes).run()
+
+
+class _Translation:
+    def __init__(self, module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int]) -> None:
+        self.module = module
+        self.region = region
+        self.file = file
+        self.body = Body(name)
+        self.layout = Layout(module.structs)
+        self.pointers = Pointers(
+            self.layout, region.contains, region.initial, region.following,
+            lambda phi: region.owner(phi) is not None, self.where,
+        )  # fmt: skip
+        self.arrays = Arrays(self.layout, self.pointers, sizes, self.where)
+        self.lowering = Lowering(self.body, self.value)
+        pausing = frozenset({region.inner.latches[0]}) if region.inner else frozenset()
+        self.predicates = Predicates(self.body, region.blocks, region.edges, self.value, pausing)
+        self.known: dict[Value, Operand | SourceError] = {}
+        self.liveins: dict[str, Value] = {}
+        self.moved: dict[Value, Operand] = {}
+        self.carried_pointers: dict[Instruction, Carried] = {}
+        self.accesses: dict[Instruction, Access] = {}
+        self.fresh: Operand = TRUE
+        self.running: dict[str, Operand] = {}
+        self.carried: dict[Instruction, Carried] = {}
+        #: Sums that start from a live-in: the addition -> (the phi it adds to, the live-in).
+        self.sum_steps: dict[Instruction, tuple[Instruction, Operand]] = {}
+        #: Carried values that cannot be computed, by the operation that stands for them.
+        self.poisons: dict[str, SourceError] = {}
+        self.body.reserved = {readable(argument.name) for argument in region.loop.function.arguments}
+
+    def where(self, item: Instruction) -> str:
+        line = item.line or self.region.loop.span.start
+        return f"{self.file}:{line}"
+
+    def run(self) -> CLoop:
+        region = self.region
+        users = _users(region.instructions)
+        found = find_accesses(region.instructions, self.pointers, self.where)
+        self.arrays.group(found, lambda item: users.get(item, []))
+        self.accesses = {access.item: access for access in found}
+        self.body.arrays = {array.name: array.length for array in self.arrays.found.values()}
+        if region.inner:
+            self.fresh = self.body.recur("fresh", 1)
+            self.body.ranges[self.fresh] = (0, 1)
+        for phi in region.loop.phis:
+            if phi.type != "ptr":
+                self._attempt(phi, self._start)
+        for name, block in region.blocks.items():
+            if region.inner and name == region.inner.header:
+                self._enter_inner(region.inner)
+            for item in block.instructions:
+                self._visit(item)
+        self._close()
+        outs = self._liveouts()
+        kept, overlaps = orders(found, self._step_of, self._varies)
+        self.body.orders = kept
+        self._refuse_poison()
+        return CLoop(
+            dfg=self.body.build(f"C loop of {region.loop.function.name}, line {region.loop.span.start}"),
+            function=region.loop.function.name,
+            line=region.loop.span.start,
+            arrays=tuple(self.arrays.found.values()),
+            liveins=self.liveins,
+            liveouts=outs,
+            trip=trip_count(region) if not region.inner else "",
+            overlaps=tuple(overlaps),
+            region=region,
+            module=self.module,
+        )
+
+    # -- values -----------------------------------------------------------------------------------------------------
+
+    def value(self, value: Value) -> Operand:
+        """The operand of an IR value; a problem met where it was computed is raised where it is needed."""
+        if isinstance(value, Constant):
+            width(value.type)
+            return Const(wrap(value.value) if value.type != "i1" else value.value & 1)
+        if isinstance(value, Instruction) and self.region.contains(value):
+            found = self.known[value]
+            if isinstance(found, SourceError):
+                raise found
+            return found
+        if isinstance(value, Argument | Instruction):
+            return self._livein(value)
+        raise SourceError("it uses an address as a number")
+
+    def _livein(self, value: Argument | Instruction) -> Operand:
+        bits = width(value.type)
+        name = next((name for name, known in self.liveins.items() if known is value), None)
+        if name is None:
+            name = readable(value.name)
+            taken = self.body.reserved if isinstance(value, Instruction) else set()
+            while name in self.liveins or name in self.body.operations or name in taken:
+                name += "_in"
+            self.liveins[name] = value
+            self.body.reserved.add(name)
+        found = LiveIn(name)
+        if bits < 32:
+            unsigned = bits == 1 or (isinstance(value, Argument) and value.unsigned)
+            self.body.ranges[found] = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        return found
+
+    def _attempt(self, item: Instruction, make: Callable[[Instruction], Operand]) -> None:
+        try:
+            self.known[item] = make(item)
+        except SourceError as error:
+            self.known[item] = error if error.where else SourceError(error.message, where=self.where(item))
+
+    def _visit(self, item: Instruction) -> None:
+        if self.region.owner(item) is not None or item.type == "ptr":
+            return
+        if item.opcode == "phi":
+            self._attempt(item, self._join)
+        elif item in self.accesses:
+            # What a loop does to memory is needed; an access that cannot be made stops the translation.
+            self.known[item] = self._access(self.accesses[item])
+        elif item in self.sum_steps:
+            self._attempt(item, self._sum_step)
+        elif item.opcode == "call" and item.callee.startswith(("llvm.assume", "llvm.lifetime", "llvm.experimental")):
+            return
+        elif item.opcode not in ("br", "switch"):
+            self._attempt(item, self.lowering.lower)
+            self._refuse_effects(item)
+
+    def _refuse_effects(self, item: Instruction) -> None:
+        found = self.known[item]
+        if item.opcode == "call" and isinstance(found, SourceError):
+            raise found
+
+    def _join(self, phi: Instruction) -> Operand:
+        width(phi.type)
+        incoming = []
+        for source, value in zip(phi.incoming, phi.operands):
+            known = None if isinstance(value, Constant) and value.undefined else self.value(value)
+            incoming.append((source, known))
+        return self.predicates.merge(phi.block, incoming, phi.name)
+
+    # -- carried values ---------------------------------------------------------------------------------------------
+
+    def _start(self, phi: Instruction) -> Operand:
+        """What a header phi holds in an iteration, before its next value is known."""
+        bits = width(phi.type)
+        first = self.region.initial(phi)
+        if isinstance(first, Constant):
+            carried = self.body.recur(phi.name, first.value & 1 if bits == 1 else first.value)
+            if bits == 1:
+                self.body.ranges[carried] = (0, 1)
+            self.carried[phi] = carried
+            return carried
+        start = self._livein(first) if isinstance(first, Argument | Instruction) else self._several(phi)
+        step = self.region.following(phi)
+        carried = self.carried[phi] = self.body.recur(phi.name, 0)
+        if bits == 1:
+            self.body.ranges[carried] = (0, 1)
+        if bits == 32 and not self.region.inner and isinstance(step, Instruction) and _adds_to(step, phi):
+            self.sum_steps[step] = (phi, start)
+            return self.body.emit("add", carried, start, hint=phi.name)
+        return self.body.select(self.body.started(), carried, start, phi.name)
+
+    def _several(self, phi: Instruction) -> Operand:
+        """A phi that is entered from several places starts from a live-in of its own."""
+        name = f"{readable(phi.name)}_start"
+        while name in self.body.reserved:
+            name += "_"
+        self.liveins[name] = phi
+        self.body.reserved.add(name)
+        return LiveIn(name)
+
+    def _sum_step(self, step: Instruction) -> Operand:
+        phi, start = self.sum_steps[step]
+        carried = self.carried[phi]
+        other = step.operands[1] if step.operands[0] is phi else step.operands[0]
+        total = self.body.emit(step.opcode, carried, self.value(other), hint=step.name)
+        self.body.carried[carried.name].next = total
+        return self.body.emit("add", total, start, hint=step.name)
+
+    def _enter_inner(self, inner: Loop) -> None:
+        """Inner phis start again whenever the inner loop does."""
+        for phi in inner.phis:
+            if phi.type != "ptr":
+                self._attempt(phi, self._restart)
+
+    def _restart(self, phi: Instruction) -> Operand:
+        bits = width(phi.type)
+        carried = self.body.recur(phi.name, 0)
+        if bits == 1:
+            self.body.ranges[carried] = (0, 1)
+        self.carried[phi] = carried
+        first = self.region.initial(phi)
+        start = self.value(first) if first is not None else self._several(phi)
+        return self.body.select(self.fresh, start, carried, phi.name)
+
+    def _close(self) -> None:
+        """Tie every carried value to what the iteration leaves."""
+        region = self.region
+        if region.inner:
+            advance = self._runs(region.loop.latches[0])
+            self.body.carried["fresh"].next = advance
+        for phi, carried in self.carried.items():
+            recurrence = self.body.carried[carried.name]
+            if recurrence.next is None:
+                recurrence.next = self._following(phi)
+        for symbol in list(self.moved):
+            if isinstance(symbol, Instruction) and region.owner(symbol):
+                self._close_pointer(symbol)
+
+    def _following(self, phi: Instruction) -> Operand:
+        region = self.region
+        try:
+            after = self.value(region.following(phi))
+            if region.inner and phi.block == region.loop.header:
+                return self.body.select(self._runs(region.loop.latches[0]), after, self.value(phi))
+            return after
+        except SourceError as error:
+            poison = self.body.fresh("poison")
+            self.body.operations[poison] = Operation("poison", (), line=phi.line)
+            self.poisons[poison] = error if error.where else SourceError(error.message, where=self.where(phi))
+            return Result(poison)
+
+    def _refuse_poison(self) -> None:
+        """A carried value that cannot be computed only matters where something needs it."""
+        for name in self.body.needed():
+            if name in self.poisons:
+                raise self.poisons[name]
+
+    # -- control ----------------------------------------------------------------------------------------------------
+
+    def _runs(self, name: str) -> Operand:
+        """The condition under which a block runs in an iteration of the region."""
+        if name not in self.running:
+            self.running[name] = self._condition(name)
+        return self.running[name]
+
+    def _condition(self, name: str) -> Operand:
+        region, predicates = self.region, self.predicates
+        if region.inner is None:
+            return predicates.reach(region.loop.header, name)
+        if name == region.loop.header:
+            return self.fresh
+        if name == region.inner.header:
+            entered = predicates.reach(region.loop.header, name)
+            return TRUE if entered == TRUE else self.body.emit("or", self.body.inverse(self.fresh), entered)
+        above = predicates.immediate[name]
+        if name in predicates.always_after[above]:
+            return self._runs(above)
+        found: Operand = Const(0)
+        for p in predicates.before[name]:
+            found = self.body.emit("or", self.body.emit("and", predicates.edge(p, name), self._runs(p)), found)
+        return found
+
+    # -- memory -----------------------------------------------------------------------------------------------------
+
+    def _access(self, access: Access) -> Operand:
+        array = access.array
+        assert array is not None
+        item = access.item
+        try:
+            form = access.address.bytes
+            index = self._linear(Form(form.constant - array.offset, form.terms), array.stride)
+            if access.is_store:
+                return self._store(access, array, index)
+            return self._load(access, array, index)
+        except SourceError as error:
+            raise error if error.where else SourceError(error.message, where=self.where(item)) from None
+
+    def _store(self, access: Access, array: CArray, index: Operand) -> Operand:
+        item = access.item
+        value = self.value(item.operands[0])
+        if array.size < 4:
+            value = self.body.extend(value, 1 if item.operands[0].type == "i1" else 8 * array.size, array.signed)
+        runs = self._runs(item.block)
+        hint = f"store_{array.name}"
+        if runs == TRUE:
+            made = self.body.access("store", array.name, index, value, hint=hint, line=item.line)
+        else:
+            made = self.body.access("store_if", array.name, index, value, runs, hint=hint, line=item.line)
+        access.node = made.id
+        return made
+
+    def _load(self, access: Access, array: CArray, index: Operand) -> Operand:
+        item, region = access.item, self.region
+        repeats = region.before_inner(item.block) and not self._is_written(access)
+        runs = self.predicates.reach(region.loop.header, item.block) if repeats else self._runs(item.block)
+        if runs != TRUE and not self._is_safe(access):
+            # A load that should not happen may point anywhere: it reads element 0 instead, and nothing uses it.
+            index = self.body.select(runs, index, Const(0))
+        made = self.body.access("load", array.name, index, hint=f"load_{array.name}", line=item.line)
+        access.node = made.id
+        found: Operand = made
+        self.body.ranges[made] = array.range
+        if region.before_inner(item.block) and not repeats:
+            held = self.body.recur(f"{item.name}_held", 0)
+            found = self.body.select(self.fresh, made, held)
+            self.body.carried[held.name].next = found
+        if item.type == "i1":
+            return self.body.emit("and", found, TRUE)
+        return found
+
+    def _is_written(self, access: Access) -> bool:
+        return any(
+            other.is_store and (other.array is access.array or may_overlap(access, other))
+            for other in self.accesses.values()
+        )
+
+    def _is_safe(self, access: Access) -> bool:
+        """True when the same element (or another member of its struct) is accessed anyway, or is one that exists."""
+        array = access.array
+        assert array is not None
+        if not access.place.terms:
+            return 0 <= (access.place.constant - array.offset) // array.stride < array.length
+        start = access.place.constant - array.offset
+        return any(
+            other is not access
+            and other.address.base is access.address.base
+            and other.array is not None
+            and other.array.stride == array.stride
+            and other.place.terms == access.place.terms
+            and other.place.constant - other.array.offset == start
+            and self._runs(other.item.block) == TRUE
+            for other in self.accesses.values()
+        )
+
+    def _linear(self, form: Form, unit: int) -> Operand:
+        """A form divided by a unit, as operations."""
+        if any(c * self.pointers.unit(s) % unit for s, c in form.terms.items()) or form.constant % unit:
+            form = self.pointers.expand(form)
+        total: Operand | None = None
+        for symbol, coefficient in form.terms.items():
+            factor, rest = divmod(coefficient * self.pointers.unit(symbol), unit)
+            if rest:
+                raise SourceError(f"an address moves by {coefficient} bytes, which is no multiple of {unit}")
+            term = self._symbol(symbol)
+            if total is not None and factor == -1:
+                total = self.body.emit("sub", total, term)
+                continue
+            scaled = self._scaled(term, factor)
+            total = scaled if total is None else self.body.emit("add", total, scaled)
+        if form.constant % unit:
+            raise SourceError(f"an address is {form.constant % unit} bytes off its elements of {unit} bytes")
+        offset = Const(wrap(form.constant // unit))
+        return offset if total is None else self.body.emit("add", total, offset)
+
+    def _scaled(self, term: Operand, factor: int) -> Operand:
+        if factor > 0 and factor & (factor - 1) == 0:
+            return self.body.emit("shl", term, Const(factor.bit_length() - 1))
+        return self.body.emit("mul", term, Const(wrap(factor)))
+
+    def _symbol(self, symbol: Value) -> Operand:
+        if symbol.type != "ptr":
+            return self.value(symbol)
+        if symbol not in self.moved:
+            assert isinstance(symbol, Instruction)
+            self.moved[symbol] = self._pointer_phi(symbol) if self.region.owner(symbol) else self._choice(symbol)
+        return self.moved[symbol]
+
+    def _pointer_phi(self, phi: Instruction) -> Operand:
+        carried = self.body.recur(phi.name, 0)
+        self.carried_pointers[phi] = carried
+        if self.region.inner and phi.block == self.region.inner.header:
+            return self.body.select(self.fresh, Const(0), carried, phi.name)
+        return carried
+
+    def _close_pointer(self, phi: Instruction) -> None:
+        after = self._linear(self.pointers.moves(phi)[0], self.pointers.unit(phi))
+        if self.region.inner and phi.block == self.region.loop.header:
+            after = self.body.select(self._runs(self.region.loop.latches[0]), after, self.moved[phi])
+        self.body.carried[self.carried_pointers[phi].name].next = after
+
+    def _choice(self, item: Instruction) -> Operand:
+        unit = self.pointers.unit(item)
+        forms = iter(self.pointers.choices[item])
+        operands = item.operands[1:] if item.opcode == "select" else item.operands
+        found = [None if isinstance(o, Constant) and o.undefined else self._linear(next(forms), unit) for o in operands]
+        if item.opcode == "select":
+            yes, no = (value if value is not None else Const(0) for value in found)
+            return self.body.select(self.value(item.operands[0]), yes, no)
+        return self.predicates.merge(item.block, list(zip(item.incoming, found)), item.name)
+
+    # -- what leaves ------------------------------------------------------------------------------------------------
+
+    def _step_of(self, symbol: Value) -> int | None:
+        if not isinstance(symbol, Instruction) or self.region.owner(symbol) is None or self.region.inner:
+            return None
+        if symbol.type != "ptr":
+            return constant_step(self.region, symbol)
+        move = self.pointers.expand(self.pointers.moves(symbol)[0].minus(Form(0, {symbol: 1})))
+        return move.constant if not move.terms else None
+
+    def _varies(self, value: Value) -> bool:
+        return self.region.contains(value)
+
+    def _liveouts(self) -> dict[str, Instruction]:
+        """Values that the function uses after the loop."""
+        region = self.region
+        found: dict[str, Instruction] = {}
+        used: dict[Instruction, None] = {}
+        for name, block in region.loop.function.blocks.items():
+            if name not in region.blocks:
+                for item in block.instructions:
+                    used.update((o, None) for o in item.operands if isinstance(o, Instruction) and region.contains(o))
+        for item in used:
+            name = readable(item.name)
+            while name in found:
+                name += "_"
+            try:
+                operand = self._last(item)
+            except SourceError as error:
+                raise error if error.where else error.at(self.where(item)) from None
+            if not isinstance(operand, Const | LiveIn):
+                found[name] = item
+                self.body.liveouts[name] = operand
+        return found
+
+    def _last(self, item: Instruction) -> Operand:
+        region = self.region
+        if item.type == "ptr":
+            raise SourceError("a pointer that the loop moves is used after it; use an index", where=self.where(item))
+        leaves_early = any(_does_work(i) for name in region.after_exit for i in region.blocks[name].instructions)
+        if not leaves_early:
+            return self.value(item)
+        if region.owner(item) is region.loop:
+            return self.value(region.following(item))
+        raise SourceError(
+            "a value that its last, partial iteration computes is used after it; test at the bottom (do ... while)",
+            where=at(region.loop, self.file),
+        )
+
+
+def _does_work(item: Instruction) -> bool:
+    return item.opcode not in ("br", "switch", "phi")
+
+
+def _adds_to(step: Instruction, phi: Instruction) -> bool:
+    if step.opcode == "add":
+        return (step.operands[0] is phi) != (step.operands[1] is phi)
+    return step.opcode == "sub" and step.operands[0] is phi and step.operands[1] is not phi
+
+
+def _users(items: Sequence[Instruction]) -> dict[Instruction, list[Instruction]]:
+    found: dict[Instruction, list[Instruction]] = {}
+    for item in items:
+        for operand in item.operands:
+            if isinstance(operand, Instruction):
+                found.setdefault(operand, []).append(item)
+    return found
