@@ -10,7 +10,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 _KNOWN = {
     "$defs", "$ref", "additionalProperties", "anyOf", "const", "default", "description", "enum", "items", "maxItems",
-    "minItems", "prefixItems", "properties", "required", "title", "type",
+    "maximum", "minItems", "minimum", "prefixItems", "properties", "required", "title", "type",
 }  # fmt: skip
 
 
@@ -30,6 +30,8 @@ def problems(data: Any, schema: dict[str, Any], root: dict[str, Any] | None = No
     kinds = tuple(kind for name in ([names] if isinstance(names, str) else names) for kind in _TYPES[name])
     if not isinstance(data, kinds) or (isinstance(data, bool) and bool not in kinds):
         return [*found, f"{path}: not of type {names}"]
+    if "minimum" in schema and not schema["minimum"] <= data <= schema["maximum"]:
+        found.append(f"{path}: out of range")
     if isinstance(data, dict):
         found += _object_problems(data, schema, root, path)
     if isinstance(data, list):

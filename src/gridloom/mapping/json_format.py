@@ -112,7 +112,7 @@ def from_dict(data: Any, where: str = "mapping") -> Mapping:
 def schema() -> dict[str, Any]:
     """The JSON schema of the format; the graph's own is under ``properties.dfg``, its definitions under ``$defs``."""
     graph = dfg_format.schema()
-    number, name = {"type": "integer"}, {"type": "string"}
+    number, name = {"type": "integer", "minimum": -LARGEST, "maximum": LARGEST}, {"type": "string"}
     hop = {"type": "array", "prefixItems": [name, number], "minItems": 2, "maxItems": 2}
     described = {"type": "object", "required": ["family"], "properties": {"family": name}}
     return {
