@@ -185,9 +185,14 @@ F32: dict[str, Reference] = {
     "feq": lambda a, b: int(real(a) == real(b)),
     "flt": lambda a, b: int(real(a) < real(b)),
     "fle": lambda a, b: int(real(a) <= real(b)),
+    "fne": lambda a, b: int(real(a) != real(b)),
+    "fgt": lambda a, b: int(real(a) > real(b)),
+    "fge": lambda a, b: int(real(a) >= real(b)),
     "fsqrt": f_sqrt,
+    "fsquare": lambda a: f_mul(a, a),
     # Two roundings: a product and a sum.
     "fmul_add": lambda a, b, c: f_add(f_mul(a, b), c),
+    "fmul_sub": lambda a, b, c: f_add(f_mul(a, b) ^ (0 if f_mul(a, b) == NAN else 0x80000000), c),
     "int_to_float": lambda a: rounded(Fraction(a)) if a else 0,
     "float_to_int": f_to_int,
 }

@@ -34,7 +34,9 @@ MAX_WORDS: Final = 1 << 24
 class Node:
     """One operation. ``op`` names a row of the op table of the graph's domain."""
 
+    #: Its name in the graph; any text that is not empty.
     id: str
+    #: What it computes: an op of the graph's domain.
     op: str
     #: The value of a ``const``.
     value: int | float | None = None
@@ -48,8 +50,9 @@ class Node:
     op_class: str | None = None
     #: What a picture shows instead of the op.
     label: str | None = None
-    #: Tensor graphs: shape of the result, cycles a firing keeps its unit busy.
+    #: Tensor graphs: the shape of the result.
     shape: tuple[int, ...] = ()
+    #: Tensor graphs: cycles that a firing keeps its unit busy.
     work: int = 1
 
 
@@ -57,12 +60,17 @@ class Node:
 class Edge:
     """One dependence. The target's firing k reads the source's firing k - ``distance``."""
 
+    #: The node that the value comes from.
     source: str
+    #: The node that reads it.
     target: str
+    #: Which operand of the target it is; an op's operands are 0, 1, ... once each.
     operand: int = 0
+    #: ``data``: a routed value; ``order``: no value, a least delay; ``pair``: an exact delay; ``async``: no timing.
     kind: EdgeKind = "data"
+    #: Iterations between the firing that makes the value and the one that reads it, 0 to 4096.
     distance: int = 0
-    #: What the first ``distance`` firings read; shorter ones are padded by :meth:`Dfg.initial_values`.
+    #: What the first ``distance`` firings read; missing ones are 0 (in domain ``opaque`` distinct numbers).
     initial: tuple[int | float, ...] = ()
     #: ``order``: the least number of cycles between the issues; ``pair``: the exact number.
     delay: int = 1
@@ -81,7 +89,9 @@ class Edge:
 class Array:
     """A named memory area of ``length`` words that loads and stores index."""
 
+    #: What nodes call it.
     name: str
+    #: Words in it, at least 1; all arrays of a graph have at most 16777216.
     length: int
 
 

@@ -119,6 +119,11 @@ _FLOAT: dict[str, tuple[int, str, bool]] = {
     "fmul_add": (3, "fp", True),
     "int_to_float": (1, "fp", True),
     "float_to_int": (1, "fp", True),
+    "fne": (2, "fp", True),
+    "fgt": (2, "fp", True),
+    "fge": (2, "fp", True),
+    "fsquare": (1, "fp", True),
+    "fmul_sub": (3, "fp", True),
 }
 
 _CMA24: dict[str, tuple[int, str, bool]] = {
@@ -155,7 +160,8 @@ _TENSOR: dict[str, tuple[int, str, bool]] = {
 
 _F32_MEANS: Final = {
     "add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "neg": "fneg", "abs": "fabs", "min": "fmin",
-    "max": "fmax", "eq": "feq", "lt": "flt", "le": "fle", "sqrt": "fsqrt", "mul_add": "fmul_add",
+    "max": "fmax", "eq": "feq", "ne": "fne", "lt": "flt", "le": "fle", "gt": "fgt", "ge": "fge", "sqrt": "fsqrt",
+    "square": "fsquare", "mul_add": "fmul_add", "mul_sub": "fmul_sub",
 }  # fmt: skip
 
 

@@ -4,9 +4,9 @@ A value travels as ``int64``: sign-extended 32 bits (``i32``), the bit pattern o
 the carry in bit 24 (``cma24``), or 64 mixed bits (``opaque``, ``tensor``). Loads, stores, inputs and outputs are the
 business of whoever runs the graph; here they are the identity on the operand that flows through.
 
-Singles: each of add, subtract, multiply, divide and square root rounds once, to nearest even; ``fmul_add`` rounds
-twice, after the product and after the sum. A result that is not a number is always the pattern 0x7FC00000: which NaN a
-processor would hand on depends on how a compiler orders the operands.
+Singles: each of add, subtract, multiply, divide and square root rounds once, to nearest even; ``fmul_add`` and
+``fmul_sub`` round twice, after the product and after the sum. A result that is not a number is always the pattern
+0x7FC00000: which NaN a processor would hand on depends on how a compiler orders the operands.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _C = {name: op.code for name, op in OP_TABLE["cma24"].items()}
         "int_to_float", "float_to_int",
     )
 )  # fmt: skip
+(F_NE, F_GT, F_GE, F_SQUARE, F_MUL_SUB) = (_I[n] for n in ("fne", "fgt", "fge", "fsquare", "fmul_sub"))
 (C_ADD, C_SUB, C_MULT, C_SL, C_SR, C_SRA, C_SEL, C_NOT, C_AND, C_OR, C_XOR, C_EQL, C_GT, C_LT) = (
     _C[n] for n in ("add", "sub", "mult", "sl", "sr", "sra", "sel", "not", "and", "or", "xor", "eql", "gt", "lt")
 )
@@ -157,6 +158,21 @@ def _i32_shift(op: int, a: int, b: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _f32_compare(op: int, x: np.float32, y: np.float32) -> int:
+    if op == F_EQ:
+        return 1 if x == y else 0
+    if op == F_NE:
+        return 1 if x != y else 0
+    if op == F_LT:
+        return 1 if x < y else 0
+    if op == F_LE:
+        return 1 if x <= y else 0
+    if op == F_GT:
+        return 1 if x > y else 0
+    return 1 if x >= y else 0
+
+
+@njit(cache=True, nogil=True)
 def _f32(op: int, a: int, b: int, c: int) -> int:
     if op == F_FROM_INT:
         return single_to_bits(np.float32(a))
@@ -172,13 +188,11 @@ def _f32(op: int, a: int, b: int, c: int) -> int:
         return wrap32(a & 0x7FFFFFFF)
     if op == F_SQRT:
         return single_to_bits(np.float32(math.sqrt(np.float64(x)))) if x >= 0 else QUIET_NAN
+    if op == F_SQUARE:
+        return _result_bits(np.float32(x * x))
     y = bits_to_single(b)
-    if op == F_EQ:
-        return 1 if x == y else 0
-    if op == F_LT:
-        return 1 if x < y else 0
-    if op == F_LE:
-        return 1 if x <= y else 0
+    if op in (F_EQ, F_NE, F_LT, F_LE, F_GT, F_GE):
+        return _f32_compare(op, x, y)
     if op == F_MIN:
         return a if x < y else b
     if op == F_MAX:
@@ -191,6 +205,8 @@ def _f32(op: int, a: int, b: int, c: int) -> int:
         return _result_bits(np.float32(x * y))
     if op == F_DIV:
         return _f32_divide(x, y)
+    if op == F_MUL_SUB:
+        return _result_bits(np.float32(bits_to_single(c) - np.float32(x * y)))
     return _result_bits(np.float32(np.float32(x * y) + bits_to_single(c)))
 
 

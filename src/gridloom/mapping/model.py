@@ -25,8 +25,11 @@ class Instance:
     ``place`` is a tile name. A live-in that sits in a register or in memory names that resource instead.
     """
 
+    #: The node's id.
     node: str
+    #: A tile; for a live-in that is kept, a register or ``mem``.
     place: str
+    #: The flat cycle of its issue in iteration 0.
     cycle: int = 0
     #: Copies of a node are numbered from 0: recomputation gives a node more than one.
     copy: int = 0
@@ -40,11 +43,15 @@ class Route:
     input of the consumer, each with the flat cycle. A consumer copy reads copy ``source_copy`` of the producer.
     """
 
+    #: The edge's position in the graph.
     edge: int
+    #: [resource, flat cycle] pairs, in order.
     hops: tuple[Hop, ...]
     #: Cycles the value waits in the operand's FIFO (or in the tile's delay registers) after it has arrived.
     fifo: int = 0
+    #: The copy of the edge's target that reads the value.
     copy: int = 0
+    #: The copy of the edge's source that makes it.
     source_copy: int = 0
 
 
