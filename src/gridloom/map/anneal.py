@@ -158,6 +158,7 @@ class _Starts:
             heat=self.config.heat if position is None else self.config.reheat,
             moves_each=self._moves_each(batch),
             record=self.elites[0].score if self.elites else None,
+            region=batch * BATCH + k,
             stop=self.clock.stop,
         )
 

@@ -98,6 +98,13 @@ class StaticProblem:
                 rows[a].append(e)
         return csr(rows)
 
+    @cached_property
+    def colour(self) -> Bools | None:
+        """A colouring of the tiles in which every link joins two colours; None: the topology has odd cycles."""
+        odd = (self.hops[0] % 2).astype(np.bool_)
+        links = self.links
+        return odd if bool((odd[links.source] != odd[links.target]).all()) else None
+
     def may_sit(self, node: int, tile: int) -> bool:
         """True when a problem node may sit on a tile."""
         return bool(self.allowed[self.kind[node], tile])
@@ -172,15 +179,16 @@ def _signals_in(dfg: Dfg, k: int, number: Ints) -> int:
 
 
 def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Ints) -> tuple[Ints, Bools]:
-    """Nodes that may sit on the same tiles share a kind: class, operands and incoming signals decide."""
+    """Nodes that may sit on the same tiles share a kind: classes, operands, incoming signals, being an input decide."""
     entering = np.bincount([b for _, b, _ in arch.links], minlength=len(arch.tiles))
-    keys: dict[tuple[frozenset[str], int, int], int] = {}
+    keys: dict[tuple[frozenset[str], int, int, bool], int] = {}
     kind = []
     for k in placed:
-        key = (dfg.required_classes(dfg.nodes[k].id), operand_count(dfg, k), _signals_in(dfg, k, number))
+        node = dfg.nodes[k]
+        key = (dfg.required_classes(node.id), operand_count(dfg, k), _signals_in(dfg, k, number), node.op == "input")
         kind.append(keys.setdefault(key, len(keys)))
     allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
-    for (needed, operands, signals), row in keys.items():
+    for (needed, operands, signals, _), row in keys.items():
         for t, tile in enumerate(arch.tiles):
             allowed[row, t] = needed <= tile.classes and tile.operands >= operands and entering[t] >= signals
     return np.array(kind, dtype=np.int32), allowed

@@ -75,6 +75,7 @@ class StaticSearch:
         self.fixed_tiles: Bools = np.zeros(problem.tiles, dtype=np.bool_)
         self.fixed_tiles[list(fixed.values())] = True
         self.joint = JointAnnealer(self.timing, self.movable, self.fixed_tiles, self.grid)
+        self.regions = self._regions()
 
     # -- placement --------------------------------------------------------------------------------------------------
 
@@ -113,10 +114,36 @@ class StaticSearch:
             weight = weight * (1 + np.rint(5 * self.timing.criticality() ** 4).astype(np.int64))
         return np.asarray(weight, dtype=np.int32)
 
-    def scattered(self, rng: np.random.Generator) -> Ints:
+    def _regions(self) -> list[Bools]:
+        """Which kind may sit where, in one or more ways that starts take turns with; the last is the plain one.
+
+        On a grid of two colours a value's cycle and its tile's colour change together, so that aligned inputs meet
+        without FIFOs only if they all sit on one colour.
+        """
+        p = self.problem
+        found = [p.allowed]
+        tied = self.timing.tied
+        if p.colour is None or not tied.any() or self.config.objective != "buffers" or (p.latency != 1).any():
+            return found
+        for side in (p.colour, ~p.colour):
+            allowed = p.allowed.copy()
+            allowed[np.unique(p.kind[tied])] &= side
+            rows = [np.flatnonzero(row & ~self.fixed_tiles).astype(np.int32) for row in allowed]
+            kept = all(allowed[p.kind[node], tile] for node, tile in self.fixed.items())
+            order = sorted(range(p.size), key=lambda k: len(rows[p.kind[k]]))
+            if kept and match(p, order, rows, self.fixed) is not None:
+                found.insert(0, allowed)
+        return found
+
+    def _region_of(self, position: Ints) -> Bools:
+        """The narrowest region that a placement obeys."""
+        kind = self.problem.kind
+        return next((region for region in self.regions if region[kind, position].all()), self.problem.allowed)
+
+    def scattered(self, rng: np.random.Generator, allowed: Bools) -> Ints:
         """A random placement that obeys op classes and pins."""
         p = self.problem
-        open_tiles = [np.flatnonzero(row & ~self.fixed_tiles) for row in p.allowed]
+        open_tiles = [np.flatnonzero(row & ~self.fixed_tiles) for row in allowed]
         shuffled = [rng.permutation(row).astype(np.int32) for row in open_tiles]
         order = sorted(rng.permutation(p.size).tolist(), key=lambda k: len(shuffled[p.kind[k]]))
         position = match(p, order, shuffled, self.fixed)
@@ -125,7 +152,7 @@ class StaticSearch:
         return position
 
     def anneal(
-        self, position: Ints, weight: Ints, *, seed: int, heat: float, moves_each: int, stop: Flag
+        self, position: Ints, allowed: Bools, *, seed: int, heat: float, moves_each: int, stop: Flag
     ) -> tuple[Ints, int, int]:
         """(placement, its cost in hops too many, moves) from a first placement."""
         from gridloom.map.place.anneal_kernel import anneal
@@ -135,8 +162,9 @@ class StaticSearch:
         owner = np.repeat(np.arange(p.size, dtype=np.int32), np.diff(starts))
         neighbour = np.where(p.source[edges] == owner, p.target[edges], p.source[edges]).astype(np.int32)
         placed = position.copy()
+        weight = self.weights
         cost, moves = anneal(
-            placed, self.movable, self.fixed_tiles, p.kind, p.allowed, starts, neighbour, weight[edges],
+            placed, self.movable, self.fixed_tiles, p.kind, allowed, starts, neighbour, weight[edges],
             self.levels[edges], p.hops, p.row, p.col, self.grid, seed, heat, moves_each, 0, stop,
         )  # fmt: skip
         return placed, int(cost), int(moves)
@@ -222,11 +250,13 @@ class StaticSearch:
         moves_each: int,
         stop: Flag,
         record: Score | None = None,
+        region: int = -1,
     ) -> Candidate:
         """Anneal, route, balance; then move nodes with their routes and cycles until nothing is fought over."""
         rng = np.random.default_rng(seed)
-        position = self.scattered(rng) if first is None else first
-        position, _, moves = self.anneal(position, self.weights, seed=seed, heat=heat, moves_each=moves_each, stop=stop)
+        allowed = self.regions[region % len(self.regions)] if first is None else self._region_of(first)
+        position = self.scattered(rng, allowed) if first is None else first
+        position, _, moves = self.anneal(position, allowed, seed=seed, heat=heat, moves_each=moves_each, stop=stop)
         short = shortest(self.problem, position)
         routes = route(self.problem, position, short, short + self.config.detour, seed=seed, rounds=30, stop=stop)
         best = self._judged(position, routes, moves)
@@ -238,28 +268,29 @@ class StaticSearch:
             least = int(np.maximum(short - 1, 0).sum())
             if not routes.legal or best.score[1] > least:
                 if record is None or record[0] > 0 or least < record[1]:
-                    best = self._polished(best, joint_moves // 8, seed, stop)
+                    best = self._polished(best, allowed, joint_moves // 8, seed, stop)
         elif not routes.legal:
-            best = self._polished(best, joint_moves, seed, stop)
-        return self._shallowest(best, partial(self._timed, best.position, joint_moves, seed, stop), stop, record)
+            best = self._polished(best, allowed, joint_moves, seed, stop)
+        attempt = partial(self._timed, best.position, allowed, joint_moves, seed, stop)
+        return self._shallowest(best, attempt, stop, record)
 
-    def _polished(self, candidate: Candidate, moves: int, seed: int, stop: Flag) -> Candidate:
+    def _polished(self, candidate: Candidate, allowed: Bools, moves: int, seed: int, stop: Flag) -> Candidate:
         """Move nodes with their routes until every signal has a link, or until wires are short."""
         shorten = self.config.objective == "wirelength"
         position, routes, made = self.joint.run(
-            candidate.position, candidate.routes, None, bound=2, moves=moves, seed=seed, stop=stop,
+            candidate.position, candidate.routes, None, allowed, bound=2, moves=moves, seed=seed, stop=stop,
             first_legal=not shorten, hot=0.6 if shorten else 1.0, cold=0.15 if shorten else 0.5,
         )  # fmt: skip
         return self._better(candidate, position, routes, made)
 
-    def _timed(self, position: Ints, moves: int, seed: int, stop: Flag, bound: int) -> Candidate:
+    def _timed(self, position: Ints, allowed: Bools, moves: int, seed: int, stop: Flag, bound: int) -> Candidate:
         """Move nodes with routes and cycles from a placement, so that no FIFO is deeper than ``bound``."""
         window = plan(self.timing, position, shortest(self.problem, position), bound) or self.unplaced
         routes = self._routed(position, window, seed, stop)
         if routes.legal:
             return self._judged(position, routes, 0)
         position, routes, made = self.joint.run(
-            position, routes, window.issue, bound=bound, moves=moves, seed=seed, stop=stop
+            position, routes, window.issue, allowed, bound=bound, moves=moves, seed=seed, stop=stop
         )
         return self._judged(position, routes, made)
 
@@ -272,12 +303,13 @@ class StaticSearch:
     def warm_up(self) -> None:
         """Compile or load every kernel, so that the clock of a search does not count it."""
         now = np.ones(1, dtype=np.uint8)
-        position = self.scattered(np.random.default_rng(0))
+        allowed = self.problem.allowed
+        position = self.scattered(np.random.default_rng(0), allowed)
         if len(self.movable):
-            self.anneal(position, self.weights, seed=0, heat=1.0, moves_each=1, stop=now)
+            self.anneal(position, allowed, seed=0, heat=1.0, moves_each=1, stop=now)
         candidate = self._judged(position, self._routed(position, self.unplaced, 0, now), 0)
         if len(self.movable):
-            self.joint.run(position, candidate.routes, self.unplaced.issue, bound=0, moves=1, seed=0, stop=now)
+            self.joint.run(position, candidate.routes, self.unplaced.issue, allowed, bound=0, moves=1, seed=0, stop=now)
         short = shortest(self.problem, position)
         balance(self.timing, position, short)
 

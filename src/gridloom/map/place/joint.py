@@ -74,6 +74,7 @@ class JointAnnealer:
         position: Ints,
         routes: Routes,
         issue: NDArray[Any] | None,
+        allowed: Bools,
         *,
         bound: int,
         moves: int,
@@ -98,6 +99,6 @@ class JointAnnealer:
         cycles = np.zeros(p.size, dtype=np.int32) if issue is None else issue.astype(np.int32)
         layout = Layout(position.copy(), cycles, way, routes.length.copy(), routes.used.copy())
         rules = Rules(issue is not None, bound, price, hot, cold, moves, moves * _VISITS, first_legal)
-        over, made = anneal_jointly(self.field, layout, rules, seed, stop)
+        over, made = anneal_jointly(self.field._replace(allowed=allowed), layout, rules, seed, stop)
         lost = int((layout.length[p.source != p.target] == 0).sum())
         return layout.position, Routes(way, layout.length, layout.used, int(over) if not lost else 0, lost), int(made)
