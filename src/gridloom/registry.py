@@ -46,6 +46,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     },
     "mappers": {
         "anneal": Entry("gridloom.map.anneal:anneal", "annealing, PathFinder and exact balancing for the static grids"),
+        "modulo": Entry("gridloom.map.modulo:modulo", "scheduling, placement and negotiated routing for modulo arrays"),
     },
     "kernels": {
         "vector_add": Entry("gridloom.frontend.kernels.streams:VECTOR_ADD", "z = x + y"),

@@ -55,9 +55,8 @@ class Fabric(NamedTuple):
     file_tiles: Ints
     #: Tile -> its file, -1: none.
     file_of: Ints
-    #: Register -> the register that it becomes when an iteration ends; and the other way round.
+    #: Register -> the register that it becomes when an iteration ends.
     turn: Ints
-    turned: Ints
     #: Storage -> cycles that it holds one value at most; register -> 1 when it may keep a live-in.
     span: Ints
     keeps: Ints
@@ -119,13 +118,13 @@ class Scratch(NamedTuple):
     path: Ints
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def price(state: State, group: int, slot: int, base: float, present: float) -> float:
     """What one more signal pays for a group in a slot."""
     return (base + state.history[group, slot]) * (1.0 + present * state.used[group, slot])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def pool_price(fabric: Fabric, state: State, pool: int, slot: int, present: float) -> float:
     """What one more op pays for a shared capacity."""
     if pool < 0:
@@ -135,7 +134,7 @@ def pool_price(fabric: Fabric, state: State, pool: int, slot: int, present: floa
     return fee * (1.0 + present * over) if over > 0 else fee * 0.3
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def issue_price(fabric: Fabric, state: State, tile: int, cycle: int, op_class: int, present: float) -> float:
     """What a move, load or store of a route pays for its slot and bus."""
     slot = cycle % fabric.ii
@@ -333,7 +332,7 @@ def _settle_files(fabric: Fabric, state: State, scratch: Scratch, cycle: int, pr
         scratch.least_at[cycle, file] = where
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _result(fabric: Fabric, state: State, scratch: Scratch, tile: int, cycle: int, code: int, cost: float,
             last: int, present: float) -> None:  # fmt: skip
     """A move or a load writes the tile's output register, and may write a register of its file."""

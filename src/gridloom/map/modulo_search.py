@@ -1,0 +1,228 @@
+"""Starts of the ``modulo`` search: state, order and register use of each, run on threads, lowest number wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.map.budget import Clock
+from gridloom.map.modulo_mapping import Solution, memory_words
+from gridloom.map.modulo_problem import ModuloProblem, Registers
+from gridloom.map.schedule.modulo import heights
+
+if TYPE_CHECKING:
+    from gridloom.map.place.modulo_kernel import Desk, Loop
+    from gridloom.map.route.modulo_kernel import Fabric, Scratch, State
+
+Floats = NDArray[np.float64]
+
+#: Starts that are handed out together. Fixed, so that a result does not depend on the number of workers.
+BATCH = 4
+
+_WORD_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How hard a start tries."""
+
+    rounds: int
+    patience: int
+    present: float
+    growth: float
+    ceiling: float
+    history: float
+    noise: float
+    extra: int
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """How a start ended: its solution, or the state it gave up in."""
+
+    found: bool
+    solution: Solution
+    moves: int
+    #: Signals without room in the best round.
+    overuse: int
+
+
+class ModuloSearch:
+    """Starts for one problem."""
+
+    def __init__(self, problem: ModuloProblem) -> None:
+        self.problem = problem
+        self._loops: dict[int, Loop] = {}
+
+    def loop(self, ii: int) -> Loop:
+        """The graph's arrays for an II, made once."""
+        if ii not in self._loops:
+            self._loops[ii] = self.problem.loop(ii)
+        return self._loops[ii]
+
+    def batch(self, ii: int, first: int, effort: Effort, clock: Clock) -> tuple[Attempt | None, Attempt]:
+        """Run a batch of starts from number ``first`` on; (the winner or None, the start that came closest)."""
+        won = np.full(1, 1 << 30, dtype=np.int32)
+        loop = self.loop(ii)
+        jobs: list[Callable[[], Attempt]] = [
+            partial(self._start, loop, ii, first + k, effort, clock, won) for k in range(BATCH)
+        ]
+        attempts = clock.run(jobs)
+        winner = next((k for k, attempt in enumerate(attempts) if attempt.found), None)
+        clock.moves += sum(attempt.moves for attempt in attempts[: BATCH if winner is None else winner + 1])
+        closest = min(attempts, key=lambda attempt: attempt.overuse)
+        return (None if winner is None else attempts[winner]), closest
+
+    def _start(self, loop: Loop, ii: int, number: int, effort: Effort, clock: Clock, won: NDArray[np.int32]) -> Attempt:
+        from gridloom.map.place.modulo_kernel import Knobs, negotiate
+
+        seed = np.random.SeedSequence((clock.budget.seed, ii, number))
+        rng = np.random.default_rng(seed)
+        registers = self.registers(number)
+        fabric = self.problem.fabric(loop, ii, registers)
+        state = _empty_state(fabric, loop)
+        report = np.zeros(2, dtype=np.int32)
+        report[1] = 1 << 30
+        knobs = Knobs(
+            rounds=effort.rounds, patience=effort.patience, present=effort.present, growth=effort.growth,
+            ceiling=effort.ceiling, history=effort.history, noise=effort.noise, extra=effort.extra, pull=0.3,
+        )  # fmt: skip
+        found = bool(
+            won[0] >= number
+            and negotiate(
+                fabric, loop, state, _scratch(fabric), _desk(fabric), self._rank(loop, number, rng), knobs,
+                int(rng.integers(1 << 31)), clock.stop, won, number, report,
+            )
+        )  # fmt: skip
+        solution = Solution(ii, registers, state)
+        if found and not self._fits(solution):
+            found = False
+        if found:
+            won[0] = min(int(won[0]), number)
+        return Attempt(found, solution, int(report[0]), int(report[1]))
+
+    def _fits(self, solution: Solution) -> bool:
+        """True when arrays, spilled values and live-ins fit the data memory."""
+        limit = self.problem.arch.data_memory
+        if limit is None:
+            return True
+        words = sum(array.length for array in self.problem.dfg.arrays) + memory_words(self.problem, solution)
+        return words * _WORD_BYTES <= limit
+
+    def registers(self, number: int) -> Registers:
+        """How a start uses register files: few or all, still or rotating in turns."""
+        files = self.problem.arch.register_files
+        most = max((len(file.registers) for file in files), default=0)
+        half = (most + 1) // 2
+        choices = [
+            Registers(limit=most, rotating=half),
+            Registers(limit=most, rotating=0),
+            Registers(limit=most, rotating=most),
+            Registers(limit=most, rotating=max(most - 1, 0)),
+        ]
+        return choices[number % len(choices)]
+
+    def _rank(self, loop: Loop, number: int, rng: np.random.Generator) -> Floats:
+        """The order of the first placement: by schedule, by height, or outwards from a node."""
+        if number % 3 == 0:
+            return loop.wish + 0.5 * rng.random(loop.nodes)
+        if number % 3 == 1:
+            return -heights(loop.least) + 1.5 * rng.random(loop.nodes)
+        return _outwards(loop, rng)
+
+    def warm_up(self) -> None:
+        """Load or compile the kernels before any clock runs."""
+        from gridloom.map.budget import Budget
+
+        clock = Budget().start()
+        clock.stop[0] = 1
+        effort = Effort(rounds=1, patience=1, present=1.0, growth=1.0, ceiling=1.0, history=1.0, noise=0.0, extra=1)
+        ii = 1 + sum(d.delay for d in self.problem.dependences if d.distance >= 0)
+        ii = min(ii, 64)
+        loop = self.loop(ii)
+        self._start(loop, ii, 0, effort, clock, np.full(1, 1 << 30, dtype=np.int32))
+        del self._loops[ii]
+
+
+def _outwards(loop: Loop, rng: np.random.Generator) -> Floats:
+    """Breadth first from a random node over edges in both directions."""
+    rank = np.full(loop.nodes, -1.0)
+    links: list[list[int]] = [[] for _ in range(loop.nodes)]
+    for a, b in zip(loop.source.tolist(), loop.target.tolist()):
+        if a < loop.nodes:
+            links[a].append(b)
+            links[b].append(a)
+    count = 0.0
+    for start in rng.permutation(loop.nodes).tolist():
+        frontier = [start] if rank[start] < 0 else []
+        while frontier:
+            following = []
+            for node in frontier:
+                if rank[node] < 0:
+                    rank[node] = count
+                    count += 1.0
+                    following += links[node]
+            frontier = following
+    return rank
+
+
+def _empty_state(fabric: Fabric, loop: Loop) -> State:
+    from gridloom.map.route.modulo_kernel import State
+
+    groups = 2 * fabric.tiles + fabric.registers
+    edges, pools = len(loop.source), len(fabric.pool_room)
+    return State(
+        tile=np.full(loop.nodes, -1, dtype=np.int32),
+        cycle=np.zeros(loop.nodes, dtype=np.int32),
+        used=np.zeros((groups, fabric.ii), dtype=np.int32),
+        history=np.zeros((groups, fabric.ii)),
+        pool_used=np.zeros((pools, fabric.ii), dtype=np.int32),
+        pool_history=np.zeros((pools, fabric.ii)),
+        way=np.zeros((edges, 2 * fabric.horizon + 4), dtype=np.int32),
+        steps=np.zeros(edges, dtype=np.int32),
+        root=np.zeros(edges, dtype=np.int32),
+    )
+
+
+def _scratch(fabric: Fabric) -> Scratch:
+    from gridloom.map.route.modulo_kernel import Scratch
+
+    elements, storages = 4 * fabric.tiles + fabric.registers + 1, fabric.tiles + fabric.registers + 1
+    # Results of the last cycles are written after the horizon.
+    cycles = fabric.horizon + int(fabric.move_latency.max()) + int(fabric.load_latency.max()) + 1
+    files = max(1, fabric.files)
+    return Scratch(
+        own=np.zeros((cycles, elements), dtype=np.int16),
+        back=np.full((cycles, elements), -1, dtype=np.int32),
+        age=np.zeros((cycles, storages), dtype=np.int16),
+        touched=np.zeros(2 * cycles * elements, dtype=np.int32),
+        kept=np.zeros(fabric.registers, dtype=np.int32),
+        best=np.zeros((cycles, storages)),
+        came=np.zeros((cycles, storages), dtype=np.int32),
+        run=np.zeros((cycles, storages), dtype=np.int16),
+        issued=np.zeros((cycles, 3 * fabric.tiles), dtype=np.int32),
+        write=np.zeros((cycles, files)),
+        writer=np.zeros((cycles, files), dtype=np.int32),
+        least=np.zeros((cycles, files)),
+        least_at=np.zeros((cycles, files), dtype=np.int32),
+        enter=np.zeros((cycles, fabric.tiles)),
+        counts=np.zeros(4, dtype=np.int32),
+        path=np.zeros(2 * cycles + 8, dtype=np.int32),
+    )
+
+
+def _desk(fabric: Fabric) -> Desk:
+    from gridloom.map.place.modulo_kernel import Desk
+
+    groups = 2 * fabric.tiles + fabric.registers
+    return Desk(
+        offer=np.zeros((fabric.tiles, fabric.horizon)),
+        hot=np.zeros((groups, fabric.ii), dtype=np.int32),
+        pool_hot=np.zeros((len(fabric.pool_room), fabric.ii), dtype=np.int32),
+        luck=np.zeros(1, dtype=np.uint64),
+    )

@@ -1,0 +1,1 @@
+"""Schedulers: issue cycles from dependences and counts, before anything has a place."""

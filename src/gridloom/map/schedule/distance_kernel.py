@@ -1,0 +1,23 @@
+"""Longest paths between all pairs, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_NONE = -(1 << 28)
+
+
+@njit(cache=True, nogil=True)
+def close_distances(table: NDArray[np.int32]) -> None:
+    """Turn lengths of arcs into lengths of longest paths, in place (Floyd and Warshall)."""
+    count = table.shape[0]
+    for k in range(count):
+        for a in range(count):
+            first = table[a, k]
+            if first <= _NONE:
+                continue
+            for b in range(count):
+                if table[k, b] > _NONE and first + table[k, b] > table[a, b]:
+                    table[a, b] = first + table[k, b]
