@@ -4,38 +4,42 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from tests.frontend.c.ir_machine import Machine, Memory, pattern, wrap
 
-from gridloom.frontend.c.driver import SEMANTICS, find_compiler, run_compiler
-from gridloom.frontend.c.frontend import COptions, load
+from gridloom.frontend.c.driver import SEMANTICS, compile_to_ir, find_compiler, run_compiler
+from gridloom.frontend.c.frontend import COptions, pick
+from gridloom.frontend.c.reader import read_module
 from gridloom.frontend.c.translate import CLoop
 
 _CTYPES = {"i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "float": ctypes.c_float,
            "i1": ctypes.c_bool}  # fmt: skip
 
 
-def native_library(path: Path) -> ctypes.CDLL:
-    """The file as a shared library; it stays loaded, its folder goes."""
+@cache
+def native_library(*paths: Path) -> ctypes.CDLL:
+    """The files as one shared library; it stays loaded, its folder goes."""
     with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / f"{path.stem}.so"
+        library = Path(folder) / "native.so"
         words = [*find_compiler().command, *SEMANTICS, "-O1", "-w", "-shared", "-fPIC", "-o", str(library)]
-        message = run_compiler([*words, str(path.resolve())], Path(folder), path, 120.0)
+        message = run_compiler([*words, *(str(path.resolve()) for path in paths)], Path(folder), paths[0], 120.0)
         assert library.is_file(), message
         return ctypes.CDLL(str(library))
 
 
 def graph_of(path: Path, options: COptions, arguments: dict[str, object]) -> CLoop:
     """The loop, with arrays as long as the data."""
-    first = load(path, options)
+    module = read_module(compile_to_ir(path), str(path))
+    first = pick(module, path, options)
     sizes = {}
     for array in first.arrays:
         data = arguments.get(array.base)
         if isinstance(data, np.ndarray):
             sizes[array.name] = max((data.nbytes - array.offset - array.size) // array.stride + 1, 1)
-    return load(path, options, sizes=sizes)
+    return pick(module, path, options, sizes=sizes)
 
 
 def run_both(path: Path, options: COptions, arguments: dict[str, object], library=None, observe=None) -> Machine:

@@ -1,8 +1,8 @@
 """The C compiler: finds clang, runs it in a temporary folder with a time limit, and returns LLVM IR as text.
 
 clang comes with the PyPI package ``ziglang`` (``pip install 'gridloom[c]'``); the environment's ``GRIDLOOM_CLANG``
-names another one. The target is a fixed 32-bit one, so that an index is as wide as a word of the array and the graph does
-not depend on the machine: ``long`` and pointers have 32 bits. Nothing of the source is executed.
+names another one. The target is a fixed 32-bit one, so that an index is as wide as a word of the array and the graph
+does not depend on the machine: ``long`` and pointers have 32 bits. Nothing of the source is executed.
 """
 
 from __future__ import annotations

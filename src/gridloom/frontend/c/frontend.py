@@ -66,10 +66,14 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
 
     Without either, the file must have one innermost loop.
     """
+    return pick(read_module(compile_to_ir(path), str(path)), path, options, **changes)
+
+
+def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
+    """A loop of a file that is compiled already."""
     asked = replace(options or COptions(), **changes)
     if not 1 <= asked.unroll <= MAX_UNROLL:
         raise OptionError(f"unroll = {asked.unroll}; expected 1 to {MAX_UNROLL}")
-    module = read_module(compile_to_ir(path), str(path))
     loops = {name: find_loops(module, function) for name, function in module.functions.items()}
     chosen = _choose(path, loops, asked)
     region = flattened(_outer(chosen, path), str(path)) if asked.flatten else single(chosen, str(path))

@@ -234,7 +234,7 @@ def _block_names(raw: list[Any], body: list[str]) -> list[str]:
 def _read_text(record: Instruction) -> None:
     text = record.text
     if record.opcode in ("icmp", "fcmp"):
-        words = text.split("cmp ", 1)[1].split()
+        words = text.split(f" {record.opcode} ", 1)[1].split()
         record.predicate = next(word for word in words if word not in _FLAG_WORDS)
     elif record.opcode == "phi":
         record.incoming = [_plain(name) for name in _INCOMING.findall(text)]

@@ -111,12 +111,13 @@ class _Translation:
         kept, overlaps = orders(found, self._step_of, self._varies)
         self.body.orders = kept
         self._refuse_poison()
+        dfg = self.body.build(f"C loop of {region.loop.function.name}, line {region.loop.span.start}")
         return CLoop(
-            dfg=self.body.build(f"C loop of {region.loop.function.name}, line {region.loop.span.start}"),
+            dfg=dfg,
             function=region.loop.function.name,
             line=region.loop.span.start,
             arrays=tuple(self.arrays.found.values()),
-            liveins=self.liveins,
+            liveins={name: value for name, value in self.liveins.items() if name in dfg.index},
             liveouts=outs,
             trip=trip_count(region) if not region.inner else "",
             overlaps=tuple(overlaps),
@@ -144,10 +145,7 @@ class _Translation:
         bits = width(value.type)
         name = next((name for name, known in self.liveins.items() if known is value), None)
         if name is None:
-            name = readable(value.name)
-            taken = self.body.reserved if isinstance(value, Instruction) else set()
-            while name in self.liveins or name in self.body.operations or name in taken:
-                name += "_in"
+            name = self._livein_name(value)
             self.liveins[name] = value
             self.body.reserved.add(name)
         found = LiveIn(name)
@@ -155,6 +153,31 @@ class _Translation:
             unsigned = bits == 1 or (isinstance(value, Argument) and value.unsigned)
             self.body.ranges[found] = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
         return found
+
+    def _livein_name(self, value: Argument | Instruction) -> str:
+        """The parameter's name; for a value read before the loop the element it was read from: ``c_3``."""
+        if isinstance(value, Argument):
+            return readable(value.name)
+        stem = self._element(value) or readable(value.name)
+        name, k = stem, 1
+        while name in self.body.reserved or name in self.body.operations:
+            k += 1
+            name = f"{stem}_{k}"
+        return name
+
+    def _element(self, value: Value) -> str | None:
+        while isinstance(value, Instruction) and value.opcode in ("sext", "zext", "trunc"):
+            value = value.operands[0]
+        if not (isinstance(value, Instruction) and value.opcode == "load"):
+            return None
+        try:
+            place = self.pointers.resolve(value.operands[0])
+            size = max(width(value.type), 8) // 8
+        except SourceError:
+            return None
+        if place.bytes.terms or place.bytes.constant % size:
+            return None
+        return f"{readable(place.base.name)}_{place.bytes.constant // size}"
 
     def _attempt(self, item: Instruction, make: Callable[[Instruction], Operand]) -> None:
         try:
@@ -372,9 +395,16 @@ class _Translation:
             and other.array.stride == array.stride
             and other.place.terms == access.place.terms
             and other.place.constant - other.array.offset == start
-            and self._runs(other.item.block) == TRUE
+            and self._always_runs(other.item.block)
             for other in self.accesses.values()
         )
+
+    def _always_runs(self, name: str) -> bool:
+        """True for a block of every iteration; known before its condition can be computed."""
+        region, after = self.region, self.predicates.always_after
+        if region.inner is None:
+            return name in after[region.loop.header]
+        return region.inner.header in after[region.loop.header] and name in after[region.inner.header]
 
     def _linear(self, form: Form, unit: int) -> Operand:
         """A form divided by a unit, as operations."""
