@@ -107,7 +107,7 @@ def _pack_unit(hardware: Hardware, unit: Unit, fields: UnitFields, ii: int) -> l
             for chunk in range(layout.chunks):
                 offset = chunk << hardware.slot_bits | slot
                 packets.append(Packet(unit.id, REGION_CONTEXT, offset, word >> CHUNK * chunk & (1 << CHUNK) - 1))
-    mask = (1 << hardware.parameters.width) - 1
+    mask = (1 << hardware.width) - 1
     for index, value in sorted(fields.values.items()):
         packets.append(Packet(unit.id, REGION_VALUE, index, value & mask))
     for index, value in sorted(fields.registers.items()):
@@ -188,7 +188,7 @@ class Size:
 def size(hardware: Hardware, packets: Iterable[Packet], ii: int) -> Size:
     """The size of a configuration and of what there is to configure."""
     count = sum(1 for _ in packets)
-    width = hardware.parameters.width
+    width = hardware.width
     capacity = written = 0
     for unit in hardware.units:
         shape = unit.shape

@@ -160,7 +160,7 @@ def memory_image(configuration: Configuration, stimulus: Stimulus) -> list[int |
 def _write_inputs(folder: Path, hardware: Hardware, configuration: Configuration, stimulus: Stimulus) -> dict[str, int]:
     """Write the testbench's files; returns its numbers."""
     packets = pack(hardware, encode(configuration, hardware, stimulus.liveins))
-    width = hardware.parameters.width
+    width = hardware.width
     _write_hex(folder / "config.hex", (p.to_int() for p in packets), 64)
     index, words = _stream_table(hardware, configuration, stimulus)
     _write_hex(folder / "stream_index.hex", index, 32)
@@ -233,7 +233,7 @@ class _Reader:
     def _number(self, text: str) -> int:
         if not all(letter in "0123456789abcdef" for letter in text.lower()):
             return UNDEFINED
-        number, width = int(text, 16), self.hardware.parameters.width
+        number, width = int(text, 16), self.hardware.width
         if self.hardware.domain == "i32" and number >> width - 1:
             number -= 1 << width
         return number

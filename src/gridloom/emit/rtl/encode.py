@@ -98,7 +98,7 @@ def _tokens(configuration: Configuration, operand: Operand) -> list[Token]:
 
 
 def _carrier(configuration: Configuration, value: int | float) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not isinstance(value, int):
         raise MappingError(f"graph {configuration.dfg.name!r} holds {value!r}: hardware is generated for integers")
     return value & 0xFFFFFFFF
 
@@ -136,7 +136,8 @@ class _Encoder:
     def result(self) -> Fields:
         self._check()
         for unit in self.hardware.units:
-            self.fields.units[unit.name] = UnitFields(contexts={slot: {} for slot in range(self.ii)})
+            slots = range(self.ii if unit.shape.kind != "const" else 0)
+            self.fields.units[unit.name] = UnitFields(contexts={slot: {} for slot in slots})
         for unit in self.hardware.units:
             self._wires(unit)
             self._registers(unit)

@@ -10,7 +10,7 @@ from gridloom.emit.rtl.unit_module import unit_module
 
 PRIMITIVES = (
     "gl_mux", "gl_delay", "gl_fifo", "gl_config_port", "gl_context_memory", "gl_values", "gl_window", "gl_operand",
-    "gl_alu", "gl_pe", "gl_result", "gl_registers", "gl_memory_bus", "gl_sequencer",
+    "gl_alu", "gl_cma_alu", "gl_pe", "gl_result", "gl_registers", "gl_memory_bus", "gl_sequencer",
 )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def rtl_files(hardware: Hardware) -> dict[str, str]:
 def used_primitives(hardware: Hardware) -> list[str]:
     """The primitives that an array has a use for."""
     shapes = list(hardware.variants)
-    absent = set()
+    absent = {"gl_alu" if hardware.domain == "cma24" else "gl_cma_alu"}
     if not hardware.buses:
         absent.add("gl_memory_bus")
     if not any(shape.registers for shape in shapes):

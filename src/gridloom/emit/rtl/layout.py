@@ -140,6 +140,7 @@ def _operand_fields(fields: _Fields, shape: Shape, parameters: HardwareParameter
         fields.add(f"in{k}.lane", bits_for(shape.lanes), "which wire of the operand input")
 
 
+@lru_cache(maxsize=64)
 def offset_bits(hardware: Hardware) -> int:
     """Bits of an offset on the chain of an array: the most that one of its units needs."""
     most = 2

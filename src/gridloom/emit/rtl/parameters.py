@@ -55,7 +55,7 @@ class HardwareParameters:
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
                 raise OptionError(f"{name}: expected {low} to {high}, found {value!r}")
         for op in self.ops or ():
-            if op not in OP_TABLE["i32"] or OP_TABLE["i32"][op].code >= OPCODES:
+            if op not in OP_TABLE["i32"] or OP_TABLE["i32"][op].op_class not in ("alu", "mul", "div"):
                 raise OptionError(f"ops: {op!r} is not an integer op of the op table")
 
     def at_least(self, **needs: int) -> HardwareParameters:

@@ -25,7 +25,7 @@ _CODE_BASE: Final = {domain: OP_TABLE[domain]["const"].code for domain in ("i32"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One input of a multiplexer: a signal of the unit, ``delay`` cycles late, one more when bit ``gate`` is on."""
+    """One input of a multiplexer: a signal of the unit, ``delay`` cycles late, one more when input ``gate`` is on."""
 
     signal: str
     delay: int
@@ -74,7 +74,8 @@ class Shape:
     moves: bool = False
     #: What is written leaves the tile for a central file.
     exports: bool = False
-    gates: tuple[int, ...] = ()
+    #: Settings of the array that reach the unit.
+    gates: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,8 @@ class Unit:
     outputs: tuple[int, ...]
     wires: tuple[int, ...]
     registers: tuple[int, ...] = ()
+    #: The settings bit behind each gate.
+    gates: tuple[int, ...] = ()
     #: For each multiplexer the arcs behind its sources: (resource, cycles, gate).
     arcs: tuple[tuple[tuple[int, int, int], ...], ...] = ()
 
@@ -151,11 +154,18 @@ class Hardware:
     def variants(self) -> dict[Shape, str]:
         """Shape -> module name, in the order of first use."""
         names: dict[Shape, str] = {}
-        for unit in self.units:
-            prefix = {"pe": "tile", "const": "constant", "file": "register_file"}[unit.shape.kind]
-            if unit.shape not in names:
-                names[unit.shape] = f"{prefix}_{sum(name.startswith(prefix) for name in names.values())}"
+        for shape in self.places:
+            prefix = {"pe": "tile", "const": "constant", "file": "register_file"}[shape.kind]
+            names[shape] = f"{prefix}_{sum(name.startswith(prefix) for name in names.values())}"
         return names
+
+    @cached_property
+    def places(self) -> dict[Shape, tuple[Unit, ...]]:
+        """Shape -> the units that have it."""
+        table: dict[Shape, list[Unit]] = {}
+        for unit in self.units:
+            table.setdefault(unit.shape, []).append(unit)
+        return {shape: tuple(units) for shape, units in table.items()}
 
     @cached_property
     def verilog_names(self) -> dict[str, str]:
@@ -166,6 +176,11 @@ class Hardware:
     def domain(self) -> str:
         """The domain that the function units compute in."""
         return "cma24" if any(tile.kind == "const" for tile in self.arch.tiles) else "i32"
+
+    @property
+    def width(self) -> int:
+        """Bits of a word: those of domain cma24 are fixed, 24 and a carry."""
+        return 25 if self.domain == "cma24" else self.parameters.width
 
     def opcode(self, unit: Unit, op: str) -> int | None:
         """The opcode of an op on a unit; None: the unit does not have it."""
@@ -225,6 +240,10 @@ class Hardware:
             if arch.tile[source] != arch.tile[target]
         }
 
+    @cached_property
+    def _has_central_file(self) -> bool:
+        return bool(((self.arch.kind == Kind.REG) & (self.arch.tile < 0)).any())
+
     def _tile_unit(self, t: int, owned: list[int], read_outside: set[int]) -> Unit:
         arch, tile = self.arch, self.arch.tiles[t]
         outputs = [r for r in owned if r in read_outside and arch.kind[r] != Kind.REG]
@@ -235,8 +254,8 @@ class Hardware:
         wires, lanes = self._wires(owned)
         inputs = sorted({s for r in wires for s, _, _ in self._incoming[r] if arch.tile[s] != t})
         local = _local_names(arch, owned, inputs)
-        muxes, arcs = self._muxes(wires, local, lanes)
-        central = any(arch.kind[r] == Kind.REG and arch.tile[r] < 0 for r in range(len(arch.kind)))
+        gates = sorted({gate for r in wires for _, _, gate in self._incoming[r] if gate >= 0})
+        muxes, arcs = self._muxes(wires, local, lanes, gates)
         shape = Shape(
             "pe",
             muxes,
@@ -254,8 +273,8 @@ class Hardware:
             emits="output" in tile.classes or "output" in arch.free,
             memory=self.has_memory(t),
             moves=arch.route_uses_fu and "route" in tile.classes,
-            exports=central,
-            gates=tuple(sorted({s.gate for mux in muxes for s in mux.sources if s.gate >= 0})),
+            exports=self._has_central_file,
+            gates=len(gates),
         )
         return Unit(
             name=tile.name,
@@ -266,6 +285,7 @@ class Hardware:
             outputs=tuple(outputs),
             wires=tuple(r for r in wires for _ in range(lanes if arch.kind[r] == Kind.IN else 1)),
             registers=tuple(registers),
+            gates=tuple(gates),
             arcs=arcs,
         )
 
@@ -277,14 +297,14 @@ class Hardware:
         return wires, self.parameters.lanes if unlimited else 1
 
     def _muxes(
-        self, wires: list[int], local: dict[int, str], lanes: int
+        self, wires: list[int], local: dict[int, str], lanes: int, gates: list[int]
     ) -> tuple[tuple[Mux, ...], tuple[tuple[tuple[int, int, int], ...], ...]]:
         muxes: list[Mux] = []
         arcs: list[tuple[tuple[int, int, int], ...]] = []
         for r in wires:
             kind = int(self.arch.kind[r])
             rows = self._incoming[r]
-            sources = tuple(Source(local[s], latency, gate) for s, latency, gate in rows)
+            sources = tuple(Source(local[s], c, gates.index(gate) if gate >= 0 else -1) for s, c, gate in rows)
             for lane in range(lanes if kind == Kind.IN else 1):
                 muxes.append(Mux(f"{local[r]}_lane_{lane}" if lane else local[r], sources, bool(kind == Kind.SWITCH)))
                 arcs.append(tuple(rows))

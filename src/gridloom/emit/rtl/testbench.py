@@ -57,7 +57,7 @@ def _streams(h: Hardware) -> list[str]:
     ports = stream_ports(h)
     if not ports:
         return []
-    w, contexts = h.parameters.width, 1 << h.slot_bits
+    w, contexts = h.width, 1 << h.slot_bits
     lines = [
         f"reg [{w - 1}:0] stream_words [0:STREAM_WORDS-1];",
         f"reg [31:0] stream_at [0:{len(ports) * contexts - 1}];",
@@ -72,7 +72,7 @@ def _streams(h: Hardware) -> list[str]:
 
 
 def _array(h: Hardware) -> list[str]:
-    w = h.parameters.width
+    w = h.width
     lines: list[str] = []
     ports = {name: name for name in
              ("clk", "rst", "cfg_valid", "cfg_packet", "run", "iterations", "finished", "slot")}  # fmt: skip
@@ -98,7 +98,7 @@ def _memory(h: Hardware) -> list[str]:
         return []
     return instance(
         "gl_data_memory", "memory",
-        {"W": h.parameters.width, "PORTS": len(h.buses), "ADDRESS_BITS": h.address_bits},
+        {"W": h.width, "PORTS": len(h.buses), "ADDRESS_BITS": h.address_bits},
         {
             "clk": "clk", "store": joined([f"{b.name}_request && {b.name}_store" for b in h.buses]),
             "address": joined([f"{b.name}_address" for b in h.buses]),

@@ -54,3 +54,8 @@ def port(direction: str, width: int, name: str) -> str:
     """A port declaration."""
     span = f"[{width - 1}:0]" if width > 1 else ""
     return f"{direction:<6} wire {span:<8} {name}"
+
+
+def bit(name: str, index: int, width: int) -> str:
+    """A bit of a signal that may be one bit wide."""
+    return f"{name}[{index}]" if width > 1 else name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridloom.arch.model import Kind
 from gridloom.emit.rtl.layout import CHUNK, offset_bits
 from gridloom.emit.rtl.structure import Hardware, Unit
-from gridloom.emit.rtl.text import instance, joined, module, port, wire
+from gridloom.emit.rtl.text import bit, instance, joined, module, port, wire
 from gridloom.emit.rtl.unit_module import packet_bits
 
 TOP = "gridloom_array"
@@ -20,7 +20,7 @@ class _Top:
     def __init__(self, hardware: Hardware) -> None:
         self.hardware = hardware
         self.names = hardware.verilog_names
-        self.width = hardware.parameters.width
+        self.width = hardware.width
         self.ports: list[str] = []
         self.body: list[str] = []
         self.bus_of = {tile: bus for bus in hardware.buses for tile in bus.units}
@@ -106,8 +106,9 @@ class _Top:
     def _element_ports(self, unit: Unit, name: str) -> dict[str, str]:
         shape = unit.shape
         ports = {"run": "run", "slot": "slot", "stage": "stage", "past": "past"}
-        if shape.gates:
-            ports["settings"] = "settings"
+        ports |= {
+            f"gate_{k}": bit("settings", number, self.hardware.setting_bits) for k, number in enumerate(unit.gates)
+        }
         if shape.registers:
             ports["last_slot"] = "last_slot"
         ports |= {local: self._wire(r) for local, r in zip(shape.inputs, unit.inputs)}

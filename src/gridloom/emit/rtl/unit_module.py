@@ -17,7 +17,7 @@ from gridloom.emit.rtl.layout import (
 )
 from gridloom.emit.rtl.parameters import bits_for
 from gridloom.emit.rtl.structure import Hardware, Mux, Shape, Source
-from gridloom.emit.rtl.text import instance, joined, module, port, wire
+from gridloom.emit.rtl.text import bit, instance, joined, module, port, wire
 
 
 def packet_bits(hardware: Hardware) -> int:
@@ -34,7 +34,7 @@ class _UnitModule:
     def __init__(self, hardware: Hardware, shape: Shape) -> None:
         self.hardware, self.shape = hardware, shape
         self.parameters = hardware.parameters
-        self.width = hardware.parameters.width
+        self.width = hardware.width
         self.layout = context_layout(shape, hardware.parameters)
         self.ports: list[str] = []
         self.body: list[str] = []
@@ -54,7 +54,7 @@ class _UnitModule:
         if self.unused:
             self.body.append(wire(1, "unused", "&{1'b0, " + ", ".join(self.unused) + "}"))
         name = self.hardware.variants[self.shape]
-        places = [unit.name for unit in self.hardware.units if unit.shape == self.shape]
+        places = [unit.name for unit in self.hardware.places[self.shape]]
         shown = ", ".join(places[:8]) + (", ..." if len(places) > 8 else "")
         return module(name, [f"{len(places)} of {self.hardware.arch.name}: {shown}"], self.ports, self.body,
                       "parameter ID = 0")  # fmt: skip
@@ -146,8 +146,7 @@ class _UnitModule:
         shape, w = self.shape, self.width
         stage = self.parameters.stage_bits
         self.ports += [port("input", stage, "stage"), port("input", stage, "past")]
-        if shape.gates:
-            self.ports.append(port("input", self.hardware.setting_bits, "settings"))
+        self.ports += [port("input", 1, f"gate_{k}") for k in range(shape.gates)]
         self.ports += [port("input", w, name) for name in shape.inputs]
         self.ports += [port("output", w, name) for name in shape.outputs]
         self._storage_wires()
@@ -178,6 +177,8 @@ class _UnitModule:
                 self.body.append(wire(self.width, mux.name))
         for mux in self.shape.muxes:
             self._mux(mux)
+        read = {source.signal for mux in self.shape.muxes for source in mux.sources} | set(self.shape.outputs)
+        self.unused += [m.name for m in self.shape.muxes if m.name not in read and not m.name.startswith("in")]
 
     def _tap(self, source: Source) -> None:
         """The registers behind an arc that takes time, and the bypass of one that a setting switches."""
@@ -192,7 +193,7 @@ class _UnitModule:
         self.body += instance("gl_delay", f"{name}_stage", {"W": self.width, "CYCLES": late},
                               {"clk": "clk", "word": source.signal, "delayed": delayed})  # fmt: skip
         if source.gate >= 0:
-            self.body.append(f"assign {name} = settings[{source.gate}] ? {delayed} : {source.signal};")
+            self.body.append(f"assign {name} = gate_{source.gate} ? {delayed} : {source.signal};")
 
     def _mux(self, mux: Mux) -> None:
         words = [_tap_name(source) for source in mux.sources]
@@ -245,11 +246,11 @@ class _UnitModule:
                       wire(count * w, "operands"), wire(w, "result")]  # fmt: skip
         for k in range(shape.streams):
             self.ports += [port("input", w, f"stream_{k}_word"), port("output", 1, f"stream_{k}_read")]
-            self.body.append(f"assign stream_{k}_read = stream_read[{k}];")
+            self.body.append(f"assign stream_{k}_read = {bit('stream_read', k, count)};")
         names: dict[str, object] = {
             "W": w, "OPERANDS": count, "STAGE_BITS": p.stage_bits, "VALUES": p.values, "VALUE_BITS": value_bits(p),
             "COUNT_BITS": count_bits(p), "OFFSET_BITS": offset_bits(self.hardware), "CHUNK": CHUNK,
-            "OPS": f"64'h{shape.ops:x}",
+            "CMA": int(self.hardware.domain == "cma24"), "OPS": f"64'h{shape.ops:x}",
         }  # fmt: skip
         connections = {
             "clk": "clk", "run": "run", "stage": "stage", "past": "past", "value_write": self._region(REGION_VALUE),
@@ -264,11 +265,8 @@ class _UnitModule:
         if shape.memory:
             connections |= {"is_load": f"{self.field('access')} == 2'd1", "loaded": "memory_loaded"}
             self._memory_port(count)
-        self.body += instance(self._core(), "pe", names, connections)
+        self.body += instance("gl_pe", "pe", names, connections)
         self.unused += ["firing", "operands", "stream_read"]
-
-    def _core(self) -> str:
-        return "gl_pe"
 
     def _memory_port(self, operands: int) -> None:
         """Address and data of a load or store; a spill's address counts firings in a buffer of a power of two."""
@@ -295,8 +293,8 @@ class _UnitModule:
             f"{_fit('spill_index', turns, bits)} : {index});",
             f"assign memory_word = {self.field('spill')} ? operand_word_0 : {second};",
         ]
-        if stage > turns:
-            self.unused.append("start_stage")
+        self.unused += ["start_stage"] if stage > turns else []
+        self.unused += ["spill_index"] if turns > bits else []
 
     # -- results ------------------------------------------------------------------------------------------------------
 

@@ -42,15 +42,16 @@ module gl_alu #(
         end
     endgenerate
 
-    // One divider, on magnitudes; signs are put back behind it.
+    // One divider, on magnitudes; signs are put back behind it. Its operands stand still while nobody divides.
     wire [W-1:0] quotient, remainder;
     generate
         if (HAS_DIVISION) begin : division
             wire is_signed = opcode == DIV || opcode == REM;
+            wire busy = is_signed || opcode == UDIV || opcode == UREM;
             wire minus_a = is_signed && a[W-1];
             wire minus_b = is_signed && b[W-1];
-            wire [W-1:0] dividend = minus_a ? -a : a;
-            wire [W-1:0] divisor = minus_b ? -b : b;
+            wire [W-1:0] dividend = {W{busy}} & (minus_a ? -a : a);
+            wire [W-1:0] divisor = {W{busy}} & (minus_b ? -b : b);
             wire [W-1:0] whole = dividend / divisor;
             wire [W-1:0] left = dividend % divisor;
             assign quotient = b == 0 ? {W{1'b0}} : minus_a != minus_b ? -whole : whole;
@@ -60,16 +61,26 @@ module gl_alu #(
         end
     endgenerate
 
-    integer k;
-    reg [W-1:0] ones, zeros;
-    always @* begin
-        ones = 0;
-        zeros = W[W-1:0];
-        for (k = 0; k < W; k = k + 1) begin
-            ones = ones + {{(W-1){1'b0}}, a[k]};
-            if (a[k]) zeros = W[W-1:0] - 1 - k[W-1:0];
+    // Ones in a word, and zeros before the first of them.
+    wire [W-1:0] ones, zeros;
+    generate
+        if (OPS[POPCOUNT] || OPS[CLZ]) begin : counting
+            wire [W-1:0] word = {W{opcode == POPCOUNT || opcode == CLZ}} & a;
+            reg [W-1:0] set, clear;
+            integer k;
+            always @* begin
+                set = 0;
+                clear = W[W-1:0];
+                for (k = 0; k < W; k = k + 1) begin
+                    set = set + {{(W-1){1'b0}}, word[k]};
+                    if (word[k]) clear = W[W-1:0] - 1 - k[W-1:0];
+                end
+            end
+            assign {ones, zeros} = {set, clear};
+        end else begin : no_counting
+            assign {ones, zeros} = {2*W{1'b0}};
         end
-    end
+    endgenerate
 
     // Sign extension from bit N - 1, where the word is longer than that.
     function [W-1:0] extended(input [W-1:0] word, input integer from, input fill);

@@ -1,5 +1,6 @@
 // A processing element without its switches: the firing window, the operands and the function unit.
 // Per operand (highest index in the highest bits) `sources`, `counts`, `bases`, `routed` and `streams` hold one field.
+// CMA chooses the function unit of domain cma24 (W = 25) instead of the integers'.
 // `loaded` is what memory answers; `is_load` puts it in the place of the function unit's result.
 module gl_pe #(
     parameter W = 32,
@@ -10,6 +11,7 @@ module gl_pe #(
     parameter COUNT_BITS = 3,
     parameter OFFSET_BITS = 8,
     parameter CHUNK = 32,
+    parameter CMA = 0,
     parameter [63:0] OPS = 64'hFFFF_FFFF_FFFF_FFFF
 ) (
     input  wire                           clk,
@@ -68,7 +70,15 @@ module gl_pe #(
         end
     endgenerate
     wire [W-1:0] computed;
-    gl_alu #(.W(W), .OPS(OPS)) unit (
-        .opcode(opcode), .a(taken[W-1:0]), .b(taken[2*W-1:W]), .c(taken[3*W-1:2*W]), .y(computed));
+    generate
+        if (CMA) begin : cma
+            gl_cma_alu #(.OPS(OPS)) unit (
+                .opcode(opcode), .a(taken[W-1:0]), .b(taken[2*W-1:W]), .y(computed));
+            wire unused = &{1'b0, taken[3*W-1:2*W]};
+        end else begin : integers
+            gl_alu #(.W(W), .OPS(OPS)) unit (
+                .opcode(opcode), .a(taken[W-1:0]), .b(taken[2*W-1:W]), .c(taken[3*W-1:2*W]), .y(computed));
+        end
+    endgenerate
     assign result = is_load ? loaded : computed;
 endmodule

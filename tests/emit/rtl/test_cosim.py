@@ -1,0 +1,100 @@
+"""The hardware computes, cycle by cycle, what the simulator computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests import hand_mappings
+from tests.emit.rtl.conftest import Cosimulate
+from tests.random_cases import legal_mappings
+
+from gridloom.emit.rtl import cosim
+from gridloom.emit.rtl.cosim import Bench
+from gridloom.errors import MissingExtra
+from gridloom.flow.hardware import compare, cosimulate_mapping
+from gridloom.mapping import Mapping
+from gridloom.mapping.configuration import configure
+from gridloom.sim import stimulus_for
+
+pytestmark = pytest.mark.tools
+
+HAND = [name for name in hand_mappings.LEGAL if not name.startswith(("rdu", "vpcma"))]
+
+
+@pytest.mark.parametrize("name", HAND)
+def test_mappings_made_by_hand_run_on_their_hardware(name: str, cosimulate: Cosimulate) -> None:
+    assert cosimulate(hand_mappings.LEGAL[name]()) == ()
+
+
+@pytest.mark.slow
+def test_the_published_vpcma_runs_its_hand_mapping(cosimulate: Cosimulate) -> None:
+    assert cosimulate(hand_mappings.vpcma_three_rows()) == ()
+
+
+def strict(style: str, count: int) -> list[Mapping]:
+    """Random mappings whose arrays have wires: level ``paper`` of the streaming engine has no limit on its links."""
+    found = [m for m in legal_mappings(style, 2 * count) if m.arch.spec.get("level") != "paper"]
+    return found[:count]
+
+
+@pytest.mark.parametrize(("style", "count"), [("static", 14), ("modulo", 14), ("engine", 3), ("vpcma", 2)])
+def test_random_mappings_run_on_their_hardware(style: str, count: int, cosimulate: Cosimulate) -> None:
+    for number, mapping in enumerate(strict(style, count)):
+        assert cosimulate(mapping, seed=number) == (), f"{style} mapping {number} on {mapping.arch.name}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("style", "count"), [("static", 90), ("modulo", 90), ("engine", 20), ("vpcma", 20)])
+def test_many_random_mappings_run_on_their_hardware(style: str, count: int, cosimulate: Cosimulate) -> None:
+    for number, mapping in enumerate(strict(style, count)):
+        assert cosimulate(mapping, iterations=30, seed=number) == (), f"mapping {number} on {mapping.arch.name}"
+
+
+def test_a_mapping_that_is_not_balanced_shows_wrong_values(bench_of: Callable[[Mapping], Bench]) -> None:
+    mapping = hand_mappings.mesh_unbalanced()
+    configuration = configure(mapping)
+    right = hand_mappings.mesh_fifo_2()
+    stimulus = stimulus_for(mapping.dfg, 8)
+    shown = bench_of(right).run(configuration, stimulus)
+    assert compare(configure(right), stimulus, shown)
+
+
+def test_one_wrong_field_is_found(bench_of: Callable[[Mapping], Bench], monkeypatch: pytest.MonkeyPatch) -> None:
+    mapping = hand_mappings.mesh_fifo_2()
+    plain = cosim.encode
+
+    def damaged(*arguments: object) -> object:
+        fields = plain(*arguments)  # type: ignore[arg-type]
+        fields.units["pe_1_1"].contexts[0]["in0.tap"] = 1
+        return fields
+
+    monkeypatch.setattr(cosim, "encode", damaged)
+    found = cosimulate_mapping(mapping, iterations=8, bench=bench_of(mapping)).findings
+    assert any(line.startswith("node d in iteration") for line in found)
+
+
+def test_a_slot_that_starts_late_is_a_problem(bench_of: Callable[[Mapping], Bench]) -> None:
+    mapping = hand_mappings.mesh_local()
+    configuration = configure(mapping)
+    late = tuple(
+        replace(s, start=s.start + 1) if s.node == configuration.dfg.index["d"] else s for s in configuration.slots
+    )
+    stimulus = stimulus_for(mapping.dfg, 4)
+    bench = bench_of(mapping)
+    shown = bench.run(replace(configuration, slots=late), stimulus)
+    assert compare(configuration, stimulus, shown)
+    assert shown.problems == ()
+
+
+def test_a_bench_runs_more_than_one_configuration(bench_of: Callable[[Mapping], Bench]) -> None:
+    first, second = hand_mappings.mesh_fifo_2(), hand_mappings.mesh_fifo_split()
+    assert bench_of(first) is bench_of(second)
+
+
+def test_a_missing_simulator_names_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingExtra, match=r"iverilog is not installed; install the package 'iverilog', for instance"):
+        cosimulate_mapping(hand_mappings.mesh_local())
