@@ -95,16 +95,18 @@ class Machine:
         """Run until a return, or until control leaves ``within``; returns (block, value, previous, header visits)."""
         header = self.loop.region.loop.header if self.loop else None
         inner = self.loop.region.inner.header if self.loop and self.loop.region.inner else None
-        visits = steps = 0
+        visits = steps = skipped = 0
         while True:
             if within and block not in within:
-                return block, None, previous, visits
+                return block, None, previous, visits + skipped
             if block == header and not within:
                 block, previous = self.replace_loop(env, previous)
                 continue
-            # A flattened nest counts the visits of the inner loop; one that is skipped still takes an iteration.
             if block == (inner or header) and within:
-                visits += 1
+                visits, skipped = visits + 1, 0
+            elif block == header:
+                # A flattened nest takes an iteration where its inner loop has none.
+                visits, skipped = visits + skipped, 1
             items = self.function.blocks[block].instructions
             phis = [i for i in items if i.opcode == "phi"]
             env.update([(i, self.value(env, i.operands[i.incoming.index(previous)])) for i in phis])
@@ -134,27 +136,37 @@ class Machine:
                 visits -= 1
         self.trips.append(visits)
         self.traces.append(trace)
-        self.run_graph(env, visits, previous)
+        self.run_graph(env, visits, previous, trace)
         return exit_block, exiting
 
-    def run_graph(self, env, visits, previous) -> None:
+    def run_graph(self, env, visits, previous, trace) -> None:
         loop = self.loop
         stimulus = Stimulus(iterations=visits)
+        places: dict[Instruction, dict[int, tuple[str, int]]] = {}
+        for touch in trace:
+            places.setdefault(touch.item, {})[touch.iteration] = touch.place
         known = {node.id for node in loop.dfg.nodes}
         for name, value in loop.liveins.items():
             if name in known:
+                if isinstance(value, Instruction) and value.opcode == "load" and loop.region.contains(value):
+                    stimulus.liveins[name] = self.memory.load(next(iter(places[value].values())), value.type)
+                    continue
                 if isinstance(value, Instruction) and loop.region.contains(value):
                     value = value.operands[value.incoming.index(previous)]
                 number = self.value(env, value)
                 if isinstance(value, Argument) and value.unsigned:
                     number &= (1 << bits_of(value.type)) - 1
                 stimulus.liveins[name] = number
-        places = {array.name: self.base_of(env, array.base) for array in loop.arrays}
-        for array in loop.arrays:
-            stimulus.memory[array.name] = self.words(array, *places[array.name])
+        starts = {array.name: self.base_of(env, array.base) for array in loop.arrays}
+        for array in loop.arrays if not loop.streams else ():
+            stimulus.memory[array.name] = self.words(array, *starts[array.name])
+        self.feed(stimulus, places)
         seen = Interpreter(loop.dfg).run(stimulus)
-        for array in loop.arrays:
-            self.put_back(array, seen.memory[array.name], *places[array.name])
+        for array in loop.arrays if not loop.streams else ():
+            self.put_back(array, seen.memory[array.name], *starts[array.name])
+        for name, item in loop.streams.items():
+            for k, word in enumerate(seen.outputs.get(name, np.zeros(0, dtype=np.int64)).tolist()):
+                self.memory.store(places[item][k], word, item.operands[0].type)
         for name, item in loop.liveouts.items():
             if visits:
                 env[item] = wrap(seen.liveouts[name], bits_of(item.type))
@@ -163,6 +175,18 @@ class Machine:
         # What the loop hands on unchanged is no live-out of the graph.
         if self.observe:
             self.observe(loop, stimulus, seen)
+
+    def feed(self, stimulus: Stimulus, places) -> None:
+        """Input streams bring what stands at the places that the loads touch; a load that did not happen brings 0."""
+        for name, item in self.loop.streams.items():
+            if item.opcode == "load":
+                array = next(a for a in self.loop.arrays if name.startswith(f"{a.name}_in"))
+                mask = (1 << (8 * array.size)) - 1
+                found = np.zeros(stimulus.iterations, dtype=np.int64)
+                for k, place in places.get(item, {}).items():
+                    word = self.memory.load(place, item.type)
+                    found[k] = word if array.signed or array.size == 4 else word & mask
+                stimulus.streams[name] = found
 
     def base_of(self, env, name: str) -> tuple[str, int]:
         from gridloom.frontend.c.body import readable

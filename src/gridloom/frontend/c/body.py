@@ -49,7 +49,7 @@ Operand = Const | LiveIn | Result | Carried
 TRUE: Final = Const(1)
 FALSE: Final = Const(0)
 
-_MEMORY: Final = frozenset({"load", "store", "store_if"})
+_KEPT: Final = frozenset({"store", "store_if", "output"})
 _COMMUTE: Final = frozenset(
     {"add", "mul", "and", "or", "xor", "eq", "ne", "min", "max", "umin", "umax", "fadd", "fmul"}
 )
@@ -62,6 +62,8 @@ class Operation:
     op: str
     operands: tuple[Operand, ...]
     array: str | None = None
+    #: The stream of an input or output.
+    variable: str | None = None
     line: int = 0
 
 
@@ -138,7 +140,13 @@ class Body:
     def access(self, op: str, array: str, *operands: Operand, hint: str, line: int = 0) -> Result:
         """A load or a store: never shared."""
         made = Result(self.fresh(hint))
-        self.operations[made.id] = Operation(op, operands, array, line)
+        self.operations[made.id] = Operation(op, operands, array, line=line)
+        return made
+
+    def stream(self, op: str, variable: str, *operands: Operand, hint: str) -> Result:
+        """An input or an output."""
+        made = Result(self.fresh(hint))
+        self.operations[made.id] = Operation(op, operands, variable=variable)
         return made
 
     def range(self, operand: Operand) -> tuple[int, int]:
@@ -218,7 +226,7 @@ class Body:
             builder.livein(name)
         for id_, made in self.operations.items():
             if id_ in alive:
-                builder.add(made.op, id=id_, array=made.array, liveout=names.get(id_))
+                builder.add(made.op, id=id_, array=made.array, variable=made.variable, liveout=names.get(id_))
         for id_, made in self.operations.items():
             if id_ in alive:
                 self._connect(builder, id_, made)
@@ -281,7 +289,7 @@ class Body:
         return self._alive({source.id for source in sources if isinstance(source, Result)})
 
     def _alive(self, roots: set[str]) -> set[str]:
-        work = [*roots, *(id_ for id_, made in self.operations.items() if made.op.startswith("store"))]
+        work = [*roots, *(id_ for id_, made in self.operations.items() if made.op in _KEPT)]
         alive: set[str] = set()
         while work:
             id_ = work.pop()

@@ -14,7 +14,7 @@ from gridloom.dfg.model import MAX_DISTANCE
 from gridloom.frontend.c.address import Form
 from gridloom.frontend.c.arrays import Access, may_overlap
 from gridloom.frontend.c.body import Order
-from gridloom.frontend.c.ir import Argument, Instruction, Value
+from gridloom.frontend.c.ir import Argument, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,9 @@ def _order(source: Access, target: Access, distance: int) -> Order:
     return Order(source.node, target.node, min(distance, MAX_DISTANCE), delay)
 
 
-def is_pure(item: Instruction) -> bool:
-    """True for what computes a value from its operands alone."""
-    return item.opcode not in ("load", "store", "br", "switch", "ret", "phi", "call", "alloca", "unreachable")
+def advice(overlap: Overlap) -> str:
+    """What an overlap costs and how to end it."""
+    a, b = overlap.arrays
+    names = " or ".join(dict.fromkeys(overlap.restrict))
+    cure = f"'restrict' on {names} removes that" if names else "use arrays that the compiler can tell apart"
+    return f"{a} and {b} may overlap, so their accesses are kept in order; {cure}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
@@ -39,6 +39,8 @@ class COptions:
     unroll: int = 1
     #: Words of arrays whose length the source does not give, by name.
     sizes: Mapping[str, int] = field(default_factory=dict)
+    #: ``arrays``: loads and stores with address arithmetic; ``streams``: inputs and outputs, for arrays without memory.
+    memory: Literal["arrays", "streams"] = "arrays"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +80,58 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     chosen = _choose(path, loops, asked)
     region = flattened(_outer(chosen, path), str(path)) if asked.flatten else single(chosen, str(path))
     name = f"{path.stem}.{chosen.function.name}" if path.stem != chosen.function.name else path.stem
-    found = translate(module, region, str(path), name, asked.sizes)
+    found = translate(module, region, str(path), name, asked.sizes, streams=asked.memory == "streams")
+    if asked.unroll > 1 and asked.memory == "streams":
+        raise OptionError("unroll and memory=streams do not go together; leave out one of them")
     return replace(found, dfg=unrolled(found.dfg, asked.unroll)) if asked.unroll > 1 else found
 
 
 def read(path: Path) -> Dfg:
     """The graph of a C file's loop, by its pragma or because there is only one."""
     return load(path).dfg
+
+
+def read_spec(text: str) -> Dfg:
+    """The graph of ``FILE.c:FUNCTION,key=value,...``: what follows the colon is the function, the options, or both.
+
+    ``fir.c:fir,unroll=2``, ``nest.c:flatten=true``, ``a.c:f,loop=1,memory=streams,size.x=64``.
+    """
+    path, options = parse_spec(text)
+    return load(path, options).dfg
+
+
+def parse_spec(text: str) -> tuple[Path, COptions]:
+    """The file and the options that a text names; OptionError for an unknown key or a bad value."""
+    found = re.fullmatch(r"(.*\.c)(?::(.*))?", text, re.S)
+    if not found:
+        raise OptionError(f"{text!r}: expected FILE.c:FUNCTION,key=value,...")
+    options: dict[str, Any] = {"sizes": {}}
+    for k, part in enumerate(filter(None, (part.strip() for part in (found[2] or "").split(",")))):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if not equals and k == 0:
+            options["function"] = key
+        elif key.startswith("size.") and _count(value) is not None:
+            options["sizes"][key.removeprefix("size.")] = _count(value)
+        elif key in ("loop", "unroll") and _count(value) is not None:
+            options[key] = _count(value)
+        elif (key, value) in _WORDS:
+            options[key] = _WORDS[key, value]
+        else:
+            raise OptionError(f"{text!r}: found {part!r}; {_TAKES}")
+    return Path(found[1]), COptions(**options)
+
+
+_WORDS: Final[dict[tuple[str, str], object]] = {
+    ("flatten", "true"): True, ("flatten", "false"): False, ("memory", "arrays"): "arrays",
+    ("memory", "streams"): "streams",
+}  # fmt: skip
+_TAKES: Final = (
+    "expected loop=N, flatten=true|false, unroll=N, memory=arrays|streams or size.ARRAY=N, with whole numbers"
+)
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 8 else None
 
 
 def describe(path: Path) -> list[LoopReport]:

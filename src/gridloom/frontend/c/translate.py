@@ -9,8 +9,8 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap
-from gridloom.frontend.c.body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Result, readable
-from gridloom.frontend.c.dependences import Overlap, orders
+from gridloom.frontend.c.body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
+from gridloom.frontend.c.dependences import Overlap, advice, motion, orders
 from gridloom.frontend.c.fold import wrap
 from gridloom.frontend.c.ir import Argument, Constant, Instruction, Module, Value
 from gridloom.frontend.c.layout import Layout
@@ -28,6 +28,10 @@ class CLoop:
     function: str
     line: int
     arrays: tuple[CArray, ...]
+    #: Load or store -> the node that does it (which may be left out where nothing needs it).
+    accesses: Mapping[Instruction, str] = field(repr=False)
+    #: Input or output node -> the load or store that it stands for.
+    streams: Mapping[str, Instruction]
     #: Live-in name -> the IR value that it stands for.
     liveins: Mapping[str, Value]
     #: Live-out name -> the instruction whose last value it is.
@@ -41,26 +45,29 @@ class CLoop:
 
     def advice(self) -> list[str]:
         """One line for each pair of arrays that ``restrict`` would set free."""
-        return [
-            f"{a} and {b} may overlap, so their accesses are kept in order; "
-            + (f"'restrict' on {' or '.join(dict.fromkeys(overlap.restrict))} removes that"
-               if overlap.restrict else "use two arrays that the compiler can tell apart")
-            for overlap in self.overlaps
-            for a, b in [overlap.arrays]
-        ]  # fmt: skip
+        return [advice(overlap) for overlap in self.overlaps]
 
 
-def translate(module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int]) -> CLoop:
-    """The graph of a region. SourceError with file and line for what the array cannot do."""
-    return _Translation(module, region, file, name, sizes).run()
+def translate(
+    module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int], *, streams: bool = False
+) -> CLoop:
+    """The graph of a region. SourceError with file and line for what the array cannot do.
+
+    With ``streams``, loads and stores that move by a fixed step are input and output streams instead of accesses.
+    """
+    return _Translation(module, region, file, name, sizes, streams).run()
 
 
 class _Translation:
-    def __init__(self, module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self, module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int], streams: bool
+    ) -> None:
         self.module = module
         self.region = region
         self.file = file
         self.body = Body(name)
+        #: Stream node -> the access that it stands for; None where memory stays memory.
+        self.streams: dict[str, Instruction] | None = {} if streams else None
         self.layout = Layout(module.structs)
         self.pointers = Pointers(
             self.layout, region.contains, region.initial, region.following,
@@ -94,7 +101,8 @@ class _Translation:
         found = find_accesses(region.instructions, self.pointers, self.where)
         self.arrays.group(found, lambda item: users.get(item, []))
         self.accesses = {access.item: access for access in found}
-        self.body.arrays = {array.name: array.length for array in self.arrays.found.values()}
+        if self.streams is None:
+            self.body.arrays = {array.name: array.length for array in self.arrays.found.values()}
         if region.inner:
             self.fresh = self.body.recur("fresh", 1)
             self.body.ranges[self.fresh] = (0, 1)
@@ -108,8 +116,11 @@ class _Translation:
                 self._visit(item)
         self._close()
         outs = self._liveouts()
-        kept, overlaps = orders(found, self._step_of, self._varies)
-        self.body.orders = kept
+        kept, overlaps = orders(found, self._step_of, region.contains)
+        if self.streams is None:
+            self.body.orders = kept
+        else:
+            self._refuse_feedback(found, kept)
         self._refuse_poison()
         dfg = self.body.build(f"C loop of {region.loop.function.name}, line {region.loop.span.start}")
         return CLoop(
@@ -117,6 +128,8 @@ class _Translation:
             function=region.loop.function.name,
             line=region.loop.span.start,
             arrays=tuple(self.arrays.found.values()),
+            accesses={access.item: access.node for access in found},
+            streams=self.streams or {},
             liveins={name: value for name, value in self.liveins.items() if name in dfg.index},
             liveouts=outs,
             trip=trip_count(region) if not region.inner else "",
@@ -333,6 +346,8 @@ class _Translation:
         array = access.array
         assert array is not None
         item = access.item
+        if self.streams is not None:
+            return self._stream(access, array)
         try:
             form = access.address.bytes
             index = self._linear(Form(form.constant - array.offset, form.terms), array.stride)
@@ -342,11 +357,66 @@ class _Translation:
         except SourceError as error:
             raise error if error.where else SourceError(error.message, where=self.where(item)) from None
 
+    def _stream(self, access: Access, array: CArray) -> Operand:
+        """The stream of an access that moves by a fixed step; a load that never moves is a live-in."""
+        assert self.streams is not None
+        item = access.item
+        moves = motion(access.place, self._step_of, self.region.contains)
+        if moves.varying or moves.step % array.stride or (access.is_store and not moves.step):
+            what = "stays where it is" if not moves.varying else "goes where the data say"
+            raise SourceError(
+                f"an access of {array.name} {what}, so it is no stream; map the loop onto an array with memory units",
+                where=self.where(item),
+            )
+        if not moves.step:
+            name = self._livein_name(item)
+            self.liveins[name] = item
+            self.body.reserved.add(name)
+            self.body.ranges[LiveIn(name)] = array.range
+            return LiveIn(name)
+        if access.is_store and not self._always_runs(item.block):
+            raise SourceError(
+                f"a store to {array.name} depends on a condition, so it is no stream; map the loop onto an array with "
+                "memory units, or store in every iteration",
+                where=self.where(item),
+            )
+        start = (moves.constant - array.offset) // array.stride
+        variable = f"{array.name}[{moves.step // array.stride}i{start:+d}]" if start else array.name
+        if access.is_store:
+            made = self.body.stream("output", variable, self._stored(access, array), hint=f"{array.name}_out")
+        else:
+            made = self.body.stream("input", variable, hint=f"{array.name}_in")
+            self.body.ranges[made] = array.range
+        access.node = made.id
+        self.streams[made.id] = item
+        return self.body.emit("and", made, TRUE) if item.type == "i1" else made
+
+    def _refuse_feedback(self, accesses: Sequence[Access], kept: Sequence[Order]) -> None:
+        """Streams are read ahead and written behind, so no load may read what the loop has stored."""
+        written = {access.node for access in accesses if access.is_store}
+        for order in kept:
+            if order.source in written and order.target not in written:
+                item = next(access.item for access in accesses if access.node == order.target)
+                raise SourceError(
+                    "a load may read what an earlier iteration stored, so it is no stream; map the loop onto an array "
+                    "with memory units" + (f", or: {advice}" if (advice := self._advice()) else ""),
+                    where=self.where(item),
+                )
+
+    def _advice(self) -> str:
+        _, overlaps = orders(list(self.accesses.values()), self._step_of, self.region.contains)
+        return "; ".join(advice(overlap) for overlap in overlaps)
+
+    def _stored(self, access: Access, array: CArray) -> Operand:
+        value = self.value(access.item.operands[0])
+        if array.size == 4:
+            return value
+        bits = 1 if access.item.operands[0].type == "i1" else 8 * array.size
+        return self.body.extend(value, bits, array.signed)
+
     def _store(self, access: Access, array: CArray, index: Operand) -> Operand:
         item = access.item
-        value = self.value(item.operands[0])
-        if array.size < 4:
-            value = self.body.extend(value, 1 if item.operands[0].type == "i1" else 8 * array.size, array.signed)
+        value = self._stored(access, array)
         runs = self._runs(item.block)
         hint = f"store_{array.name}"
         if runs == TRUE:
@@ -471,9 +541,6 @@ class _Translation:
             return constant_step(self.region, symbol)
         move = self.pointers.expand(self.pointers.moves(symbol)[0].minus(Form(0, {symbol: 1})))
         return move.constant if not move.terms else None
-
-    def _varies(self, value: Value) -> bool:
-        return self.region.contains(value)
 
     def _liveouts(self) -> dict[str, Instruction]:
         """Values that the function uses after the loop."""
