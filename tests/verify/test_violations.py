@@ -278,6 +278,7 @@ DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
         lambda: with_instance(made.vpcma(), "o", cycle=1),
         lambda: replace(made.vpcma(), settings={"pipeline": [1, 1, 1]}),
     ],
+    "constant-range": [lambda: constant_of(65536), lambda: constant_of(-65537)],
     "tile-memory-shared": [
         lambda: engine([("a", ("v",)), ("b", ("v",))], {"a": ("t_0", 0), "b": ("t_1", 0)}),
     ],
@@ -308,6 +309,18 @@ def spill_on_a_taken_bus() -> Mapping:
     mapping = made.spilled()
     dfg = replace(mapping.dfg, nodes=(*mapping.dfg.nodes, Node(id="l", op="load")))
     return adding(replace(mapping, dfg=dfg), [Instance(node="l", place="pe_0_1", cycle=4)])
+
+
+def constant_of(value: int) -> Mapping:
+    """The vpcma mapping with another constant."""
+    mapping = made.vpcma()
+    nodes = tuple(replace(node, value=value) if node.id == "c" else node for node in mapping.dfg.nodes)
+    return replace(mapping, dfg=replace(mapping.dfg, nodes=nodes))
+
+
+@pytest.mark.parametrize("value", [65535, -65536, 0xFF0000])
+def test_constants_of_17_bits_and_their_sign_extensions_fit(value):
+    assert legal(constant_of(value)) == []
 
 
 def vpcma_loop() -> Mapping:

@@ -31,6 +31,18 @@ def _outputs_together(subject: Subject) -> Iterator[Violation]:
             )
 
 
+def _constants_17_bits(subject: Subject) -> Iterator[Violation]:
+    """A constant register holds 17 bits, which it extends by their sign to the 24 of the data path."""
+    for placed in subject.placed.values():
+        value = placed.node.value
+        if placed.node.op != "const" or value is None:
+            continue
+        word = int(value) & 0xFFFFFF
+        low = word & 0x1FFFF
+        if word != (low | 0xFE0000 if low & 0x10000 else low):
+            yield Violation("constant-range", placed.name, f"{value}", "-65536 to 65535")
+
+
 def _tile_memory_shared(subject: Subject) -> Iterator[Violation]:
     """The nodes that use a tile-memory variable sit on one tile, and no tile needs more variables than it holds."""
     on_tile: dict[int, set[str]] = {}
@@ -102,6 +114,7 @@ def _crowded(instances: list[Placed]) -> list[tuple[int, str]]:
 #: Rule name, as in ``Arch.rules``, -> its check.
 RULES: Final[dict[str, Callable[[Subject], Iterator[Violation]]]] = {
     "outputs_together": _outputs_together,
+    "constants_17_bits": _constants_17_bits,
     "tile_memory_shared": _tile_memory_shared,
     "flow_starts_apart": _flow_starts_apart,
     "siblings_apart": _siblings_apart,

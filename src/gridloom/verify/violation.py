@@ -51,6 +51,7 @@ KINDS: Final[Mapping[str, str]] = {
     "combinational-cycle": "steps without latency close a cycle",
     # rules of single families
     "outputs-together": "the outputs do not all issue in the last pipeline stage",
+    "constant-range": "a constant does not fit a constant register",
     "tile-memory-shared": "nodes that share a tile-memory variable sit on different tiles",
     "tile-memory-size": "a tile's nodes need more tile-memory variables than it holds",
     "flow-starts-apart": "two nodes that start a synchronous flow share a tile",

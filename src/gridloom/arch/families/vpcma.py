@@ -3,7 +3,7 @@
 A PE at column x, row y has an ALU with two operands and a switching element with outputs N, S, E, W; nothing has a
 latency but the row boundaries that ``settings["pipeline"]`` switches on: there the ALU links and the N outputs are
 registered. Values go up; an output turns south once, in the last stage, and runs down the S chain to its column's
-store port. Constants sit in registers: row y reads registers y and y + rows.
+store port. Constants sit in registers of 17 bits, sign-extended: row y reads registers y and y + rows.
 
 Multiplexer inputs (S, E, W: the N, W, E outputs of the neighbour there; in row 0, S is the column's load port; links:
 the ALUs to the south, south-east and south-west):
@@ -64,7 +64,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         settings=(Setting(name="pipeline", length=p.rows - 1, summary="registers between row y and y + 1"),),
         free=frozenset(),
         inputs="aligned",
-        rules=("outputs_together",),
+        rules=("outputs_together", "constants_17_bits"),
         route_uses_fu=p.alu_routes,
     )
 
