@@ -9,6 +9,7 @@ import typer
 
 from gridloom.cli.outputs import check_writable, write_all
 from gridloom.cli.progress import note
+from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
     from gridloom.arch.model import Arch
@@ -20,13 +21,18 @@ _WIDE = 4000
 
 
 def show(
-    what: Annotated[str, typer.Argument(metavar="MAPPING|ARCH|SOURCE", help="A mapping file, an array or a graph.")],
+    what: Annotated[
+        str, typer.Argument(metavar="MAPPING|ARCH|SOURCE|BITS", help="A mapping file, an array, a graph or bits.")
+    ],
     svg: Annotated[Path | None, typer.Option("--svg", help="Write the picture here instead.")] = None,
+    arch: Annotated[str | None, typer.Option("--arch", help="The array that configuration bits are for.")] = None,
 ) -> int:
-    """Draw a mapping, an array or a graph."""
+    """Draw a mapping, an array or a graph; with --arch, say what a file of configuration bits sets."""
     from gridloom.flow.files import load_any
 
     check_writable([("--svg", svg)])
+    if arch is not None:
+        return _show_bits(Path(what), arch, svg)
     shown = load_any(what)
     if svg is None:
         _draw(shown)
@@ -35,6 +41,16 @@ def show(
 
     write_all({svg: picture_of(shown)})
     note(f"wrote {svg}")
+    return 0
+
+
+def _show_bits(path: Path, arch: str, svg: Path | None) -> int:
+    from gridloom.emit.rtl.bit_files import disassemble, load_bits
+    from gridloom.flow.files import load_arch
+
+    if svg is not None:
+        raise OptionError("configuration bits are shown as text; leave it out", where="--svg")
+    print(disassemble(*load_bits(path, load_arch(arch))), end="")
     return 0
 
 

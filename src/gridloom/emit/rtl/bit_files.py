@@ -181,12 +181,14 @@ def _operand(numbers: dict[str, int], k: int) -> list[str]:
 
 
 def _wire_lines(hardware: Hardware, unit: Unit, numbers: dict[str, int]) -> list[str]:
-    """Each wire with the resource it selects."""
+    """Each wire with the resource it selects; those that carry their first source, as at rest, are left out."""
     names = hardware.arch.resource_names
     lines = []
     for mux, wire, arcs in zip(unit.shape.muxes, unit.wires, unit.arcs):
         number = numbers.get(f"{mux.name}.select", 0) - mux.idle
-        if 0 <= number < len(arcs) and len(arcs) + mux.idle > 1:
+        if not mux.idle and number == 0:
+            continue
+        if 0 <= number < len(arcs):
             resource, late, gate = arcs[number]
             wait = f" {late} late" if late else ""
             lines.append(f"    {names[wire]} <- {names[resource]}{wait}{' through a gate' if gate >= 0 else ''}")

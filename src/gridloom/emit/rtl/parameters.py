@@ -18,7 +18,7 @@ OPCODE_BITS = 6
 
 _RANGES = {
     "width": (2, 32), "contexts": (1, 4096), "fifo": (0, 1024), "values": (1, 4096), "stages": (2, 65535),
-    "lanes": (1, 64), "memory_words": (2, 1 << 20), "spill_depth": (1, 1 << 12),
+    "units": (0, 65534), "lanes": (1, 64), "memory_words": (2, 1 << 20), "spill_depth": (1, 1 << 12),
 }  # fmt: skip
 
 
@@ -42,6 +42,8 @@ class HardwareParameters:
     memory_words: int = 1024
     #: Most words of a spilled value's circular buffer.
     spill_depth: int = 8
+    #: Units that numbers on the configuration chain tell apart, if that is more than there are.
+    units: int = 0
     #: True when tiles with op class ``mem`` have memory ports; null: where the array has memory or buses.
     memory: bool | None = None
     #: False leaves out the ways from link to link through a tile (for comparisons of area).
@@ -54,6 +56,9 @@ class HardwareParameters:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
                 raise OptionError(f"{name}: expected {low} to {high}, found {value!r}")
+        for name, allowed in (("memory", (True, False, None)), ("bypass", (True, False))):
+            if not any(getattr(self, name) is value for value in allowed):
+                raise OptionError(f"{name}: expected true or false, found {getattr(self, name)!r}")
         for op in self.ops or ():
             if op not in OP_TABLE["i32"] or OP_TABLE["i32"][op].op_class not in ("alu", "mul", "div"):
                 raise OptionError(f"ops: {op!r} is not an integer op of the op table")
@@ -83,7 +88,22 @@ class HardwareParameters:
         values = dict(data)
         if values.get("ops") is not None:
             values["ops"] = tuple(values["ops"])
-        return HardwareParameters(**values)
+        try:
+            return HardwareParameters(**values)
+        except OptionError as error:
+            raise error.at(where) from None
+
+
+def parse_parameters(settings: Mapping[str, str]) -> HardwareParameters:
+    """Parameters from ``key=value`` settings: numbers, ``true``, ``false``, ``none``; ops as ``add+mul``."""
+    words: dict[str, Any] = {"true": True, "false": False, "none": None, "null": None}
+    values: dict[str, Any] = {}
+    for key, text in settings.items():
+        if key == "ops":
+            values[key] = None if text == "none" else text.split("+")
+        else:
+            values[key] = words[text] if text in words else int(text) if text.lstrip("-").isdigit() else text
+    return HardwareParameters.from_json(values, "--set")
 
 
 def bits_for(count: int) -> int:

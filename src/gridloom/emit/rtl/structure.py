@@ -133,7 +133,7 @@ class Hardware:
     @cached_property
     def id_bits(self) -> int:
         """Bits of a unit's number on the configuration chain."""
-        return max(1, bits_for(len(self.units) + 1))
+        return max(1, bits_for(max(len(self.units), self.parameters.units) + 1))
 
     @cached_property
     def address_bits(self) -> int:

@@ -1,0 +1,148 @@
+"""``gridloom rtl``: the hardware of an array, and the configuration bits of a mapping, into a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gridloom.cli.outputs import write_all
+from gridloom.cli.progress import note
+from gridloom.errors import OptionError
+
+if TYPE_CHECKING:
+    from gridloom.emit.rtl.structure import Hardware
+    from gridloom.mapping.model import Mapping
+
+
+def rtl(
+    what: Annotated[str, typer.Argument(metavar="ARCH|MAPPING", help="An array or a mapping file.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write into.")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A hardware parameter: width=16, fifo=2, ops=add+mul.")
+    ] = None,
+    livein: Annotated[
+        list[str] | None, typer.Option("--livein", help="The value of a live-in in the bits: name=5.")
+    ] = None,
+    cosimulate: Annotated[
+        bool, typer.Option("--cosim", help="Run the mapping on the hardware and compare with the simulator.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Write readable Verilog of an array; for a mapping also its configuration bits."""
+    from gridloom.arch.model import Arch
+    from gridloom.emit.rtl.parameters import parse_parameters
+    from gridloom.flow.files import load_any
+    from gridloom.flow.options import parse_settings
+    from gridloom.mapping.model import Mapping
+
+    if output.exists() and not output.is_dir():
+        raise OptionError(f"{output} is a file; expected a folder", where="-o")
+    parameters = parse_parameters(parse_settings(settings or []))
+    shown = load_any(what)
+    if isinstance(shown, Arch):
+        if cosimulate or livein:
+            raise OptionError("needs a mapping; an array alone computes nothing", where="--cosim, --livein")
+        from gridloom.emit.rtl.structure import Hardware
+
+        record = _write_hardware(Hardware(shown, parameters), output)
+    elif isinstance(shown, Mapping):
+        refused = _refusal(shown)
+        if refused:
+            print(json.dumps({"status": "refused", "findings": refused}) if as_json else "\n".join(refused))
+            return 1
+        record = _write_mapping(shown, parameters, output, _numbers(livein or []))
+        if cosimulate:
+            record["findings"] = _cosimulate(shown, parameters)
+    else:
+        raise OptionError(f"{what!r} is a graph; expected an array or a mapping")
+    print(json.dumps(record) if as_json else _describe(record, output))
+    return int(bool(record.get("findings")))
+
+
+def _numbers(pairs: list[str]) -> dict[str, int]:
+    from gridloom.flow.options import parse_settings
+
+    numbers = {}
+    for name, text in parse_settings(pairs).items():
+        try:
+            numbers[name] = int(text, 0)
+        except ValueError:
+            raise OptionError(f"{name}: expected a whole number, found {text!r}", where="--livein") from None
+    return numbers
+
+
+def _refusal(mapping: Mapping) -> list[str]:
+    """Why a mapping gets no bits: what checker or simulator find wrong with it."""
+    from gridloom.flow.confirmation import illegalities, run_simulation
+
+    found = illegalities(mapping)
+    return [f"not legal: {line}" for line in found] or [
+        f"different values: {line}" for line in run_simulation(mapping, iterations=64, seed=0).findings
+    ]
+
+
+def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:
+    from gridloom.emit.rtl.package import hardware_files
+
+    files = hardware_files(hardware)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_all({folder / name: text for name, text in files.items()})
+    modules = sum(name.endswith(".v") for name in files)
+    return {"status": "written", "array": hardware.arch.name, "tiles": len(hardware.arch.tiles), "modules": modules,
+            "width": hardware.width, "files": sorted(files)}  # fmt: skip
+
+
+def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dict[str, int]) -> dict[str, Any]:
+    from gridloom.emit.rtl.encode import fitted
+    from gridloom.emit.rtl.package import bit_files
+    from gridloom.emit.rtl.structure import Hardware
+    from gridloom.mapping.configuration import configure
+
+    configuration = configure(mapping)
+    names = [node.id for node in mapping.dfg.nodes if node.op == "livein"]
+    for name in liveins:
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise OptionError(f"graph {mapping.dfg.name!r} has no live-in {name!r}; it has: {known}", where="--livein")
+    hardware = Hardware(mapping.arch, fitted(configuration, parameters))
+    bits = bit_files(hardware, configuration, liveins)
+    record = _write_hardware(hardware, folder)
+    write_all({folder / name: text for name, text in bits.texts.items()})
+    (folder / "config.bin").write_bytes(bits.binary)
+    files = sorted([*record["files"], *bits.texts, "config.bin"])
+    size = {"bits": bits.size.bits, "capacity": bits.size.capacity, "packets": bits.size.packets}
+    return {**record, "files": files, "configuration": size, "unset_liveins": [n for n in names if n not in liveins]}
+
+
+def _cosimulate(mapping: Mapping, parameters: Any) -> list[str]:
+    from gridloom.emit.rtl.cosim import Bench
+    from gridloom.emit.rtl.encode import fitted
+    from gridloom.emit.rtl.structure import Hardware
+    from gridloom.flow.hardware import cosimulate_mapping
+    from gridloom.mapping.configuration import configure
+
+    bench = Bench(Hardware(mapping.arch, fitted(configure(mapping), parameters)))
+    outcome = cosimulate_mapping(mapping, bench=bench)
+    counts = ", ".join(map(str, outcome.trip_counts))
+    note(f"co-simulated runs of {counts} iterations, {outcome.cycles} cycles")
+    return list(outcome.findings)
+
+
+def _describe(record: dict[str, Any], folder: Path) -> str:
+    lines = [
+        f"{record['array']}: {record['tiles']} tiles, words of {record['width']} bits, {record['modules']} modules "
+        f"in {folder}"
+    ]
+    if "configuration" in record:
+        size = record["configuration"]
+        lines.append(
+            f"configuration: {size['bits']} bits in {size['packets']} packets ({size['capacity']} bits in all)"
+        )
+        if record["unset_liveins"]:
+            lines.append(f"live-ins set to 0: {', '.join(record['unset_liveins'])}")
+    if "findings" in record:
+        lines += record["findings"] or ["hardware and simulator agree"]
+    return "\n".join(lines)

@@ -1,0 +1,79 @@
+"""``gridloom rtl`` and ``gridloom show BITS``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    from tests import hand_mappings
+
+    from gridloom.mapping.json_format import dumps
+
+    folder = tmp_path_factory.mktemp("saved")
+    (folder / "good.json").write_text(dumps(hand_mappings.mesh_fifo_2()))
+    (folder / "bad.json").write_text(dumps(hand_mappings.mesh_unbalanced()))
+    (folder / "torus.json").write_text(dumps(hand_mappings.torus_spill()))
+    return folder
+
+
+def test_an_array_is_written_as_modules_testbench_and_readme(gridloom, tmp_path):
+    done = gridloom("rtl", "mesh:2x2", "-o", tmp_path / "out", "--set", "width=16")
+    assert done.status == 0
+    assert done.out.startswith("mesh:2x2: 4 tiles, words of 16 bits, ")
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"gridloom_array.v", "tile_0.v", "gl_pe.v", "testbench.v", "files.f", "README.md"} <= written
+    assert "config.hex" not in written
+
+
+def test_a_mapping_has_bits_that_can_be_shown(gridloom, saved, tmp_path):
+    done = gridloom("rtl", saved / "good.json", "-o", tmp_path / "out", "--json")
+    record = json.loads(done.out)
+    assert record["status"] == "written"
+    assert record["configuration"]["bits"] == record["configuration"]["capacity"] > 0
+    for name in ("config.hex", "config.bin"):
+        shown = gridloom("show", tmp_path / "out" / name, "--arch", "mesh:2x3")
+        assert shown.out == (tmp_path / "out" / "config.txt").read_text()
+        assert "mul, from round 3" in shown.out
+
+
+def test_a_mapping_that_is_not_legal_gets_no_bits(gridloom, saved, tmp_path):
+    done = gridloom("rtl", saved / "bad.json", "-o", tmp_path / "out")
+    assert done.status == 1
+    assert done.out.startswith("not legal: ")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.tools
+@pytest.mark.skipif(not shutil.which("iverilog"), reason="Icarus Verilog is not installed")
+def test_a_mapping_is_run_on_its_hardware(gridloom, saved, tmp_path):
+    done = gridloom("rtl", saved / "torus.json", "-o", tmp_path / "out", "--cosim")
+    assert done.status == 0
+    assert done.out.endswith("hardware and simulator agree\n")
+    assert done.err.startswith("co-simulated runs of 1, 2, 32 iterations, ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mesh:2x2", "--set", "widht=3"], "--set: no such parameter: 'widht'; known: bypass, contexts, fifo, "),
+        (["mesh:2x2", "--set", "width=64"], "--set: width: expected 2 to 32, found 64"),
+        (["mesh:2x2", "--cosim"], "--cosim, --livein: needs a mapping; an array alone computes nothing"),
+        (["kernel:fir"], "'kernel:fir' is a graph; expected an array or a mapping"),
+        (["rdu:2x2"], "array 'rdu:2x2' is elastic: hardware is generated for arrays that run by cycles"),
+    ],
+)
+def test_mistakes_are_named(gridloom, tmp_path, arguments, message):
+    done = gridloom("rtl", *arguments, "-o", tmp_path / "out")
+    assert done.status == 2
+    assert done.err.startswith(f"error: {message}")
+    assert not (tmp_path / "out").exists()
+
+
+def test_live_ins_that_the_graph_lacks_are_refused(gridloom, saved, tmp_path):
+    done = gridloom("rtl", saved / "good.json", "-o", tmp_path / "out", "--livein", "k=3")
+    assert (done.status, done.err) == (2, "error: --livein: graph 'diamond' has no live-in 'k'; it has: none\n")
