@@ -46,6 +46,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     },
     "mappers": {
         "anneal": Entry("gridloom.map.anneal:anneal", "annealing, PathFinder and exact balancing for the static grids"),
+        "width": Entry("gridloom.map.width:width", "annealing with routes for rows of ALUs (vpcma), fewest columns first"),
         "modulo": Entry("gridloom.map.modulo:modulo", "scheduling, placement and negotiated routing for modulo arrays"),
     },
     "kernels": {
@@ -125,11 +126,14 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "ccf": Entry("gridloom.frontend.ccf:read", "CCF and RAMP loops, *_node.txt with *_edge.txt"),
         "satmapit": Entry("gridloom.frontend.satmapit:read", "SAT-MapIt loops, *_nodes with *_edges"),
         "morpher": Entry("gridloom.frontend.morpher:read", "Morpher DFGs, *.xml"),
+        "c": Entry("gridloom.frontend.c:read", "a loop of a C file, *.c or FILE.c:FUNCTION,key=value,...", "c"),
+        "python": Entry("gridloom.frontend.python_kernel:read", "a @gridloom.kernel, *.py or FILE.py:FUNCTION"),
         "e2emap": Entry("gridloom.frontend.e2emap:read", "E2EMap kernels, comma lines in *.txt"),
     },
     "suites": {
         "smoke": Entry("gridloom.flow.suite:built_in", "ten small kernels on the four static grids"),
         "neosa": Entry("gridloom.flow.suite:built_in", "37 graphs on the smallest square of each static topology"),
+        "c-loops": Entry("gridloom.flow.suite:built_in", "the C loops of examples/kernels on a torus", "c"),
         "ucsb": Entry("gridloom.flow.suite:built_in", "ten published graphs, read from files, on the smallest squares"),
     },
     "models": {},

@@ -1,0 +1,430 @@
+"""``width``: the annealing engine for arrays of combinational rows (vpcma); the fewest columns first.
+
+After negotiated congestion (McMurchie and Ebeling 1995) inside the annealing of a placement, as in DRESC (Mei et al.
+2002); what it competes with is GenMap (Kojima, Doan and Amano 2020). The idea:
+
+1. widths are tried from the bound max(ops / rows, loads, stores) upwards, by keeping to the first columns of the array;
+2. a move puts an op or a port elsewhere, rips up what that touches and routes it again at once, so that the cost of a
+   state is the real one: resources in use, and a rising price for those that several signals want;
+3. constants have no fixed place: a constant takes a register in each row from which its readers are best reached;
+4. time is not searched for: rows have a stage each (see :mod:`gridloom.map.width_problem`);
+5. once a width is found, narrower ones are tried again with more moves, and at the end wires are made shorter.
+
+Cost: a start makes 100 * inner * n^(4/3) moves of about 7 us each (60 nodes: 1 s). Limits: an op has one instance;
+a width that is not found is not proved impossible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from gridloom._version import __version__
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.map.budget import Budget, Clock
+from gridloom.map.width_mapping import Layout, to_failure, to_mapping
+from gridloom.map.width_problem import (
+    CONST,
+    LOAD,
+    OP,
+    STORE,
+    Bytes,
+    Ints,
+    RowArray,
+    RowGraph,
+    check_rows,
+    flatten,
+    restrict,
+)
+from gridloom.mapping.model import Failure, Mapping
+
+if TYPE_CHECKING:
+    from gridloom.map.place.width_kernel import Graph, Rows, State
+
+#: Starts of one width between which nothing is exchanged. Fixed: a result does not depend on the number of workers.
+BATCH = 4
+
+_TEMPERATURES = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class WidthConfig:
+    """Settings of ``width``."""
+
+    #: Registers between rows: ``none``, ``all``, or ``auto``: those that the routes found without them allow.
+    pipeline: Literal["none", "all", "auto"] = "none"
+    #: Columns that may be used; None: all of the array.
+    columns: int | None = None
+    #: Rounds over the widths that are not found yet when the budget has no limit.
+    rounds: int = 3
+    #: Moves a temperature of the first round, as a multiple of nodes^(4/3); doubles from round to round.
+    inner: float = 4.0
+    #: How often ``inner`` doubles at most.
+    doublings: int = 5
+    #: First and last temperature; one resource of wire costs 1.
+    hot: float = 3.0
+    cold: float = 0.3
+    #: First and last price of a conflict.
+    price_first: float = 1.5
+    price_last: float = 6.0
+    #: What a conflict adds to the price of its resource a temperature.
+    history: float = 0.1
+    #: True: make wires shorter once the width is settled.
+    polish: bool = True
+    #: Ops and ports that stay on a tile: node -> tile name.
+    pin: MappingABC[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.pipeline not in ("none", "all", "auto"):
+            raise OptionError(f"pipeline: expected none, all or auto, found {self.pipeline!r}")
+        for name, least in (("columns", 1), ("rounds", 1), ("doublings", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise OptionError(f"{name}: expected at least {least}, found {value}")
+        for name in ("inner", "hot", "cold", "price_first", "price_last"):
+            if not getattr(self, name) > 0:
+                raise OptionError(f"{name}: expected more than 0, found {getattr(self, name)}")
+        if self.history < 0:
+            raise OptionError(f"history: expected at least 0, found {self.history}")
+
+
+def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping | Failure:
+    """A mapping of a graph on as few columns of an array of combinational rows as can be found, or why there is none.
+
+    Runs until the budget is used up, ``config.rounds`` rounds are made (budget without limit) or the width is at its
+    bound. OptionError for another kind of array, or a pin that names what is not there.
+    """
+    check_rows(arch)
+    graph = flatten(dfg, arch)
+    columns = arch.cols if config.columns is None else min(config.columns, arch.cols)
+    pinned = _pinned(graph, arch, config.pin)
+    reason = screen(graph, arch, columns) or _misplaced(graph, arch, pinned, columns)
+    if reason is not None:
+        return reason
+    search = _Widths(graph, arch, config, columns, pinned)
+    search.warm_up()
+    clock = budget.start()
+    best = search.best(clock)
+    clock.report("done", _in_words(best))
+    if best is None or not best.legal:
+        return to_failure(graph, best, columns)
+    return to_mapping(graph, best, config.pipeline, _provenance(config, budget, clock, best, search.bound))
+
+
+def width_bound(graph: RowGraph, arch: Arch) -> int:
+    """The fewest columns that counting allows: max(ops / rows, loads, stores), at least 1."""
+    return max(1, -(-graph.count(OP) // arch.rows), graph.count(LOAD), graph.count(STORE))
+
+
+def screen(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
+    """Why the graph cannot be mapped on so many columns, where counting shows it."""
+    dfg = graph.dfg
+    for edge in dfg.edges:
+        if edge.kind != "data" or edge.distance:
+            what = f"{edge.source} -> {edge.target} is loop-carried" if edge.distance else f"an {edge.kind} edge"
+            return Failure(
+                constraint="edges",
+                demand=f"storage or order between cycles: {what}",
+                bound=f"none on {arch.name}: values only go up",
+                levers=("an array with registers: torus",),
+            )
+    classes = frozenset.union(*(tile.classes for tile in arch.tiles))
+    missing = sorted({c for node in dfg.nodes for c in dfg.required_classes(node.id)} - classes - arch.free)
+    if missing:
+        return Failure(
+            constraint="op classes",
+            demand=f"a tile for {' and for '.join(missing)}",
+            bound=f"none on {arch.name}",
+            levers=("an array that has them: gridloom list archs", "domain cma24: its multiplication is an ALU op"),
+        )
+    registers = sum(tile.kind == "const" for tile in arch.tiles)
+    if graph.count(CONST) > registers:
+        return _too_many("constants", graph.count(CONST), f"{registers} constant registers")
+    if width_bound(graph, arch) > columns:
+        demands = [
+            ("ops", graph.count(OP), columns * arch.rows, f"PEs in {columns} columns"),
+            ("loads", graph.count(LOAD), columns, "load ports"),
+            ("stores", graph.count(STORE), columns, "store ports"),
+        ]
+        name, found, has, room = next(row for row in demands if row[1] > row[2])
+        return _too_many(name, found, f"{has} {room}")
+    return None
+
+
+def _too_many(constraint: str, found: int, bound: str) -> Failure:
+    levers = ("parts: gridloom partition", "a larger array")
+    return Failure(constraint=constraint, demand=f"{found} {constraint}", bound=bound, levers=levers)
+
+
+def _pinned(graph: RowGraph, arch: Arch, pin: MappingABC[str, str]) -> dict[int, int]:
+    """Node number -> tile; OptionError for names that do not exist and tiles that are named twice."""
+    dfg = graph.dfg
+    number = {dfg.nodes[k].id: n for n, k in enumerate(graph.nodes.tolist())}
+    placed: dict[int, int] = {}
+    for node, tile in pin.items():
+        if node not in dfg.index:
+            raise OptionError(f"pin: graph {dfg.name!r} has no node {node!r}")
+        if tile not in arch.tile_index:
+            raise OptionError(f"pin: node {node!r}: array {arch.name!r} has no tile {tile!r}")
+        if node not in number or graph.group[number[node]] == CONST:
+            raise OptionError(f"pin: node {node!r} is a {dfg.node(node).op}, which is not pinned on {arch.name!r}")
+        if arch.tile_index[tile] in placed.values():
+            raise OptionError(f"pin: tile {tile!r} is given twice; a tile takes one node")
+        placed[number[node]] = arch.tile_index[tile]
+    return placed
+
+
+def _misplaced(graph: RowGraph, arch: Arch, pinned: dict[int, int], columns: int) -> Failure | None:
+    for n, tile in pinned.items():
+        name = graph.dfg.nodes[graph.nodes[n]].id
+        record = arch.tiles[tile]
+        if not graph.dfg.required_classes(name) <= record.classes or record.col >= columns:
+            return Failure(
+                constraint=f"node {name!r} on tile {record.name!r}",
+                demand=f"op class {graph.dfg.op_class(name)}",
+                bound=f"classes {', '.join(sorted(record.classes))} in column {record.col} of {columns}",
+                levers=("another tile",),
+            )
+    return None
+
+
+class _Widths:
+    """Rounds over the widths, each with more moves than the one before."""
+
+    def __init__(self, graph: RowGraph, arch: Arch, config: WidthConfig, columns: int, pinned: dict[int, int]) -> None:
+        self.graph = graph
+        self.arch = arch
+        self.config = config
+        self.columns = columns
+        self.pinned = pinned
+        leftmost = 1 + max((arch.tiles[tile].col for tile in pinned.values()), default=0)
+        self.bound = max(width_bound(graph, arch), leftmost)
+        self.arrays: dict[int, RowArray] = {}
+        self.started = 0
+
+    def array(self, columns: int) -> RowArray:
+        """The first columns of the array, built once."""
+        if columns not in self.arrays:
+            bits = [int(self.config.pipeline == "all")] * (self.arch.settings[0].length if self.arch.settings else 0)
+            self.arrays[columns] = restrict(self.arch, columns, bits)
+        return self.arrays[columns]
+
+    def warm_up(self) -> None:
+        """Compile the kernels, so that the clock only sees the search."""
+        self._start(self.bound, 0, 1, None, np.ones(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8))
+
+    def best(self, clock: Clock) -> Layout | None:
+        """The narrowest layout found; the nearest to a legal one when none was."""
+        found: Layout | None = None
+        turn = 0
+        while True:
+            for columns in range(self.bound, found.array.width if found and found.legal else self.columns + 1):
+                layout = self._batch(clock, columns, turn)
+                if layout is not None and (found is None or not found.legal or layout.legal):
+                    found = _better(found, layout)
+                clock.report(f"width {columns}, round {turn + 1}", _in_words(found))
+                if clock.over() or (layout is not None and layout.legal):
+                    break
+            turn += 1
+            settled = found is not None and found.legal and found.array.width == self.bound
+            if settled or clock.over() or (clock.budget.unlimited and turn >= self.config.rounds):
+                break
+        if found is not None and found.legal and self.config.polish and not clock.over():
+            found = self._polished(clock, found)
+        return found
+
+    def _batch(self, clock: Clock, columns: int, turn: int) -> Layout | None:
+        """The first start of a batch that is legal, or else the best; a legal one ends those that come after it."""
+        moves = self._moves(clock.budget, turn)
+        halts = np.zeros(BATCH, dtype=np.uint8)
+        self.array(columns)
+
+        def job(k: int, seed: int) -> Layout | None:
+            layout = self._start(columns, seed, moves, None, clock.stop, halts[k : k + 1])
+            if layout is not None and layout.legal:
+                halts[k + 1 :] = 1
+            return layout
+
+        layouts = clock.run([partial(job, k, _seed(clock.budget.seed, self.started + k)) for k in range(BATCH)])
+        self.started += BATCH
+        best: Layout | None = None
+        for layout in layouts:
+            if layout is None:
+                continue
+            clock.moves += layout.moves
+            best = _better(best, layout)
+            if layout.legal:
+                break
+        return best
+
+    def _moves(self, budget: Budget, turn: int) -> int:
+        inner = self.config.inner * 2 ** min(turn, self.config.doublings)
+        moves = int(inner * max(2, len(self.graph.nodes)) ** (4 / 3))
+        if budget.effort is not None:
+            moves = min(moves, budget.effort // (BATCH * _TEMPERATURES))
+        return max(moves, 16)
+
+    def _polished(self, clock: Clock, found: Layout) -> Layout:
+        """The layout with shorter wires, from cool starts at the same width."""
+        moves = self._moves(clock.budget, 1)
+        jobs: list[Callable[[], Layout | None]] = [
+            partial(
+                self._start,
+                found.array.width,
+                _seed(clock.budget.seed, self.started + k),
+                moves,
+                found.place,
+                clock.stop,
+                np.zeros(1, dtype=np.uint8),
+            )
+            for k in range(2)
+        ]
+        for layout in clock.run(jobs):
+            if layout is not None:
+                clock.moves += layout.moves
+                if layout.legal and layout.wire < found.wire:
+                    found = layout
+        return found
+
+    def _start(
+        self, columns: int, seed: int, moves: int, place: Ints | None, stop: Bytes, halt: Bytes
+    ) -> Layout | None:
+        """One start, from a given placement to shorten its wires or from a random one; None: stopped at once."""
+        from gridloom.map.place.width_kernel import Schedule, anneal, blank
+
+        array, config = self.array(columns), self.config
+        graph, rows = self._kernel_graph(array), kernel_rows(array)
+        kept: State = blank(
+            len(self.graph.nodes), len(array.row), len(self.graph.edges), len(array.base), _longest(array)
+        )
+        heat = (config.hot, config.cold, config.price_first, config.price_last)
+        if place is not None:
+            heat = (config.cold * 2, config.cold / 4, config.price_last, config.price_last * 2)
+        schedule = Schedule(_TEMPERATURES, moves, *heat, config.history)
+        first = self._random_place(array, seed) if place is None else place
+        conflicts, wire, made = anneal(graph, rows, schedule, first, kept, place is not None, seed, stop, halt)
+        if made == 0:
+            return None
+        return Layout(
+            array=array,
+            place=kept.place,
+            way=kept.way,
+            length=kept.length,
+            used=kept.used.astype(np.int32),
+            conflicts=int(conflicts),
+            wire=float(wire),
+            moves=int(made),
+        )
+
+    def _kernel_graph(self, array: RowArray) -> Graph:
+        from gridloom.map.place.width_kernel import Graph
+
+        graph = self.graph
+        movable = [n for n in range(len(graph.nodes)) if graph.group[n] != CONST and n not in self.pinned]
+        return Graph(
+            graph.source,
+            graph.target,
+            graph.operand,
+            graph.group,
+            *graph.touch,
+            np.array(movable, dtype=np.int32),
+            self._allowed(array),
+        )
+
+    def _allowed(self, array: RowArray) -> Bytes:
+        """allowed[node, tile]: the node may sit there; a pinned one nowhere else."""
+        dfg, graph = self.graph.dfg, self.graph
+        inside = {int(tile) for tile in (*array.at.ravel(), *array.ports.ravel()) if tile >= 0}
+        allowed = np.zeros((len(graph.nodes), len(self.arch.tiles)), dtype=np.uint8)
+        for n, k in enumerate(graph.nodes.tolist()):
+            needed = dfg.required_classes(dfg.nodes[k].id)
+            for tile in inside if n not in self.pinned else {self.pinned[n]}:
+                allowed[n, tile] = needed <= self.arch.tiles[tile].classes
+        return allowed
+
+    def _random_place(self, array: RowArray, seed: int) -> Ints:
+        rng = np.random.default_rng(seed)
+        graph = self.graph
+        place = np.full(len(graph.nodes), -1, dtype=np.int32)
+        for n, tile in self.pinned.items():
+            place[n] = tile
+        for group, tiles in ((OP, array.at.ravel()), (LOAD, array.ports[0]), (STORE, array.ports[1])):
+            nodes = [n for n in np.flatnonzero(graph.group == group).tolist() if n not in self.pinned]
+            free = [tile for tile in tiles.tolist() if tile >= 0 and tile not in self.pinned.values()]
+            place[nodes] = rng.permutation(free)[: len(nodes)]
+        return place
+
+
+def kernel_rows(array: RowArray) -> Rows:
+    """The array as the kernels take it."""
+    from gridloom.map.place.width_kernel import Rows
+
+    return Rows(
+        array.succ_at,
+        array.succ,
+        array.owner,
+        array.base,
+        array.reach,
+        array.tile_in,
+        array.tile_out,
+        array.tile_fu,
+        array.roots,
+        array.row,
+        array.col,
+        array.at,
+        array.ports,
+    )
+
+
+def _longest(array: RowArray) -> int:
+    """The most resources a way may have: up through ALUs, across and down again."""
+    return 4 * sum(array.at.shape) + 16
+
+
+def _better(best: Layout | None, layout: Layout) -> Layout:
+    """The one with fewer conflicts; of legal ones the narrower; of equal ones the first."""
+    if best is None:
+        return layout
+    if best.legal and layout.legal:
+        return layout if layout.array.width < best.array.width else best
+    return layout if layout.conflicts < best.conflicts else best
+
+
+def _seed(seed: int, start: int) -> int:
+    """A seed of its own for each start, well apart from its neighbours'."""
+    return int(np.random.SeedSequence((seed, start)).generate_state(1, np.uint64)[0] >> np.uint64(2))
+
+
+def _in_words(layout: Layout | None) -> str:
+    if layout is None:
+        return ""
+    if not layout.legal:
+        return f"not legal yet: {layout.conflicts} conflicts at width {layout.array.width}"
+    return f"width {layout.array.width}, wires {layout.wire:g}"
+
+
+def _provenance(config: WidthConfig, budget: Budget, clock: Clock, best: Layout, bound: int) -> dict[str, Any]:
+    changed = {}
+    for entry in fields(config):
+        value = getattr(config, entry.name)
+        plain = dict(value) if isinstance(value, MappingABC) else value
+        if plain != getattr(WidthConfig(), entry.name):
+            changed[entry.name] = plain
+    origin = {
+        "mapper": "width",
+        "config": changed,
+        "seed": budget.seed,
+        "moves": clock.moves,
+        "optimal": best.array.width == bound,
+        "bound": bound,
+        "version": __version__,
+    }
+    # A run ended by effort is the same byte for byte, so nothing that a clock says goes into it.
+    return origin if budget.time_limit is None else origin | {"seconds": round(clock.seconds, 6)}
