@@ -22,14 +22,31 @@ if _TYPE_CHECKING:
     from gridloom.arch.model import Arch
     from gridloom.dfg.model import Dfg, DfgBuilder
     from gridloom.errors import GridloomError
-    from gridloom.flow.api import arch, bench, check, kernel, load, map, measure, save, simulate
+    from gridloom.flow.api import arch, bench, check, load, map, measure, save, simulate
     from gridloom.flow.files import load_mapping
     from gridloom.flow.request import Request
     from gridloom.flow.result import Result
+    from gridloom.frontend.python_kernel import kernel
+    from gridloom.frontend.traced_arrays import loop
+    from gridloom.frontend.tracing import (
+        Array,
+        float32,
+        int8,
+        int16,
+        int32,
+        maximum,
+        minimum,
+        select,
+        state,
+        uint8,
+        uint16,
+    )
     from gridloom.mapping.model import Failure, Mapping
 
-__all__ = [
+# In the order of Python's sort, which a test keeps.
+__all__ = [  # noqa: RUF022
     "Arch",
+    "Array",
     "Dfg",
     "DfgBuilder",
     "Failure",
@@ -41,17 +58,29 @@ __all__ = [
     "arch",
     "bench",
     "check",
+    "float32",
+    "int16",
+    "int32",
+    "int8",
     "kernel",
     "load",
     "load_mapping",
+    "loop",
     "map",
+    "maximum",
     "measure",
+    "minimum",
     "save",
+    "select",
     "simulate",
+    "state",
+    "uint16",
+    "uint8",
 ]
 
 _HOME = {
     "Arch": "arch.model",
+    "Array": "frontend.tracing",
     "Dfg": "dfg.model",
     "DfgBuilder": "dfg.model",
     "Failure": "mapping.model",
@@ -61,12 +90,23 @@ _HOME = {
     "Result": "flow.result",
     "bench": "flow.api",
     "check": "flow.api",
-    "kernel": "flow.api",
+    "float32": "frontend.tracing",
+    "int16": "frontend.tracing",
+    "int32": "frontend.tracing",
+    "int8": "frontend.tracing",
+    "kernel": "frontend.python_kernel",
     "load": "flow.api",
     "load_mapping": "flow.files",
+    "loop": "frontend.traced_arrays",
+    "maximum": "frontend.tracing",
     "measure": "flow.api",
+    "minimum": "frontend.tracing",
     "save": "flow.api",
+    "select": "frontend.tracing",
     "simulate": "flow.api",
+    "state": "frontend.tracing",
+    "uint16": "frontend.tracing",
+    "uint8": "frontend.tracing",
 }
 
 #: Subpackages that are also verbs: `gl.map(...)` maps, `gl.map.anneal` is a mapper's module.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -28,9 +29,14 @@ ENDINGS: Final = (
     (".json", "json"),
     (".xml", "morpher"),
     (".txt", "e2emap"),
+    (".c", "c"),
+    (".py", "python"),
 )
 
-_KINDS: Final = "*.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with *_edge.txt), *_nodes with *_edges"
+_KINDS: Final = "*.c, *.py, *.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with *_edge.txt), *_nodes with *_edges"
+
+#: FILE.c:FUNCTION,key=value,... and FILE.py:FUNCTION name one of several loops of a file.
+_WITH_PARTS: Final = re.compile(r"(?P<file>.+\.(?P<kind>c|py)):(?P<rest>.*)", re.S)
 
 
 def load_source(text: str) -> Dfg:
@@ -44,7 +50,25 @@ def load_source(text: str) -> Dfg:
         kernel = registry.load("kernels", name)
         graph: Dfg = kernel.build(**parameters)
         return graph
+    if is_part(text):
+        return _read_part(text)
     return read_graph(Path(text))
+
+
+def is_part(text: str) -> bool:
+    """True for a text that names a part of a file: ``fir.c:dot,unroll=2``, ``kernels.py:fir``."""
+    return _WITH_PARTS.fullmatch(text) is not None and not Path(text).exists()
+
+
+def _read_part(text: str) -> Dfg:
+    found = _WITH_PARTS.fullmatch(text)
+    if found and found["kind"] == "c":
+        from gridloom.frontend.c import read_spec
+
+        return read_spec(text)
+    from gridloom.frontend.python_kernel import read_spec as read_python
+
+    return read_python(text)
 
 
 def read_graph(path: Path) -> Dfg:

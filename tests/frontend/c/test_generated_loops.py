@@ -40,9 +40,8 @@ def assert_ordered(machine: Machine, what: str) -> None:
     if loop.region.inner:
         return
     nodes = nodes_of_accesses(machine)
-    reach = {
-        (e.source, e.target): e.distance for e in sorted(loop.dfg.edges, key=lambda e: -e.distance) if e.kind == "order"
-    }
+    kept = sorted((e for e in loop.dfg.edges if e.kind == "order"), key=lambda e: -e.distance)
+    reach = {(e.source, e.target): e.distance for e in kept}
     for trace in machine.traces:
         last: dict[tuple[str, int], list] = {}
         for touch in trace:

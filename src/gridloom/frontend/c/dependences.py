@@ -10,21 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gridloom.dfg.model import MAX_DISTANCE
 from gridloom.frontend.c.address import Form
 from gridloom.frontend.c.arrays import Access, may_overlap
-from gridloom.frontend.c.body import Order
 from gridloom.frontend.c.ir import Argument, Value
-
-
-@dataclass(frozen=True, slots=True)
-class Motion:
-    """A place over the iterations: bytes an iteration, what is fixed, and whether anything else moves it."""
-
-    step: int
-    fixed: frozenset[tuple[Value, int]]
-    varying: frozenset[tuple[Value, int]]
-    constant: int
+from gridloom.frontend.loop_body import Order
+from gridloom.frontend.motion import ANYWHERE, Motion, meetings, order
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +58,7 @@ def orders(
             if first.address.base is second.address.base:
                 found += _within(first, second, motions[first], motions[second])
             elif may_overlap(first, second):
-                found += _conservative(first, second)
+                found += _kept(first, second, ANYWHERE)
                 pair = (first.array.name, second.array.name)
                 overlaps.setdefault(pair, Overlap(pair, _restrictable(first, second)))
     return found, list(overlaps.values())
@@ -82,34 +72,16 @@ def _within(first: Access, second: Access, a: Motion, b: Motion) -> list[Order]:
     if first.array is not second.array:
         # Members of one struct: their bytes are apart.
         return []
-    if a.fixed != b.fixed or a.varying != b.varying or a.step != b.step:
-        return _conservative(first, second)
-    gap = b.constant - a.constant
-    if a.varying:
-        # The same unknown place in one iteration, and any other in the next.
-        return _conservative(first, second) if gap == 0 else _later_only(first, second)
-    if a.step == 0:
-        return _conservative(first, second) if gap == 0 else []
-    if gap % a.step:
-        return []
-    distance = gap // a.step
-    if distance > 0:
-        # What the second touches now, the first touches `distance` iterations later.
-        return [_order(second, first, distance)]
-    return [_order(first, second, -distance)]
+    return _kept(first, second, meetings(a, b))
 
 
-def _conservative(first: Access, second: Access) -> list[Order]:
-    return [_order(first, second, 0), _order(second, first, 1)]
-
-
-def _later_only(first: Access, second: Access) -> list[Order]:
-    return [_order(first, second, 1), _order(second, first, 1)]
-
-
-def _order(source: Access, target: Access, distance: int) -> Order:
-    delay = 1 if source.is_store else 0
-    return Order(source.node, target.node, min(distance, MAX_DISTANCE), delay)
+def _kept(first: Access, second: Access, found: Sequence[tuple[bool, int]]) -> list[Order]:
+    return [
+        order(first.node, second.node, distance, first.is_store)
+        if forward
+        else order(second.node, first.node, distance, second.is_store)
+        for forward, distance in found
+    ]
 
 
 def advice(overlap: Overlap) -> str:

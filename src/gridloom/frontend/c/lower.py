@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.body import FALSE, TRUE, Body, Const, Operand
-from gridloom.frontend.c.fold import wrap
 from gridloom.frontend.c.intrinsics import INTRINSICS
 from gridloom.frontend.c.ir import Constant, Instruction, Value
+from gridloom.frontend.folding import wrap
+from gridloom.frontend.loop_body import FALSE, TRUE, Body, Const, Operand
 
 _LOW_BITS_ONLY: Final = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _DIVISIONS: Final = {"sdiv": ("div", True), "srem": ("rem", True), "udiv": ("udiv", False), "urem": ("urem", False)}

@@ -9,15 +9,15 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap
-from gridloom.frontend.c.body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
 from gridloom.frontend.c.dependences import Overlap, advice, motion, orders
-from gridloom.frontend.c.fold import wrap
 from gridloom.frontend.c.ir import Argument, Constant, Instruction, Module, Value
 from gridloom.frontend.c.layout import Layout
 from gridloom.frontend.c.loops import Loop
 from gridloom.frontend.c.lower import Lowering, width
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
+from gridloom.frontend.folding import wrap
+from gridloom.frontend.loop_body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gridloom.dfg.model import Dfg, DfgBuilder
-from gridloom.frontend.c.fold import WORD, folded, range_of, simplified, wrap
+from gridloom.frontend.folding import WORD, folded, range_of, simplified, wrap
 
 
 @dataclass(frozen=True, slots=True)
