@@ -146,21 +146,18 @@ class _Starts:
         del self.elites[max(1, self.config.elites) :]
 
     def _job(self, batch: int, k: int) -> Callable[[], Candidate]:
-        seed = _seed(self.clock.budget.seed, batch * BATCH + k)
-        from_elite = batch > 0 and k % 2 == 1 and self.config.elites > 0
-        position = self.first
-        if from_elite:
-            position = self.elites[(batch + k // 2) % len(self.elites)].position
-        return partial(
-            self.search.start,
-            position,
-            seed=seed,
-            heat=self.config.heat if position is None else self.config.reheat,
-            moves_each=self._moves_each(batch),
-            record=self.elites[0].score if self.elites else None,
-            region=batch * BATCH + k,
-            stop=self.clock.stop,
-        )
+        number = batch * BATCH + k
+        common: dict[str, Any] = {
+            "seed": _seed(self.clock.budget.seed, number),
+            "moves_each": self._moves_each(batch),
+            "stop": self.clock.stop,
+            "record": self.elites[0].score if self.elites else None,
+        }
+        if self.elites and self.config.elites > 0 and k % 2 == 1:
+            elite = self.elites[(batch + k // 2) % len(self.elites)]
+            return partial(self.search.resume, elite, heat=self.config.reheat, **common)
+        heat = self.config.heat if self.first is None else self.config.reheat
+        return partial(self.search.start, self.first, heat=heat, region=number, **common)
 
     def _moves_each(self, batch: int) -> int:
         inner = self.config.inner * 2 ** min(batch, self.config.doublings)

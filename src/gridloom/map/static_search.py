@@ -241,6 +241,15 @@ class StaticSearch:
 
     # -- a start ----------------------------------------------------------------------------------------------------
 
+    def resume(
+        self, elite: Candidate, *, seed: int, heat: float, moves_each: int, stop: Flag, record: Score
+    ) -> Candidate:
+        """A start from a candidate: its placement annealed anew; where wires count and it is legal, with its routes."""
+        if self.config.objective == "wirelength" and elite.legal:
+            fresh = replace(elite, moves=0)
+            return self._polished(fresh, self.problem.allowed, self.config.joint * len(self.movable), seed, stop)
+        return self.start(elite.position, seed=seed, heat=heat, moves_each=moves_each, stop=stop, record=record)
+
     def start(
         self,
         first: Ints | None,
@@ -280,6 +289,7 @@ class StaticSearch:
         position, routes, made = self.joint.run(
             candidate.position, candidate.routes, None, allowed, bound=2, moves=moves, seed=seed, stop=stop,
             first_legal=not shorten, hot=0.6 if shorten else 1.0, cold=0.15 if shorten else 0.5,
+            hop=2.0 if shorten else 0.5,
         )  # fmt: skip
         return self._better(candidate, position, routes, made)
 

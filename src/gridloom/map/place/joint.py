@@ -84,6 +84,7 @@ class JointAnnealer:
         hot: float = 1.0,
         cold: float = 0.3,
         price: float = 6.0,
+        hop: float = 0.5,
     ) -> tuple[Ints, Routes, int]:
         """(placement, routes, moves) from a placement and whatever routes it has.
 
@@ -98,7 +99,7 @@ class JointAnnealer:
         way[:, : routes.way.shape[1]] = routes.way
         cycles = np.zeros(p.size, dtype=np.int32) if issue is None else issue.astype(np.int32)
         layout = Layout(position.copy(), cycles, way, routes.length.copy(), routes.used.copy())
-        rules = Rules(issue is not None, bound, price, hot, cold, moves, moves * _VISITS, first_legal)
+        rules = Rules(issue is not None, bound, price, hop, hot, cold, moves, moves * _VISITS, first_legal)
         over, made = anneal_jointly(self.field._replace(allowed=allowed), layout, rules, seed, stop)
         lost = int((layout.length[p.source != p.target] == 0).sum())
         return layout.position, Routes(way, layout.length, layout.used, int(over) if not lost else 0, lost), int(made)

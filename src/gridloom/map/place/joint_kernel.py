@@ -95,6 +95,8 @@ class Rules(NamedTuple):
     bound: int
     #: What a signal without a link of its own costs, in links.
     price: float
+    #: What a hop costs a search beside the link itself: high for short routes, low for shared ones.
+    hop: float
     hot: float
     cold: float
     moves: int
@@ -185,10 +187,12 @@ def _find(e: int, field: Field, layout: Layout, room: Scratch, rules: Rules) -> 
     layout.length[e] = 0
     if low > high:
         return
+    # A detour of two links must stay cheaper than a link that is taken, whatever a hop costs.
+    present = rules.price * (1.0 + rules.hop)
     _siblings(e, field, layout, room.own, 1)
     layout.length[e] = _search(
         s, t, low, high, 0.0, field.link_target, field.leaving_at, field.leaving, field.following_at, field.following,
-        field.hops, room.own, layout.used, room.history, rules.price, 0.5, room.best, room.back, room.layers,
+        field.hops, room.own, layout.used, room.history, present, rules.hop, room.best, room.back, room.layers,
         room.sizes, layout.way[e],
     )  # fmt: skip
     room.visited[0] += room.sizes[0]

@@ -143,6 +143,35 @@ def _overuse(used: Ints, history: Floats, step: float) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _reroute(
+    n: int, everything: bool, net_at: Ints, net: Ints, source: Ints, target: Ints, low: Ints, high: Ints, late: float,
+    link_target: Ints, leaving_at: Ints, leaving: Ints, following_at: Ints, following: Ints, hops: Ints,
+    own: Shorts, used: Ints, history: Floats, present: float, hop: float,
+    best: Floats, back: Ints, layers: Ints, sizes: Ints, way: Ints, length: Ints,
+) -> int:  # fmt: skip
+    """Route the edges of a net again, all or those that fight; returns how many have no way."""
+    lost = 0
+    for k in range(net_at[n], net_at[n + 1]):
+        for d in range(length[net[k]]):
+            own[way[net[k], d], d + 1] += 1
+    for k in range(net_at[n], net_at[n + 1]):
+        e = net[k]
+        if not everything and not _fights(e, way, length, used):
+            continue
+        _lift(e, way, length, own, used)
+        length[e] = _search(
+            source[e], target[e], low[e], high[e], late, link_target, leaving_at, leaving, following_at,
+            following, hops, own, used, history, present, hop, best, back, layers, sizes, way[e],
+        )  # fmt: skip
+        lost += length[e] == 0
+        _lay(e, way, length, own, used)
+    for k in range(net_at[n], net_at[n + 1]):
+        for d in range(length[net[k]]):
+            own[way[net[k], d], d + 1] = 0
+    return lost
+
+
+@njit(cache=True, nogil=True)
 def negotiate(
     net_at: Ints, net: Ints, order: Ints, source: Ints, target: Ints, low: Ints, high: Ints,
     link_target: Ints, leaving_at: Ints, leaving: Ints, following_at: Ints, following: Ints, hops: Ints,
@@ -173,23 +202,10 @@ def negotiate(
         everything = turn % 6 == 0
         lost = 0
         for n in order:
-            for k in range(net_at[n], net_at[n + 1]):
-                for d in range(length[net[k]]):
-                    own[way[net[k], d], d + 1] += 1
-            for k in range(net_at[n], net_at[n + 1]):
-                e = net[k]
-                if not everything and not _fights(e, way, length, used):
-                    continue
-                _lift(e, way, length, own, used)
-                length[e] = _search(
-                    source[e], target[e], low[e], high[e], late, link_target, leaving_at, leaving, following_at,
-                    following, hops, own, used, history, present, hop, best, back, layers, sizes, way[e],
-                )  # fmt: skip
-                lost += length[e] == 0
-                _lay(e, way, length, own, used)
-            for k in range(net_at[n], net_at[n + 1]):
-                for d in range(length[net[k]]):
-                    own[way[net[k], d], d + 1] = 0
+            lost += _reroute(
+                n, everything, net_at, net, source, target, low, high, late, link_target, leaving_at, leaving,
+                following_at, following, hops, own, used, history, present, hop, best, back, layers, sizes, way, length,
+            )  # fmt: skip
         over = _overuse(used, history, 0.4)
         if over == 0 or lost > 0 or stop[0] != 0:
             break
