@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def bench(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="A suite's name or its YAML file.")],
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="A suite's name, its YAML file, or area.")],
     csv: Annotated[Path | None, typer.Option("--csv", help="Write the rows here: a golden file.")] = None,
     compare: Annotated[Path | None, typer.Option("--compare", help="Golden results to compare with.")] = None,
     tolerance: Annotated[
@@ -48,6 +48,10 @@ def bench(
     from gridloom.flow.suite import load_suite
 
     check_writable([("--csv", csv), ("--store", store)])
+    if suite.partition(":")[0] == "area":
+        from gridloom.cli.area_command import bench_area
+
+        return bench_area(suite, csv, as_json)
     if resume and store is None:
         raise OptionError("needs a store to go on with: --store FILE", where="--resume")
     tolerances = parse_tolerances(tolerance or [])

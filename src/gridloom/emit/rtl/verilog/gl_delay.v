@@ -7,11 +7,11 @@ module gl_delay #(
     input  wire [W-1:0] word,
     output wire [W-1:0] delayed
 );
-    reg [W-1:0] stage [0:CYCLES-1];
+    reg [CYCLES*W-1:0] stages;
     integer k;
     always @(posedge clk) begin
-        stage[0] <= word;
-        for (k = 1; k < CYCLES; k = k + 1) stage[k] <= stage[k-1];
+        stages[W-1:0] <= word;
+        for (k = 1; k < CYCLES; k = k + 1) stages[k*W +: W] <= stages[(k-1)*W +: W];
     end
-    assign delayed = stage[CYCLES-1];
+    assign delayed = stages[(CYCLES-1)*W +: W];
 endmodule

@@ -1,0 +1,62 @@
+"""``gridloom bench area``: a table of what arrays cost in hardware."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gridloom.cli.outputs import write_all
+from gridloom.cli.progress import display, note
+from gridloom.errors import OptionError
+
+if TYPE_CHECKING:
+    from gridloom.emit.rtl.area_bench import AreaReport
+
+
+def bench_area(suite: str, csv: Path | None, as_json: bool) -> int:
+    """Run the area benchmark of suite ``area``, ``area:intel`` or ``area:xilinx``; print a table or JSON."""
+    from gridloom.emit.rtl.area_bench import bench_area as run
+
+    target = suite.partition(":")[2] or "gates"
+    if target not in ("gates", "intel", "xilinx"):
+        raise OptionError(f"area: expected area, area:intel or area:xilinx, found {suite!r}")
+    cache = Path.home() / ".cache" / "gridloom" / "area"
+    with display() as shown:
+        report = run(target, cache=cache, progress=lambda array: shown.update(array, 0))  # type: ignore[arg-type]
+    if csv is not None:
+        write_all({csv: _table(report)})
+        note(f"wrote {csv}")
+    print(json.dumps(_record(suite, report)) if as_json else "\n".join(lines(report)))
+    return 0
+
+
+def _record(suite: str, report: AreaReport) -> dict[str, object]:
+    return {
+        "suite": suite, "target": report.target, "rows": [row.to_dict() for row in report.rows],
+        "flat_ratio": report.flat_ratio, "growth": report.growth, "published": report.published,
+        "model": {"error": report.model.error, "units": report.model.units, "weights": report.model.weights},
+    }  # fmt: skip
+
+
+def _table(report: AreaReport) -> str:
+    rows = [",".join(["target", *report.rows[0].to_dict()])]
+    for row in report.rows:
+        values = [str(value) for value in row.to_dict().values()]
+        rows.append(",".join([report.target, f'"{values[0]}"', *values[1:]]))
+    return "\n".join(rows) + "\n"
+
+
+def lines(report: AreaReport) -> list[str]:
+    """A report as lines of text."""
+    unit = {"gates": "NAND2", "intel": "ALM halves", "xilinx": "LUTs"}[report.target]
+    text = [f"{report.target} ({unit})"]
+    for row in report.rows:
+        share = f"  registers {row.register_share:.0%}" if report.target == "gates" else ""
+        ratio = f"{row.ratio:.3f}" if row.ratio else "     "
+        text.append(f"  {row.array:<52} {row.tiles:>5} tiles  {row.area:>12,.0f}  {ratio}{share}")
+    if report.flat_ratio is not None:
+        text.append(f"  flat 4x4 mesh over the sum of its units: {report.flat_ratio:.3f}")
+    text.append(f"  9x9 to 18x18: {report.growth:.2f}; published: {report.published}")
+    text.append(f"  model: {report.model.error:.1%} mean error on {report.model.units} units left out one by one")
+    return text
