@@ -217,10 +217,10 @@ class Value:
     __lt__, __le__ = _binary("lt", "flt"), _binary("le", "fle")
 
     def __gt__(self, other: Any) -> Value:
-        return lift(other) < self
+        return arithmetic("lt", "flt", other, self)
 
     def __ge__(self, other: Any) -> Value:
-        return lift(other) <= self
+        return arithmetic("le", "fle", other, self)
 
     def __eq__(self, other: object) -> Value:  # type: ignore[override]
         return arithmetic("eq", "feq", self, other)
@@ -399,7 +399,9 @@ def _truncated(a: int, b: int) -> int:
 def _rounded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.float32]:
     def compute(a: np.float32, b: np.float32) -> np.float32:
         with np.errstate(all="ignore"):
-            return np.float32(function(a, b))
+            result = np.float32(function(a, b))
+        # Which NaN a processor hands on is its own affair; the array always makes the same one.
+        return _NAN if np.isnan(result) else result
 
     return compute
 
@@ -407,6 +409,8 @@ def _rounded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.flo
 def _whole(a: np.float32) -> int:
     return 0 if np.isnan(a) else int(min(max(float(a), -(2.0**31)), 2.0**31 - 1))
 
+
+_NAN: Final = np.uint32(0x7FC00000).view(np.float32)
 
 _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
     "add": lambda a, b: wrap(a + b),

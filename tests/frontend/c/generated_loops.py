@@ -39,6 +39,7 @@ class Writer:
         self.ints = ["s", "t", "p", "q", "i"]
         self.floats = ["f", "g"]
         self.lines: list[str] = []
+        self.locals = 0
 
     def index(self) -> str:
         kind = self.random.randrange(6)
@@ -108,7 +109,8 @@ class Writer:
         elif kind == 6:
             self.lines.append(f"{indent}d[{self.index()}] = {self.single(2)} * 0.01f;")
         elif kind == 7 and depth > 0:
-            name = f"v{len(self.ints)}"
+            self.locals += 1
+            name = f"v{self.locals}"
             self.lines.append(f"{indent}int {name} = {self.integer(2)};")
             self.statement(depth - 1, indent)
             self.lines.append(f"{indent}s += {name};")
