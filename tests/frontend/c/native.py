@@ -12,6 +12,7 @@ from tests.frontend.c.ir_machine import Machine, Memory, pattern, wrap
 
 from gridloom.frontend.c.driver import SEMANTICS, compile_to_ir, find_compiler, run_compiler
 from gridloom.frontend.c.frontend import COptions, pick
+from gridloom.frontend.c.ir import Module
 from gridloom.frontend.c.reader import read_module
 from gridloom.frontend.c.translate import CLoop
 
@@ -30,9 +31,15 @@ def native_library(*paths: Path) -> ctypes.CDLL:
         return ctypes.CDLL(str(library))
 
 
+@cache
+def compiled(path: Path) -> Module:
+    """The file's IR, compiled once."""
+    return read_module(compile_to_ir(path), str(path))
+
+
 def graph_of(path: Path, options: COptions, arguments: dict[str, object]) -> CLoop:
     """The loop, with arrays as long as the data."""
-    module = read_module(compile_to_ir(path), str(path))
+    module = compiled(path)
     first = pick(module, path, options)
     sizes = {}
     for array in first.arrays:

@@ -157,6 +157,10 @@ class Pointers:
         if value.opcode in ("add", "sub"):
             a, b = (self.integer(o) for o in value.operands)
             return a + b if value.opcode == "add" else a.minus(b)
+        if value.opcode == "select" and all(isinstance(o, Constant) for o in value.operands[1:]):
+            condition, yes, no = value.operands
+            assert isinstance(yes, Constant) and isinstance(no, Constant)
+            return Form(no.value, {condition: yes.value - no.value})
         second = value.operands[1] if len(value.operands) > 1 else None
         if isinstance(second, Constant):
             first = value.operands[0]

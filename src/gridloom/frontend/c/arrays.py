@@ -61,6 +61,8 @@ class Access:
     size: int
     is_store: bool
     array: CArray | None = None
+    #: Bytes into the element, for a load of a part of it.
+    part: int = 0
     #: The node that does it.
     node: str = ""
 
@@ -131,20 +133,20 @@ class Arrays:
         members: dict[int, list[Access]] = {}
         for row in rows:
             members.setdefault(row.place.constant % max(stride, 1), []).append(row)
-        self._check_members(stride, members)
-        for offset, member in sorted(members.items()):
-            self._declare(base, member, f"_{offset}", member[0].size, stride, offset, users)
-
-    def _check_members(self, stride: int, members: Mapping[int, list[Access]]) -> None:
-        end = 0
-        for offset, rows in sorted(members.items()):
-            sizes = {row.size for row in rows}
-            if len(sizes) > 1 or offset < end or offset + max(sizes) > stride:
-                raise SourceError(
-                    "it reads the same bytes as elements of different sizes; give each kind of element its own array",
-                    where=self.where(rows[0].item),
-                )
-            end = offset + max(sizes)
+        if all(row.size == size and row.place.constant % size == 0 and _is_aligned(row.item, size) for row in rows):
+            # Bytes that the loop computes, by a condition or a mask: C keeps them on elements, and so do we.
+            self._declare(base, rows, "", size, size, 0, users)
+        elif _are_members(stride, members):
+            for offset, member in sorted(members.items()):
+                self._declare(base, member, f"_{offset}", member[0].size, stride, offset, users)
+        elif _are_parts(rows, steps):
+            widest = max(row.size for row in rows)
+            self._declare(base, rows, "", widest, widest, 0, users)
+        else:
+            raise SourceError(
+                "it uses the same bytes as elements of different sizes; give each kind of element its own array",
+                where=self.where(rows[0].item),
+            )
 
     def _declare(
         self, base: Base, rows: list[Access], suffix: str, size: int, stride: int, offset: int,
@@ -165,6 +167,8 @@ class Arrays:
         self.bases[name] = base
         for row in rows:
             row.array = array
+            row.part = row.place.constant % size if row.size < size else 0
+            row.place = Form(row.place.constant - row.part, row.place.terms)
 
     def _length(self, name: str, stem: str, base: Base, stride: int) -> int:
         given = self.sizes.get(name, self.sizes.get(stem))
@@ -185,6 +189,30 @@ class Arrays:
             return None
         starts = range(offset, len(image) - size + 1, stride)
         return tuple(int.from_bytes(image[k : k + size], "little", signed=True) for k in starts)
+
+
+def _is_aligned(item: Instruction, size: int) -> bool:
+    found = re.search(r", align (\d+)", item.text)
+    return found is not None and int(found[1]) % size == 0
+
+
+def _are_members(stride: int, members: Mapping[int, list[Access]]) -> bool:
+    """True when accesses of several sizes never share a byte."""
+    end = 0
+    for offset, rows in sorted(members.items()):
+        sizes = {row.size for row in rows}
+        if len(sizes) > 1 or offset < end or offset + max(sizes) > stride:
+            return False
+        end = offset + max(sizes)
+    return True
+
+
+def _are_parts(rows: Sequence[Access], steps: Sequence[int]) -> bool:
+    """True when the smaller accesses read parts of the widest elements: clang loads only the bytes that are used."""
+    size = max(row.size for row in rows)
+    if any(step % size for step in steps):
+        return False
+    return all(row.place.constant % size + row.size <= size and (row.size == size or not row.is_store) for row in rows)
 
 
 def _with_contents(array: CArray, contents: tuple[int, ...]) -> CArray:

@@ -147,7 +147,8 @@ class _Reader:
         kind = operand.value_kind.name
         type_ = str(operand.type)
         if kind == "constant_int":
-            return Constant(type_, int(operand.get_constant_value(signed_int=True)))
+            # llvmlite sees 64-bit words: narrower numbers come without their sign.
+            return Constant(type_, _signed(int(operand.get_constant_value()), int(type_[1:])))
         if kind == "constant_fp" and type_ == "float":
             number = operand.get_constant_value(round_fp=True)
             return Constant(type_, struct.unpack("<i", struct.pack("<f", number))[0])
@@ -182,6 +183,11 @@ class _Reader:
         items = [int(k) for k in re.findall(r"!(\d+)", self.metadata.get(number, ""))]
         lines = [self._location(k) for k in items if self.metadata.get(k, "").startswith("!DILocation")]
         return LoopSpan(lines[0], lines[-1]) if lines else None
+
+
+def _signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) and bits > 1 else value
 
 
 def _plain(name: str) -> str:

@@ -349,7 +349,7 @@ class _Translation:
         if self.streams is not None:
             return self._stream(access, array)
         try:
-            form = access.address.bytes
+            form = access.address.bytes if access.size == array.size else access.place
             index = self._linear(Form(form.constant - array.offset, form.terms), array.stride)
             if access.is_store:
                 return self._store(access, array, index)
@@ -441,9 +441,9 @@ class _Translation:
             held = self.body.recur(f"{item.name}_held", 0)
             found = self.body.select(self.fresh, made, held)
             self.body.carried[held.name].next = found
-        if item.type == "i1":
-            return self.body.emit("and", found, TRUE)
-        return found
+        if access.size < array.size:
+            found = self.body.emit("lshr", found, Const(8 * access.part))
+        return self.body.emit("and", found, TRUE) if item.type == "i1" else found
 
     def _is_written(self, access: Access) -> bool:
         return any(
@@ -480,6 +480,8 @@ class _Translation:
         """A form divided by a unit, as operations."""
         if any(c * self.pointers.unit(s) % unit for s, c in form.terms.items()) or form.constant % unit:
             form = self.pointers.expand(form)
+        if any(c * self.pointers.unit(s) % unit for s, c in form.terms.items()) and unit & (unit - 1) == 0:
+            return self.body.emit("lshr", self._linear(form, 1), Const(unit.bit_length() - 1))
         total: Operand | None = None
         for symbol, coefficient in form.terms.items():
             factor, rest = divmod(coefficient * self.pointers.unit(symbol), unit)
