@@ -47,6 +47,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     "mappers": {
         "anneal": Entry("gridloom.map.anneal:anneal", "annealing, PathFinder and exact balancing for the static grids"),
         "neosa": Entry("gridloom.map.neosa:neosa", "the published NeoSA placer with our routes and FIFOs, a reference"),
+        "trees": Entry("gridloom.map.tree_layout:trees", "complete binary trees by H-tree or compact layout"),
         "width": Entry("gridloom.map.width:width", "annealing with routes for rows of ALUs, fewest columns first"),
         "modulo": Entry("gridloom.map.modulo:modulo", "scheduling, placement and negotiated routing for modulo arrays"),
     },
