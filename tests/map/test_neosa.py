@@ -29,7 +29,7 @@ def tree(nodes: int) -> Dfg:
     return dfg
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(st.integers(4, 20), st.integers(0, 1000), st.sampled_from(["mesh", "onehop", "hex", "chess"]))
 def test_what_is_returned_for_a_random_graph_is_legal_and_right(nodes, seed, family):
     found = neosa(random_dag(nodes, seed), build(f"{family}:6x6"), FEW, Budget(seed=seed))
