@@ -35,7 +35,7 @@ def choose(name: str, arch: Arch) -> str:
         registry.entry("mappers", name)
         return name
     known = registry.names("mappers")
-    for candidate in PREFERRED[arch.style]:
+    for candidate in _preferred(arch):
         if candidate in known:
             return candidate
     styles = [style for style, names in PREFERRED.items() if any(n in known for n in names)]
@@ -43,6 +43,12 @@ def choose(name: str, arch: Arch) -> str:
         f"array {arch.name!r} is {arch.style}, and no mapper for that style is available yet; "
         f"mappers: {', '.join(known) or 'none'}" + (f" (for {' and '.join(styles)} arrays)" if styles else "")
     )
+
+
+def _preferred(arch: Arch) -> tuple[str, ...]:
+    """Mappers by style; static arrays with load and store ports are rows of ALUs, which have one of their own."""
+    ports = arch.style == "static" and any(tile.kind == "load" for tile in arch.tiles)
+    return ("width",) if ports else PREFERRED[arch.style]
 
 
 def config_type(mapper: Mapper) -> type[Any]:

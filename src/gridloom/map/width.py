@@ -43,10 +43,11 @@ from gridloom.map.width_problem import (
     flatten,
     restrict,
 )
+from gridloom.map.width_screening import misplaced, pinned_tiles, screen, width_bound
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
-    from gridloom.map.place.width_kernel import Graph, Rows, State
+    from gridloom.map.place.width_kernel import Graph, Rows
 
 #: Starts of one width between which nothing is exchanged. Fixed: a result does not depend on the number of workers.
 BATCH = 4
@@ -70,12 +71,12 @@ class WidthConfig:
     doublings: int = 5
     #: First and last temperature; one resource of wire costs 1.
     hot: float = 3.0
-    cold: float = 0.3
+    cold: float = 0.8
     #: First and last price of a conflict.
-    price_first: float = 1.5
-    price_last: float = 6.0
+    price_first: float = 1.0
+    price_last: float = 10.0
     #: What a conflict adds to the price of its resource a temperature.
-    history: float = 0.1
+    history: float = 0.3
     #: True: make wires shorter once the width is settled.
     polish: bool = True
     #: Ops and ports that stay on a tile: node -> tile name.
@@ -104,8 +105,8 @@ def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping 
     check_rows(arch)
     graph = flatten(dfg, arch)
     columns = arch.cols if config.columns is None else min(config.columns, arch.cols)
-    pinned = _pinned(graph, arch, config.pin)
-    reason = screen(graph, arch, columns) or _misplaced(graph, arch, pinned, columns)
+    pinned = pinned_tiles(graph, arch, config.pin)
+    reason = screen(graph, arch, columns) or misplaced(graph, arch, pinned, columns)
     if reason is not None:
         return reason
     search = _Widths(graph, arch, config, columns, pinned)
@@ -116,83 +117,6 @@ def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping 
     if best is None or not best.legal:
         return to_failure(graph, best, columns)
     return to_mapping(graph, best, config.pipeline, _provenance(config, budget, clock, best, search.bound))
-
-
-def width_bound(graph: RowGraph, arch: Arch) -> int:
-    """The fewest columns that counting allows: max(ops / rows, loads, stores), at least 1."""
-    return max(1, -(-graph.count(OP) // arch.rows), graph.count(LOAD), graph.count(STORE))
-
-
-def screen(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
-    """Why the graph cannot be mapped on so many columns, where counting shows it."""
-    dfg = graph.dfg
-    for edge in dfg.edges:
-        if edge.kind != "data" or edge.distance:
-            what = f"{edge.source} -> {edge.target} is loop-carried" if edge.distance else f"an {edge.kind} edge"
-            return Failure(
-                constraint="edges",
-                demand=f"storage or order between cycles: {what}",
-                bound=f"none on {arch.name}: values only go up",
-                levers=("an array with registers: torus",),
-            )
-    classes = frozenset.union(*(tile.classes for tile in arch.tiles))
-    missing = sorted({c for node in dfg.nodes for c in dfg.required_classes(node.id)} - classes - arch.free)
-    if missing:
-        return Failure(
-            constraint="op classes",
-            demand=f"a tile for {' and for '.join(missing)}",
-            bound=f"none on {arch.name}",
-            levers=("an array that has them: gridloom list archs", "domain cma24: its multiplication is an ALU op"),
-        )
-    registers = sum(tile.kind == "const" for tile in arch.tiles)
-    if graph.count(CONST) > registers:
-        return _too_many("constants", graph.count(CONST), f"{registers} constant registers")
-    if width_bound(graph, arch) > columns:
-        demands = [
-            ("ops", graph.count(OP), columns * arch.rows, f"PEs in {columns} columns"),
-            ("loads", graph.count(LOAD), columns, "load ports"),
-            ("stores", graph.count(STORE), columns, "store ports"),
-        ]
-        name, found, has, room = next(row for row in demands if row[1] > row[2])
-        return _too_many(name, found, f"{has} {room}")
-    return None
-
-
-def _too_many(constraint: str, found: int, bound: str) -> Failure:
-    levers = ("parts: gridloom partition", "a larger array")
-    return Failure(constraint=constraint, demand=f"{found} {constraint}", bound=bound, levers=levers)
-
-
-def _pinned(graph: RowGraph, arch: Arch, pin: MappingABC[str, str]) -> dict[int, int]:
-    """Node number -> tile; OptionError for names that do not exist and tiles that are named twice."""
-    dfg = graph.dfg
-    number = {dfg.nodes[k].id: n for n, k in enumerate(graph.nodes.tolist())}
-    placed: dict[int, int] = {}
-    for node, tile in pin.items():
-        if node not in dfg.index:
-            raise OptionError(f"pin: graph {dfg.name!r} has no node {node!r}")
-        if tile not in arch.tile_index:
-            raise OptionError(f"pin: node {node!r}: array {arch.name!r} has no tile {tile!r}")
-        if node not in number or graph.group[number[node]] == CONST:
-            raise OptionError(f"pin: node {node!r} is a {dfg.node(node).op}, which is not pinned on {arch.name!r}")
-        if arch.tile_index[tile] in placed.values():
-            raise OptionError(f"pin: tile {tile!r} is given twice; a tile takes one node")
-        placed[number[node]] = arch.tile_index[tile]
-    return placed
-
-
-def _misplaced(graph: RowGraph, arch: Arch, pinned: dict[int, int], columns: int) -> Failure | None:
-    for n, tile in pinned.items():
-        name = graph.dfg.nodes[graph.nodes[n]].id
-        record = arch.tiles[tile]
-        if not graph.dfg.required_classes(name) <= record.classes or record.col >= columns:
-            return Failure(
-                constraint=f"node {name!r} on tile {record.name!r}",
-                demand=f"op class {graph.dfg.op_class(name)}",
-                bound=f"classes {', '.join(sorted(record.classes))} in column {record.col} of {columns}",
-                levers=("another tile",),
-            )
-    return None
 
 
 class _Widths:
@@ -280,7 +204,7 @@ class _Widths:
                 found.array.width,
                 _seed(clock.budget.seed, self.started + k),
                 moves,
-                found.place,
+                found,
                 clock.stop,
                 np.zeros(1, dtype=np.uint8),
             )
@@ -294,22 +218,22 @@ class _Widths:
         return found
 
     def _start(
-        self, columns: int, seed: int, moves: int, place: Ints | None, stop: Bytes, halt: Bytes
+        self, columns: int, seed: int, moves: int, given: Layout | None, stop: Bytes, halt: Bytes
     ) -> Layout | None:
-        """One start, from a given placement to shorten its wires or from a random one; None: stopped at once."""
+        """One start, from a legal layout to shorten its wires or from a random placement; None: stopped at once."""
         from gridloom.map.place.width_kernel import Schedule, anneal, blank
 
         array, config = self.array(columns), self.config
         graph, rows = self._kernel_graph(array), kernel_rows(array)
-        kept: State = blank(
-            len(self.graph.nodes), len(array.row), len(self.graph.edges), len(array.base), _longest(array)
-        )
+        kept = blank(len(self.graph.nodes), len(array.row), len(self.graph.edges), len(array.base), _longest(array))
         heat = (config.hot, config.cold, config.price_first, config.price_last)
-        if place is not None:
-            heat = (config.cold * 2, config.cold / 4, config.price_last, config.price_last * 2)
+        if given is not None:
+            heat = (config.cold, config.cold / 10, config.price_last, 2 * config.price_last)
         schedule = Schedule(_TEMPERATURES, moves, *heat, config.history)
-        first = self._random_place(array, seed) if place is None else place
-        conflicts, wire, made = anneal(graph, rows, schedule, first, kept, place is not None, seed, stop, halt)
+        first = self._random_place(array, seed) if given is None else given.place
+        if given is not None:
+            kept.way[:], kept.length[:] = given.way, given.length
+        conflicts, wire, made = anneal(graph, rows, schedule, first, kept, given is not None, seed, stop, halt)
         if made == 0:
             return None
         return Layout(

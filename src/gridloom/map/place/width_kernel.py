@@ -29,8 +29,9 @@ _FAR = 1e300
 # What an edge without any way costs besides twice the price of a conflict, and for each row its reader sits too low.
 _MISSING = 4.0
 _ROW = 2.0
-# The share of moves that only route anew what fights over a resource.
+# The shares of moves that only route anew what fights over a resource, and that exchange two constant registers.
 _REROUTES = 0.15
+_EXCHANGES = 0.1
 
 
 class Graph(NamedTuple):
@@ -85,6 +86,8 @@ class State(NamedTuple):
     over: Ints
     #: What the resources in use cost, conflicts left out.
     wire: Floats
+    #: Edges whose constant has to come from a certain register in this move; -1: any.
+    forced: Ints
     #: Scratch of the router.
     best: Floats
     back: Ints
@@ -212,7 +215,7 @@ def _connect(e: int, graph: Graph, rows: Rows, state: State, price: float) -> fl
     if constant and len(rows.roots) == 0:
         state.length[e] = 0
     else:
-        root = -1 if constant else rows.tile_out[state.place[n]]
+        root = state.forced[e] if constant else rows.tile_out[state.place[n]]
         _route(e, n, root, rows.tile_in[goal, graph.operand[e]], goal, rows, state, price)
     if state.length[e] == 0:
         gap = 0
@@ -303,6 +306,23 @@ def _fought(state: State) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _exchange_registers(graph: Graph, rows: Rows, state: State, mark: Bytes, edges: Ints) -> int:
+    """List the edges that read one of two constant registers, each to be routed from the other one; how many."""
+    e = np.random.randint(len(state.length))
+    if graph.group[graph.source[e]] != CONST or state.length[e] == 0:
+        return 0
+    here = state.way[e, 0]
+    there = rows.roots[np.random.randint(len(rows.roots))]
+    if here == there or rows.reach[there, state.place[graph.target[e]]] == 0:
+        return 0
+    first = _through(here, state, mark, edges, 0)
+    count = _through(there, state, mark, edges, first)
+    for k in range(count):
+        state.forced[edges[k]] = there if k < first else here
+    return count
+
+
+@njit(cache=True, nogil=True)
 def _exchange(a: int, there: int, state: State) -> None:
     """Node a goes to tile ``there``; who sits there takes its tile."""
     here = state.place[a]
@@ -317,13 +337,16 @@ def _exchange(a: int, there: int, state: State) -> None:
 @njit(cache=True, nogil=True)
 def _propose(limit: int, graph: Graph, rows: Rows, state: State, mark: Bytes, edges: Ints) -> tuple[int, int, int]:
     """(node, tile, edges to route anew) of a move; node -1: only routes; no edges: nothing to do."""
-    if state.over[0] > 0 and np.random.random() < _REROUTES:
-        r = _fought(state)
+    draw = np.random.random()
+    if draw < _REROUTES:
+        r = _fought(state) if state.over[0] > 0 else -1
         count = _through(r, state, mark, edges, 0) if r >= 0 else 0
         for k in range(count - 1, 0, -1):
             j = np.random.randint(k + 1)
             edges[k], edges[j] = edges[j], edges[k]
         return -1, -1, count
+    if draw < _REROUTES + _EXCHANGES:
+        return -1, -1, _exchange_registers(graph, rows, state, mark, edges)
     a = graph.movable[np.random.randint(len(graph.movable))]
     if graph.group[a] == OP:
         there = _tile_to_try(a, limit, graph, rows, state)
@@ -365,6 +388,7 @@ def _move(
         _exchange(a, there, state)
     for k in range(count):
         change += _connect(edges[k], graph, rows, state, price)
+        state.forced[edges[k]] = -1
     if change <= 0.0 or np.random.random() < np.exp(-change / heat):
         return True
     for k in range(count):
@@ -395,6 +419,7 @@ def blank(nodes: int, tiles: int, edges: int, resources: int, longest: int) -> S
         np.zeros(resources),
         np.zeros(2, dtype=np.int32),
         np.zeros(1),
+        np.full(edges, -1, dtype=np.int32),
         np.empty(resources),
         np.empty(resources, dtype=np.int32),
     )
@@ -414,7 +439,8 @@ def anneal(
 ) -> tuple[int, float, int]:
     """Anneal from a placement: (conflicts and edges without a way, cost of the wires, moves made) of the best state.
 
-    Ends at the first legal state, or with ``polish`` at the end of the schedule. ``kept`` gets place, ways and uses of
+    Ends at the first legal state; with ``polish``, which starts from the ways in ``kept``, at the end of the schedule.
+    ``kept`` gets place, ways and uses of
     the state with the fewest conflicts, then with the cheapest wires. The same seed gives the same result.
     """
     np.random.seed(seed & 0x7FFFFFFF)
@@ -429,7 +455,12 @@ def anneal(
     mark = np.zeros(count, dtype=np.uint8)
     edges = np.empty(count, dtype=np.int32)
     for e in range(count):
-        _connect(e, graph, rows, state, schedule.price_first)
+        if polish:
+            state.way[e] = kept.way[e]
+            state.length[e] = kept.length[e]
+            _lay(e, graph.source[e], rows, state, schedule.price_first)
+        else:
+            _connect(e, graph, rows, state, schedule.price_first)
     made = 0
     least = 1 << 30
     wire = 0.0
