@@ -9,7 +9,8 @@ import pytest
 from tests.frontend.c.kernel_inputs import INPUTS, shortened
 from tests.frontend.c.native import native_library, run_both
 
-from gridloom.frontend.c import COptions
+import gridloom as gl
+from gridloom.frontend.c import COptions, load
 
 pytestmark = pytest.mark.tools
 KERNELS = Path(__file__).resolve().parents[3] / "examples" / "kernels"
@@ -33,3 +34,30 @@ def test_graph_equals_native_code(file: Path):
 def test_graph_equals_native_code_for_a_thousand_iterations(file: Path):
     machine = run_both(file, COptions(), INPUTS[file.stem](np.random.default_rng(1)), native_library(*FILES))
     assert sum(machine.trips) >= 1000
+
+
+#: Kernels without a recurrence: they stream through a static array.
+STREAMS = (
+    "aes_column", "alpha_blend", "atax", "conv3x3", "dct8", "fft_butterfly", "fir", "gsm_ltp", "jacobi",
+    "jpeg_fdct_row",
+    "kmeans_distance", "rgb_to_ycc", "saxpy", "viterbi",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_equal_native_code(name: str):
+    arguments = shortened(INPUTS[name](np.random.default_rng(3)), 60)
+    machine = run_both(KERNELS / f"{name}.c", COptions(memory="streams"), arguments, native_library(*FILES))
+    assert machine.loop.dfg.is_acyclic
+
+
+def test_a_loop_maps_onto_a_static_array_as_streams():
+    result = gl.map(load(KERNELS / "alpha_blend.c", memory="streams").dfg, "mesh:6x6", seed=1, effort=300_000)
+    assert (result.status, result.verified.legal, result.verified.simulated) == ("mapped", True, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STREAMS)
+def test_every_loop_without_a_recurrence_maps_onto_a_static_array(name: str):
+    result = gl.map(load(KERNELS / f"{name}.c", memory="streams").dfg, "onehop:9x9", seed=1, time_limit=60)
+    assert (result.status, result.verified.legal, result.verified.simulated) == ("mapped", True, True)
