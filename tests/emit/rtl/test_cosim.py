@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests import hand_mappings
+from tests.constructive import construct
 from tests.emit.rtl.conftest import Cosimulate
-from tests.random_cases import legal_mappings
+from tests.random_cases import legal_mappings, loop_graph, static_graph
 
+from gridloom.arch.spec import build_spec
 from gridloom.emit.rtl import cosim
 from gridloom.emit.rtl.cosim import Bench
 from gridloom.errors import MissingExtra
@@ -51,6 +54,33 @@ def test_random_mappings_run_on_their_hardware(style: str, count: int, cosimulat
 def test_many_random_mappings_run_on_their_hardware(style: str, count: int, cosimulate: Cosimulate) -> None:
     for number, mapping in enumerate(strict(style, count)):
         assert cosimulate(mapping, iterations=30, seed=number) == (), f"mapping {number} on {mapping.arch.name}"
+
+
+LATENCIES: tuple[tuple[dict[str, object], int], ...] = (
+    ({"family": "mesh", "rows": 4, "cols": 4, "latency": {"*": 1, "mul": 2}}, 1),
+    ({"family": "onehop", "rows": 4, "cols": 4, "latency": {"*": 2, "mul": 4}}, 1),
+    ({"family": "torus", "rows": 3, "cols": 3, "regs": 4, "latency": {"*": 1, "mul": 2, "mem": 3}}, 4),
+    ({"family": "torus", "rows": 3, "cols": 3, "regs": 8, "file": "central", "latency": {"*": 1, "mul": 3}}, 4),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(LATENCIES)))
+def test_ops_of_several_cycles_run_on_their_hardware(number: int, cosimulate: Cosimulate) -> None:
+    spec, ii = LATENCIES[number]
+    arch = build_spec(spec, "array")
+    found = 0
+    for seed in range(40):
+        rng = random.Random(seed)
+        halves = {file.name: len(file.registers) // 2 for file in arch.register_files}
+        graph = static_graph(rng) if ii == 1 else loop_graph(rng)
+        mapping = construct(graph, arch, seed, ii=ii, settings={"rotating": halves} if ii > 1 else {})
+        if mapping is not None:
+            found += 1
+            assert cosimulate(mapping) == (), f"seed {seed}"
+        if found == 5:
+            break
+    assert found
 
 
 def test_a_mapping_that_is_not_balanced_shows_wrong_values(bench_of: Callable[[Mapping], Bench]) -> None:

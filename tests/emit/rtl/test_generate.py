@@ -48,6 +48,17 @@ def test_small_arrays_are_clean(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.tools
+@pytest.mark.parametrize("text", SMALL)
+def test_a_second_linter_finds_nothing_either(text: str) -> None:
+    pyslang = pytest.importorskip("pyslang")
+    compilation = (pyslang.ast if hasattr(pyslang, "ast") else pyslang).Compilation()
+    trees = pyslang.syntax if hasattr(pyslang, "syntax") else pyslang
+    for name, body in rtl_files(Hardware(build(text))).items():
+        compilation.addSyntaxTree(trees.SyntaxTree.fromText(body, name))
+    assert [str(found.code) for found in compilation.getAllDiagnostics()] == []
+
+
+@pytest.mark.tools
 @pytest.mark.usefixtures("verilator")
 @pytest.mark.parametrize(
     "parameters",

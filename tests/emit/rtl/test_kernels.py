@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from tests.emit.rtl.conftest import Cosimulate
 
 import gridloom as gl
 from gridloom.mapping import Mapping
-from tests.emit.rtl.conftest import Cosimulate
 
 pytestmark = [pytest.mark.tools, pytest.mark.slow]
 

@@ -35,7 +35,7 @@ module gl_alu #(
     generate
         if (HAS_PRODUCT) begin : product
             wire [W-1:0] other = (OPS[SQUARE] && opcode == SQUARE) ? a : b;
-            wire signed [2*W-1:0] full = $signed({{W{a[W-1]}}, a}) * $signed({{W{other[W-1]}}, other});
+            wire [2*W-1:0] full = {{W{a[W-1]}}, a} * {{W{other[W-1]}}, other};
             assign {high, low} = full;
         end else begin : no_product
             assign {high, low} = {2*W{1'b0}};
@@ -106,7 +106,7 @@ module gl_alu #(
             MUL_SUB: if (OPS[MUL_SUB]) y = c - low;
             SHL_ADD: if (OPS[SHL_ADD]) y = shifted + c;
             SHL: if (OPS[SHL]) y = shifted;
-            SHR: if (OPS[SHR]) y = $signed(a) >>> amount;
+            SHR: if (OPS[SHR]) y = $unsigned($signed(a) >>> amount);
             LSHR: if (OPS[LSHR]) y = a >> amount;
             ROTL: if (OPS[ROTL]) y = turned[2*W-1:W];
             AND: if (OPS[AND]) y = a & b;

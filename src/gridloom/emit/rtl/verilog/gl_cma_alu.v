@@ -18,7 +18,7 @@ module gl_cma_alu #(
     wire [23:0] product = da * db;
     wire [23:0] left = da << amount;
     wire [23:0] right = da >> amount;
-    wire [23:0] arithmetic = $signed(da) >>> amount;
+    wire [23:0] arithmetic = $unsigned($signed(da) >>> amount);
     always @* begin
         y = a;
         case (opcode)

@@ -27,10 +27,10 @@ module gl_result #(
             always @(posedge clk) begin
                 for (k = 0; k < LATENCY - 1; k = k + 1) begin
                     if (k == LATENCY - 2) begin
-                        full[k] <= write && {{(32-LATENCY_BITS){1'b0}}, latency} == LATENCY - 1 && !rst;
+                        full[k] <= write && {{(32-LATENCY_BITS){1'b0}}, latency} == $unsigned(LATENCY - 1) && !rst;
                         words[k*W +: W] <= word;
                     end else begin
-                        full[k] <= (full[k+1] || (write && {{(32-LATENCY_BITS){1'b0}}, latency} == k + 1)) && !rst;
+                        full[k] <= (full[k+1] || (write && {{(32-LATENCY_BITS){1'b0}}, latency} == $unsigned(k + 1))) && !rst;
                         words[k*W +: W] <= full[k+1] ? words[(k+1)*W +: W] : word;
                     end
                 end

@@ -44,7 +44,7 @@ module gl_sequencer #(
         end else if (write && region == 2'd3) begin
             if (offset == 0) final_slot <= data[SLOT_BITS-1:0];
             for (k = 0; k < SETTING_BITS; k = k + 1)
-                if ({{(32-OFFSET_BITS){1'b0}}, offset} == 1 + k / CHUNK) settings[k] <= data[k % CHUNK];
+                if ({{(32-OFFSET_BITS){1'b0}}, offset} == $unsigned(1 + k / CHUNK)) settings[k] <= data[k % CHUNK];
         end
 
     reg [31:0] round;
