@@ -49,6 +49,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "neosa": Entry("gridloom.map.neosa:neosa", "the published NeoSA placer with our routes and FIFOs, a reference"),
         "trees": Entry("gridloom.map.tree_layout:trees", "complete binary trees by H-tree or compact layout"),
         "width": Entry("gridloom.map.width:width", "annealing with routes for rows of ALUs, fewest columns first"),
+        "genetic": Entry("gridloom.map.genetic:genetic", "NSGA-II for rows of ALUs, a reference", "genetic"),
         "modulo": Entry("gridloom.map.modulo:modulo", "scheduling, placement and negotiated routing for modulo arrays"),
     },
     "kernels": {

@@ -148,7 +148,11 @@ def to_failure(graph: RowGraph, layout: Layout | None, width: int) -> Failure:
     return Failure(
         constraint="wires",
         demand=demand,
-        bound=f"{width} columns; the best try leaves {layout.conflicts} conflicts, {missing} of them without any way",
+        bound=f"{width} columns; the best try leaves {_conflicts(layout.conflicts)}, {missing} without any way",
         levers=levers,
         congested=tuple(array.arch.resource_names[array.resource[r]] for r in worst[:_NAMED]),
     )
+
+
+def _conflicts(count: int) -> str:
+    return f"{count} conflict{'' if count == 1 else 's'}"

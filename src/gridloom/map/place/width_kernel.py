@@ -127,7 +127,7 @@ def _lay(e: int, n: int, rows: Rows, state: State, price: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _lift(e: int, n: int, rows: Rows, state: State, price: float) -> float:
+def lift(e: int, n: int, rows: Rows, state: State, price: float) -> float:
     """Take edge e of signal n off its way; returns what that saves."""
     if state.length[e] == 0:
         state.over[1] -= 1
@@ -207,7 +207,7 @@ def _route(e: int, n: int, root: int, sink: int, goal: int, rows: Rows, state: S
 
 
 @njit(cache=True, nogil=True)
-def _connect(e: int, graph: Graph, rows: Rows, state: State, price: float) -> float:
+def connect(e: int, graph: Graph, rows: Rows, state: State, price: float) -> float:
     """Route edge e between the tiles of its ends and lay it; returns its cost."""
     n = graph.source[e]
     goal = state.place[graph.target[e]]
@@ -378,7 +378,7 @@ def _move(
     for k in range(count):
         e = edges[k]
         mark[e] = 0
-        change -= _lift(e, graph.source[e], rows, state, price)
+        change -= lift(e, graph.source[e], rows, state, price)
         old.length[e] = state.length[e]
         old.miss[e] = state.miss[e]
         for j in range(state.length[e]):
@@ -387,13 +387,13 @@ def _move(
     if a >= 0:
         _exchange(a, there, state)
     for k in range(count):
-        change += _connect(edges[k], graph, rows, state, price)
+        change += connect(edges[k], graph, rows, state, price)
         state.forced[edges[k]] = -1
     if change <= 0.0 or np.random.random() < np.exp(-change / heat):
         return True
     for k in range(count):
         e = edges[k]
-        _lift(e, graph.source[e], rows, state, price)
+        lift(e, graph.source[e], rows, state, price)
         state.length[e] = old.length[e]
         state.miss[e] = old.miss[e]
         for j in range(state.length[e]):
@@ -460,7 +460,7 @@ def anneal(
             state.length[e] = kept.length[e]
             _lay(e, graph.source[e], rows, state, schedule.price_first)
         else:
-            _connect(e, graph, rows, state, schedule.price_first)
+            connect(e, graph, rows, state, schedule.price_first)
     made = 0
     least = 1 << 30
     wire = 0.0
