@@ -15,9 +15,9 @@ import numpy as np
 
 from gridloom.dfg.interpreter import Interpreter, Stimulus
 from gridloom.frontend.c.arrays import initial_bytes
+from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.ir import Argument, Constant, Function, Global, GlobalAddress, Instruction, Module
 from gridloom.frontend.c.layout import Layout
-from gridloom.frontend.c.translate import CLoop
 
 MAX_STEPS = 2_000_000
 

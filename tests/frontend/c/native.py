@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from tests.frontend.c.ir_machine import Machine, Memory, pattern, wrap
 
+from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.driver import SEMANTICS, compile_to_ir, find_compiler, run_compiler
 from gridloom.frontend.c.frontend import COptions, pick
 from gridloom.frontend.c.ir import Module
 from gridloom.frontend.c.reader import read_module
-from gridloom.frontend.c.translate import CLoop
 
 _CTYPES = {"i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "float": ctypes.c_float,
            "i1": ctypes.c_bool}  # fmt: skip
@@ -25,8 +25,10 @@ def native_library(*paths: Path) -> ctypes.CDLL:
     """The files as one shared library; it stays loaded, its folder goes."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "native.so"
+        # zig compiles C's start-up code before its first link, which takes half a minute.
+        kept = Path(tempfile.gettempdir()) / "gridloom-test-zig-cache"
         words = [*find_compiler().command, *SEMANTICS, "-O1", "-w", "-shared", "-fPIC", "-o", str(library)]
-        message = run_compiler([*words, *(str(path.resolve()) for path in paths)], Path(folder), paths[0], 120.0)
+        message = run_compiler([*words, *(str(path.resolve()) for path in paths)], Path(folder), paths[0], 120.0, kept)
         assert library.is_file(), message
         return ctypes.CDLL(str(library))
 

@@ -10,7 +10,7 @@ dependences and the graph are made here. ``docs/c-frontend.md`` says what is tak
 from __future__ import annotations
 
 from gridloom.frontend.c.arrays import CArray
+from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.frontend import COptions, LoopReport, describe, load, parse_spec, read, read_spec
-from gridloom.frontend.c.translate import CLoop
 
 __all__ = ["CArray", "CLoop", "COptions", "LoopReport", "describe", "load", "parse_spec", "read", "read_spec"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -98,16 +97,20 @@ def compile_to_ir(path: Path, *, time_limit: float = TIME_LIMIT) -> str:
         return output.read_text(encoding="utf-8", errors="replace")
 
 
-def run_compiler(words: list[str], folder: Path, path: Path, time_limit: float) -> str:
-    """Run a command in a folder with caches of its own there; returns what it wrote to standard error."""
+def run_compiler(
+    words: list[str], folder: Path, path: Path, time_limit: float, cache_folder: Path | None = None
+) -> str:
+    """Run a command in a folder and return what it wrote to standard error.
+
+    zig keeps the C libraries that it compiled for linking in ``cache_folder``; by default they go with the folder.
+    """
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(folder),
         "TMPDIR": str(folder),
         "LC_ALL": "C",
-        # zig keeps compiled C libraries; only native libraries need them, and those are worth keeping.
         "ZIG_LOCAL_CACHE_DIR": str(folder),
-        "ZIG_GLOBAL_CACHE_DIR": str(Path(tempfile.gettempdir()) / f"gridloom-zig-{_user()}"),
+        "ZIG_GLOBAL_CACHE_DIR": str(cache_folder or folder),
     }
     try:
         done = subprocess.run(
@@ -120,10 +123,6 @@ def run_compiler(words: list[str], folder: Path, path: Path, time_limit: float) 
         raise SourceError(f"clang ({words[0]}) cannot be started: {reason}", where=str(path)) from None
     text = done.stderr.decode("utf-8", errors="replace")
     return text if text.strip() or done.returncode == 0 else f"clang ended with status {done.returncode}"
-
-
-def _user() -> str:
-    return str(os.getuid()) if sys.platform != "win32" else "user"
 
 
 def _position(message: str, path: Path) -> str:

@@ -11,12 +11,13 @@ from typing import Any, Final, Literal
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import OptionError, SourceError
+from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.driver import compile_to_ir
 from gridloom.frontend.c.ir import Module
 from gridloom.frontend.c.loops import Loop, find_loops
 from gridloom.frontend.c.reader import read_module
 from gridloom.frontend.c.region import flattened, single
-from gridloom.frontend.c.translate import CLoop, translate
+from gridloom.frontend.c.translate import translate
 from gridloom.frontend.c.unroll import unrolled
 from gridloom.frontend.text_file import read_text
 

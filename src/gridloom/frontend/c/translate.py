@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap
-from gridloom.frontend.c.dependences import Overlap, advice, motion, orders
+from gridloom.frontend.c.c_loop import CLoop
+from gridloom.frontend.c.dependences import advice, motion, orders
 from gridloom.frontend.c.ir import Argument, Constant, Instruction, Module, Value
 from gridloom.frontend.c.layout import Layout
 from gridloom.frontend.c.loops import Loop
@@ -18,34 +17,6 @@ from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
 from gridloom.frontend.folding import wrap
 from gridloom.frontend.loop_body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
-
-
-@dataclass(frozen=True, kw_only=True)
-class CLoop:
-    """A translated loop: its graph, and what the graph's names mean in C."""
-
-    dfg: Dfg
-    function: str
-    line: int
-    arrays: tuple[CArray, ...]
-    #: Load or store -> the node that does it (which may be left out where nothing needs it).
-    accesses: Mapping[Instruction, str] = field(repr=False)
-    #: Input or output node -> the load or store that it stands for.
-    streams: Mapping[str, Instruction]
-    #: Live-in name -> the IR value that it stands for.
-    liveins: Mapping[str, Value]
-    #: Live-out name -> the instruction whose last value it is.
-    liveouts: Mapping[str, Instruction]
-    #: Iterations: a number, the name of the bound, or "" where the source does not say simply.
-    trip: str
-    #: Arrays that are kept in order because C lets them overlap.
-    overlaps: tuple[Overlap, ...]
-    region: Region = field(repr=False)
-    module: Module = field(repr=False)
-
-    def advice(self) -> list[str]:
-        """One line for each pair of arrays that ``restrict`` would set free."""
-        return [advice(overlap) for overlap in self.overlaps]
 
 
 def translate(

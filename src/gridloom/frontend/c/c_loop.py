@@ -1,0 +1,40 @@
+"""What the front end makes of a loop: the graph, and what its names mean in C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gridloom.dfg.model import Dfg
+from gridloom.frontend.c.arrays import CArray
+from gridloom.frontend.c.dependences import Overlap, advice
+from gridloom.frontend.c.ir import Instruction, Module, Value
+from gridloom.frontend.c.region import Region
+
+
+@dataclass(frozen=True, kw_only=True)
+class CLoop:
+    """A translated loop: its graph, and what the graph's names mean in C."""
+
+    dfg: Dfg
+    function: str
+    line: int
+    arrays: tuple[CArray, ...]
+    #: Load or store -> the node that does it (which may be left out where nothing needs it).
+    accesses: Mapping[Instruction, str] = field(repr=False)
+    #: Input or output node -> the load or store that it stands for.
+    streams: Mapping[str, Instruction]
+    #: Live-in name -> the IR value that it stands for.
+    liveins: Mapping[str, Value]
+    #: Live-out name -> the instruction whose last value it is.
+    liveouts: Mapping[str, Instruction]
+    #: Iterations: a number, the name of the bound, or "" where the source does not say simply.
+    trip: str
+    #: Arrays that are kept in order because C lets them overlap.
+    overlaps: tuple[Overlap, ...]
+    region: Region = field(repr=False)
+    module: Module = field(repr=False)
+
+    def advice(self) -> list[str]:
+        """One line for each pair of arrays that ``restrict`` would set free."""
+        return [advice(overlap) for overlap in self.overlaps]
