@@ -20,7 +20,7 @@ Mapper = Callable[[Dfg, Arch, Any, Any], "MappingResult | Failure"]
 #: What ``auto`` stands for, by the style of the array; the first that is registered is taken.
 PREFERRED: Final[Mapping[str, tuple[str, ...]]] = {
     "static": ("anneal",),
-    "modulo": (),
+    "modulo": ("modulo",),
     "elastic": (),
 }
 
@@ -46,9 +46,15 @@ def choose(name: str, arch: Arch) -> str:
 
 
 def _preferred(arch: Arch) -> tuple[str, ...]:
-    """Mappers by style; static arrays with load and store ports are rows of ALUs, which have one of their own."""
-    ports = arch.style == "static" and any(tile.kind == "load" for tile in arch.tiles)
-    return ("width",) if ports else PREFERRED[arch.style]
+    """Mappers by style; static arrays with load and store ports are rows of ALUs, which have one of their own.
+
+    ``modulo`` needs output registers without operand FIFOs: it does not take arrays whose operands wait.
+    """
+    if arch.style == "static" and any(tile.kind == "load" for tile in arch.tiles):
+        return ("width",)
+    if arch.style == "modulo" and any(tile.fifo != 0 for tile in arch.tiles):
+        return ()
+    return PREFERRED[arch.style]
 
 
 def config_type(mapper: Mapper) -> type[Any]:

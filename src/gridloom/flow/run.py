@@ -22,6 +22,7 @@ from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
 from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure, Mapping
+from gridloom.transform.streams import needs_memory, streams_to_memory
 
 
 def run(request: Request) -> Result:
@@ -30,8 +31,8 @@ def run(request: Request) -> Result:
     Raises a GridloomError for bad input. Costs the search (see the budget in the request) plus checks that are linear
     in the mapping's hops and in iterations times tiles.
     """
-    dfg = read_source(request.source)
     arch = read_arch(request.arch)
+    dfg = suited(read_source(request.source), arch)
     check_ii(request.ii, arch)
     mapper = choose(request.mapper, arch)
     config = mapper_config(request, mapper, dfg, arch)
@@ -58,6 +59,11 @@ def read_arch(arch: Arch | MappingABC[str, Any] | str | Path) -> Arch:
     if isinstance(arch, Arch):
         return arch
     return build(arch) if isinstance(arch, MappingABC) else load_arch(str(arch))
+
+
+def suited(dfg: Dfg, arch: Arch) -> Dfg:
+    """The graph as the array takes it: streams are loads and stores where there is memory but no port."""
+    return streams_to_memory(dfg) if needs_memory(dfg, arch) else dfg
 
 
 def check_ii(ii: int | None, arch: Arch) -> None:

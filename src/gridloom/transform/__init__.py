@@ -1,0 +1,1 @@
+"""Graphs made from graphs: what an array's style asks for before mapping."""
