@@ -18,6 +18,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
+# Numbers of edges are 64 bits wide wherever they are passed on: one type of argument, one compilation.
+Longs = NDArray[np.int64]
 Shorts = NDArray[np.int16]
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
@@ -226,7 +228,7 @@ def connect(e: int, graph: Graph, rows: Rows, state: State, price: float) -> flo
 
 
 @njit(cache=True, nogil=True)
-def _through(r: int, state: State, mark: Bytes, edges: Ints, count: int) -> int:
+def _through(r: int, state: State, mark: Bytes, edges: Longs, count: int) -> int:
     """Add the edges that use resource r to a list; returns its new length."""
     for e in range(len(state.length)):
         if mark[e]:
@@ -241,7 +243,7 @@ def _through(r: int, state: State, mark: Bytes, edges: Ints, count: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _touching(a: int, graph: Graph, mark: Bytes, edges: Ints, count: int) -> int:
+def _touching(a: int, graph: Graph, mark: Bytes, edges: Longs, count: int) -> int:
     """Add the edges of node a to a list; returns its new length."""
     for k in range(graph.touch_at[a], graph.touch_at[a + 1]):
         e = graph.touch[k]
@@ -306,13 +308,13 @@ def _fought(state: State) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _exchange_registers(graph: Graph, rows: Rows, state: State, mark: Bytes, edges: Ints) -> int:
+def _exchange_registers(graph: Graph, rows: Rows, state: State, mark: Bytes, edges: Longs) -> int:
     """List the edges that read one of two constant registers, each to be routed from the other one; how many."""
     e = np.random.randint(len(state.length))
     if graph.group[graph.source[e]] != CONST or state.length[e] == 0:
         return 0
-    here = state.way[e, 0]
-    there = rows.roots[np.random.randint(len(rows.roots))]
+    here = int(state.way[e, 0])
+    there = int(rows.roots[np.random.randint(len(rows.roots))])
     if here == there or rows.reach[there, state.place[graph.target[e]]] == 0:
         return 0
     first = _through(here, state, mark, edges, 0)
@@ -335,7 +337,7 @@ def _exchange(a: int, there: int, state: State) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _propose(limit: int, graph: Graph, rows: Rows, state: State, mark: Bytes, edges: Ints) -> tuple[int, int, int]:
+def _propose(limit: int, graph: Graph, rows: Rows, state: State, mark: Bytes, edges: Longs) -> tuple[int, int, int]:
     """(node, tile, edges to route anew) of a move; node -1: only routes; no edges: nothing to do."""
     draw = np.random.random()
     if draw < _REROUTES:
@@ -362,13 +364,13 @@ def _propose(limit: int, graph: Graph, rows: Rows, state: State, mark: Bytes, ed
         count = _touching(b, graph, mark, edges, count)
     elif rows.tile_fu[there] >= 0 and state.used[rows.tile_fu[there]] > 0:
         # An op cannot share its ALU, so what passes through has to find another way.
-        count = _through(rows.tile_fu[there], state, mark, edges, count)
+        count = _through(int(rows.tile_fu[there]), state, mark, edges, count)
     return a, there, count
 
 
 @njit(cache=True, nogil=True)
 def _move(
-    limit: int, heat: float, price: float, graph: Graph, rows: Rows, state: State, old: State, mark: Bytes, edges: Ints
+    limit: int, heat: float, price: float, graph: Graph, rows: Rows, state: State, old: State, mark: Bytes, edges: Longs
 ) -> bool:
     """Try one move; True when it was taken. ``old`` keeps the ways that are replaced."""
     a, there, count = _propose(limit, graph, rows, state, mark, edges)
@@ -453,7 +455,7 @@ def anneal(
         if place[a] >= 0:
             state.occupant[place[a]] = a
     mark = np.zeros(count, dtype=np.uint8)
-    edges = np.empty(count, dtype=np.int32)
+    edges = np.empty(count, dtype=np.int64)
     for e in range(count):
         if polish:
             state.way[e] = kept.way[e]

@@ -1,0 +1,8 @@
+"""Partitioning: cutting a graph into parts that run one after the other, and finding where to cut."""
+
+from __future__ import annotations
+
+from gridloom.partition.bisection import Bisection, BisectionConfig, bisect
+from gridloom.partition.split import Part, run_parts, split
+
+__all__ = ["Bisection", "BisectionConfig", "Part", "bisect", "run_parts", "split"]

@@ -1,0 +1,229 @@
+"""Bisections in which every dependence runs one way: made so from any, and improved while they stay so.
+
+Sides are flat arrays over clusters: ops that have to stay together (a loop-carried cycle, a pair of ops on one memory
+unit) are one cluster, and the cluster graph has no cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import rustworkx
+
+from gridloom.dfg.model import Dfg
+from gridloom.partition.split import is_op
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClusterGraph:
+    """What is divided: clusters with weights, the arcs between them, and the values that readers share."""
+
+    #: Cluster -> ids of its ops.
+    members: tuple[tuple[str, ...], ...]
+    successors: tuple[tuple[int, ...], ...]
+    predecessors: tuple[tuple[int, ...], ...]
+    #: For each value: the cluster that makes it (-1: an input of the graph) and the clusters that read it.
+    values: tuple[tuple[int, tuple[int, ...]], ...]
+
+    @property
+    def size(self) -> int:
+        """The number of clusters."""
+        return len(self.members)
+
+    @cached_property
+    def weight(self) -> tuple[int, ...]:
+        """Ops of each cluster."""
+        return tuple(len(ops) for ops in self.members)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Clusters in an order in which every arc goes forward."""
+        waiting = [len(row) for row in self.predecessors]
+        ready = [k for k, count in enumerate(waiting) if count == 0]
+        order = []
+        while ready:
+            k = ready.pop(0)
+            order.append(k)
+            for j in self.successors[k]:
+                waiting[j] -= 1
+                if waiting[j] == 0:
+                    ready.append(j)
+        return tuple(order)
+
+    @cached_property
+    def touching(self) -> tuple[tuple[int, ...], ...]:
+        """Cluster -> the values that it makes or reads."""
+        rows: list[set[int]] = [set() for _ in self.members]
+        for v, (maker, readers) in enumerate(self.values):
+            for k in (maker, *readers):
+                if k >= 0:
+                    rows[k].add(v)
+        return tuple(tuple(sorted(row)) for row in rows)
+
+
+def cluster(dfg: Dfg) -> ClusterGraph:
+    """The clusters of a graph's ops. Linear in nodes and edges."""
+    ops = [node.id for k, node in enumerate(dfg.nodes) if is_op(dfg, k)]
+    number = {name: k for k, name in enumerate(ops)}
+    graph: rustworkx.PyDiGraph[int, None] = rustworkx.PyDiGraph(multigraph=False)
+    graph.add_nodes_from(range(len(ops)))
+    for edge in dfg.edges:
+        if edge.source in number and edge.target in number:
+            graph.add_edge(number[edge.source], number[edge.target], None)
+            if edge.kind in ("pair", "async"):
+                graph.add_edge(number[edge.target], number[edge.source], None)
+    _tie_memories(dfg, number, graph)
+    knots = sorted(sorted(knot) for knot in rustworkx.strongly_connected_components(graph))
+    home = {k: c for c, knot in enumerate(knots) for k in knot}
+    arcs = {(home[a], home[b]) for a, b in graph.edge_list() if home[a] != home[b]}
+    return ClusterGraph(
+        members=tuple(tuple(ops[k] for k in knot) for knot in knots),
+        successors=tuple(tuple(sorted(b for a, b in arcs if a == c)) for c in range(len(knots))),
+        predecessors=tuple(tuple(sorted(a for a, b in arcs if b == c)) for c in range(len(knots))),
+        values=_values(dfg, {name: home[k] for name, k in number.items()}),
+    )
+
+
+def _tie_memories(dfg: Dfg, number: dict[str, int], graph: rustworkx.PyDiGraph[int, None]) -> None:
+    """Ops on an array that is written stay together."""
+    written = {node.array for node in dfg.nodes if node.array is not None and not dfg.has_result(node.id)}
+    first: dict[str, int] = {}
+    for node in dfg.nodes:
+        if node.array is not None and node.array in written and node.id in number:
+            a, b = first.setdefault(node.array, number[node.id]), number[node.id]
+            graph.add_edge(a, b, None)
+            graph.add_edge(b, a, None)
+
+
+def _values(dfg: Dfg, home: dict[str, int]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """The values that ports may have to carry: results of ops and inputs; constants are copied for nothing."""
+    readers: dict[str, set[int]] = {}
+    for edge in dfg.edges:
+        if edge.carries_value and not dfg.op(edge.source).timeless and edge.target in home:
+            readers.setdefault(edge.source, set()).add(home[edge.target])
+    return tuple((home.get(source, -1), tuple(sorted(found))) for source, found in sorted(readers.items()))
+
+
+def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
+    """Bisections near ``side`` (0 or 1 for each cluster) whose arcs all run from side 0 to side 1.
+
+    Both sides are tried as the first; wherever an arc runs backwards, either the reader is moved after it or the maker
+    before it, with all that this entails.
+    """
+    found = []
+    for first in (0, 1):
+        wanted = [int(s != first) for s in side]
+        later = list(wanted)
+        for k in graph.order:
+            if any(later[j] for j in graph.predecessors[k]):
+                later[k] = 1
+        earlier = list(wanted)
+        for k in reversed(graph.order):
+            if not all(earlier[j] for j in graph.successors[k]):
+                earlier[k] = 0
+        found += [later, earlier, _meeting(graph, wanted)]
+    return found
+
+
+def _meeting(graph: ClusterGraph, wanted: list[int]) -> list[int]:
+    """Repair arc by arc: of the two ways to turn one, the one that moves fewer ops, in favour of the smaller side."""
+    side = list(wanted)
+    for k in graph.order:
+        while any(side[j] for j in graph.predecessors[k]) and not side[k]:
+            before = [j for j in _closure(graph.predecessors, k) if side[j]]
+            after = [j for j in _closure(graph.successors, k) if not side[j]]
+            down = sum(graph.weight[j] for j in after)
+            up = sum(graph.weight[j] for j in before)
+            for j in after if down <= up else before:
+                side[j] = 1 if down <= up else 0
+    return side
+
+
+def _closure(arcs: Sequence[Sequence[int]], k: int) -> set[int]:
+    """Everything that is reached from k, with k itself."""
+    seen = {k}
+    frontier = [k]
+    while frontier:
+        for j in arcs[frontier.pop()]:
+            if j not in seen:
+                seen.add(j)
+                frontier.append(j)
+    return seen
+
+
+def transfers(graph: ClusterGraph, side: Sequence[int]) -> int:
+    """Loads and stores that the cut adds: a store for a value that crosses, a load for each further side that reads."""
+    return sum(_transfer(side, maker, readers) for maker, readers in graph.values)
+
+
+def _transfer(side: Sequence[int], maker: int, readers: Sequence[int]) -> int:
+    sides = {side[k] for k in readers}
+    if maker < 0:
+        return len(sides) - 1 if sides else 0
+    return 2 if sides - {side[maker]} else 0
+
+
+def imbalance(graph: ClusterGraph, side: Sequence[int]) -> int:
+    """The difference between the numbers of ops of the sides."""
+    return abs(sum(w if s else -w for w, s in zip(graph.weight, side)))
+
+
+def refine(graph: ClusterGraph, side: Sequence[int], limit: int) -> list[int]:
+    """The bisection with fewer transfers at an imbalance of at most ``limit``, or nearer to it; Fiduccia-Mattheyses.
+
+    A pass moves each cluster at most once, always the best move that keeps arcs one way, and goes back to the best
+    state that it saw; passes go on while they help. A pass costs O(clusters^2).
+    """
+    best = list(side)
+    while True:
+        candidate = _pass(graph, best, limit)
+        if _score(graph, candidate, limit) >= _score(graph, best, limit):
+            return best
+        best = candidate
+
+
+def _score(graph: ClusterGraph, side: Sequence[int], limit: int) -> tuple[int, int, int]:
+    difference = imbalance(graph, side)
+    return max(0, difference - limit), transfers(graph, side), difference
+
+
+def _pass(graph: ClusterGraph, start: Sequence[int], limit: int) -> list[int]:
+    side = list(start)
+    best, best_score = list(side), _score(graph, side, limit)
+    balance = sum(w if s else -w for w, s in zip(graph.weight, side))
+    free = set(range(graph.size))
+    cut = transfers(graph, side)
+    while True:
+        options = []
+        for k in sorted(free):
+            if _may_move(graph, side, k):
+                moved = balance + (-2 if side[k] else 2) * graph.weight[k]
+                change = _change(graph, side, k)
+                options.append((max(0, abs(moved) - limit), change, abs(moved), k))
+        if not options:
+            return best
+        excess, change, difference, k = min(options)
+        balance += (-2 if side[k] else 2) * graph.weight[k]
+        side[k] = 1 - side[k]
+        cut += change
+        free.discard(k)
+        both = 0 < sum(side) < graph.size
+        if both and (excess, cut, difference) < best_score:
+            best, best_score = list(side), (excess, cut, difference)
+
+
+def _may_move(graph: ClusterGraph, side: Sequence[int], k: int) -> bool:
+    if side[k]:
+        return not any(side[j] for j in graph.predecessors[k])
+    return all(side[j] for j in graph.successors[k])
+
+
+def _change(graph: ClusterGraph, side: list[int], k: int) -> int:
+    """What moving cluster k adds to the transfers."""
+    before = sum(_transfer(side, *graph.values[v]) for v in graph.touching[k])
+    side[k] = 1 - side[k]
+    after = sum(_transfer(side, *graph.values[v]) for v in graph.touching[k])
+    side[k] = 1 - side[k]
+    return after - before

@@ -1,0 +1,156 @@
+"""``bisect``: two parts of a graph, the first of which needs nothing from the second.
+
+``kl`` is the published way: Kernighan-Lin on the undirected graph from many seeds, each result made acyclic by moving
+ops until all dependences run one way, the most balanced one kept (Kojima et al., mappability estimation for static
+CGRAs). ``multilevel`` starts from METIS bisections with several seeds and tolerances and from cuts of topological
+orders, makes them acyclic, and improves them by moves that keep them so; the one with the fewest loads and stores
+within the tolerance is kept.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gridloom.dfg.model import Dfg
+from gridloom.errors import DfgError, MissingExtra, OptionError
+from gridloom.partition.acyclic import ClusterGraph, cluster, imbalance, one_way, refine, transfers
+
+
+@dataclass(frozen=True, kw_only=True)
+class BisectionConfig:
+    """Settings of ``bisect``."""
+
+    #: ``kl``: as published. ``multilevel``: METIS and acyclic refinement; needs the extra ``partition``.
+    method: Literal["kl", "multilevel"] = "kl"
+    #: Runs with seeds of their own.
+    seeds: int = 20
+    seed: int = 0
+    #: ``multilevel``: how much larger than the other the larger part may be, as a share of all ops.
+    tolerance: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.method not in ("kl", "multilevel"):
+            raise OptionError(f"method: expected kl or multilevel, found {self.method!r}")
+        if self.seeds < 1:
+            raise OptionError(f"seeds: expected at least 1, found {self.seeds}")
+        if not 0 <= self.tolerance <= 1:
+            raise OptionError(f"tolerance: expected 0 to 1, found {self.tolerance}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bisection:
+    """Two parts: op -> 0 or 1, what ``split`` takes."""
+
+    assignment: Mapping[str, int]
+    #: Ops of the parts.
+    sizes: tuple[int, int]
+    #: Loads and stores that the cut adds.
+    transfers: int
+
+
+def bisect(dfg: Dfg, config: BisectionConfig | None = None) -> Bisection:
+    """The best bisection found; the same for the same configuration.
+
+    DfgError for a graph that cannot be cut: fewer than two ops, or all of them tied together by loop-carried values or
+    a memory. Costs O(seeds * ops * edges) for ``kl``.
+    """
+    config = config or BisectionConfig()
+    graph = cluster(dfg)
+    if graph.size < 2:
+        raise DfgError(
+            f"cannot be cut: it has {sum(graph.weight)} ops, all tied together; expected at least two that are not",
+            where=f"graph {dfg.name!r}",
+        )
+    if config.method == "kl":
+        best = min(_published(graph, config), key=lambda side: (imbalance(graph, side), transfers(graph, side), side))
+    else:
+        limit = int(config.tolerance * sum(graph.weight))
+        best = min(
+            _multilevel(graph, config, limit),
+            key=lambda side: (
+                max(0, imbalance(graph, side) - limit), transfers(graph, side), imbalance(graph, side), side,
+            ),
+        )  # fmt: skip
+    sizes = tuple(sum(w for w, s in zip(graph.weight, best) if s == part) for part in (0, 1))
+    return Bisection(
+        assignment={name: best[k] for k, ops in enumerate(graph.members) for name in ops},
+        sizes=(sizes[0], sizes[1]),
+        transfers=transfers(graph, best),
+    )
+
+
+def _both(graph: ClusterGraph, sides: Iterator[list[int]]) -> Iterator[list[int]]:
+    """Those with something on either side; where there is none at all, the first op of an order against the rest."""
+    found = False
+    for side in sides:
+        if 0 < sum(side) < graph.size:
+            found = True
+            yield side
+    if not found:
+        yield [int(k != graph.order[0]) for k in range(graph.size)]
+
+
+def _published(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[int]]:
+    import networkx
+
+    plain = networkx.Graph()
+    plain.add_nodes_from(range(graph.size))
+    plain.add_edges_from((a, b) for a, row in enumerate(graph.successors) for b in row)
+
+    def sides() -> Iterator[list[int]]:
+        for k in range(config.seeds):
+            second = networkx.community.kernighan_lin_bisection(plain, seed=config.seed * config.seeds + k)[1]
+            yield from one_way(graph, [int(c in second) for c in range(graph.size)])
+
+    return _both(graph, sides())
+
+
+def _multilevel(graph: ClusterGraph, config: BisectionConfig, limit: int) -> Iterator[list[int]]:
+    metis = _metis()
+    neighbours = [sorted({*a, *b}) for a, b in zip(graph.successors, graph.predecessors)]
+
+    def starts() -> Iterator[list[int]]:
+        for k in range(config.seeds):
+            options = metis.Options(seed=config.seed * config.seeds + k, ufactor=1 + 30 * (k % 4))
+            _, membership = metis.part_graph(
+                2, adjacency=neighbours, vweights=list(graph.weight), options=options, recursive=True
+            )
+            yield from one_way(graph, [int(part) for part in membership])
+        yield from _order_cuts(graph, config)
+
+    refined = (refine(graph, side, limit) for side in _both(graph, starts()))
+    return _both(graph, refined)
+
+
+def _order_cuts(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[int]]:
+    """Halves of random depth-first orders: one way from the start."""
+    for k in range(config.seeds):
+        rng = random.Random(config.seed * config.seeds + k)
+        waiting = [len(row) for row in graph.predecessors]
+        ready = [c for c, count in enumerate(waiting) if count == 0]
+        rng.shuffle(ready)
+        side = [1] * graph.size
+        total = 0
+        while ready and 2 * total < sum(graph.weight):
+            c = ready.pop()
+            side[c] = 0
+            total += graph.weight[c]
+            opened = [j for j in graph.successors[c] if waiting[j] == 1]
+            for j in graph.successors[c]:
+                waiting[j] -= 1
+            rng.shuffle(opened)
+            ready += opened
+        yield side
+
+
+def _metis() -> Any:
+    try:
+        import pymetis
+    except ImportError:
+        raise MissingExtra(
+            "method 'multilevel' needs pymetis; install it with: pip install 'gridloom[partition]'"
+        ) from None
+    return pymetis
