@@ -31,7 +31,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.map.budget import Budget, Clock
 from gridloom.map.width_mapping import Layout, to_failure, to_mapping
-from gridloom.map.width_problem import OP, Ints, RowArray, RowGraph, check_rows, flatten, restrict
+from gridloom.map.width_problem import OP, Ints, RowArray, RowGraph, check_rows, flatten, kernel_rows, restrict
 from gridloom.map.width_screening import screen, width_bound
 from gridloom.mapping.model import Failure, Mapping
 
@@ -169,7 +169,6 @@ class _Evolution:
 
     def _judge(self, place: Ints, array: RowArray, state: State) -> tuple[int, int, int, int]:
         from gridloom.map.place.genetic_kernel import judge
-        from gridloom.map.width import kernel_rows
 
         rows: Rows = kernel_rows(array)
         column = array.col[self.arch.tile[array.resource]]

@@ -41,13 +41,14 @@ from gridloom.map.width_problem import (
     RowGraph,
     check_rows,
     flatten,
+    kernel_rows,
     restrict,
 )
 from gridloom.map.width_screening import misplaced, pinned_tiles, screen, width_bound
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
-    from gridloom.map.place.width_kernel import Graph, Rows
+    from gridloom.map.place.width_kernel import Graph
 
 #: Starts of one width between which nothing is exchanged. Fixed: a result does not depend on the number of workers.
 BATCH = 4
@@ -284,27 +285,6 @@ class _Widths:
             free = [tile for tile in tiles.tolist() if tile >= 0 and tile not in self.pinned.values()]
             place[nodes] = rng.permutation(free)[: len(nodes)]
         return place
-
-
-def kernel_rows(array: RowArray) -> Rows:
-    """The array as the kernels take it."""
-    from gridloom.map.place.width_kernel import Rows
-
-    return Rows(
-        array.succ_at,
-        array.succ,
-        array.owner,
-        array.base,
-        array.reach,
-        array.tile_in,
-        array.tile_out,
-        array.tile_fu,
-        array.roots,
-        array.row,
-        array.col,
-        array.at,
-        array.ports,
-    )
 
 
 def _longest(array: RowArray) -> int:

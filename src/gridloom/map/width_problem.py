@@ -12,7 +12,7 @@ from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import rustworkx
@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from gridloom.arch.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
+
+if TYPE_CHECKING:
+    from gridloom.map.place.width_kernel import Rows
 
 Ints = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
@@ -271,3 +274,24 @@ def _places(arch: Arch, width: int) -> tuple[Ints, Ints]:
         elif tile.kind in ("load", "store") and tile.col < width:
             ports[_GROUP[tile.kind] - 1, tile.col] = k
     return at, ports
+
+
+def kernel_rows(array: RowArray) -> Rows:
+    """The array as the kernels take it."""
+    from gridloom.map.place.width_kernel import Rows
+
+    return Rows(
+        array.succ_at,
+        array.succ,
+        array.owner,
+        array.base,
+        array.reach,
+        array.tile_in,
+        array.tile_out,
+        array.tile_fu,
+        array.roots,
+        array.row,
+        array.col,
+        array.at,
+        array.ports,
+    )
