@@ -43,7 +43,7 @@ def strict(style: str, count: int) -> list[Mapping]:
     return found[:count]
 
 
-@pytest.mark.parametrize(("style", "count"), [("static", 7), ("modulo", 7), ("engine", 2), ("vpcma", 1)])
+@pytest.mark.parametrize(("style", "count"), [("static", 4), ("modulo", 4), ("engine", 1), ("vpcma", 1)])
 def test_random_mappings_run_on_their_hardware(style: str, count: int, cosimulate: Cosimulate) -> None:
     for number, mapping in enumerate(strict(style, count)):
         assert cosimulate(mapping, seed=number) == (), f"{style} mapping {number} on {mapping.arch.name}"

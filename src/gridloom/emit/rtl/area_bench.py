@@ -81,7 +81,7 @@ def bench_area(
     synthesis = Synthesis(target, cache)
     samples: dict[tuple[float, ...], float] = {}
     measured: list[tuple[_Case, Hardware, Any]] = []
-    for case in _cases(sides):
+    for case in _cases(sides, target):
         if progress is not None:
             progress(case.array)
         hardware = hardware_of(case.array, width=case.width, bypass=case.bypass)
@@ -90,7 +90,7 @@ def bench_area(
             samples[tuple(features(hardware, shape))] = synthesis.shape_area(hardware, shape).total(target)
     model = fit(list(samples.items()), target)
     base = {
-        h.arch.rows: area.total(target)
+        (h.arch.rows, h.arch.spec.get("mul")): area.total(target)
         for case, h, area in measured
         if not case.bypass and h.arch.spec["family"] == "mesh"
     }
@@ -99,17 +99,20 @@ def bench_area(
         target=target,
         rows=tuple(rows),
         flat_ratio=_flat_ratio(synthesis, target) if flat else None,
-        growth=base[sides[1]] / base[sides[0]] if len(sides) > 1 else 1.0,
+        growth=base[sides[1], None] / base[sides[0], None] if len(sides) > 1 else 1.0,
         model=model,
         published=dict(PUBLISHED[target]),
     )
 
 
-def _cases(sides: Sequence[int]) -> list[_Case]:
+def _cases(sides: Sequence[int], target: Target) -> list[_Case]:
     cases = []
+    # An FPGA multiplies in blocks of its own, which a count of LUTs leaves out.
+    hard = target != "gates"
     for side in sides:
         size = f"{side}x{side},operands=2"
-        cases += [_Case(f"{family}:{size},fifo=0", bypass=False) for family in ("mesh", "chess", "onehop")]
+        for rest in ("", ",mul=none") if hard else ("",):
+            cases += [_Case(f"{family}:{size},fifo=0{rest}", bypass=False) for family in ("mesh", "chess", "onehop")]
         cases += [_Case(f"{family}:{size},fifo=0") for family in ("mesh", "chess", "onehop", "hex")]
         cases += [_Case(f"mesh:{size},fifo={depth}") for depth in (1, 2, 3, 4)]
     # The published 4-bit array: 3,036 elements, half of which multiply.
@@ -117,17 +120,18 @@ def _cases(sides: Sequence[int]) -> list[_Case]:
 
 
 def _row(
-    case: _Case, hardware: Hardware, area: Any, target: Target, base: dict[int, float], model: AreaModel
+    case: _Case, hardware: Hardware, area: Any, target: Target, base: dict[Any, float], model: AreaModel
 ) -> AreaRow:
     total = area.total(target)
     arch = hardware.arch
+    key = arch.rows, arch.spec.get("mul")
     return AreaRow(
         array=arch.name + ("" if case.bypass else " without routing"),
         tiles=len(arch.tiles),
         width=case.width,
         fifo=arch.tiles[0].fifo or 0,
         area=round(total, 1),
-        ratio=round(total / base[arch.rows], 4) if arch.rows in base else 0.0,
+        ratio=round(total / base[key], 4) if key in base else 0.0,
         register_share=round(area.register_share, 4),
         flip_flops=area.flip_flops,
         model_error=round(model.predict(hardware) / total - 1, 4),
