@@ -74,9 +74,7 @@ class Constructor:
         op_class = self.dfg.op_class(node)
         if op_class == "livein":
             rotating = self.graph.settings["rotating"]
-            spots = [
-                (r, 0) for f in self.arch.register_files for r in f.registers[rotating.get(f.name, f.rotating) :]
-            ]
+            spots = [(r, 0) for f in self.arch.register_files for r in f.registers[rotating.get(f.name, f.rotating) :]]
         else:
             tiles = list(self.arch.tiles_for(op_class))
             spots = [(t, cycle) for t in tiles for cycle in self._cycles(node)]

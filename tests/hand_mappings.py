@@ -66,7 +66,10 @@ def _diamond_on_mesh(issue_b: int, fifo_b: int, fifo_d: int) -> Mapping:
             ("a", "b", 0): ([("pe_0_0.out", 1), ("pe_0_0>pe_1_0", 1), ("pe_1_0.in0", 1)], fifo_b),
             ("a", "c", 0): (
                 [
-                    ("pe_0_0.out", 1), ("pe_0_0>pe_0_1", 1), ("pe_0_1>pe_0_2", 2), ("pe_0_2>pe_1_2", 3),
+                    ("pe_0_0.out", 1),
+                    ("pe_0_0>pe_0_1", 1),
+                    ("pe_0_1>pe_0_2", 2),
+                    ("pe_0_2>pe_1_2", 3),
                     ("pe_1_2.in0", 3),
                 ],
                 0,

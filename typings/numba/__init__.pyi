@@ -20,6 +20,8 @@ def njit(
     boundscheck: bool = ...,
     error_model: str = ...,
     parallel: bool = ...,
+    no_cpython_wrapper: bool = ...,
+    no_cfunc_wrapper: bool = ...,
 ) -> Callable[[_Kernel], _Kernel]: ...
 @overload
 def njit(signature: Any, /, **options: Any) -> Callable[[_Kernel], _Kernel]: ...

@@ -38,10 +38,11 @@ class ModuloConfig:
 
     #: The II to map at; None: from the MII on, the lowest that is found.
     ii: int | None = None
-    #: Rounds without progress after which a start of the first walk gives up; doubles from pass to pass.
+    #: Moves a node, and rounds without progress, after which a start of the first walk gives up.
+    moves: int = 24
     patience: int = 24
-    #: How often ``patience`` doubles at most.
-    doublings: int = 3
+    #: How often both double at most, from pass to pass.
+    doublings: int = 4
     #: Passes over IIs below the best when the budget has no limit.
     passes: int = 4
     #: Price of a shared slot as a multiple of its own, at first and at most, and its growth a round.
@@ -56,7 +57,7 @@ class ModuloConfig:
     extra: int = 3
 
     def __post_init__(self) -> None:
-        for name, least in (("patience", 1), ("doublings", 0), ("passes", 0), ("extra", 0)):
+        for name, least in (("moves", 1), ("patience", 1), ("doublings", 0), ("passes", 0), ("extra", 0)):
             if getattr(self, name) < least:
                 raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
         for name in ("present", "ceiling", "growth"):
@@ -164,9 +165,9 @@ class _Walk:
 
     def _effort(self, turn: int) -> Effort:
         c = self.config
-        patience = c.patience * 2 ** min(turn, c.doublings)
+        times = 2 ** min(turn, c.doublings)
         return Effort(
-            rounds=20 * patience, patience=patience, present=c.present, growth=c.growth, ceiling=c.ceiling,
+            moves=c.moves * times, patience=c.patience * times, present=c.present, growth=c.growth, ceiling=c.ceiling,
             history=c.history, noise=c.noise, extra=c.extra,
         )  # fmt: skip
 

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from gridloom.map.place.modulo_kernel import Loop
     from gridloom.map.route.modulo_kernel import Fabric
 
-Ints = NDArray[np.int32]
+Ints = NDArray[np.int64]
 
 #: Graphs with more nodes than this are refused: distances between all pairs are kept.
 MAX_NODES = 4000
 
 # Holding is not limited in memory.
 _LONG = 1 << 14
+MP = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +206,8 @@ class ModuloProblem:
         out_at, out = _csr(count + len(self.liveins), [(a, e) for e, (a, _) in enumerate(ends)])
         in_at, into = _csr(count, [(b, e) for e, (_, b) in enumerate(ends)])
         tie_at, tie = _csr(count, sorted({(n, k) for k, (_, a, b) in enumerate(ties) for n in (a, b)}))
+        both = [(n, e) for e, pair in enumerate(ends) for n in sorted(set(pair), reverse=True)]
+        touch_at, touch = _csr(count, both)
         least = least_distances(count, self.dependences, ii)
         return Loop(
             nodes=count,
@@ -213,7 +216,7 @@ class ModuloProblem:
             source=_ints([a for a, _ in ends]),
             target=_ints([b for _, b in ends]),
             distance=_ints([dfg.edges[e].distance for e in self.edges]),
-            out_at=out_at, out=out, in_at=in_at, into=into,
+            out_at=out_at, out=out, in_at=in_at, into=into, touch_at=touch_at, touch=touch,
             tie_source=_ints([a for _, a, _ in ties]),
             tie_target=_ints([b for _, _, b in ties]),
             tie_delay=_ints([edge.delay for edge, _, _ in ties]),
@@ -234,7 +237,7 @@ class ModuloProblem:
             limited = able <= {t for pool in pools for t in pool.tiles}
             room.append(min(len(able), sum(pool.capacity for pool in pools)) if limited and pools else len(able))
         cycles, _ = iterative_modulo_schedule(least, ii, rows, _ints(room))
-        return (cycles + self.offset(ii)).astype(np.int32)
+        return (cycles + self.offset(ii)).astype(np.int64)
 
     @staticmethod
     def offset(ii: int) -> int:
@@ -256,21 +259,19 @@ class ModuloProblem:
         files = [self.usable(k, registers.limit) for k in range(len(arch.register_files))]
         rotating = [self.rotating(k, registers) for k in range(len(files))]
         at = _ints(np.concatenate([[0], np.cumsum([len(f) for f in files])]))
-        turn = np.arange(at[-1], dtype=np.int32)
-        keeps = np.ones(at[-1], dtype=np.int32)
+        turn = np.arange(at[-1], dtype=np.int64)
+        keeps = np.ones(at[-1], dtype=np.int64)
         span = [ii if held else 1 for held in s.holds] + [ii] * int(at[-1]) + [_LONG]
         for k, m in enumerate(rotating):
             for r in range(m):
                 turn[at[k] + r] = at[k] + (r - 1) % m
                 keeps[at[k] + r] = 0
                 span[tiles + at[k] + r] = m * ii
-        members = [[t for t in range(tiles) if s.file_of[t] == k] for k in range(len(files))]
         read_at, read = _csr(tiles, [(t, u) for t in range(tiles) for u in sorted(s.reads[t])])
-        tiles_at, file_tiles = _csr(len(files), [(k, t) for k, row in enumerate(members) for t in row])
         able, latency, pool = self._tables()
         return Fabric(
             ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files), horizon=self.horizon(loop, ii),
-            read_at=read_at, read=read, file_at=at, file_tiles_at=tiles_at, file_tiles=file_tiles,
+            read_at=read_at, read=read, file_at=at,
             file_of=_ints(s.file_of), turn=turn, span=_ints(span), keeps=keeps,
             move_latency=_ints(s.move_latency), load_latency=_ints(s.load_latency),
             able=able, latency=latency, pool=pool,
@@ -278,6 +279,7 @@ class ModuloProblem:
             together=self._together(),
             move_class=self.classes.index(frozenset({"route"})),
             memory_class=self.classes.index(frozenset({"mem"})),
+            move_price=MP,
         )  # fmt: skip
 
     def usable(self, file: int, limit: int) -> tuple[int, ...]:
@@ -293,7 +295,7 @@ class ModuloProblem:
 
     def _tables(self) -> tuple[Ints, Ints, Ints]:
         shape = (len(self.classes), len(self.arch.tiles))
-        able, latency, pool = (np.full(shape, fill, dtype=np.int32) for fill in (0, 1, -1))
+        able, latency, pool = (np.full(shape, fill, dtype=np.int64) for fill in (0, 1, -1))
         for row, needed in enumerate(self.classes):
             name = self._op_class(row)
             for t, tile in enumerate(self.arch.tiles):
@@ -312,8 +314,8 @@ class ModuloProblem:
     def _together(self) -> Ints:
         tiles = len(self.arch.tiles)
         if not self.arch.pools:
-            return np.ones((tiles, tiles), dtype=np.int32)
-        table = np.eye(tiles, dtype=np.int32)
+            return np.ones((tiles, tiles), dtype=np.int64)
+        table = np.eye(tiles, dtype=np.int64)
         for pool in self.arch.pools:
             members = np.array(pool.tiles)
             table[np.ix_(members, members)] = 1
@@ -321,7 +323,7 @@ class ModuloProblem:
 
 
 def _ints(values: object) -> Ints:
-    return np.ascontiguousarray(np.array(values, dtype=np.int32).reshape(-1))
+    return np.ascontiguousarray(np.array(values, dtype=np.int64).reshape(-1))
 
 
 def _csr(count: int, pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:

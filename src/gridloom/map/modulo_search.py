@@ -31,7 +31,8 @@ _WORD_BYTES = 4
 class Effort:
     """How hard a start tries."""
 
-    rounds: int
+    #: Moves a node.
+    moves: int
     patience: int
     present: float
     growth: float
@@ -39,6 +40,7 @@ class Effort:
     history: float
     noise: float
     extra: int
+    zeal: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,7 @@ class Attempt:
     moves: int
     #: Signals without room in the best round.
     overuse: int
+    rounds: int
 
 
 class ModuloSearch:
@@ -67,7 +70,7 @@ class ModuloSearch:
 
     def batch(self, ii: int, first: int, effort: Effort, clock: Clock) -> tuple[Attempt | None, Attempt]:
         """Run a batch of starts from number ``first`` on; (the winner or None, the start that came closest)."""
-        won = np.full(1, 1 << 30, dtype=np.int32)
+        won = np.full(1, 1 << 30, dtype=np.int64)
         loop = self.loop(ii)
         jobs: list[Callable[[], Attempt]] = [
             partial(self._start, loop, ii, first + k, effort, clock, won) for k in range(BATCH)
@@ -78,7 +81,7 @@ class ModuloSearch:
         closest = min(attempts, key=lambda attempt: attempt.overuse)
         return (None if winner is None else attempts[winner]), closest
 
-    def _start(self, loop: Loop, ii: int, number: int, effort: Effort, clock: Clock, won: NDArray[np.int32]) -> Attempt:
+    def _start(self, loop: Loop, ii: int, number: int, effort: Effort, clock: Clock, won: NDArray[np.int64]) -> Attempt:
         from gridloom.map.place.modulo_kernel import Knobs, negotiate
 
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
@@ -86,16 +89,17 @@ class ModuloSearch:
         registers = self.registers(number)
         fabric = self.problem.fabric(loop, ii, registers)
         state = _empty_state(fabric, loop)
-        report = np.zeros(2, dtype=np.int32)
+        report = np.zeros(3, dtype=np.int64)
         report[1] = 1 << 30
         knobs = Knobs(
-            rounds=effort.rounds, patience=effort.patience, present=effort.present, growth=effort.growth,
-            ceiling=effort.ceiling, history=effort.history, noise=effort.noise, extra=effort.extra, pull=0.3,
+            moves=effort.moves * loop.nodes, patience=effort.patience, present=effort.present, growth=effort.growth,
+            ceiling=effort.ceiling, history=effort.history, noise=effort.noise, extra=effort.extra,
+            pull=0.3, zeal=effort.zeal,
         )  # fmt: skip
         found = bool(
             won[0] >= number
             and negotiate(
-                fabric, loop, state, _scratch(fabric), _desk(fabric), self._rank(loop, number, rng), knobs,
+                fabric, loop, state, _scratch(fabric), _desk(fabric, loop), self._rank(loop, number, rng), knobs,
                 int(rng.integers(1 << 31)), clock.stop, won, number, report,
             )
         )  # fmt: skip
@@ -104,7 +108,7 @@ class ModuloSearch:
             found = False
         if found:
             won[0] = min(int(won[0]), number)
-        return Attempt(found, solution, int(report[0]), int(report[1]))
+        return Attempt(found, solution, int(report[0]), int(report[1]), int(report[2]))
 
     def _fits(self, solution: Solution) -> bool:
         """True when arrays, spilled values and live-ins fit the data memory."""
@@ -141,11 +145,11 @@ class ModuloSearch:
 
         clock = Budget().start()
         clock.stop[0] = 1
-        effort = Effort(rounds=1, patience=1, present=1.0, growth=1.0, ceiling=1.0, history=1.0, noise=0.0, extra=1)
+        effort = Effort(moves=2, patience=1, present=1.0, growth=1.0, ceiling=1.0, history=1.0, noise=0.0, extra=1)
         ii = 1 + sum(d.delay for d in self.problem.dependences if d.distance >= 0)
         ii = min(ii, 64)
         loop = self.loop(ii)
-        self._start(loop, ii, 0, effort, clock, np.full(1, 1 << 30, dtype=np.int32))
+        self._start(loop, ii, 0, effort, clock, np.full(1, 1 << 30, dtype=np.int64))
         del self._loops[ii]
 
 
@@ -177,15 +181,15 @@ def _empty_state(fabric: Fabric, loop: Loop) -> State:
     groups = 2 * fabric.tiles + fabric.registers
     edges, pools = len(loop.source), len(fabric.pool_room)
     return State(
-        tile=np.full(loop.nodes, -1, dtype=np.int32),
-        cycle=np.zeros(loop.nodes, dtype=np.int32),
-        used=np.zeros((groups, fabric.ii), dtype=np.int32),
+        tile=np.full(loop.nodes, -1, dtype=np.int64),
+        cycle=np.zeros(loop.nodes, dtype=np.int64),
+        used=np.zeros((groups, fabric.ii), dtype=np.int64),
         history=np.zeros((groups, fabric.ii)),
-        pool_used=np.zeros((pools, fabric.ii), dtype=np.int32),
+        pool_used=np.zeros((pools, fabric.ii), dtype=np.int64),
         pool_history=np.zeros((pools, fabric.ii)),
-        way=np.zeros((edges, 2 * fabric.horizon + 4), dtype=np.int32),
-        steps=np.zeros(edges, dtype=np.int32),
-        root=np.zeros(edges, dtype=np.int32),
+        way=np.zeros((edges, 2 * fabric.horizon + 4), dtype=np.int64),
+        steps=np.zeros(edges, dtype=np.int64),
+        root=np.zeros(edges, dtype=np.int64),
     )
 
 
@@ -198,31 +202,35 @@ def _scratch(fabric: Fabric) -> Scratch:
     files = max(1, fabric.files)
     return Scratch(
         own=np.zeros((cycles, elements), dtype=np.int16),
-        back=np.full((cycles, elements), -1, dtype=np.int32),
+        back=np.full((cycles, elements), -1, dtype=np.int64),
         age=np.zeros((cycles, storages), dtype=np.int16),
-        touched=np.zeros(2 * cycles * elements, dtype=np.int32),
-        kept=np.zeros(fabric.registers, dtype=np.int32),
+        touched=np.zeros(2 * cycles * elements, dtype=np.int64),
+        kept=np.zeros(fabric.registers, dtype=np.int64),
         best=np.zeros((cycles, storages)),
-        came=np.zeros((cycles, storages), dtype=np.int32),
+        came=np.zeros((cycles, storages), dtype=np.int64),
         run=np.zeros((cycles, storages), dtype=np.int16),
-        issued=np.zeros((cycles, 3 * fabric.tiles), dtype=np.int32),
+        issued=np.zeros((cycles, 3 * fabric.tiles), dtype=np.int64),
         write=np.zeros((cycles, files)),
-        writer=np.zeros((cycles, files), dtype=np.int32),
+        writer=np.zeros((cycles, files), dtype=np.int64),
         least=np.zeros((cycles, files)),
-        least_at=np.zeros((cycles, files), dtype=np.int32),
+        least_at=np.zeros((cycles, files), dtype=np.int64),
         enter=np.zeros((cycles, fabric.tiles)),
-        counts=np.zeros(4, dtype=np.int32),
-        path=np.zeros(2 * cycles + 8, dtype=np.int32),
+        counts=np.zeros(4, dtype=np.int64),
+        path=np.zeros(2 * cycles + 8, dtype=np.int64),
     )
 
 
-def _desk(fabric: Fabric) -> Desk:
+def _desk(fabric: Fabric, loop: Loop) -> Desk:
     from gridloom.map.place.modulo_kernel import Desk
 
     groups = 2 * fabric.tiles + fabric.registers
     return Desk(
         offer=np.zeros((fabric.tiles, fabric.horizon)),
-        hot=np.zeros((groups, fabric.ii), dtype=np.int32),
-        pool_hot=np.zeros((len(fabric.pool_room), fabric.ii), dtype=np.int32),
+        hot=np.zeros((groups, fabric.ii), dtype=np.int64),
+        pool_hot=np.zeros((len(fabric.pool_room), fabric.ii), dtype=np.int64),
+        leaving=np.zeros(loop.nodes, dtype=np.int64),
+        loose=np.zeros(len(loop.source), dtype=np.int64),
+        counts=np.zeros(1, dtype=np.int64),
+        lost=np.ones(len(loop.source)),
         luck=np.zeros(1, dtype=np.uint64),
     )

@@ -183,7 +183,7 @@ def timed_arcs(
     """The stage of each resource, and the arcs that agree with the stages."""
     graph = arch.unroll(1, settings)
     source = np.repeat(np.arange(graph.nodes, dtype=np.int32), np.diff(graph.indptr))
-    bits = next(iter(settings.values()), [])
+    bits: list[int] = next(iter(settings.values()), [])
     rows = np.array([tile.row for tile in arch.tiles])[arch.tile]
     below = crossed_rows(arch)
     stage = np.zeros(len(rows), dtype=np.int32)
@@ -207,7 +207,9 @@ def crossed_rows(arch: Arch) -> list[int]:
 def feeds_operands(arch: Arch) -> NDArray[np.bool_]:
     """Resources from which a value can still get to a PE's operand; the others only lead to store ports."""
     computes = np.array([tile.kind == "pe" for tile in arch.tiles])
-    feeds = ((arch.kind == Kind.IN) | (arch.kind == Kind.FU) | (arch.kind == Kind.OUT)) & computes[arch.tile]
+    feeds: NDArray[np.bool_] = ((arch.kind == Kind.IN) | (arch.kind == Kind.FU) | (arch.kind == Kind.OUT)) & computes[
+        arch.tile
+    ]
     feeds |= np.array([tile.kind in ("load", "const") for tile in arch.tiles])[arch.tile]
     while True:
         more = feeds.copy()

@@ -24,8 +24,8 @@ def needs_memory(dfg: Dfg, arch: Arch) -> bool:
 def streams_to_memory(dfg: Dfg, length: int = 128) -> Dfg:
     """The same loop with loads and stores in place of inputs and outputs.
 
-    Each stream gets an array of ``length`` words, which is the most iterations that the new graph can run. Opaque graphs
-    keep their uninterpreted ops: there a load is one more function of its index. Linear in nodes and edges.
+    Each stream gets an array of ``length`` words, which is the most iterations that the new graph can run. Opaque
+    graphs keep their uninterpreted ops: there a load is one more function of its index. Linear in nodes and edges.
     """
     streams = [node for node in dfg.nodes if node.op in _PORTS]
     if not streams:

@@ -23,6 +23,7 @@ from gridloom.map.route.modulo_kernel import (
     add_way,
     close_net,
     gather,
+    internal,
     open_net,
     pool_price,
     price,
@@ -33,13 +34,13 @@ from gridloom.map.route.modulo_kernel import (
     trace,
 )
 
-Ints = NDArray[np.int32]
+Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 #: "No dependence" in a table of least distances.
 NONE = -(1 << 28)
-#: What a candidate pays for an edge that has no way at all.
-_LOST = 60.0
+#: What a candidate pays for an edge that has no way at all, the first time.
+_LOST = 1000.0
 #: Cycles before its use in which a live-in may leave memory.
 _LIVEIN_LEAD = 6
 
@@ -54,11 +55,13 @@ class Loop(NamedTuple):
     source: Ints
     target: Ints
     distance: Ints
-    #: CSR: net -> edges that read it; node -> edges that it reads.
+    #: CSR: net -> edges that read it; node -> edges that it reads; node -> both, each edge once.
     out_at: Ints
     out: Ints
     in_at: Ints
     into: Ints
+    touch_at: Ints
+    touch: Ints
     #: Order and pair edges: target issues (exactly) ``delay`` after source; CSR node -> ties that name it.
     tie_source: Ints
     tie_target: Ints
@@ -76,7 +79,8 @@ class Loop(NamedTuple):
 class Knobs(NamedTuple):
     """How a search runs."""
 
-    rounds: int
+    #: Moves and rounds without progress after which a start gives up.
+    moves: int
     patience: int
     present: float
     growth: float
@@ -86,6 +90,8 @@ class Knobs(NamedTuple):
     extra: int
     #: Weight of the distance to ``wish`` for nodes without placed neighbours.
     pull: float
+    #: The chance of what touches overuse to be taken out.
+    zeal: float
 
 
 class Desk(NamedTuple):
@@ -95,11 +101,17 @@ class Desk(NamedTuple):
     offer: Floats
     hot: Ints
     pool_hot: Ints
+    #: 1: the node, or the way of the edge, is to be taken out; counts[0]: some are.
+    leaving: Ints
+    loose: Ints
+    counts: Ints
+    #: Edge -> times that it had no way, plus 1: what is lost often is given way to.
+    lost: Floats
     #: The state of the random numbers.
     luck: NDArray[np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@internal
 def draw(luck: NDArray[np.uint64]) -> float:
     """A number from 0 to 1 (splitmix64): a start's own, whatever thread runs it."""
     luck[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -109,22 +121,23 @@ def draw(luck: NDArray[np.uint64]) -> float:
     return float((word ^ (word >> np.uint64(31))) >> np.uint64(11)) * 1.1102230246251565e-16
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _ready(fabric: Fabric, loop: Loop, state: State, net: int) -> int:
     """The cycle of a net's result; -1 for a live-in."""
     if net >= loop.nodes:
         return -1
-    return state.cycle[net] + fabric.latency[loop.op_class[net], state.tile[net]]
+    ready: int = state.cycle[net] + fabric.latency[loop.op_class[net], state.tile[net]]
+    return ready
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _open(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, net: int) -> None:
     edges = loop.out[loop.out_at[net] : loop.out_at[net + 1]]
     tile = 0 if net >= loop.nodes else state.tile[net]
     open_net(fabric, state, scratch, edges, tile, _ready(fabric, loop, state, net))
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _occupy(fabric: Fabric, loop: Loop, state: State, node: int, step: int) -> None:
     """A node more (or less) in its slot, on its bus and in its output register."""
     tile, cycle, kind = state.tile[node], state.cycle[node], loop.op_class[node]
@@ -136,39 +149,47 @@ def _occupy(fabric: Fabric, loop: Loop, state: State, node: int, step: int) -> N
         state.used[fabric.tiles + tile, (cycle + fabric.latency[kind, tile]) % fabric.ii] += step
 
 
-@njit(cache=True, nogil=True)
-def _unroute(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, edge: int) -> None:
-    if state.steps[edge] > 0:
-        _open(fabric, loop, state, scratch, loop.source[edge])
-        remove_way(fabric, state, scratch, edge)
-        close_net(fabric, scratch)
+@internal
+def _unroute(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: Desk) -> None:
+    """Take out the ways of all edges of nodes that leave."""
+    for edge in range(len(loop.source)):
+        net = loop.source[edge]
+        leaves = desk.leaving[loop.target[edge]] or (net < loop.nodes and desk.leaving[net])
+        if state.steps[edge] > 0 and (leaves or desk.loose[edge]):
+            _open(fabric, loop, state, scratch, net)
+            remove_way(fabric, state, scratch, edge)
+            close_net(fabric, scratch)
+        desk.loose[edge] = 0
 
 
-@njit(cache=True, nogil=True)
-def rip(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, node: int) -> None:
-    """Take a node out, with the ways of its edges."""
-    if state.tile[node] < 0:
+@internal
+def expel(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: Desk) -> None:
+    """Take out the nodes that leave, with the ways of their edges, and the edges that are loose."""
+    if desk.counts[0] == 0:
         return
-    for k in range(loop.in_at[node], loop.in_at[node + 1]):
-        _unroute(fabric, loop, state, scratch, loop.into[k])
-    for k in range(loop.out_at[node], loop.out_at[node + 1]):
-        _unroute(fabric, loop, state, scratch, loop.out[k])
-    _occupy(fabric, loop, state, node, -1)
-    state.tile[node] = -1
+    desk.counts[0] = 0
+    _unroute(fabric, loop, state, scratch, desk)
+    for node in range(loop.nodes):
+        if desk.leaving[node]:
+            desk.leaving[node] = 0
+            if state.tile[node] >= 0:
+                _occupy(fabric, loop, state, node, -1)
+                state.tile[node] = -1
 
 
-@njit(cache=True, nogil=True)
-def rip_with_partners(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, node: int) -> None:
-    """Take a node out together with those that have to issue at an exact distance from it."""
-    rip(fabric, loop, state, scratch, node)
+@internal
+def leave(loop: Loop, desk: Desk, node: int) -> None:
+    """Mark a node, and those that have to issue at an exact distance from it, to be taken out."""
+    desk.counts[0] += 1
+    desk.leaving[node] = 1
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
         if loop.tie_exact[tie]:
-            rip(fabric, loop, state, scratch, loop.tie_source[tie])
-            rip(fabric, loop, state, scratch, loop.tie_target[tie])
+            desk.leaving[loop.tie_source[tie]] = 1
+            desk.leaving[loop.tie_target[tie]] = 1
 
 
-@njit(cache=True, nogil=True)
+@internal
 def route_edge(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, edge: int, present: float) -> bool:
     """Give an edge between placed ends its cheapest way; False: there is none."""
     net, target = loop.source[edge], loop.target[edge]
@@ -191,7 +212,7 @@ def route_edge(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, edge:
 # -- one node ---------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _window(fabric: Fabric, loop: Loop, state: State, node: int, extra: int) -> tuple[int, int]:
     """The cycles in which a node is tried; where its neighbours leave none, a period after the earliest."""
     low, high = NONE, -NONE
@@ -209,6 +230,11 @@ def _window(fabric: Fabric, loop: Loop, state: State, node: int, extra: int) -> 
     for k in range(loop.out_at[node], loop.out_at[node + 1]):
         target = loop.target[loop.out[k]]
         near_high = near_high or (target != node and state.tile[target] >= 0)
+    # A dependence over many iterations bounds nothing within reach.
+    if low < 0:
+        low = NONE
+    if high >= fabric.horizon:
+        high = -NONE
     span = fabric.ii + extra
     if low == NONE and high == -NONE:
         low = max(0, loop.wish[node] - 1)
@@ -219,10 +245,11 @@ def _window(fabric: Fabric, loop: Loop, state: State, node: int, extra: int) -> 
         high = low + fabric.ii - 1
     if high - low >= span:
         high = low + span - 1
-    return max(low, 0), min(high, fabric.horizon - 1)
+    low = min(max(low, 0), fabric.horizon - 1)
+    return low, max(low, min(high, fabric.horizon - 1))
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _offer_slots(fabric: Fabric, loop: Loop, state: State, desk: Desk, node: int, low: int, high: int,
                  present: float, knobs: Knobs) -> None:  # fmt: skip
     """Prices of slot, bus and output register; FAR where the op cannot run."""
@@ -244,7 +271,7 @@ def _offer_slots(fabric: Fabric, loop: Loop, state: State, desk: Desk, node: int
             desk.offer[tile, cycle] = cost + knobs.noise * draw(desk.luck)
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _offer_inputs(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: Desk, node: int, low: int,
                   high: int, present: float) -> int:  # fmt: skip
     """Add what operands cost to get there; returns how many sources are placed."""
@@ -271,11 +298,11 @@ def _offer_inputs(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, de
                     cost = FAR
                     if first <= due <= last:
                         cost = read_price(fabric, scratch, tile, due)
-                    desk.offer[tile, cycle] += min(cost, _LOST)
+                    desk.offer[tile, cycle] += cost if cost < FAR else _LOST * desk.lost[edge]
     return placed
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _offer_outputs(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: Desk, node: int, low: int,
                    high: int, present: float) -> int:  # fmt: skip
     """Add what results cost to get to consumers; returns how many are placed."""
@@ -298,11 +325,11 @@ def _offer_outputs(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, d
                     cost = FAR
                     if first <= ready <= last < fabric.horizon:
                         cost = scratch.enter[ready, tile]
-                    desk.offer[tile, cycle] += min(cost, _LOST)
+                    desk.offer[tile, cycle] += cost if cost < FAR else _LOST * desk.lost[edge]
     return placed
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _offer_ties(fabric: Fabric, loop: Loop, state: State, desk: Desk, node: int, low: int, high: int) -> None:
     """Add what broken order and pair edges cost."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
@@ -322,7 +349,7 @@ def _offer_ties(fabric: Fabric, loop: Loop, state: State, desk: Desk, node: int,
                     desk.offer[tile, cycle] += _LOST
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _tied(fabric: Fabric, loop: Loop, state: State, tie: int) -> bool:
     """True unless a tie between placed nodes is broken."""
     source, target = loop.tie_source[tie], loop.tie_target[tie]
@@ -334,49 +361,30 @@ def _tied(fabric: Fabric, loop: Loop, state: State, tie: int) -> bool:
     return bool(gap == 0 and fabric.together[state.tile[source], state.tile[target]] != 0)
 
 
-@njit(cache=True, nogil=True)
-def _settle(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, node: int, present: float) -> None:
-    """Route the edges of a node just placed; neighbours that cannot be reached are taken out."""
+@internal
+def _displace(fabric: Fabric, loop: Loop, state: State, desk: Desk, node: int) -> None:
+    """Mark what cannot stay now that a node has its cycle: broken ties, dependences that are too short."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
-        if not _tied(fabric, loop, state, loop.tie[k]):
-            other = loop.tie_target[loop.tie[k]]
-            rip(fabric, loop, state, scratch, loop.tie_source[loop.tie[k]] if other == node else other)
+        tie = loop.tie[k]
+        if not _tied(fabric, loop, state, tie):
+            other = loop.tie_target[tie]
+            desk.leaving[loop.tie_source[tie] if other == node else other] = 1
+            desk.counts[0] += 1
     for other in range(loop.nodes):
         if state.tile[other] < 0 or other == node:
             continue
         late = loop.least[node, other] > NONE and state.cycle[node] + loop.least[node, other] > state.cycle[other]
         early = loop.least[other, node] > NONE and state.cycle[other] + loop.least[other, node] > state.cycle[node]
         if late or early:
-            rip_with_partners(fabric, loop, state, scratch, other)
-    if state.tile[node] < 0:
-        return
-    for k in range(loop.in_at[node], loop.in_at[node + 1]):
-        edge = loop.into[k]
-        net = loop.source[edge]
-        if net < loop.nodes and state.tile[net] < 0:
-            continue
-        if not route_edge(fabric, loop, state, scratch, edge, present) and net < loop.nodes and net != node:
-            rip_with_partners(fabric, loop, state, scratch, net)
-    if state.tile[node] < 0:
-        return
-    for k in range(loop.out_at[node], loop.out_at[node + 1]):
-        edge = loop.out[k]
-        target = loop.target[edge]
-        if target == node or state.tile[target] < 0:
-            continue
-        if not route_edge(fabric, loop, state, scratch, edge, present):
-            rip_with_partners(fabric, loop, state, scratch, target)
-        if state.tile[node] < 0:
-            return
+            leave(loop, desk, other)
+    desk.leaving[node] = 0
 
 
-@njit(cache=True, nogil=True)
+@internal
 def place_node(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: Desk, node: int, present: float,
                knobs: Knobs) -> None:  # fmt: skip
-    """Place a node where its edges cost least, and route them."""
+    """Place a node where its edges cost least; they are not routed yet."""
     low, high = _window(fabric, loop, state, node, knobs.extra)
-    if high < low:
-        low = high
     _offer_slots(fabric, loop, state, desk, node, low, high, present, knobs)
     near = _offer_inputs(fabric, loop, state, scratch, desk, node, low, high, present)
     near += _offer_outputs(fabric, loop, state, scratch, desk, node, low, high, present)
@@ -394,13 +402,51 @@ def place_node(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk:
     state.tile[node] = tile
     state.cycle[node] = when
     _occupy(fabric, loop, state, node, 1)
-    _settle(fabric, loop, state, scratch, node, present)
+    _displace(fabric, loop, state, desk, node)
+
+
+@internal
+def _loser(loop: Loop, net: int, target: int, keep: int) -> int:
+    """Which end of an edge without a way has to leave."""
+    if net >= loop.nodes or net == target:
+        return target
+    other = target if net == keep else net
+    if keep < 0:
+        other = target
+    rest = net + target - other
+    edges = loop.touch_at[other + 1] - loop.touch_at[other]
+    mine = loop.touch_at[rest + 1] - loop.touch_at[rest]
+    return rest if edges > 3 * mine + 2 else other
+
+
+@internal
+def _route(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: Desk, edges: Ints, keep: int,
+           present: float) -> bool:  # fmt: skip
+    """Route those of the edges that have no way yet; True when all have one.
+
+    An end of an edge without any way has to leave: the one that is not ``keep``, unless too much hangs on it.
+    """
+    complete = True
+    for edge in edges:
+        if state.steps[edge] > 0:
+            continue
+        net, target = loop.source[edge], loop.target[edge]
+        stays = state.tile[target] >= 0 and desk.leaving[target] == 0
+        if net < loop.nodes:
+            stays = stays and state.tile[net] >= 0 and desk.leaving[net] == 0
+        if not stays:
+            complete = False
+        elif not route_edge(fabric, loop, state, scratch, edge, present):
+            complete = False
+            desk.lost[edge] += 1.0
+            leave(loop, desk, _loser(loop, net, target, keep))
+    return complete
 
 
 # -- the search -------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _overuse(fabric: Fabric, state: State, desk: Desk) -> int:
     """Signals beyond room, over all groups, slots and pools; marks where."""
     over = 0
@@ -419,7 +465,7 @@ def _overuse(fabric: Fabric, state: State, desk: Desk) -> int:
     return over
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _remember(fabric: Fabric, state: State, desk: Desk, weight: float) -> None:
     """Make what is overused dearer for good."""
     for group in range(state.used.shape[0]):
@@ -433,7 +479,7 @@ def _remember(fabric: Fabric, state: State, desk: Desk, weight: float) -> None:
                 state.pool_history[pool, slot] += weight * over
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _hot_node(fabric: Fabric, loop: Loop, state: State, desk: Desk, node: int) -> bool:
     tile, cycle, kind = state.tile[node], state.cycle[node], loop.op_class[node]
     slot = cycle % fabric.ii
@@ -446,7 +492,7 @@ def _hot_node(fabric: Fabric, loop: Loop, state: State, desk: Desk, node: int) -
     return bool(loop.has_result[node] != 0 and desk.hot[fabric.tiles + tile, ready] != 0)
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _hot_way(fabric: Fabric, state: State, desk: Desk, edge: int) -> bool:
     """True when a way passes something overused."""
     tiles, elements = fabric.tiles, 4 * fabric.tiles + fabric.registers + 1
@@ -470,25 +516,28 @@ def _hot_way(fabric: Fabric, state: State, desk: Desk, edge: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
-def _take_out(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: Desk) -> None:
-    """Take out what touches overuse: nodes, and of hot ways the way itself or one of its ends."""
+@internal
+def _mark(fabric: Fabric, loop: Loop, state: State, desk: Desk, knobs: Knobs) -> None:
+    """Mark what touches overuse: nodes, and of hot ways the way itself or one of its ends."""
     for node in range(loop.nodes):
-        if state.tile[node] >= 0 and _hot_node(fabric, loop, state, desk, node):
-            rip_with_partners(fabric, loop, state, scratch, node)
+        if state.tile[node] >= 0 and _hot_node(fabric, loop, state, desk, node) and draw(desk.luck) < knobs.zeal:
+            leave(loop, desk, node)
     for edge in range(len(loop.source)):
         if state.steps[edge] == 0 or not _hot_way(fabric, state, desk, edge):
             continue
+        if draw(desk.luck) >= knobs.zeal:
+            continue
         luck = draw(desk.luck)
+        desk.counts[0] += 1
         if luck < 0.35:
-            _unroute(fabric, loop, state, scratch, edge)
+            desk.loose[edge] = 1
         elif luck < 0.7 or loop.source[edge] >= loop.nodes:
-            rip_with_partners(fabric, loop, state, scratch, loop.target[edge])
+            leave(loop, desk, loop.target[edge])
         else:
-            rip_with_partners(fabric, loop, state, scratch, loop.source[edge])
+            leave(loop, desk, loop.source[edge])
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _next_node(loop: Loop, state: State, desk: Desk, rank: Floats, noise: float) -> int:
     """The unplaced node that comes first, with some chance; -1: all are placed."""
     chosen, least = -1, FAR
@@ -500,26 +549,7 @@ def _next_node(loop: Loop, state: State, desk: Desk, rank: Floats, noise: float)
     return chosen
 
 
-@njit(cache=True, nogil=True)
-def _finish_edges(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: Desk, present: float) -> bool:
-    """Route edges that were taken out alone; True when all edges have a way."""
-    complete = True
-    count = len(loop.source)
-    start = int(draw(desk.luck) * count) if count else 0
-    for k in range(count):
-        edge = (k + start) % count
-        if state.steps[edge] > 0:
-            continue
-        net, target = loop.source[edge], loop.target[edge]
-        if state.tile[target] < 0 or (net < loop.nodes and state.tile[net] < 0):
-            complete = False
-        elif not route_edge(fabric, loop, state, scratch, edge, present):
-            complete = False
-            rip_with_partners(fabric, loop, state, scratch, target)
-    return complete
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def negotiate(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: Desk, rank: Floats, knobs: Knobs,
               seed: int, stop: NDArray[np.uint8], won: Ints, number: int, report: Ints) -> bool:  # fmt: skip
     """Search from an empty state; True when it ends in a legal one.
@@ -527,32 +557,30 @@ def negotiate(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: 
     Ends early when ``stop`` is set or a start of a lower number has won. ``report`` takes moves and the least overuse.
     """
     desk.luck[0] = np.uint64(seed)
-    present = knobs.present
+    present, spread_of_ranks = knobs.present, 0.0
     least, since = 1 << 30, 0
-    for turn in range(knobs.rounds):
-        spread_of_ranks = 0.0 if turn == 0 else 4.0
-        steps = 0
+    every = np.arange(len(loop.source))
+    while report[0] < knobs.moves and since <= knobs.patience and not stop[0] and won[0] >= number:
+        expel(fabric, loop, state, scratch, desk)
         node = _next_node(loop, state, desk, rank, spread_of_ranks)
-        while node >= 0 and steps < 6 * loop.nodes + 50:
+        edges = every
+        if node >= 0:
+            report[0] += 1
             place_node(fabric, loop, state, scratch, desk, node, present, knobs)
-            steps += 1
-            node = _next_node(loop, state, desk, rank, spread_of_ranks)
-            if stop[0] or won[0] < number:
-                report[0] += steps
-                return False
-        report[0] += steps
-        complete = _finish_edges(fabric, loop, state, scratch, desk, present) and node < 0
+            edges = loop.touch[loop.touch_at[node] : loop.touch_at[node + 1]]
+        complete = _route(fabric, loop, state, scratch, desk, edges, node, present)
+        if node >= 0 or desk.counts[0] > 0:
+            continue
         over = _overuse(fabric, state, desk)
         if complete and over == 0:
             return True
-        lost = over if complete else over + 1
         since += 1
-        if lost < least:
-            least, since = lost, 0
+        report[2] += 1
+        if over < least:
+            least, since = over, 0
         report[1] = least
-        if since > knobs.patience:
-            return False
         _remember(fabric, state, desk, knobs.history)
-        _take_out(fabric, loop, state, scratch, desk)
+        _mark(fabric, loop, state, desk, knobs)
         present = min(present * knobs.growth, knobs.ceiling)
+        spread_of_ranks = 4.0
     return False

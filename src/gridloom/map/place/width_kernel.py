@@ -273,8 +273,8 @@ def _port_to_try(a: int, graph: Graph, rows: Rows, state: State) -> int:
         other, _ = _neighbour(a, graph)
         if other >= 0:
             c = rows.col[state.place[other]] + np.random.randint(3) - 1
-            return line[c] if 0 <= c < len(line) else -1
-    return line[np.random.randint(len(line))]
+            return int(line[c]) if 0 <= c < len(line) else -1
+    return int(line[np.random.randint(len(line))])
 
 
 @njit(cache=True, nogil=True)

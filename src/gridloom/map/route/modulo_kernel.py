@@ -17,12 +17,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
+Ints = NDArray[np.int64]
 Shorts = NDArray[np.int16]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 FAR = 1e18
+
+#: Compiled for other kernels only: without ways in from Python, compiling takes half as long.
+internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 #: Where a way begins: at its producer, at a live-in kept in a register, at a live-in kept in memory.
 AT_PRODUCER = -1
@@ -47,12 +50,10 @@ class Fabric(NamedTuple):
     files: int
     #: Flat cycles that are considered: 0 to horizon - 1.
     horizon: int
-    #: CSR: tile -> tiles whose output register it reads; file -> its registers (contiguous), its tiles.
+    #: CSR: tile -> tiles whose output register it reads; file -> its registers (contiguous).
     read_at: Ints
     read: Ints
     file_at: Ints
-    file_tiles_at: Ints
-    file_tiles: Ints
     #: Tile -> its file, -1: none.
     file_of: Ints
     #: Register -> the register that it becomes when an iteration ends.
@@ -72,6 +73,8 @@ class Fabric(NamedTuple):
     together: Ints
     move_class: int
     memory_class: int
+    #: Price of an issue slot for a move, a load or a store: the fewer slots are left, the dearer.
+    move_price: float
 
 
 class State(NamedTuple):
@@ -118,34 +121,35 @@ class Scratch(NamedTuple):
     path: Ints
 
 
-@njit(cache=True, nogil=True)
+@internal
 def price(state: State, group: int, slot: int, base: float, present: float) -> float:
     """What one more signal pays for a group in a slot."""
-    return (base + state.history[group, slot]) * (1.0 + present * state.used[group, slot])
+    fee: float = (base + state.history[group, slot]) * (1.0 + present * state.used[group, slot])
+    return fee
 
 
-@njit(cache=True, nogil=True)
+@internal
 def pool_price(fabric: Fabric, state: State, pool: int, slot: int, present: float) -> float:
     """What one more op pays for a shared capacity."""
     if pool < 0:
         return 0.0
     over = state.pool_used[pool, slot] + 1 - fabric.pool_room[pool]
-    fee = 0.1 + state.pool_history[pool, slot]
+    fee: float = 0.1 + state.pool_history[pool, slot]
     return fee * (1.0 + present * over) if over > 0 else fee * 0.3
 
 
-@njit(cache=True, nogil=True)
+@internal
 def issue_price(fabric: Fabric, state: State, tile: int, cycle: int, op_class: int, present: float) -> float:
     """What a move, load or store of a route pays for its slot and bus."""
     slot = cycle % fabric.ii
-    fee = price(state, tile, slot, ISSUE_PRICE, present)
+    fee = price(state, tile, slot, fabric.move_price, present)
     return fee + pool_price(fabric, state, fabric.pool[op_class, tile], slot, present)
 
 
 # -- the tree of a net ------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _touch(fabric: Fabric, scratch: Scratch, code: int, before: int) -> bool:
     """Count a use by the open net; True when it is the first."""
     elements = 4 * fabric.tiles + fabric.registers + 1
@@ -165,7 +169,7 @@ def _touch(fabric: Fabric, scratch: Scratch, code: int, before: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _count(fabric: Fabric, state: State, code: int, step: int) -> None:
     """Add ``step`` signals to what a code uses."""
     elements = 4 * fabric.tiles + fabric.registers + 1
@@ -181,20 +185,21 @@ def _count(fabric: Fabric, state: State, code: int, step: int) -> None:
         state.used[element - 2 * tiles, slot] += step
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _written(fabric: Fabric, code: int) -> int:
     """The code of the output register that a move or a load writes anyway; -1: it writes none."""
     elements = 4 * fabric.tiles + fabric.registers + 1
     cycle, element = code // elements, code % elements
+    code_of: int = -1
     if element < fabric.tiles:
-        return (cycle + fabric.move_latency[element]) * elements + 3 * fabric.tiles + element
-    if element < 2 * fabric.tiles:
+        code_of = (cycle + fabric.move_latency[element]) * elements + 3 * fabric.tiles + element
+    elif element < 2 * fabric.tiles:
         tile = element - fabric.tiles
-        return (cycle + fabric.load_latency[tile]) * elements + 3 * fabric.tiles + tile
-    return -1
+        code_of = (cycle + fabric.load_latency[tile]) * elements + 3 * fabric.tiles + tile
+    return code_of
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _keep(fabric: Fabric, state: State, scratch: Scratch, code: int, step: int, count: bool) -> None:
     """A way more (or less) that begins at a live-in in a register: it takes the register in every slot."""
     elements = 4 * fabric.tiles + fabric.registers + 1
@@ -207,7 +212,7 @@ def _keep(fabric: Fabric, state: State, scratch: Scratch, code: int, step: int, 
             state.used[2 * fabric.tiles + register, slot] += step
 
 
-@njit(cache=True, nogil=True)
+@internal
 def add_way(fabric: Fabric, state: State, scratch: Scratch, edge: int, count: bool) -> None:
     """Put an edge's way into the open tree; ``count``: its uses are new to the state too."""
     before = state.root[edge]
@@ -223,7 +228,7 @@ def add_way(fabric: Fabric, state: State, scratch: Scratch, edge: int, count: bo
         before = code
 
 
-@njit(cache=True, nogil=True)
+@internal
 def remove_way(fabric: Fabric, state: State, scratch: Scratch, edge: int) -> None:
     """Take an edge's way out of the open tree and out of the state."""
     elements = 4 * fabric.tiles + fabric.registers + 1
@@ -243,7 +248,7 @@ def remove_way(fabric: Fabric, state: State, scratch: Scratch, edge: int) -> Non
     state.steps[edge] = 0
 
 
-@njit(cache=True, nogil=True)
+@internal
 def open_net(fabric: Fabric, state: State, scratch: Scratch, edges: Ints, tile: int, ready: int) -> None:
     """Show a net's tree: its producer's output register (``ready`` < 0: it has none) and the ways of its edges."""
     scratch.counts[0] = 0
@@ -255,7 +260,7 @@ def open_net(fabric: Fabric, state: State, scratch: Scratch, edges: Ints, tile: 
             add_way(fabric, state, scratch, edge, False)
 
 
-@njit(cache=True, nogil=True)
+@internal
 def close_net(fabric: Fabric, scratch: Scratch) -> None:
     """Forget the open net."""
     elements = 4 * fabric.tiles + fabric.registers + 1
@@ -269,7 +274,7 @@ def close_net(fabric: Fabric, scratch: Scratch) -> None:
 # -- forward: from a net's tree to every state ------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _begin(fabric: Fabric, state: State, scratch: Scratch, tile: int, ready: int, first: int, last: int,
            present: float) -> None:  # fmt: skip
     """Prices of the states that the open net is in already, or may begin in."""
@@ -309,7 +314,7 @@ def _begin(fabric: Fabric, state: State, scratch: Scratch, tile: int, ready: int
                 scratch.run[cycle, tiles + register] = 1
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _settle_files(fabric: Fabric, state: State, scratch: Scratch, cycle: int, present: float) -> None:
     """Let what is written in a cycle into registers; note the cheapest register of each file."""
     tiles, slot = fabric.tiles, cycle % fabric.ii
@@ -332,7 +337,7 @@ def _settle_files(fabric: Fabric, state: State, scratch: Scratch, cycle: int, pr
         scratch.least_at[cycle, file] = where
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _result(fabric: Fabric, state: State, scratch: Scratch, tile: int, cycle: int, code: int, cost: float,
             last: int, present: float) -> None:  # fmt: skip
     """A move or a load writes the tile's output register, and may write a register of its file."""
@@ -350,7 +355,7 @@ def _result(fabric: Fabric, state: State, scratch: Scratch, tile: int, cycle: in
         scratch.writer[cycle, file] = code
 
 
-@njit(cache=True, nogil=True)
+@internal
 def read_price(fabric: Fabric, scratch: Scratch, tile: int, cycle: int) -> float:
     """The least price at which a tile can read the value in a cycle."""
     least = FAR
@@ -361,7 +366,7 @@ def read_price(fabric: Fabric, scratch: Scratch, tile: int, cycle: int) -> float
     return least
 
 
-@njit(cache=True, nogil=True)
+@internal
 def read_from(fabric: Fabric, scratch: Scratch, tile: int, cycle: int) -> int:
     """The storage in which :func:`read_price` finds the value."""
     least, where = FAR, -1
@@ -374,7 +379,7 @@ def read_from(fabric: Fabric, scratch: Scratch, tile: int, cycle: int) -> int:
     return where
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _pass_on(fabric: Fabric, state: State, scratch: Scratch, cycle: int, last: int, present: float) -> None:
     """Moves, stores and loads of a cycle."""
     tiles = fabric.tiles
@@ -409,7 +414,7 @@ def _pass_on(fabric: Fabric, state: State, scratch: Scratch, cycle: int, last: i
                     cost, last, present)  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _hold(fabric: Fabric, state: State, scratch: Scratch, cycle: int, present: float) -> None:
     """What rests in a cycle may rest for the next."""
     tiles, slot = fabric.tiles, (cycle + 1) % fabric.ii
@@ -435,7 +440,7 @@ def _hold(fabric: Fabric, state: State, scratch: Scratch, cycle: int, present: f
             scratch.run[cycle + 1, after] = scratch.run[cycle, storage] + 1
 
 
-@njit(cache=True, nogil=True)
+@internal
 def spread(fabric: Fabric, state: State, scratch: Scratch, tile: int, ready: int, first: int, last: int,
            present: float) -> None:  # fmt: skip
     """Least prices of all states from cycle ``first`` to ``last`` for the open net.
@@ -450,7 +455,7 @@ def spread(fabric: Fabric, state: State, scratch: Scratch, tile: int, ready: int
             _hold(fabric, state, scratch, cycle, present)
 
 
-@njit(cache=True, nogil=True)
+@internal
 def trace(fabric: Fabric, state: State, scratch: Scratch, edge: int, storage: int, cycle: int) -> bool:
     """Write the way to a state into the edge's row; False when it is too long."""
     tiles, elements = fabric.tiles, 4 * fabric.tiles + fabric.registers + 1
@@ -479,15 +484,15 @@ def trace(fabric: Fabric, state: State, scratch: Scratch, edge: int, storage: in
 # -- backward: from every state to a consumer -------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
-def _enter_price(fabric: Fabric, state: State, scratch: Scratch, tile: int, cycle: int, present: float) -> float:
+@internal
+def _enter_price(fabric: Fabric, scratch: Scratch, tile: int, cycle: int) -> float:
     """Price from a result of a tile, its output register paid for, to the goal."""
-    least = scratch.best[cycle, tile]
+    least: float = scratch.best[cycle, tile]
     file = fabric.file_of[tile]
-    return least if file < 0 else min(least, scratch.write[cycle, file])
+    return least if file < 0 else min(least, float(scratch.write[cycle, file]))
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _leave(fabric: Fabric, state: State, scratch: Scratch, cycle: int, last: int, present: float) -> None:
     """Prices of a cycle from those of later ones."""
     tiles, memory, slot = fabric.tiles, fabric.tiles + fabric.registers, (cycle + 1) % fabric.ii
@@ -526,7 +531,7 @@ def _leave(fabric: Fabric, state: State, scratch: Scratch, cycle: int, last: int
             scratch.least[cycle, file] = min(scratch.least[cycle, file], cost)
 
 
-@njit(cache=True, nogil=True)
+@internal
 def gather(fabric: Fabric, state: State, scratch: Scratch, tile: int, first: int, last: int, present: float) -> None:
     """``enter[cycle, tile]``: least price from a result there to a consumer on ``tile`` that reads it at ``last``."""
     tiles = fabric.tiles
@@ -551,4 +556,4 @@ def gather(fabric: Fabric, state: State, scratch: Scratch, tile: int, first: int
                     cost += price(state, 2 * tiles + register, slot, REGISTER_PRICE, present)
                     scratch.write[cycle, file] = min(scratch.write[cycle, file], cost)
         for other in range(tiles):
-            scratch.enter[cycle, other] = _enter_price(fabric, state, scratch, other, cycle, present)
+            scratch.enter[cycle, other] = _enter_price(fabric, scratch, other, cycle)

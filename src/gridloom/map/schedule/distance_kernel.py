@@ -10,7 +10,7 @@ _NONE = -(1 << 28)
 
 
 @njit(cache=True, nogil=True)
-def close_distances(table: NDArray[np.int32]) -> None:
+def close_distances(table: NDArray[np.int64]) -> None:
     """Turn lengths of arcs into lengths of longest paths, in place (Floyd and Warshall)."""
     count = table.shape[0]
     for k in range(count):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
+Ints = NDArray[np.int64]
 
 #: "No dependence" in a table of least distances.
 NONE = -(1 << 28)
@@ -35,7 +35,7 @@ def least_distances(count: int, dependences: Sequence[Dependence], ii: int) -> I
     """[a, b] -> least cycles from the issue of a to that of b; NONE: no dependence. A positive diagonal: II too low."""
     from gridloom.map.schedule.distance_kernel import close_distances
 
-    table = np.full((count, count), NONE, dtype=np.int32)
+    table = np.full((count, count), NONE, dtype=np.int64)
     for d in dependences:
         table[d.source, d.target] = max(table[d.source, d.target], d.delay - ii * d.distance)
     close_distances(table)
@@ -44,7 +44,7 @@ def least_distances(count: int, dependences: Sequence[Dependence], ii: int) -> I
 
 def heights(least: Ints) -> Ints:
     """For each node the longest chain of dependences that follows it."""
-    tallest: Ints = np.maximum(least.max(axis=1, initial=0), 0).astype(np.int32)
+    tallest: Ints = np.maximum(least.max(axis=1, initial=0), 0).astype(np.int64)
     return tallest
 
 
@@ -58,9 +58,9 @@ def iterative_modulo_schedule(
     """
     count = len(resource)
     height = heights(least)
-    cycle = np.full(count, -1, dtype=np.int32)
-    tried = np.full(count, -1, dtype=np.int32)
-    table = np.zeros((len(room), ii), dtype=np.int32)
+    cycle = np.full(count, -1, dtype=np.int64)
+    tried = np.full(count, -1, dtype=np.int64)
+    table = np.zeros((len(room), ii), dtype=np.int64)
     order = [int(k) for k in np.lexsort((np.arange(count), -height))]
     for _ in range(budget_ratio * count + 1):
         node = next((k for k in order if cycle[k] < 0), -1)
@@ -75,7 +75,7 @@ def iterative_modulo_schedule(
             cycle[other] = -1
         cycle[node] = when
         table[resource[node], when % ii] += 1
-    early = np.maximum(least.max(axis=0, initial=0), 0).astype(np.int32)
+    early = np.maximum(least.max(axis=0, initial=0), 0).astype(np.int64)
     return early, False
 
 
