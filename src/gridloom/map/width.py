@@ -8,7 +8,7 @@ After negotiated congestion (McMurchie and Ebeling 1995) inside the annealing of
    state is the real one: resources in use, and a rising price for those that several signals want;
 3. constants have no fixed place: a constant takes a register in each row from which its readers are best reached;
 4. time is not searched for: rows have a stage each (see :mod:`gridloom.map.width_problem`);
-5. once a width is found, narrower ones are tried again with more moves, and at the end wires are made shorter.
+5. once a width is found its wires are made shorter, and narrower ones are tried again with more moves.
 
 Cost: a start makes 100 * inner * n^(4/3) moves of about 7 us each (60 nodes: 1 s). Limits: an op has one instance;
 a width that is not found is not proved impossible.
@@ -78,7 +78,7 @@ class WidthConfig:
     price_last: float = 10.0
     #: What a conflict adds to the price of its resource a temperature.
     history: float = 0.3
-    #: True: make wires shorter once the width is settled.
+    #: True: make wires shorter once a width is found.
     polish: bool = True
     #: Ops and ports that stay on a tile: node -> tile name.
     pin: MappingABC[str, str] = field(default_factory=dict)
@@ -150,19 +150,23 @@ class _Widths:
         found: Layout | None = None
         turn = 0
         while True:
-            for columns in range(self.bound, found.array.width if found and found.legal else self.columns + 1):
-                layout = self._batch(clock, columns, turn)
-                if layout is not None and (found is None or not found.legal or layout.legal):
-                    found = _better(found, layout)
-                clock.report(f"width {columns}, round {turn + 1}", _in_words(found))
-                if clock.over() or (layout is not None and layout.legal):
-                    break
+            found = self._round(clock, turn, found)
             turn += 1
             settled = found is not None and found.legal and found.array.width == self.bound
             if settled or clock.over() or (clock.budget.unlimited and turn >= self.config.rounds):
+                return found
+
+    def _round(self, clock: Clock, turn: int, found: Layout | None) -> Layout | None:
+        """Try the widths below the best so far, narrowest first, until one is found."""
+        for columns in range(self.bound, found.array.width if found and found.legal else self.columns + 1):
+            layout = self._batch(clock, columns, turn)
+            if layout is not None and (layout.legal or found is None or not found.legal):
+                found = _better(found, layout)
+            clock.report(f"width {columns}, round {turn + 1}", _in_words(found))
+            if layout is not None and layout.legal:
+                return self._polished(clock, layout) if self.config.polish and not clock.over() else layout
+            if clock.over():
                 break
-        if found is not None and found.legal and self.config.polish and not clock.over():
-            found = self._polished(clock, found)
         return found
 
     def _batch(self, clock: Clock, columns: int, turn: int) -> Layout | None:
@@ -198,7 +202,7 @@ class _Widths:
 
     def _polished(self, clock: Clock, found: Layout) -> Layout:
         """The layout with shorter wires, from cool starts at the same width."""
-        moves = self._moves(clock.budget, 1)
+        moves = self._moves(clock.budget, 0)
         jobs: list[Callable[[], Layout | None]] = [
             partial(
                 self._start,
