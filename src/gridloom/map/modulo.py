@@ -40,7 +40,7 @@ class ModuloConfig:
     ii: int | None = None
     #: Moves a node, and rounds without progress, after which a start of the first walk gives up.
     moves: int = 24
-    patience: int = 24
+    patience: int = 15
     #: How often both double at most, from pass to pass.
     doublings: int = 4
     #: Passes over IIs below the best when the budget has no limit.
@@ -50,17 +50,19 @@ class ModuloConfig:
     ceiling: float = 12.0
     growth: float = 1.06
     #: What a round of overuse adds to the price of a slot for good.
-    history: float = 0.4
+    history: float = 0.3
     #: Random part of a candidate's price.
     noise: float = 0.05
     #: Cycles beyond one II in which a node is tried.
     extra: int = 3
+    #: The chance of what touches overuse to be taken out in a round.
+    zeal: float = 0.65
 
     def __post_init__(self) -> None:
         for name, least in (("moves", 1), ("patience", 1), ("doublings", 0), ("passes", 0), ("extra", 0)):
             if getattr(self, name) < least:
                 raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
-        for name in ("present", "ceiling", "growth"):
+        for name in ("present", "ceiling", "growth", "zeal"):
             if not getattr(self, name) > 0:
                 raise OptionError(f"{name}: expected more than 0, found {getattr(self, name)}")
         for name in ("history", "noise"):
@@ -168,7 +170,7 @@ class _Walk:
         times = 2 ** min(turn, c.doublings)
         return Effort(
             moves=c.moves * times, patience=c.patience * times, present=c.present, growth=c.growth, ceiling=c.ceiling,
-            history=c.history, noise=c.noise, extra=c.extra,
+            history=c.history, noise=c.noise, extra=c.extra, zeal=c.zeal,
         )  # fmt: skip
 
     def failure(self) -> Failure:

@@ -31,7 +31,6 @@ MAX_NODES = 4000
 
 # Holding is not limited in memory.
 _LONG = 1 << 14
-MP = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +249,7 @@ class ModuloProblem:
         longest = max((self.dfg.edges[e].distance for e in self.edges), default=0)
         return self.offset(ii) + length + length // 2 + 3 * ii + ii * longest + 8
 
-    def fabric(self, loop: Loop, ii: int, registers: Registers) -> Fabric:
+    def fabric(self, loop: Loop, ii: int, registers: Registers, move_price: float = 1.0) -> Fabric:
         """The array's arrays for an II and a use of its register files."""
         from gridloom.map.route.modulo_kernel import Fabric
 
@@ -279,7 +278,7 @@ class ModuloProblem:
             together=self._together(),
             move_class=self.classes.index(frozenset({"route"})),
             memory_class=self.classes.index(frozenset({"mem"})),
-            move_price=MP,
+            move_price=move_price,
         )  # fmt: skip
 
     def usable(self, file: int, limit: int) -> tuple[int, ...]:

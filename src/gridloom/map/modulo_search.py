@@ -16,7 +16,7 @@ from gridloom.map.modulo_problem import ModuloProblem, Registers
 from gridloom.map.schedule.modulo import heights
 
 if TYPE_CHECKING:
-    from gridloom.map.place.modulo_kernel import Desk, Loop
+    from gridloom.map.place.modulo_kernel import Desk, Knobs, Loop
     from gridloom.map.route.modulo_kernel import Fabric, Scratch, State
 
 Floats = NDArray[np.float64]
@@ -29,9 +29,9 @@ _WORD_BYTES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How hard a start tries."""
+    """How hard a start tries, and the prices it begins with."""
 
-    #: Moves a node.
+    #: Moves a node, and rounds without progress, after which it gives up.
     moves: int
     patience: int
     present: float
@@ -40,7 +40,7 @@ class Effort:
     history: float
     noise: float
     extra: int
-    zeal: float = 1.0
+    zeal: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,6 @@ class Attempt:
     moves: int
     #: Signals without room in the best round.
     overuse: int
-    rounds: int
 
 
 class ModuloSearch:
@@ -82,24 +81,20 @@ class ModuloSearch:
         return (None if winner is None else attempts[winner]), closest
 
     def _start(self, loop: Loop, ii: int, number: int, effort: Effort, clock: Clock, won: NDArray[np.int64]) -> Attempt:
-        from gridloom.map.place.modulo_kernel import Knobs, negotiate
+        from gridloom.map.place.modulo_kernel import negotiate
 
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
         rng = np.random.default_rng(seed)
         registers = self.registers(number)
-        fabric = self.problem.fabric(loop, ii, registers)
+        knobs, move_price = _knobs(effort, loop.nodes, rng)
+        fabric = self.problem.fabric(loop, ii, registers, move_price)
         state = _empty_state(fabric, loop)
-        report = np.zeros(3, dtype=np.int64)
+        report = np.zeros(2, dtype=np.int64)
         report[1] = 1 << 30
-        knobs = Knobs(
-            moves=effort.moves * loop.nodes, patience=effort.patience, present=effort.present, growth=effort.growth,
-            ceiling=effort.ceiling, history=effort.history, noise=effort.noise, extra=effort.extra,
-            pull=0.3, zeal=effort.zeal,
-        )  # fmt: skip
         found = bool(
             won[0] >= number
             and negotiate(
-                fabric, loop, state, _scratch(fabric), _desk(fabric, loop), self._rank(loop, number, rng), knobs,
+                fabric, loop, state, _scratch(fabric), _desk(fabric, loop), _rank(loop, rng), knobs,
                 int(rng.integers(1 << 31)), clock.stop, won, number, report,
             )
         )  # fmt: skip
@@ -108,7 +103,7 @@ class ModuloSearch:
             found = False
         if found:
             won[0] = min(int(won[0]), number)
-        return Attempt(found, solution, int(report[0]), int(report[1]), int(report[2]))
+        return Attempt(found, solution, int(report[0]), int(report[1]))
 
     def _fits(self, solution: Solution) -> bool:
         """True when arrays, spilled values and live-ins fit the data memory."""
@@ -131,26 +126,49 @@ class ModuloSearch:
         ]
         return choices[number % len(choices)]
 
-    def _rank(self, loop: Loop, number: int, rng: np.random.Generator) -> Floats:
-        """The order of the first placement: by schedule, by height, or outwards from a node."""
-        if number % 3 == 0:
-            return loop.wish + 0.5 * rng.random(loop.nodes)
-        if number % 3 == 1:
-            return -heights(loop.least) + 1.5 * rng.random(loop.nodes)
-        return _outwards(loop, rng)
-
     def warm_up(self) -> None:
         """Load or compile the kernels before any clock runs."""
         from gridloom.map.budget import Budget
 
         clock = Budget().start()
         clock.stop[0] = 1
-        effort = Effort(moves=2, patience=1, present=1.0, growth=1.0, ceiling=1.0, history=1.0, noise=0.0, extra=1)
+        effort = Effort(
+            moves=2, patience=1, present=1.0, growth=1.0, ceiling=1.0, history=1.0, noise=0.0, extra=1, zeal=1.0
+        )
         ii = 1 + sum(d.delay for d in self.problem.dependences if d.distance >= 0)
         ii = min(ii, 64)
         loop = self.loop(ii)
         self._start(loop, ii, 0, effort, clock, np.full(1, 1 << 30, dtype=np.int64))
         del self._loops[ii]
+
+
+def _rank(loop: Loop, rng: np.random.Generator) -> Floats:
+    """The order of the first placement: by schedule, by height, or outwards from a node."""
+    kind = rng.random()
+    if kind < 0.2:
+        return loop.wish + 0.5 * rng.random(loop.nodes)
+    if kind < 0.5:
+        return -heights(loop.least) + 1.5 * rng.random(loop.nodes)
+    return _outwards(loop, rng)
+
+
+def _knobs(effort: Effort, nodes: int, rng: np.random.Generator) -> tuple[Knobs, float]:
+    """The knobs of a start and its price of a move. Starts differ: what suits one loop does not suit the next."""
+    from gridloom.map.place.modulo_kernel import Knobs
+
+    knobs = Knobs(
+        moves=effort.moves * nodes,
+        patience=effort.patience,
+        present=effort.present,
+        growth=effort.growth,
+        ceiling=effort.ceiling,
+        history=effort.history * (0.5 + rng.random()),
+        noise=effort.noise,
+        extra=effort.extra if rng.random() < 0.5 else 3 * effort.extra,
+        pull=0.3,
+        zeal=min(1.0, effort.zeal + 0.4 * (rng.random() - 0.4)),
+    )
+    return knobs, 1.0 + rng.random()
 
 
 def _outwards(loop: Loop, rng: np.random.Generator) -> Floats:

@@ -575,7 +575,6 @@ def negotiate(fabric: Fabric, loop: Loop, state: State, scratch: Scratch, desk: 
         if complete and over == 0:
             return True
         since += 1
-        report[2] += 1
         if over < least:
             least, since = over, 0
         report[1] = least
