@@ -138,11 +138,22 @@ class _Evolution:
         self.ops: list[int] = np.flatnonzero(graph.group == OP).tolist()
         self.order = [n for n in _topological(graph) if graph.group[n] == OP]
         self.sources = _sources(graph)
+        self.highest = self._highest_rows()
         self.length = arch.settings[0].length if arch.settings else 0
         self.tiles = [k for k, tile in enumerate(arch.tiles) if tile.kind == "pe"]
         self.tile_at = {(arch.tiles[k].row, arch.tiles[k].col): k for k in self.tiles}
         self.arrays: dict[int, RowArray] = {}
         self.kernel_graph = self._kernel_graph()
+
+    def _highest_rows(self) -> dict[int, int]:
+        """For each op the highest row that leaves room for all that depends on it."""
+        height = dict.fromkeys(self.order, 0)
+        for n in reversed(self.order):
+            for m in self.sources[n]:
+                height[m] = max(height[m], height[n] + 1)
+        top = self.arch.rows - 1
+        deepest = max([top, *height.values()])
+        return {n: top - height[n] * top // max(1, deepest) for n in self.order}
 
     # -- judging ------------------------------------------------------------------------------------------------------
 
@@ -234,6 +245,7 @@ class _Evolution:
         best = min(people, key=lambda one: one.key)
         generation = waited = 0
         while not clock.over():
+            people = _distinct(people)
             people = self.tools.selNSGA2(people, min(config.survivors, len(people)))
             genes = [self.child(people) for _ in range(config.offspring)]
             genes += [self.random_genes() for _ in range(config.immigrants)]
@@ -263,22 +275,22 @@ class _Evolution:
             ends = [arch.tiles[place[m]] for m in self.sources[n]]
             row = max((end.row for end in ends), default=rng.randint(0, 1))
             col = round(sum(end.col for end in ends) / len(ends)) if ends else rng.randrange(columns)
-            place[n] = self._free_near(row, col, columns, taken)
+            place[n] = self._free_near(row, max(row, self.highest[n]), col, columns, taken)
             taken.add(int(place[n]))
         bits = [rng.randint(0, 1) for _ in range(self.length)] if rng.random() < 0.5 else [0] * self.length
         return place, bits
 
-    def _free_near(self, row: int, col: int, columns: int, taken: set[int]) -> int:
-        """A free PE a little above a place; a random one where there is none."""
+    def _free_near(self, row: int, highest: int, col: int, columns: int, taken: set[int]) -> int:
+        """A free PE a little above a place, at most in row ``highest``; a random one where there is none."""
         rng = self.rng
         near = [
             self.tile_at[r, c]
-            for r in range(row, min(row + 3, self.arch.rows))
+            for r in range(row, min(row + 3, highest + 1))
             for c in range(max(0, col - 2), min(columns, col + 3))
             if (r > row or c > col) and self.tile_at[r, c] not in taken
         ]
-        within = near or [k for (_, c), k in self.tile_at.items() if c < columns and k not in taken]
-        return rng.choice(within or [k for k in self.tiles if k not in taken])
+        above = [k for (r, c), k in self.tile_at.items() if r > row and c < columns and k not in taken]
+        return rng.choice(near or above or [k for k in self.tiles if k not in taken])
 
     def child(self, people: Sequence[_Individual]) -> tuple[Ints, list[int]]:
         """Genes of two parents, or of one, changed or not."""
@@ -326,6 +338,11 @@ class _Evolution:
             if place[m] == there:
                 place[m] = here
         place[n] = there
+
+
+def _distinct(people: Sequence[_Individual]) -> list[_Individual]:
+    """Each genes once: copies of the best would crowd out everything else."""
+    return list({(one.place.tobytes(), *one.bits): one for one in people}.values())
 
 
 def _topological(graph: RowGraph) -> list[int]:
