@@ -77,11 +77,16 @@ def cluster(dfg: Dfg) -> ClusterGraph:
     _tie_memories(dfg, number, graph)
     knots = sorted(sorted(knot) for knot in rustworkx.strongly_connected_components(graph))
     home = {k: c for c, knot in enumerate(knots) for k in knot}
-    arcs = {(home[a], home[b]) for a, b in graph.edge_list() if home[a] != home[b]}
+    following: list[set[int]] = [set() for _ in knots]
+    leading: list[set[int]] = [set() for _ in knots]
+    for a, b in graph.edge_list():
+        if home[a] != home[b]:
+            following[home[a]].add(home[b])
+            leading[home[b]].add(home[a])
     return ClusterGraph(
         members=tuple(tuple(ops[k] for k in knot) for knot in knots),
-        successors=tuple(tuple(sorted(b for a, b in arcs if a == c)) for c in range(len(knots))),
-        predecessors=tuple(tuple(sorted(a for a, b in arcs if b == c)) for c in range(len(knots))),
+        successors=tuple(tuple(sorted(row)) for row in following),
+        predecessors=tuple(tuple(sorted(row)) for row in leading),
         values=_values(dfg, {name: home[k] for name, k in number.items()}),
     )
 
