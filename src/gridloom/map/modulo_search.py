@@ -26,6 +26,9 @@ BATCH = 4
 
 _WORD_BYTES = 4
 
+# Registers a tile that quick starts keep to.
+_FEW = 4
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
@@ -85,7 +88,7 @@ class ModuloSearch:
 
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
         rng = np.random.default_rng(seed)
-        registers = self.registers(number)
+        registers = self.registers(ii, number)
         knobs, move_price = _knobs(effort, loop.nodes, rng)
         fabric = self.problem.fabric(loop, ii, registers, move_price)
         state = _empty_state(fabric, loop)
@@ -113,18 +116,21 @@ class ModuloSearch:
         words = sum(array.length for array in self.problem.dfg.arrays) + memory_words(self.problem, solution)
         return words * _WORD_BYTES <= limit
 
-    def registers(self, number: int) -> Registers:
-        """How a start uses register files: few or all, still or rotating in turns."""
+    def registers(self, ii: int, number: int) -> Registers:
+        """How a start uses register files: few or all, still or rotating in turns.
+
+        Starts that keep to few registers are quick, and find on a larger file what a smaller one has room for.
+        """
         files = self.problem.arch.register_files
         most = max((len(file.registers) for file in files), default=0)
-        half = (most + 1) // 2
-        choices = [
-            Registers(limit=most, rotating=half),
-            Registers(limit=most, rotating=0),
-            Registers(limit=most, rotating=most),
-            Registers(limit=most, rotating=max(most - 1, 0)),
-        ]
-        return choices[number % len(choices)]
+        few = min(most, _FEW * max(1, -(-len(self.problem.arch.tiles) // max(1, 2 * len(files)))))
+        half = (few + 1) // 2
+        choices = [(few, half), (most, 0), (few, few), (most, most - 1), (few, 0), (most, most // 2), (2, 1)]
+        # A register that does not rotate holds a value for II cycles: at a low II that is nothing.
+        if ii <= 2:
+            choices = [(few, few), (most, most), (few, half), (most, most - 1)]
+        limit, rotating = choices[number % len(choices)]
+        return Registers(limit=min(limit, most), rotating=max(0, min(rotating, limit, most)))
 
     def warm_up(self) -> None:
         """Load or compile the kernels before any clock runs."""
@@ -159,11 +165,11 @@ def _knobs(effort: Effort, nodes: int, rng: np.random.Generator) -> tuple[Knobs,
     knobs = Knobs(
         moves=effort.moves * nodes,
         patience=effort.patience,
-        present=effort.present,
+        present=effort.present * (1.0 + 1.5 * rng.random()),
         growth=effort.growth,
         ceiling=effort.ceiling,
-        history=effort.history * (0.5 + rng.random()),
-        noise=effort.noise,
+        history=effort.history * (0.3 + 0.9 * rng.random()),
+        noise=effort.noise * 10.0 ** rng.random(),
         extra=effort.extra if rng.random() < 0.5 else 3 * effort.extra,
         pull=0.3,
         zeal=min(1.0, effort.zeal + 0.4 * (rng.random() - 0.4)),

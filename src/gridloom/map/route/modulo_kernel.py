@@ -380,15 +380,42 @@ def read_from(fabric: Fabric, scratch: Scratch, tile: int, cycle: int) -> int:
 
 
 @internal
-def _pass_on(fabric: Fabric, state: State, scratch: Scratch, cycle: int, last: int, present: float) -> None:
+def _meets_itself(fabric: Fabric, scratch: Scratch, storage: int, cycle: int, tile: int, latency: int) -> bool:
+    """True when a way that goes on through a tile was there before in the same slot, or in its output register."""
+    tiles, elements, ii = fabric.tiles, 4 * fabric.tiles + fabric.registers + 1, fabric.ii
+    code = cycle * elements + 3 * tiles + storage
+    while code >= 0:
+        at, element = code // elements, code % elements
+        if element < 3 * tiles:
+            if element % tiles == tile and (cycle - at) % ii == 0:
+                return True
+        elif element == 3 * tiles + tile and (cycle + latency - at) % ii == 0:
+            return True
+        if scratch.own[at, element] > 0:
+            return False
+        if element < 3 * tiles:
+            code = at * elements + 3 * tiles + scratch.issued[at, element]
+        else:
+            code = scratch.came[at, element - 3 * tiles]
+    return False
+
+
+@internal
+def _pass_on(fabric: Fabric, state: State, scratch: Scratch, cycle: int, first: int, last: int, present: float) -> None:
     """Moves, stores and loads of a cycle."""
     tiles = fabric.tiles
     elements, memory = 4 * tiles + fabric.registers + 1, tiles + fabric.registers
     for tile in range(tiles):
         least = read_price(fabric, scratch, tile, cycle)
         has_memory = fabric.load_latency[tile] > 0
+        where = -1
         if least < FAR:
             where = read_from(fabric, scratch, tile, cycle)
+            # Only a way as long as a period can come back to a slot that it has taken itself.
+            if cycle - first >= fabric.ii and scratch.own[cycle, tile] == 0:
+                if _meets_itself(fabric, scratch, where, cycle, tile, fabric.move_latency[tile]):
+                    where = -1
+        if where >= 0:
             scratch.issued[cycle, tile] = where
             cost = 0.0
             if scratch.own[cycle, tile] == 0:
@@ -451,7 +478,7 @@ def spread(fabric: Fabric, state: State, scratch: Scratch, tile: int, ready: int
     for cycle in range(first, last + 1):
         _settle_files(fabric, state, scratch, cycle, present)
         if cycle < last:
-            _pass_on(fabric, state, scratch, cycle, last, present)
+            _pass_on(fabric, state, scratch, cycle, first, last, present)
             _hold(fabric, state, scratch, cycle, present)
 
 
