@@ -69,7 +69,7 @@ def _data_memory(problem: ModuloProblem) -> Failure | None:
     largest = max(problem.dfg.arrays, key=lambda array: array.length)
     return Failure(
         constraint="data memory",
-        demand=f"{words * _WORD_BYTES} bytes for {len(problem.dfg.arrays)} arrays",
+        demand=f"{words * _WORD_BYTES} bytes for {', '.join(array.name for array in problem.dfg.arrays[:_SHOWN])}",
         bound=f"{limit} bytes",
         levers=(f"data_memory={words * _WORD_BYTES}", f"a smaller array {largest.name!r}"),
     )
