@@ -11,6 +11,7 @@ from gridloom.cli.bench_command import bench
 from gridloom.cli.check_commands import check, simulate
 from gridloom.cli.list_command import list_names
 from gridloom.cli.map_command import map_source
+from gridloom.cli.model_commands import evaluate, train
 from gridloom.cli.rtl_command import rtl
 from gridloom.cli.show_command import show
 
@@ -28,6 +29,8 @@ app.command("simulate")(simulate)
 app.command("show")(show)
 app.command("bench")(bench)
 app.command("rtl")(rtl)
+app.command("train")(train)
+app.command("eval")(evaluate)
 app.command("list")(list_names)
 
 

@@ -26,21 +26,24 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
     return settings
 
 
-def configure(kind: type[Any], settings: Mapping[str, Any], mapper: str) -> Any:
+def configure(kind: type[Any], settings: Mapping[str, Any], name: str, *, what: str = "mapper") -> Any:
     """An instance of a configuration class with these settings; text is converted to the fields' types.
+
+    ``what`` and ``name`` say in messages whose configuration it is.
 
     An unknown key is an OptionError that lists the fields, a wrong value one that says what the field takes.
     """
     fields = {field.name: field for field in dataclasses.fields(kind)}
     hints = get_type_hints(kind)
+    owner = f"{what} {name!r}"
     for key in settings:
         if key not in fields:
-            raise OptionError(_unknown(key, fields, mapper), where="--set")
-    values = {key: _convert(key, value, hints[key], mapper) for key, value in settings.items()}
+            raise OptionError(_unknown(key, fields, owner), where="--set")
+    values = {key: _convert(key, value, hints[key], owner) for key, value in settings.items()}
     try:
         return kind(**values)
     except (ValueError, TypeError) as error:
-        raise OptionError(f"mapper {mapper!r} does not take these settings: {error}", where="--set") from None
+        raise OptionError(f"{owner} does not take these settings: {error}", where="--set") from None
 
 
 def describe(kind: type[Any]) -> list[tuple[str, str, Any]]:
@@ -63,10 +66,10 @@ def type_words(hint: Any) -> str:
     return getattr(hint, "__name__", str(hint))
 
 
-def _unknown(key: str, fields: Mapping[str, Any], mapper: str) -> str:
+def _unknown(key: str, fields: Mapping[str, Any], owner: str) -> str:
     near = difflib.get_close_matches(key, fields, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
-    return f"{key}: mapper {mapper!r} has no such setting; {hint}it has: {', '.join(sorted(fields)) or 'none'}"
+    return f"{key}: {owner} has no such setting; {hint}it has: {', '.join(sorted(fields)) or 'none'}"
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
@@ -75,7 +78,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return field.default_factory() if field.default_factory is not dataclasses.MISSING else None
 
 
-def _convert(key: str, value: Any, hint: Any, mapper: str) -> Any:
+def _convert(key: str, value: Any, hint: Any, owner: str) -> Any:
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     if isinstance(value, str):
@@ -90,7 +93,7 @@ def _convert(key: str, value: Any, hint: Any, mapper: str) -> Any:
     except ValidationError as error:
         reason = "" if plain else f" ({error.errors(include_url=False)[0]['msg']})"
         raise OptionError(
-            f"{key}: mapper {mapper!r} takes {type_words(hint)} here, found {value!r}{reason}", where="--set"
+            f"{key}: {owner} takes {type_words(hint)} here, found {value!r}{reason}", where="--set"
         ) from None
 
 

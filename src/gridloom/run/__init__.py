@@ -11,6 +11,7 @@ from gridloom.run.job import Job, JobError, Outcome, RunError, ask, canonical_js
 from gridloom.run.progress import Progress, ProgressCallback, ProgressMeter
 from gridloom.run.resume import StoredRun, run_stored
 from gridloom.run.store import Row, Store, StoreError
+from gridloom.run.work import Model, Work
 from gridloom.run.workers import WorkerLost, WorkerPool, usable_cores
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "InlineExecutor",
     "Job",
     "JobError",
+    "Model",
     "Outcome",
     "Progress",
     "ProgressCallback",
@@ -28,6 +30,7 @@ __all__ = [
     "Store",
     "StoreError",
     "StoredRun",
+    "Work",
     "WorkerLost",
     "WorkerPool",
     "ask",

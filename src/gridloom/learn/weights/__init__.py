@@ -1,0 +1,61 @@
+"""Trained weights as files of plain arrays, with what they are beside them: numpy's archive, never a pickle.
+
+``NAME.npz`` holds the arrays of a state dictionary and one entry of JSON text; ``NAME.md`` is its model card. Loading
+runs no code of the file. torch's own format is a pickle unless read with care, and a further dependency for a file
+of a few hundred kilobytes buys nothing over numpy.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.errors import OptionError
+
+_ABOUT: Final = "__about__"
+
+
+def shipped(name: str) -> Path:
+    """Where the weights of a name are in the package."""
+    return Path(__file__).parent / f"{name}.npz"
+
+
+def save(path: Path, arrays: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+    """Write arrays (or tensors) and a JSON-able description, whole or not at all."""
+    packed = {key: _array(value) for key, value in arrays.items()}
+    if _ABOUT in packed:
+        raise OptionError(f"an array may not be called {_ABOUT!r}", where=str(path))
+    text = json.dumps(dict(about), sort_keys=True)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **packed, **{_ABOUT: np.frombuffer(text.encode(), dtype=np.uint8)})  # type: ignore[arg-type]
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(buffer.getvalue())
+    os.replace(partial, path)
+
+
+def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The arrays and the description; OptionError when the file is missing or is no such file."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+        about = json.loads(arrays.pop(_ABOUT).tobytes().decode())
+    except FileNotFoundError:
+        raise OptionError(
+            "there are no weights here; train them with `gridloom train`, or name others", where=str(path)
+        ) from None
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise OptionError(f"these are no weights of gridloom ({error})", where=str(path)) from None
+    return arrays, about
+
+
+def _array(value: Any) -> NDArray[Any]:
+    """An array of what may be a tensor: torch's tensors know how to leave the graph."""
+    return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)

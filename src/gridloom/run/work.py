@@ -1,0 +1,65 @@
+"""What a long piece of work is given: where its files go, how much it may use, whom to tell. Models train with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+
+def _untold(_text: str, _done: float) -> None:
+    """Nobody is listening."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """A folder for data and checkpoints, and the limits of one call."""
+
+    folder: Path
+    """Data sets, stores and checkpoints; ``resume`` goes on with what is here."""
+    weights: Path | None = None
+    """Where trained weights go; None: into the folder."""
+    jobs: int | None = None
+    """Processes for independent jobs; None: one for each core."""
+    resume: bool = False
+    seed: int = 0
+    time_limit: float | None = None
+    """Seconds from now on; None: as long as it takes."""
+    progress: Callable[[str, float], None] = field(default=_untold, compare=False)
+    """Called with a line of text and the share done, 0 to 1."""
+    stopped: Callable[[], bool] = field(default=lambda: False, compare=False)
+    """True once the user has asked to stop: the work saves what it has and returns."""
+    began: float = field(default_factory=time.monotonic, compare=False)
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the limit, infinite without one, never negative."""
+        return float("inf") if self.time_limit is None else max(0.0, self.time_limit - (time.monotonic() - self.began))
+
+    def over(self) -> bool:
+        """Whether to come to an end: out of time, or asked to stop."""
+        return self.seconds_left <= 0 or self.stopped()
+
+
+class Model(Protocol):
+    """What the registry's group ``models`` holds: something that learns from data it makes itself.
+
+    Every method returns what ``--json`` prints. ``config`` is a frozen dataclass whose fields are the settings.
+    """
+
+    name: str
+    config: type[Any]
+
+    def make_data(self, config: Any, work: Work) -> dict[str, Any]:
+        """Make or go on making the data set."""
+        ...
+
+    def train(self, config: Any, work: Work) -> dict[str, Any]:
+        """Train on the data set and save the weights."""
+        ...
+
+    def evaluate(self, config: Any, work: Work) -> dict[str, Any]:
+        """Measure the shipped weights, or those of ``work.weights``."""
+        ...
