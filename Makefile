@@ -3,6 +3,8 @@
 PYTHON ?= python3
 JOBS ?= 2
 PYTEST_ARGS ?=
+# What is installed besides the core: the demo compiles C; the tests of other extras skip where they are not here.
+EXTRAS ?= dev,c
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +27,7 @@ $(READY): pyproject.toml constraints.txt
 		{ echo "gridloom needs Python 3.11 or newer: make PYTHON=python3.11 ..." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+		$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --constraint constraints.txt
 	@touch $@
 
 demo: $(READY)
