@@ -78,6 +78,13 @@ class Edge:
     tokens: int = 1
     #: Tensor graphs: tokens that one firing of the target takes, where it differs from ``tokens``.
     takes: int | None = None
+    #: Tensor graphs: the source puts its tokens at the end of every so many firings: a reduction ends.
+    puts_every: int = 1
+    #: Tensor graphs: the target takes its tokens at the start of every so many firings, the first one included: what
+    #: it took is used again and again.
+    takes_every: int = 1
+    #: Tensor graphs: tokens of the target's input buffer that the edge may use; none: all that the tile has.
+    room: int | None = None
 
     @property
     def carries_value(self) -> bool:
@@ -435,6 +442,9 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
         raise DfgError(f"has delay {edge.delay}; expected at least 0", where=here)
     if edge.tokens < 1 or (edge.takes is not None and edge.takes < 1):
         raise DfgError(f"has tokens {edge.tokens}, takes {edge.takes}; expected at least 1", where=here)
+    if edge.puts_every < 1 or edge.takes_every < 1 or (edge.room is not None and edge.room < 1):
+        found = f"puts_every {edge.puts_every}, takes_every {edge.takes_every}, room {edge.room}"
+        raise DfgError(f"has {found}; expected at least 1", where=here)
     if edge.carries_value and dfg.op(edge.source).name == "output":
         raise DfgError("leaves an output; let it leave the node that the output reads", where=here)
     if edge.carries_value and not dfg.op(edge.source).result:

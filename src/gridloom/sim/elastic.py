@@ -2,7 +2,8 @@
 
 A firing takes its tokens, keeps its unit busy for ``node.work`` cycles and puts its tokens out. It begins only when
 every consumer has room for them: room is the consumer's input buffer less what is in it and on the way, so that tokens
-never wait inside the network for a buffer. A link carries one token a cycle, flows in turn; a hop takes a cycle.
+never wait inside the network for a buffer. A link carries one token a cycle, flows in turn and the tokens of a firing
+together; a hop takes a cycle. ``puts_every`` and ``takes_every`` of an edge make that every so many firings.
 
 Tokens carry values, a mix of all that went into them. Complete and in order means: every firing of every unit has the
 value that an untimed run of the graph gives it.
@@ -12,16 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
-from math import lcm
 from typing import Final
 
 import numpy as np
 
 from gridloom.arch.model import Arch
-from gridloom.dfg.model import Dfg, Edge
+from gridloom.dfg import rates
+from gridloom.dfg.model import Dfg
+from gridloom.dfg.rates import taken
 from gridloom.dfg.semantics import encode, salt
-from gridloom.errors import SimulationError
+from gridloom.errors import DfgError, SimulationError
 from gridloom.mapping.configuration import Configuration, Flow, Slot
 from gridloom.sim import elastic_kernel as kernel
 from gridloom.sim.elastic_kernel import Words
@@ -79,41 +80,10 @@ def token_edges(configuration: Configuration) -> list[int]:
 
 def repetitions(configuration: Configuration) -> list[int]:
     """Firings of each node in one graph iteration: the least whole numbers that balance every edge."""
-    dfg = configuration.dfg
-    around: list[list[tuple[int, Fraction, int]]] = [[] for _ in dfg.nodes]
-    for e in token_edges(configuration):
-        edge = dfg.edges[e]
-        source, target = dfg.index[edge.source], dfg.index[edge.target]
-        ratio = Fraction(edge.tokens, taken(edge))
-        around[source].append((target, ratio, e))
-        around[target].append((source, 1 / ratio, e))
-    rate: dict[int, Fraction] = {}
-    counts = [1] * len(dfg.nodes)
-    for start in range(len(dfg.nodes)):
-        if start in rate:
-            continue
-        rate[start] = Fraction(1)
-        part = [start]
-        for node in part:
-            for other, ratio, e in around[node]:
-                if other not in rate:
-                    rate[other] = rate[node] * ratio
-                    part.append(other)
-                elif rate[other] != rate[node] * ratio:
-                    raise SimulationError(
-                        f"edge {e} ({dfg.edges[e].source} -> {dfg.edges[e].target}) puts {dfg.edges[e].tokens} tokens "
-                        f"and takes {taken(dfg.edges[e])}, which does not agree with the rates of the other edges",
-                        where=f"graph {dfg.name!r}",
-                    )
-        scale = lcm(*(rate[node].denominator for node in part))
-        for node in part:
-            counts[node] = int(rate[node] * scale)
-    return counts
-
-
-def taken(edge: Edge) -> int:
-    """Tokens that one firing of an edge's target takes."""
-    return edge.takes or edge.tokens
+    try:
+        return rates.repetitions(configuration.dfg, token_edges(configuration))
+    except DfgError as error:
+        raise SimulationError(error.message, where=error.where) from None
 
 
 def early_tokens(dfg: Dfg, e: int) -> list[int]:
@@ -137,14 +107,19 @@ def _untimed(configuration: Configuration, repeats: list[int], iterations: int) 
     number = {e: k for k, e in enumerate(travelling)}
     for e in travelling:
         edge, first = dfg.edges[e], early_tokens(dfg, e)
-        edges.append((dfg.index[edge.source], edge.tokens, taken(edge), len(first), len(early)))
+        edges.append(
+            (
+                dfg.index[edge.source], edge.tokens, taken(edge), len(first), len(early),
+                edge.puts_every, edge.takes_every,
+            )
+        )  # fmt: skip
         early += first
     incoming = [[number[e] for e in dfg.operand_edges(node.id) if e in number] for node in dfg.nodes]
     start, flat = _ragged(incoming)
     results = np.zeros((len(dfg.nodes), max(repeats) * iterations), dtype=np.int64)
     done = kernel.run_untimed(
         iterations, np.array(repeats, dtype=np.int64), np.array([salt(node.id) for node in dfg.nodes], dtype=np.int64),
-        start, flat, np.array(edges, dtype=np.int64).reshape(-1, 5), np.array([*early, 0], dtype=np.int64), results,
+        start, flat, np.array(edges, dtype=np.int64).reshape(-1, 7), np.array([*early, 0], dtype=np.int64), results,
     )  # fmt: skip
     if not done:
         raise SimulationError("stops by itself: a cycle has too few tokens at the start", where=f"graph {dfg.name!r}")
@@ -160,8 +135,8 @@ class _Tables:
     #: Cells of all rings together, and the tokens that some hold at the start.
     cells: int = 0
     early: dict[int, list[int]] = field(default_factory=dict)
-    #: Link -> the counters of the hops that cross it.
-    crossing: dict[int, list[int]] = field(default_factory=dict)
+    #: Link -> the counters of the hops that cross it, and the tokens of a packet there.
+    crossing: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     #: Edge of each flow, and what is wrong with its way.
     edges: list[int] = field(default_factory=list)
     broken: dict[int, str] = field(default_factory=dict)
@@ -183,7 +158,7 @@ class _Network:
         self.entering: list[list[int]] = [[] for _ in self.slots]
         self._connect()
         count = len(self.slots)
-        self.flows = np.array(self.tables.flows, dtype=np.int64).reshape(-1, 8)
+        self.flows = np.array(self.tables.flows, dtype=np.int64).reshape(-1, 10)
         self.counters = np.array([*self.tables.counters, 0], dtype=np.int64)
         self.consumed = np.zeros(len(self.flows), dtype=np.int64)
         self.results = np.zeros((count, max([*self.repeats, 1]) * iterations), dtype=np.int64)
@@ -218,14 +193,14 @@ class _Network:
         tables, edge = self.tables, self.dfg.edges[flow.edge]
         f = len(tables.flows)
         early = early_tokens(self.dfg, flow.edge)
-        room = self.arch.tiles[flow.target].buffer
+        room = min(self.arch.tiles[flow.target].buffer, edge.room or self.arch.tiles[flow.target].buffer)
         size = 1 << (max(room, len(early)) + edge.tokens).bit_length()
         hops = max(len(flow.links), 1)
         first = len(tables.counters)
         tables.flows.append(
             [
                 edge.tokens, taken(edge), room, hops, first, tables.cells, size - 1,
-                int(flow.source == flow.target),
+                int(flow.source == flow.target), edge.puts_every, edge.takes_every,
             ]
         )  # fmt: skip
         tables.counters += [len(early)] * (hops + 1)
@@ -243,7 +218,7 @@ class _Network:
             if source != at:
                 self.tables.broken[f] = f"{self.arch.resource_names[link]} does not begin at {self.arch.tiles[at].name}"
                 return
-            self.tables.crossing.setdefault(link, []).append(first + k)
+            self.tables.crossing.setdefault(link, []).append((first + k, self.dfg.edges[flow.edge].tokens))
             at = target
         if flow.source < 0:
             self.tables.broken[f] = "has no route"
@@ -260,7 +235,9 @@ class _Network:
             (self.dfg.nodes[slot.node].work, repeats, salt(self.dfg.nodes[slot.node].id))
             for slot, repeats in zip(self.slots, self.repeats)
         ]
-        link_start, link_hops = _ragged(self.tables.crossing[link] for link in sorted(self.tables.crossing))
+        crossing = [self.tables.crossing[link] for link in sorted(self.tables.crossing)]
+        link_start, link_hops = _ragged([hop for hop, _ in row] for row in crossing)
+        _, hop_puts = _ragged([puts for _, puts in row] for row in crossing)
         input_start, inputs = _ragged(self.entering)
         output_start, outputs = _ragged(self.leaving)
         rings = np.zeros(self.tables.cells + 1, dtype=np.int64)
@@ -269,7 +246,7 @@ class _Network:
         return int(
             kernel.run_tokens(
                 self.iterations, _MAX_CYCLES, np.array(units, dtype=np.int64).reshape(-1, 3), input_start, inputs,
-                output_start, outputs, self.flows, link_start, link_hops, self.counters, self.consumed,
+                output_start, outputs, self.flows, link_start, link_hops, hop_puts, self.counters, self.consumed,
                 rings, self.results, self.finished, self.usage, self.fired,
             )
         )  # fmt: skip

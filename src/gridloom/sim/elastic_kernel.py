@@ -1,7 +1,8 @@
 """Token by token: the cycle loop of elastic arrays, and the untimed run it is compared with.
 
 In a cycle, units that are done put their tokens out, units with enough tokens and room begin, then each link takes one
-token of one flow, in turn. Tokens of a flow stay in order, so that one ring a flow holds their values and a counter a
+token. The tokens that a firing puts on an edge are a packet: a link that has begun one carries all of it before it takes
+the next flow's, in turn. Tokens of a flow stay in order, so that one ring a flow holds their values and a counter a
 hop says how far they are. What a cycle consumes or moves is seen by others in the next one. Cycles in which nothing can
 happen are skipped.
 """
@@ -27,6 +28,8 @@ F_COUNTER: Final = 4
 F_RING: Final = 5
 F_MASK: Final = 6
 F_LOOP: Final = 7
+F_PUTS_EVERY: Final = 8
+F_TAKES_EVERY: Final = 9
 
 # Columns of the unit table.
 U_WORK: Final = 0
@@ -48,20 +51,28 @@ def token(value: int, number: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _starved(u: int, input_start: Words, inputs: Words, flows: Words, counters: Words, consumed: Words) -> bool:
+def _starved(
+    u: int, firing: int, input_start: Words, inputs: Words, flows: Words, counters: Words, consumed: Words
+) -> bool:
     for k in range(input_start[u], input_start[u + 1]):
         f = inputs[k]
+        if firing % flows[f, F_TAKES_EVERY]:
+            continue
         if counters[flows[f, F_COUNTER] + flows[f, F_HOPS]] - consumed[f] < flows[f, F_TAKES]:
             return True
     return False
 
 
 @njit(cache=True, nogil=True)
-def _blocked(u: int, output_start: Words, outputs: Words, flows: Words, promised: Words, seen: Words) -> bool:
+def _blocked(
+    u: int, firing: int, output_start: Words, outputs: Words, flows: Words, promised: Words, seen: Words
+) -> bool:
     for k in range(output_start[u], output_start[u + 1]):
         f = outputs[k]
+        if (firing + 1) % flows[f, F_PUTS_EVERY]:
+            continue
         # A unit that feeds itself empties the buffer it fills.
-        freed = flows[f, F_TAKES] if flows[f, F_LOOP] else 0
+        freed = flows[f, F_TAKES] if flows[f, F_LOOP] and firing % flows[f, F_TAKES_EVERY] == 0 else 0
         if promised[f] - seen[f] - freed + flows[f, F_PUTS] > flows[f, F_ROOM]:
             return True
     return False
@@ -75,6 +86,8 @@ def _begin(
     state = mix(salt, firing)
     for k in range(input_start[u], input_start[u + 1]):
         f = inputs[k]
+        if firing % flows[f, F_TAKES_EVERY]:
+            continue
         for j in range(flows[f, F_TAKES]):
             cell = flows[f, F_RING] + ((consumed[f] + j) & flows[f, F_MASK])
             state = mix(state, rings[cell] + k - input_start[u])
@@ -83,9 +96,13 @@ def _begin(
 
 
 @njit(cache=True, nogil=True)
-def _put(u: int, value: int, output_start: Words, outputs: Words, flows: Words, counters: Words, rings: Words) -> None:
+def _put(
+    u: int, fired: int, value: int, output_start: Words, outputs: Words, flows: Words, counters: Words, rings: Words
+) -> None:
     for k in range(output_start[u], output_start[u + 1]):
         f = outputs[k]
+        if fired % flows[f, F_PUTS_EVERY]:
+            continue
         first = counters[flows[f, F_COUNTER]]
         for j in range(flows[f, F_PUTS]):
             rings[flows[f, F_RING] + ((first + j) & flows[f, F_MASK])] = token(value, j)
@@ -93,12 +110,21 @@ def _put(u: int, value: int, output_start: Words, outputs: Words, flows: Words, 
 
 
 @njit(cache=True, nogil=True)
-def _move(link_start: Words, link_hops: Words, turn: Words, counters: Words, moved: Words) -> int:
-    """Each link takes one waiting token, the flows in turn; returns how many moved."""
+def _move(
+    link_start: Words, link_hops: Words, hop_puts: Words, turn: Words, rest: Words, counters: Words, moved: Words
+) -> int:
+    """Each link takes one waiting token, the flows in turn, a packet at a time; returns how many moved."""
     count = 0
     for link in range(len(link_start) - 1):
         begin = link_start[link]
         sharing = link_start[link + 1] - begin
+        if rest[link] > 0:
+            hop = link_hops[begin + (turn[link] + sharing - 1) % sharing]
+            if counters[hop] > counters[hop + 1]:
+                moved[count] = hop + 1
+                count += 1
+                rest[link] -= 1
+            continue
         for k in range(sharing):
             at = (turn[link] + k) % sharing
             hop = link_hops[begin + at]
@@ -106,6 +132,7 @@ def _move(link_start: Words, link_hops: Words, turn: Words, counters: Words, mov
                 moved[count] = hop + 1
                 count += 1
                 turn[link] = (at + 1) % sharing
+                rest[link] = hop_puts[begin + at] - 1
                 break
     return count
 
@@ -122,6 +149,7 @@ def run_tokens(
     flows: Words,
     link_start: Words,
     link_hops: Words,
+    hop_puts: Words,
     counters: Words,
     consumed: Words,
     rings: Words,
@@ -141,6 +169,7 @@ def run_tokens(
     seen = consumed.copy()
     promised = np.array([counters[flows[f, F_COUNTER]] for f in range(len(flows))], dtype=np.int64)
     turn = np.zeros(max(len(link_start) - 1, 1), dtype=np.int64)
+    rest = np.zeros(max(len(link_start) - 1, 1), dtype=np.int64)
     moved = np.zeros(max(len(link_start), 1), dtype=np.int64)
     cycle = 0
     while cycle < max_cycles:
@@ -149,28 +178,29 @@ def run_tokens(
         left = False
         for u in range(count):
             if until[u] == cycle:
-                _put(u, results[u, fired[u] - 1], output_start, outputs, flows, counters, rings)
+                _put(u, fired[u], results[u, fired[u] - 1], output_start, outputs, flows, counters, rings)
                 until[u] = -1
                 if fired[u] % units[u, U_REPEATS] == 0:
                     finished[u, fired[u] // units[u, U_REPEATS] - 1] = cycle
             if until[u] < 0 and fired[u] < iterations * units[u, U_REPEATS]:
-                if _starved(u, input_start, inputs, flows, counters, consumed):
+                if _starved(u, fired[u], input_start, inputs, flows, counters, consumed):
                     idle[u] = STARVED
-                elif _blocked(u, output_start, outputs, flows, promised, seen):
+                elif _blocked(u, fired[u], output_start, outputs, flows, promised, seen):
                     idle[u] = STALLED
                 else:
                     results[u, fired[u]] = _begin(
                         u, fired[u], units[u, U_SALT], input_start, inputs, flows, consumed, rings
                     )
                     for k in range(output_start[u], output_start[u + 1]):
-                        promised[outputs[k]] += flows[outputs[k], F_PUTS]
+                        if (fired[u] + 1) % flows[outputs[k], F_PUTS_EVERY] == 0:
+                            promised[outputs[k]] += flows[outputs[k], F_PUTS]
                     fired[u] += 1
                     until[u] = cycle + units[u, U_WORK]
                     started = True
             if until[u] >= 0:
                 soonest = min(soonest, until[u])
             left = left or until[u] >= 0 or fired[u] < iterations * units[u, U_REPEATS]
-        moves = _move(link_start, link_hops, turn, counters, moved)
+        moves = _move(link_start, link_hops, hop_puts, turn, rest, counters, moved)
         for k in range(moves):
             counters[moved[k]] += 1
         for f in range(len(flows)):
@@ -202,7 +232,8 @@ def run_untimed(
 ) -> bool:
     """What the graph means: fire each node as soon as its tokens exist, with no array and no limits.
 
-    ``edges`` has (source node, tokens put, tokens taken, tokens there at the start, where they are in ``early``).
+    ``edges`` has (source node, tokens put, tokens taken, tokens there at the start, where they are in ``early``, every
+    how many firings they are put, and taken).
     Fills ``results[node, firing]``; False when the graph stops by itself before the end.
     """
     count = len(repeats)
@@ -215,8 +246,10 @@ def run_untimed(
                 ready = True
                 for k in range(input_start[v], input_start[v + 1]):
                     e = input_edges[k]
-                    made = edges[e, 3] + fired[edges[e, 0]] * edges[e, 1]
-                    if made < (fired[v] + 1) * edges[e, 2]:
+                    if fired[v] % edges[e, 6]:
+                        continue
+                    made = edges[e, 3] + fired[edges[e, 0]] // edges[e, 5] * edges[e, 1]
+                    if made < (fired[v] // edges[e, 6] + 1) * edges[e, 2]:
                         ready = False
                         break
                 if not ready:
@@ -224,13 +257,16 @@ def run_untimed(
                 state = mix(salts[v], fired[v])
                 for k in range(input_start[v], input_start[v + 1]):
                     e = input_edges[k]
+                    if fired[v] % edges[e, 6]:
+                        continue
                     for j in range(edges[e, 2]):
-                        number = fired[v] * edges[e, 2] + j
+                        number = fired[v] // edges[e, 6] * edges[e, 2] + j
                         if number < edges[e, 3]:
                             value = early[edges[e, 4] + number]
                         else:
                             later = number - edges[e, 3]
-                            value = token(results[edges[e, 0], later // edges[e, 1]], later % edges[e, 1])
+                            firing = (later // edges[e, 1] + 1) * edges[e, 5] - 1
+                            value = token(results[edges[e, 0], firing], later % edges[e, 1])
                         state = mix(state, value + k - input_start[v])
                 results[v, fired[v]] = state
                 fired[v] += 1

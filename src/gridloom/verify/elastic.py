@@ -3,7 +3,8 @@
 Deadlock is decided by an untimed token game, which is exact: with the room of a buffer seen as tokens that go back, the
 graph is a synchronous dataflow graph, whose firings never disable each other. So any order of firings will do; when
 every node has fired as often as the repetition vector says, the buffers are as they were and the graph can go on, and
-when no node can fire before that, none ever will. A node fires as often as it can at once.
+when no node can fire before that, none ever will. A node fires as often as it can at once. Tokens that are put or taken
+every so many firings only change how many there are after a number of firings: the argument stays.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class Channel:
     takes: int
     room: int
     tokens: int
+    puts_every: int = 1
+    takes_every: int = 1
 
 
 def check_resources(subject: Subject) -> Iterator[Violation]:
@@ -84,8 +87,10 @@ def _channels(subject: Subject) -> list[Channel]:
                     target=edge.target,
                     puts=edge.tokens,
                     takes=edge.takes or edge.tokens,
-                    room=subject.arch.tiles[targets[0].tile].buffer,
+                    room=min(room := subject.arch.tiles[targets[0].tile].buffer, edge.room or room),
                     tokens=edge.distance * edge.tokens,
+                    puts_every=edge.puts_every,
+                    takes_every=edge.takes_every,
                 )
             )
     return channels
@@ -94,8 +99,11 @@ def _channels(subject: Subject) -> list[Channel]:
 def _repetitions(channels: list[Channel]) -> dict[str, int] | Violation:
     """How often each node fires until the buffers are as they were; a violation when no numbers balance."""
     around: dict[str, list[tuple[str, Fraction, Channel]]] = {}
+    groups: dict[str, int] = {}
     for channel in channels:
-        ratio = Fraction(channel.puts, channel.takes)
+        ratio = Fraction(channel.puts * channel.takes_every, channel.takes * channel.puts_every)
+        for end, every in ((channel.source, channel.puts_every), (channel.target, channel.takes_every)):
+            groups[end] = lcm(groups.get(end, 1), every)
         around.setdefault(channel.source, []).append((channel.target, ratio, channel))
         around.setdefault(channel.target, []).append((channel.source, 1 / ratio, channel))
     rate: dict[str, Fraction] = {}
@@ -118,7 +126,7 @@ def _repetitions(channels: list[Channel]) -> dict[str, int] | Violation:
                         f"{channel.puts} tokens put and {channel.takes} taken a firing",
                         "rates that agree with those of the other edges",
                     )
-        scale = lcm(*(rate[node].denominator for node in component))
+        scale = lcm(*((rate[node] / groups[node]).denominator for node in component))
         firings |= {node: int(rate[node] * scale) for node in component}
     return firings
 
@@ -138,42 +146,57 @@ def _play(channels: list[Channel], firings: dict[str, int]) -> Violation | None:
             total = sum(firings.values())
             return Violation("rates", node, f"an iteration of {total} firings", f"one that ends in {MAX_TURNS} turns")
         queued.discard(node)
-        count = _fire(left[node], entering[node], leaving[node])
+        count = _fire(firings[node] - left[node], left[node], entering[node], leaving[node])
         left[node] -= count
         if count:
             for other in [c.target for c in leaving[node]] + [c.source for c in entering[node]]:
                 if left[other] and other not in queued:
                     queued.add(other)
                     waiting.append(other)
-    return _deadlock(left, entering, leaving) if any(left.values()) else None
+    done = {node: firings[node] - left[node] for node in firings}
+    return _deadlock(left, done, entering, leaving) if any(left.values()) else None
 
 
-def _fire(wanted: int, entering: list[Channel], leaving: list[Channel]) -> int:
-    """Fire a node as often as tokens and room allow, at most ``wanted`` times; returns how often."""
+def _fire(done: int, wanted: int, entering: list[Channel], leaving: list[Channel]) -> int:
+    """Fire a node that has fired ``done`` times as often as tokens and room allow, at most ``wanted`` times more."""
     count = wanted
     for channel in entering:
-        if channel.source != channel.target:
-            count = min(count, channel.tokens // channel.takes)
-        elif channel.tokens < channel.takes:
-            return 0
+        if channel.source == channel.target:
+            # What it puts for itself is there only after it has fired.
+            count = min(count, 1 if _short(channel, done) >= 0 else 0)
+        else:
+            # What has been taken lasts to the end of its group; each further group takes anew.
+            begun = -(-done // channel.takes_every)
+            count = min(count, (begun + channel.tokens // channel.takes) * channel.takes_every - done)
     for channel in leaving:
         if channel.source != channel.target:
-            count = min(count, max(0, channel.room - channel.tokens) // channel.puts)
+            puts = max(0, channel.room - channel.tokens) // channel.puts
+            count = min(count, (done // channel.puts_every + puts + 1) * channel.puts_every - 1 - done)
     for channel in entering:
-        channel.tokens -= count * channel.takes
+        every = channel.takes_every
+        channel.tokens -= (-(-(done + count) // every) - -(-done // every)) * channel.takes
     for channel in leaving:
-        channel.tokens += count * channel.puts
+        every = channel.puts_every
+        channel.tokens += ((done + count) // every - done // every) * channel.puts
     return count
 
 
-def _deadlock(left: dict[str, int], entering: dict[str, list[Channel]], leaving: dict[str, list[Channel]]) -> Violation:
+def _short(channel: Channel, done: int) -> int:
+    """Tokens left after the next firing of a channel's target has taken what it takes; below 0: too few."""
+    return channel.tokens - (channel.takes if done % channel.takes_every == 0 else 0)
+
+
+def _deadlock(
+    left: dict[str, int], done: dict[str, int], entering: dict[str, list[Channel]], leaving: dict[str, list[Channel]]
+) -> Violation:
     """Follow who waits for whom until it closes, and name the edges on the way."""
 
     def blocker(node: str) -> tuple[Channel, str]:
         for channel in leaving[node]:
-            if channel.room - channel.tokens < channel.puts and channel.source != channel.target:
+            due = (done[node] + 1) % channel.puts_every == 0
+            if due and channel.room - channel.tokens < channel.puts and channel.source != channel.target:
                 return channel, channel.target
-        return next((channel, channel.source) for channel in entering[node] if channel.tokens < channel.takes)
+        return next((channel, channel.source) for channel in entering[node] if _short(channel, done[node]) < 0)
 
     node = next(node for node, count in left.items() if count)
     seen: list[str] = []

@@ -39,6 +39,16 @@ class RduParameters:
     operands: int = 6
     #: DRAM interfaces at each of the two sides: one every so many rows.
     dram_every: int = 2
+    #: Cycles that a vector takes at a DRAM interface, 1 to 1024.
+    dram_cycles: int = 4
+    #: Vectors that a memory unit reads, and writes, a cycle, 1 to 16.
+    memory_ports: int = 1
+    #: Lanes of a compute unit, 1 to 256: multiply-accumulates a cycle.
+    lanes: int = 16
+    #: Stages of a compute unit's pipeline, 1 to 64: elementwise steps that it does in one pass.
+    stages: int = 6
+    #: Rows of a matrix product that a compute unit works on at once, 1 to 64: how often it uses a weight vector.
+    block_rows: int = 4
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
@@ -52,6 +62,11 @@ def build(spec: Mapping[str, Any]) -> Arch:
         ("fifo", large),
         ("dram_every", large),
         ("vector_bytes", large),
+        ("dram_cycles", 1024),
+        ("memory_ports", 16),
+        ("lanes", 256),
+        ("stages", 64),
+        ("block_rows", 64),
     ):
         check_range(p, key, 1, high)
     check_range(p, "memory_bytes", p.vector_bytes, large)
