@@ -167,6 +167,10 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     "suites": {
         "smoke": Entry("gridloom.flow.suite:built_in", "ten small kernels on the four static grids"),
         "neosa": Entry("gridloom.flow.suite:built_in", "37 graphs on the smallest square of each static topology"),
+        "neosa-reconvergent": Entry("gridloom.flow.suite:built_in", "the 15 graphs of neosa that are no forests"),
+        "neosa-border": Entry("gridloom.flow.suite:built_in", "neosa with inputs and outputs on the border"),
+        "neosa-multipliers": Entry("gridloom.flow.suite:built_in", "neosa-border with multipliers on some tiles only"),
+        "neosa-multipliers-any": Entry("gridloom.flow.suite:built_in", "neosa with multipliers on some tiles only"),
         "c-loops": Entry("gridloom.flow.suite:built_in", "the C loops of examples/kernels on a torus", "c"),
         "loops": Entry("gridloom.flow.suite:built_in", "twenty kernels with carried values on ramp-1 to ramp-12"),
         "satmapit": Entry("gridloom.flow.suite:built_in", "five loops of SAT-MapIt, read from files, on four tori"),

@@ -7,7 +7,8 @@ import pytest
 from gridloom import registry
 from gridloom.errors import OptionError
 from gridloom.flow.bench import cell_job
-from gridloom.flow.suite import Cell, load_suite, read_suite, sized, square_side
+from gridloom.flow.fitting import sized, square_side
+from gridloom.flow.suite import Cell, load_suite, read_suite
 from gridloom.frontend.source import load_source
 
 SMALL = "suite: small\nsources: [kernel:vector_add]\narchs: ['mesh:auto', 'chess:3x3']\nseeds: [1, 2]\n"

@@ -16,9 +16,10 @@ from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.flow.files import load_arch
+from gridloom.flow.fitting import sized
 from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
-from gridloom.flow.suite import Cell, Suite, sized
+from gridloom.flow.suite import Cell, Suite
 from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored

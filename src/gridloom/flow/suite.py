@@ -10,14 +10,14 @@
     expected: {cells: 4, mapped: 4}
 
 Every source meets every array under every seed. ``auto`` instead of a size is the smallest square that holds the graph:
-side ceil(sqrt(nodes that need a tile)). ``settings`` are the mapper's (as ``--set``), ``groups`` are further blocks
-of sources and archs where not everything meets everything. With ``files: true`` sources are paths below a folder of
-published graphs that the user names.
+side ceil(sqrt(nodes that need a tile)); ``fit`` is the smallest square on which op classes are enough too. ``settings``
+are the mapper's (as ``--set``), ``groups`` are further blocks of sources and archs where not everything meets
+everything. With ``files: true`` sources are paths below a folder of published graphs that the user names;
+``sources_of: NAME`` takes the sources of another suite of ours.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -25,18 +25,18 @@ from pathlib import Path
 from typing import Any
 
 from gridloom import registry
-from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError, SourceError
 
 _LIMIT = 1_000_000
 _KEYS = (
-    "suite", "summary", "mapper", "budget", "settings", "seeds", "sources", "archs", "groups", "files", "expected",
+    "suite", "summary", "mapper", "budget", "settings", "seeds", "sources", "sources_of", "archs", "groups", "files",
+    "expected",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One run of a suite: a source on an array with a seed. ``arch`` may still say ``auto``."""
+    """One run of a suite: a source on an array with a seed. ``arch`` may still say ``auto`` or ``fit``."""
 
     source: str
     arch: str
@@ -121,28 +121,6 @@ def read_suite(text: str, where: str) -> Suite:
     return _suite(data, where)
 
 
-def square_side(dfg: Dfg) -> int:
-    """The side of the smallest square grid with a tile for every node that needs one."""
-    return max(1, math.isqrt(max(sum(not op.timeless for op in dfg.ops) - 1, 0)) + 1)
-
-
-def sized(arch: str, dfg: Dfg) -> str:
-    """An ARCH string with ``auto`` replaced by the smallest square that holds the graph.
-
-    >>> from gridloom.dfg import DfgBuilder
-    >>> b = DfgBuilder("pass", "i32")
-    >>> _ = b.output(b.input("x"), "y")
-    >>> sized("mesh:auto,io=border", b.build())
-    'mesh:2x2,io=border'
-    """
-    family, colon, rest = arch.partition(":")
-    size, comma, options = rest.partition(",")
-    if size != "auto":
-        return arch
-    side = square_side(dfg)
-    return f"{family}{colon}{side}x{side}{comma}{options}"
-
-
 def _file_text(path: Path) -> str:
     from gridloom.frontend.text_file import read_text
 
@@ -153,6 +131,8 @@ def _file_text(path: Path) -> str:
 
 
 def _suite(data: dict[str, Any], where: str) -> Suite:
+    if "sources_of" in data:
+        data = {**data, "sources": _borrowed(data, where)}
     for key in data:
         if key not in _KEYS:
             raise OptionError(f"{key}: not a known key; known: {', '.join(_KEYS)}", where=where)
@@ -174,6 +154,14 @@ def _suite(data: dict[str, Any], where: str) -> Suite:
     if suite.expected.cells not in (None, found):
         raise OptionError(f"expected.cells: the suite has {found} cells, not {suite.expected.cells}", where=where)
     return suite
+
+
+def _borrowed(data: dict[str, Any], where: str) -> list[str]:
+    name = data["sources_of"]
+    if "sources" in data or not isinstance(name, str):
+        raise OptionError(f"sources_of: expected a suite's name and no sources beside it, found {name!r}", where=where)
+    registry.entry("suites", name)
+    return list(dict.fromkeys(source for group in built_in(name).groups for source in group.sources))
 
 
 def _groups(data: dict[str, Any], where: str) -> Iterator[Group]:
