@@ -9,6 +9,7 @@ import typer
 from gridloom._version import __version__
 from gridloom.cli.bench_command import bench
 from gridloom.cli.check_commands import check, simulate
+from gridloom.cli.explore_command import explore
 from gridloom.cli.list_command import list_names
 from gridloom.cli.map_command import map_source
 from gridloom.cli.model_commands import evaluate, train
@@ -31,6 +32,7 @@ app.command("bench")(bench)
 app.command("rtl")(rtl)
 app.command("train")(train)
 app.command("eval")(evaluate)
+app.command("explore")(explore)
 app.command("list")(list_names)
 
 

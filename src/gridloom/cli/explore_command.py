@@ -1,0 +1,180 @@
+"""``gridloom explore``: many arrays for a set of kernels, and what that says."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gridloom.cli.outputs import check_writable, write_all
+from gridloom.cli.progress import PATIENCE, note
+from gridloom.errors import OptionError
+
+if TYPE_CHECKING:
+    from gridloom.explore import Exploration, Moment, Space
+
+
+def explore(
+    space: Annotated[Path, typer.Argument(metavar="SPACE", help="A YAML file; see docs/explore.md.")],
+    store: Annotated[Path | None, typer.Option("--store", help="Keep rows here as they arrive (SQLite).")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the rows of the store.")] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes; default: one for each core.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", help="local, or a Dask scheduler (tcp://host:port).")
+    ] = None,
+    folder: Annotated[Path | None, typer.Option("--folder", help="Where published graphs are.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a report with plots here.")] = None,
+    figures: Annotated[Path | None, typer.Option("--figures", help="Write SVG and PNG figures to this folder.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write every row here.")] = None,
+    parquet: Annotated[Path | None, typer.Option("--parquet", help="Write every row here (needs pyarrow).")] = None,
+    best: Annotated[
+        Path | None, typer.Option("--best", help="Write the best array of the first objective here.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Map kernels onto every array of a space and compare. Exit status 1 when no array keeps every constraint."""
+    from gridloom.explore import array_yaml, best_arrays, read_space, to_dict
+
+    if resume and store is None:
+        raise OptionError("needs a store to go on with: --store FILE", where="--resume")
+    if (csv or parquet) and store is None:
+        raise OptionError("needs the rows in a store: --store FILE", where="--csv" if csv else "--parquet")
+    check_writable([("--store", store), ("--html", html), ("--csv", csv), ("--parquet", parquet), ("--best", best)])
+    if figures is not None and not figures.is_dir():
+        raise OptionError(f"there is no folder {figures}; create it first", where="--figures")
+    asked = read_space(space)
+    found = _run(asked, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=folder)
+    _export(store, csv, parquet)
+    _draw(found, html, figures, f"gridloom explore {shlex.quote(str(space))}")
+    chosen = best_arrays(found)
+    if best is not None and chosen:
+        write_all({best: array_yaml(next(iter(chosen.values())))})
+        note(f"wrote {best}")
+    print(json.dumps(to_dict(found)) if as_json else "\n".join(describe(found)))
+    if found.interrupted:
+        return 130
+    return 0 if chosen else 1
+
+
+def describe(found: Exploration) -> list[str]:
+    """An exploration as lines of text: the front, what steps buy and cost, the best arrays."""
+    from gridloom.explore import best_arrays, front, sensitivity
+
+    names = found.space.objectives
+    best = front(found.points, names)
+    lines = [
+        f"{found.space.explore}: {len(found.points)} arrays, {len(found.kernels)} kernels, {found.jobs} mappings, "
+        f"{found.seconds:.1f} s" + (" (interrupted)" if found.interrupted else "")
+    ]
+    feasible = sum(one.feasible for one in found.points)
+    if found.space.constraints:
+        lines.append(f"  {feasible} keep {' and '.join(found.space.constraints)}")
+    if found.space.skip is not None:
+        skipping = found.skipping
+        lines.append(
+            f"  {skipping.skipped} mappings skipped as hopeless; {skipping.mapped_after_all} of {skipping.sampled} "
+            "tried all the same did map"
+        )
+    lines.append(f"front ({', '.join(names)}):")
+    lines += [f"  {one.point.name}: {_figures(one.figures, names)}" for one in best] or ["  empty"]
+    steps = sensitivity(found)
+    if steps:
+        lines.append("steps:")
+        lines += [f"  {step.sentence()} ({step.pairs} pairs)" for step in steps]
+    chosen = best_arrays(found)
+    if chosen:
+        lines.append("best:")
+        lines += [f"  {name}: {one.point.name} ({_figures(one.figures, [name])})" for name, one in chosen.items()]
+    return lines
+
+
+def _figures(figures: Any, names: Any) -> str:
+    return ", ".join(f"{name} {_number(figures.get(name))}" for name in names)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _run(
+    space: Space, *, store: Path | None, resume: bool, jobs: int | None, cluster: str | None, folder: Path | None
+) -> Exploration:
+    from gridloom.explore import explore as run_space
+    from gridloom.run import ExecutorSpec, Store
+
+    executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
+    with dashboard(space) as shown:
+        if store is None:
+            return run_space(space, folder=folder, executor=executor, resume=resume, progress=shown)
+        with Store(store) as rows:
+            return run_space(space, folder=folder, executor=executor, store=rows, resume=resume, progress=shown)
+
+
+def _export(store: Path | None, csv: Path | None, parquet: Path | None) -> None:
+    from gridloom.run import Store, export_csv, export_parquet
+
+    if store is None:
+        return
+    for path, write in ((csv, export_csv), (parquet, export_parquet)):
+        if path is not None:
+            with Store(store, readonly=True) as rows:
+                note(f"wrote {write(rows, path)} rows to {path}")
+
+
+def _draw(found: Exploration, html: Path | None, folder: Path | None, command: str) -> None:
+    if html is not None:
+        from gridloom.explore.page import html_page
+
+        write_all({html: html_page(found, command)})
+        note(f"wrote {html}")
+    if folder is not None:
+        from gridloom.explore import pictures
+
+        for name, figure in pictures.figures(found).items():
+            for file in pictures.save(figure, folder, name):
+                note(f"wrote {file}")
+
+
+@contextmanager
+def dashboard(space: Space) -> Iterator[Any]:
+    """A panel on terminals: progress, rate, time left and the best so far. Nothing anywhere else."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
+
+        def show(moment: Moment) -> None:
+            if moment.jobs.elapsed >= PATIENCE:
+                live.update(panel(space, moment))
+
+        yield show
+
+
+def panel(space: Space, moment: Moment) -> Any:
+    """One state of the dashboard."""
+    from rich.panel import Panel
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    jobs = moment.jobs
+    table = Table.grid(padding=(0, 2))
+    table.add_row(
+        "mappings", f"{jobs.done:,} of {jobs.total or 0:,}", ProgressBar(jobs.total or 1, jobs.done, width=32)
+    )
+    left = "-" if jobs.eta is None else f"{jobs.eta:.0f} s left"
+    table.add_row("rate", f"{jobs.rate:.1f} a second", left)
+    table.add_row("points", f"{moment.points:,} of {moment.planned:,}", f"{jobs.skipped:,} rows from the store")
+    if moment.best is not None:
+        table.add_row("best so far", moment.best.point.name, _figures(moment.best.figures, space.objectives))
+    return Panel(table, title=space.explore, expand=False)

@@ -1,0 +1,163 @@
+"""What an exploration says: the Pareto front, what each step of a parameter buys and costs, the best arrays."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gridloom.explore.points import Evaluated
+from gridloom.explore.search import Exploration, best_of
+from gridloom.explore.space import OBJECTIVES, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A parameter goes from one value to the next: how the figures change, over pairs of points equal in all else."""
+
+    parameter: str
+    before: Value
+    after: Value
+    pairs: int
+    #: Objective -> mean change: of shares in percentage points, of everything else in per cent.
+    changes: Mapping[str, float]
+
+    def sentence(self) -> str:
+        """The step in words: what it buys and what it costs."""
+        parts = [_change(name, change) for name, change in self.changes.items() if abs(change) >= 0.05]
+        words = ", ".join(parts) if parts else "no change"
+        return f"{self.parameter} {_word(self.before)} -> {_word(self.after)}: {words}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "parameter": self.parameter,
+            "before": self.before,
+            "after": self.after,
+            "pairs": self.pairs,
+            "changes": dict(self.changes),
+            "sentence": self.sentence(),
+        }
+
+
+_SHARES = ("mapped", "occupancy")
+
+
+def front(points: Sequence[Evaluated], objectives: Sequence[str]) -> list[Evaluated]:
+    """The feasible points that no other one beats in one objective without losing in another, best first.
+
+    Quadratic in the points. Points with equal figures stay together: the choice between them is the user's.
+    """
+    known = [(one, score) for one in points if one.feasible and (score := _scores(one, objectives)) is not None]
+    best = [
+        (score, k, one)
+        for k, (one, score) in enumerate(known)
+        if not any(_dominates(other, score) for _, other in known)
+    ]
+    return [one for _, _, one in sorted(best, key=lambda item: item[:2])]
+
+
+def _scores(one: Evaluated, objectives: Sequence[str]) -> tuple[float, ...] | None:
+    """The figures with signs such that less is better; None when one is missing."""
+    found = [one.figures.get(name) for name in objectives]
+    if any(value is None for value in found):
+        return None
+    return tuple(-value if OBJECTIVES[name] else value for name, value in zip(objectives, found) if value is not None)
+
+
+def _dominates(a: Sequence[float], b: Sequence[float]) -> bool:
+    return all(x <= y for x, y in zip(a, b)) and any(x < y for x, y in zip(a, b))
+
+
+def sensitivity(found: Exploration, names: Sequence[str] | None = None) -> list[Step]:
+    """Every step of every parameter between neighbouring values, where there are points that differ in it alone."""
+    objectives = list(dict.fromkeys([*(names or found.space.objectives), "mapped", "area"]))
+    steps = []
+    for parameter in found.space.parameters:
+        values = found.space.values(parameter)
+        groups: dict[str, dict[int, Evaluated]] = defaultdict(dict)
+        for one in found.points:
+            rest = repr([(key, value) for key, value in one.point.values.items() if key != parameter])
+            groups[rest][values.index(one.point.values[parameter])] = one
+        for k in range(len(values) - 1):
+            pairs = [(group[k], group[k + 1]) for group in groups.values() if k in group and k + 1 in group]
+            if pairs:
+                changes = dict(_changes(pairs, objectives))
+                steps.append(Step(parameter, values[k], values[k + 1], len(pairs), changes))
+    return steps
+
+
+def _changes(pairs: Sequence[tuple[Evaluated, Evaluated]], objectives: Sequence[str]) -> Iterator[tuple[str, float]]:
+    for name in objectives:
+        known = [(a, b) for one, two in pairs
+                 if (a := one.figures.get(name)) is not None and (b := two.figures.get(name)) is not None]  # fmt: skip
+        if not known:
+            continue
+        if name in _SHARES:
+            yield name, 100 * sum(b - a for a, b in known) / len(known)
+        elif all(a > 0 and b > 0 for a, b in known):
+            yield name, 100 * (math.exp(sum(math.log(b / a) for a, b in known) / len(known)) - 1)
+        else:
+            whole = sum(a for a, _ in known)
+            yield name, 100 * sum(b - a for a, b in known) / whole if whole else 0.0
+
+
+def best_arrays(found: Exploration) -> dict[str, Evaluated]:
+    """Objective -> the feasible point that is best by it; ties go to the smaller area, then to the earlier point."""
+    best = {}
+    for name in found.space.objectives:
+        first = best_of(found.points, name)
+        if first is None:
+            continue
+        equal = [one for one in found.points if one.feasible and one.figures[name] == first.figures[name]]
+        best[name] = min(equal, key=lambda one: one.figures.get("area") or math.inf)
+    return best
+
+
+def array_yaml(one: Evaluated) -> str:
+    """The point's array as a YAML description that --arch takes."""
+    from ruamel.yaml import YAML
+
+    from gridloom.flow.run import read_arch
+
+    yaml = YAML()
+    yaml.default_flow_style = None
+    text = io.StringIO()
+    yaml.dump(dict(read_arch(one.point.array).spec), text)
+    return text.getvalue()
+
+
+def to_dict(found: Exploration) -> dict[str, Any]:
+    """The exploration and its answers as plain JSON data."""
+    return {
+        "space": found.space.explore,
+        "kernels": list(found.kernels),
+        "objectives": list(found.space.objectives),
+        "constraints": list(found.space.constraints),
+        "jobs": found.jobs,
+        "seconds": round(found.seconds, 3),
+        "interrupted": found.interrupted,
+        "skipping": {
+            "skipped": found.skipping.skipped,
+            "sampled": found.skipping.sampled,
+            "mapped_after_all": found.skipping.mapped_after_all,
+        },
+        "points": [one.to_dict() for one in found.points],
+        "front": [one.to_dict() for one in front(found.points, found.space.objectives)],
+        "sensitivity": [step.to_dict() for step in sensitivity(found)],
+        "best": {name: one.to_dict() for name, one in best_arrays(found).items()},
+    }
+
+
+def _change(name: str, change: float) -> str:
+    if name == "mapped":
+        return f"{abs(change):.3g} % {'more' if change > 0 else 'fewer'} kernels mapped"
+    unit = "points" if name in _SHARES else "%"
+    return f"{name.replace('_', ' ')} {change:+.3g} {unit}"
+
+
+def _word(value: Value) -> str:
+    return "none" if value is None else str(value)

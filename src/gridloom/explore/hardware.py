@@ -1,0 +1,81 @@
+"""What an array costs without a synthesis: area, logic levels and energy from a linear model of its units.
+
+The weights are fitted to syntheses with Yosys (``hardware_model.json`` names the command and the errors on units left
+out of the fit). Area is in NAND2 equivalents, the critical path in logic levels. Energy is power times cycles times
+critical path, as the evaluation of RAMP computes it; power is taken as proportional to area, so energy is in units of
+its own (NAND2 x levels) and means something between arrays only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gridloom.errors import GridloomError
+
+if TYPE_CHECKING:
+    from gridloom.arch.model import Arch
+    from gridloom.emit.rtl.structure import Hardware, Shape
+
+#: Ops that the hardware of an exploration has.
+OPS: Final = ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr")
+LEVEL_FEATURES: Final = ("unit", "operand multiplexer levels", "adder bits", "multiplier bits")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Area in NAND2 equivalents and the longest path in logic levels."""
+
+    area: float
+    levels: float
+
+    def energy(self, cycles: float) -> float:
+        """Energy of a run of so many cycles, in NAND2 x levels x cycles."""
+        return self.area * self.levels * cycles
+
+
+def cost(arch: Arch, *, width: int = 32) -> Cost | None:
+    """The cost of an array by the fitted model; None where the generator has no hardware for it."""
+    from gridloom.emit.rtl.area import features
+    from gridloom.emit.rtl.parameters import HardwareParameters
+    from gridloom.emit.rtl.structure import Hardware
+
+    try:
+        hardware = Hardware(arch, HardwareParameters(width=width, values=2, stages=15, ops=OPS))
+    except GridloomError:
+        return None
+    model = fitted()
+    area = sum(
+        len(units) * float(np.dot(model["area"]["weights"], features(hardware, shape)))
+        for shape, units in hardware.places.items()
+    )
+    levels = max(
+        float(np.dot(model["levels"]["weights"], level_features(hardware, shape))) for shape in hardware.places
+    )
+    return Cost(area, levels)
+
+
+@cache
+def fitted() -> dict[str, Any]:
+    """The shipped model: weights, errors and the command that made them."""
+    text = (resources.files("gridloom") / "explore" / "hardware_model.json").read_text(encoding="utf-8")
+    model: dict[str, Any] = json.loads(text)
+    return model
+
+
+def level_features(hardware: Hardware, shape: Shape) -> list[float]:
+    """What the longest path of a unit depends on, as far as a linear model can say it."""
+    widest = max((len(mux.sources) + mux.idle for mux in shape.muxes), default=1)
+    is_pe = shape.kind == "pe"
+    return [
+        1.0,
+        math.log2(max(widest, 1)),
+        float(hardware.width) if is_pe else 0.0,
+        float(hardware.width) if is_pe and shape.ops >> 14 & 1 else 0.0,
+    ]

@@ -1,0 +1,113 @@
+"""The report of an exploration: one HTML file that opens offline, without a script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib import resources
+
+from gridloom.emit.svg_text import escape
+from gridloom.explore.answers import array_yaml, best_arrays, front, sensitivity
+from gridloom.explore.hardware import fitted
+from gridloom.explore.pictures import figures, point_titles, svg_text
+from gridloom.explore.points import Evaluated
+from gridloom.explore.search import Exploration
+
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+_CAPTIONS = {"front": "Objectives against each other", "sensitivity": "What the steps of each parameter change"}
+
+
+def html_page(found: Exploration, command: str) -> str:
+    """The report as HTML text. Needs matplotlib for the figures; linear in points and kernels but for the front."""
+    space = found.space
+    best = front(found.points, space.objectives)
+    titles = point_titles(found.points, space.objectives)
+    pictures = [
+        f'<section class="card picture"><h2>{_CAPTIONS[name]}</h2>{svg_text(figure, titles)}</section>'
+        for name, figure in figures(found).items()
+    ]
+    fields = {
+        "title": escape(space.explore),
+        "summary": escape(_summary(found)),
+        "badges": _badges(found, best),
+        "style": _asset("gridloom.emit", "report.css") + _asset("gridloom.explore", "page.css"),
+        "figures": "".join(pictures),
+        "front": _table(best, found),
+        "steps": _steps(found),
+        "best": _best(found),
+        "points": _table(found.points, found, marked=best),
+        "notes": _notes(found, command),
+    }
+    return _SLOT.sub(lambda slot: fields[slot.group(1)], _asset("gridloom.explore", "page.html"))
+
+
+def _asset(package: str, name: str) -> str:
+    return resources.files(package).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _summary(found: Exploration) -> str:
+    words = f"{len(found.points)} arrays, {len(found.kernels)} kernels, {found.jobs} mappings, {found.seconds:.1f} s"
+    return f"{found.space.summary} - {words}" if found.space.summary else words
+
+
+def _badges(found: Exploration, best: Sequence[Evaluated]) -> str:
+    feasible = sum(one.feasible for one in found.points)
+    texts = [("good" if best else "bad", f"{len(best)} on the front")]
+    texts.append(("good" if feasible else "bad", f"{feasible} of {len(found.points)} keep every constraint"))
+    if found.interrupted:
+        texts.append(("open", "stopped early"))
+    return "".join(f'<li class="badge-{kind}">{text}</li>' for kind, text in texts)
+
+
+def _table(points: Sequence[Evaluated], found: Exploration, marked: Sequence[Evaluated] = ()) -> str:
+    names = list(dict.fromkeys([*found.space.objectives, *(limit.name for limit in found.space.limits)]))
+    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
+    best = {id(one) for one in marked}
+    rows = []
+    for one in points:
+        kind = "best" if id(one) in best else "" if one.feasible else "out"
+        cells = "".join(f"<td>{_number(one.figures.get(name))}</td>" for name in names)
+        note = f" ({escape(one.broken)})" if one.broken else ""
+        rows.append(f'<tr class="{kind}"><td>{escape(one.point.name)}{note}</td>{cells}</tr>')
+    if not rows:
+        return "<p>No array keeps every constraint.</p>"
+    return f"<table><thead><tr><th>array</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _steps(found: Exploration) -> str:
+    items = "".join(f"<li>{escape(step.sentence())}</li>" for step in sensitivity(found))
+    return f'<ul class="steps">{items}</ul>' if items else "<p>No two points differ in one parameter alone.</p>"
+
+
+def _best(found: Exploration) -> str:
+    parts = []
+    for name, one in best_arrays(found).items():
+        head = f"{name.replace('_', ' ')}: {one.point.name} ({_number(one.figures[name])})"
+        parts.append(f"<details><summary>{escape(head)}</summary><pre>{escape(array_yaml(one))}</pre></details>")
+    return "".join(parts) or "<p>No array keeps every constraint.</p>"
+
+
+def _notes(found: Exploration, command: str) -> str:
+    model = fitted()
+    skipping = found.skipping
+    lines = [
+        f"<code>{escape(command)}</code>",
+        "Every mapping that counts is legal and simulated; figures other than the share of mapped kernels are over the "
+        "kernels that map.",
+        f"Area: a linear model fitted to {model['area']['units']} synthesised units, {model['area']['error']:.1%} mean "
+        f"error on units left out. Logic levels: {model['levels']['error']:.1%} on {model['levels']['units']} units.",
+        "Energy: area x logic levels x cycles of "
+        f"{found.space.iterations} iterations; it compares arrays and is no figure in joules.",
+    ]
+    if found.space.skip is not None:
+        lines.append(
+            f"{skipping.skipped} mappings were skipped as hopeless; of {skipping.sampled} hopeless ones tried all the "
+            f"same, {skipping.mapped_after_all} mapped."
+        )
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,0 +1,162 @@
+"""Figures of an exploration with matplotlib: the front, what steps cost, heat maps of arrays. SVG and PNG.
+
+matplotlib is the field's tool for figures in papers; it comes with the extra ``explore``.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from gridloom.emit.svg_text import escape
+from gridloom.errors import MissingExtra
+from gridloom.explore.answers import front, sensitivity
+from gridloom.explore.points import Evaluated
+from gridloom.explore.search import Exploration
+from gridloom.explore.space import OBJECTIVES
+
+#: One colour a value of the first parameter, told apart by colour-blind readers too.
+COLOURS: Final = ("#2f6db5", "#c2620c", "#2b8348", "#b23a7c", "#6d4bb8", "#0e7c86", "#85701f", "#66707e")
+MARKERS: Final = "osD^vPX*"
+UNITS: Final[Mapping[str, str]] = {
+    "mapped": "kernels mapped (share)",
+    "area": "area (NAND2 equivalents)",
+    "energy": "energy (NAND2 x levels x cycles)",
+    "levels": "critical path (logic levels)",
+    "ii": "II (geometric mean)",
+    "latency": "latency, cycles (geometric mean)",
+    "throughput": "iterations a cycle (geometric mean)",
+    "fifo_total": "FIFO cycles a kernel (mean)",
+    "fifo_max": "deepest FIFO",
+    "cycles": "cycles (geometric mean)",
+    "wirelength": "wirelength (mean)",
+    "occupancy": "occupancy (mean)",
+    "tiles": "tiles",
+}
+
+
+def figures(found: Exploration) -> dict[str, Any]:
+    """Name -> matplotlib figure: the first two objectives against each other, and the steps of each parameter."""
+    made = {}
+    if len(found.space.objectives) > 1:
+        made["front"] = front_figure(found)
+    if sensitivity(found):
+        made["sensitivity"] = step_figure(found)
+    return made
+
+
+def front_figure(found: Exploration) -> Any:
+    """Points by the last objective (across) and the first (up); the front joined by a line."""
+    up, across = found.space.objectives[0], found.space.objectives[-1]
+    figure, axes = _axes(7.2, 4.6)
+    key = next(iter(found.space.parameters), None)
+    values = found.space.values(key) if key else ()
+    for k, one in enumerate(found.points):
+        x, y = one.figures.get(across), one.figures.get(up)
+        if x is None or y is None:
+            continue
+        group = values.index(one.point.values[key]) if key else 0
+        colour = COLOURS[group % len(COLOURS)]
+        dots = axes.scatter(
+            [x], [y], s=34, color=colour if one.feasible else "none", edgecolors=colour, linewidths=1.1,
+            marker=MARKERS[group % len(MARKERS)], alpha=0.9 if one.feasible else 0.45, zorder=3,
+        )  # fmt: skip
+        dots.set_gid(f"point-{k}")
+    best = sorted((one.figures[across], one.figures[up]) for one in front(found.points, (up, across)))
+    axes.step([x for x, _ in best], [y for _, y in best], where="post", color="#1c2430", linewidth=1.2, zorder=2)
+    for group, value in enumerate(values):
+        colour, marker = COLOURS[group % len(COLOURS)], MARKERS[group % len(MARKERS)]
+        axes.scatter([], [], color=colour, marker=marker, s=34, label=f"{key} {value}")
+    if values:
+        axes.legend(frameon=False, fontsize=9, ncols=max(1, len(values) // 6 + 1))
+    axes.set_xlabel(f"{UNITS[across]} ({'more' if OBJECTIVES[across] else 'less'} is better)")
+    axes.set_ylabel(UNITS[up])
+    axes.set_title("Every array that was looked at; hollow: a constraint is not kept; line: the front", fontsize=10)
+    return figure
+
+
+def step_figure(found: Exploration) -> Any:
+    """Bars: what each step of each parameter does to the objectives."""
+    steps = sensitivity(found)
+    names = list(steps[0].changes)
+    figure, axes = _axes(7.2, max(2.2, 0.34 * len(steps) * max(1, len(names) / 2) + 1.0))
+    height = 0.8 / len(names)
+    for k, name in enumerate(names):
+        places = [row + (k - (len(names) - 1) / 2) * height for row in range(len(steps))]
+        bars = [step.changes.get(name, 0.0) for step in steps]
+        axes.barh(places, bars, height=height * 0.9, color=COLOURS[k % len(COLOURS)], label=name.replace("_", " "))
+    axes.set_yticks(range(len(steps)), [f"{s.parameter} {s.before} → {s.after}" for s in steps], fontsize=9)
+    axes.invert_yaxis()
+    axes.axvline(0, color="#1c2430", linewidth=0.8)
+    axes.set_xlabel("change in % (mapped, occupancy: percentage points)")
+    axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def heat_figure(table: Sequence[Sequence[float]], title: str, label: str) -> Any:
+    """A grid of numbers as colours with the numbers written in, one cell a tile."""
+    rows, cols = len(table), len(table[0])
+    figure, axes = _axes(0.42 * cols + 1.4, 0.42 * rows + 1.0)
+    image = axes.imshow(table, cmap="YlGnBu", vmin=0)
+    top = max(max(row) for row in table) or 1
+    for r, row in enumerate(table):
+        for c, value in enumerate(row):
+            if value:
+                colour = "white" if value > 0.6 * top else "#1c2430"
+                axes.text(c, r, f"{value:g}", ha="center", va="center", fontsize=8, color=colour)
+    axes.set_xticks(range(cols), range(cols), fontsize=7)
+    axes.set_yticks(range(rows), range(rows), fontsize=7)
+    axes.grid(False)
+    axes.set_title(title, fontsize=10)
+    figure.colorbar(image, ax=axes, label=label, fraction=0.04, pad=0.03)
+    return figure
+
+
+def svg_text(figure: Any, titles: Sequence[str] = ()) -> str:
+    """A figure as SVG for a page; points get what they are as a title that shows when they are pointed at."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+
+    def titled(match: re.Match[str]) -> str:
+        return f"{match.group(0)}<title>{escape(titles[int(match.group(1))])}</title>"
+
+    return re.sub(r'<g id="point-(\d+)">', titled, svg) if titles else svg
+
+
+def save(figure: Any, folder: Path, name: str) -> list[Path]:
+    """Write a figure as NAME.svg and NAME.png and return the files."""
+    files = [folder / f"{name}.svg", folder / f"{name}.png"]
+    for file in files:
+        figure.savefig(file, dpi=160)
+    return files
+
+
+def point_titles(points: Sequence[Evaluated], objectives: Sequence[str]) -> list[str]:
+    """What a point's mark says when it is pointed at."""
+    return [
+        f"{one.point.name}\n" + ", ".join(f"{name} {_number(one.figures.get(name))}" for name in objectives)
+        for one in points
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _axes(width: float, height: float) -> tuple[Any, Any]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("figures need matplotlib, which is not installed: pip install 'gridloom[explore]'") from None
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    axes.grid(True, color="#e3e8ee", linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure, axes

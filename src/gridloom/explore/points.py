@@ -1,0 +1,219 @@
+"""From points to jobs and back: what is asked of the executor, and the figures of a point from its rows."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from gridloom._version import __version__
+from gridloom.arch.model import Arch
+from gridloom.dfg import json_format
+from gridloom.dfg.model import Dfg
+from gridloom.errors import GridloomError, OptionError
+from gridloom.explore.hardware import Cost, cost
+from gridloom.explore.space import Point, Space
+from gridloom.flow.bench import run_cell
+from gridloom.flow.run import read_arch, suited
+from gridloom.flow.suite import load_suite
+from gridloom.frontend.source import load_source
+from gridloom.mapping.mii import mii
+from gridloom.run import Job, ask, canonical_json
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A point with its array built and its cost known; ``broken`` says why there is no such array."""
+
+    point: Point
+    arch: Arch | None
+    broken: str = ""
+    width: int = 32
+
+    @cached_property
+    def cost(self) -> Cost | None:
+        """Area and logic levels by the fitted model; None where there is no hardware for the array."""
+        return None if self.arch is None else cost(self.arch, width=self.width)
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A point with the rows of its kernels and its figures."""
+
+    point: Point
+    figures: Mapping[str, float | None]
+    #: How far each constraint is from being kept; all zero: the point may be chosen.
+    excess: tuple[float, ...]
+    rows: Sequence[Mapping[str, Any]] = field(repr=False)
+    broken: str = ""
+    skipped: int = 0
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every constraint is kept."""
+        return not self.broken and not any(self.excess)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, without the rows."""
+        return {
+            "point": dict(self.point.values),
+            "array": self.point.array,
+            "figures": dict(self.figures),
+            "feasible": self.feasible,
+            "kernels": len(self.rows),
+            "skipped": self.skipped,
+            **({"broken": self.broken} if self.broken else {}),
+        }
+
+
+def expand_kernels(texts: Iterable[str], folder: Path | None) -> list[str]:
+    """SOURCE texts: ``suite:NAME`` stands for a suite's sources, a pattern for the files it matches."""
+    sources: list[str] = []
+    for text in texts:
+        if text.startswith("suite:"):
+            sources += _of_suite(text.removeprefix("suite:"), folder)
+        elif glob.has_magic(text) and not text.startswith("kernel:"):
+            found = sorted(glob.glob(text, recursive=True))
+            if not found:
+                raise OptionError(f"no file matches {text!r}", where="kernels")
+            sources += found
+        else:
+            sources.append(text)
+    return list(dict.fromkeys(sources))
+
+
+def _of_suite(name: str, folder: Path | None) -> list[str]:
+    suite = load_suite(name)
+    sources = [source for group in suite.groups for source in group.sources]
+    if not suite.files:
+        return sources
+    if folder is None:
+        raise OptionError(f"suite {name!r} reads published files; name their folder with --folder", where="kernels")
+    return [source if source.startswith("kernel:") else str(folder / source) for source in sources]
+
+
+def candidate(space: Space, point: Point) -> Candidate:
+    """Build the point's array; a combination that makes none is a broken candidate, not an error."""
+    try:
+        return Candidate(point, _arch(canonical_json(point.array)), width=space.width)
+    except GridloomError as error:
+        return Candidate(point, None, str(error), space.width)
+
+
+def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[Any]]:
+    """The jobs of a point, keyed by everything that their results depend on; a broken point has none."""
+    if one.arch is None:
+        return []
+    return [
+        ask(
+            run_cell,
+            {
+                "source": source,
+                "graph": _content(source),
+                "arch": one.point.array,
+                "array": one.arch.fingerprint,
+                "mapper": one.point.mapper,
+                "settings": dict(one.point.settings),
+                "seed": seed,
+                "effort": space.budget.effort,
+                "time_limit": space.budget.time_limit,
+            },
+            version=__version__,
+        )
+        for source in sources
+        for seed in space.seeds
+    ]
+
+
+def evaluated(space: Space, one: Candidate, rows: Sequence[Mapping[str, Any]], skipped: int = 0) -> Evaluated:
+    """The point's figures; rows of skipped jobs count as not mapped."""
+    found = figures(rows, one.cost, iterations=space.iterations, asked=len(rows) + skipped)
+    if one.arch is not None:
+        found["tiles"] = float(len(one.arch.tiles))
+    excess = tuple(limit.excess(found.get(limit.name)) for limit in space.limits)
+    return Evaluated(one.point, found, excess, rows, one.broken, skipped)
+
+
+def figures(
+    rows: Sequence[Mapping[str, Any]], price: Cost | None, *, iterations: int, asked: int
+) -> dict[str, float | None]:
+    """What the objectives speak of. Ratios of kernels are averaged geometrically, counts arithmetically.
+
+    Everything but ``mapped`` is over the kernels that map: compare it between points that map the same ones.
+    """
+    mapped = [row for row in rows if row["status"] == "mapped"]
+    cycles = _geometric([_cycles(row, iterations) for row in mapped])
+    return {
+        "mapped": len(mapped) / asked if asked else 0.0,
+        "ii": _geometric([row["ii"] for row in mapped if row["ii"]]),
+        "throughput": _geometric([row["throughput"] or 1 / row["ii"] for row in mapped if row["ii"] or row["period"]]),
+        "latency": _geometric([row["latency"] for row in mapped if row["latency"]]),
+        "fifo_max": max((float(_buffers(row, "max")) for row in mapped), default=None),
+        "fifo_total": _mean([_buffers(row, "total") for row in mapped]),
+        "wirelength": _mean([row["wirelength"] for row in mapped if row["wirelength"] is not None]),
+        "occupancy": _mean([row["occupancy"] for row in mapped if row["occupancy"] is not None]),
+        "cycles": cycles,
+        "area": None if price is None else price.area,
+        "levels": None if price is None else price.levels,
+        "energy": None if price is None or cycles is None else price.energy(cycles),
+    }
+
+
+def probability(estimator: str, source: str, one: Candidate) -> float:
+    """What an estimator gives for the chance that a kernel maps; 1 where it has nothing to say."""
+    if one.arch is None:
+        return 0.0
+    dfg = suited(_graph(source), one.arch)
+    bound = mii(dfg, one.arch)
+    if bound.missing or (one.arch.style == "static" and bound.res > 1):
+        return 0.0
+    if estimator == "bounds" or not one.arch.name.startswith("vpcma"):
+        return 1.0
+    return _mappability(dfg, one.arch)
+
+
+def _mappability(dfg: Dfg, arch: Arch) -> float:
+    from gridloom import registry
+
+    model = registry.load("models", "mappability")
+    return float(model.estimate(dfg, arch).mappable)
+
+
+def _cycles(row: Mapping[str, Any], iterations: int) -> float:
+    if row["period"]:
+        return float(row["period"]) * iterations
+    return float((row["latency"] or 0) + row["ii"] * (iterations - 1))
+
+
+def _buffers(row: Mapping[str, Any], key: str) -> int:
+    return (row["buffers"] or {}).get(key) or 0
+
+
+def _geometric(values: Sequence[float]) -> float | None:
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+@cache
+def _arch(array: str) -> Arch:
+    import json
+
+    return read_arch(json.loads(array))
+
+
+@cache
+def _graph(source: str) -> Dfg:
+    return load_source(source)
+
+
+@cache
+def _content(source: str) -> str:
+    return hashlib.blake2b(json_format.dumps(_graph(source)).encode(), digest_size=12).hexdigest()

@@ -1,0 +1,300 @@
+"""Running an exploration: which points are looked at, their jobs on the executor, their rows in a store.
+
+A grid or a random choice is one run of all its jobs. An optimiser proposes points in batches of a fixed size and hears
+the results in the order of its proposals, so its way depends on the seed and on the rows alone: killed and resumed it
+walks the same way again, with stored rows for an answer, and then on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gridloom.errors import MissingExtra
+from gridloom.explore.points import Candidate, Evaluated, candidate, evaluated, expand_kernels, jobs_of, probability
+from gridloom.explore.space import OBJECTIVES, Point, Space
+from gridloom.flow.bench import run_cell
+from gridloom.flow.result import blank_record, failure_record
+from gridloom.mapping.model import Failure
+from gridloom.run import ExecutorSpec, Job, Progress, Store, StoreError, WorkerPool, run_stored
+
+#: What an optimiser is told of a figure that a point does not have.
+_WORST = 1e18
+
+
+@dataclass(frozen=True, slots=True)
+class Skipping:
+    """What an estimator saved, and what that cost: of the sample mapped all the same, how many did map."""
+
+    skipped: int = 0
+    sampled: int = 0
+    mapped_after_all: int = 0
+
+    def __add__(self, other: Skipping) -> Skipping:
+        return Skipping(
+            self.skipped + other.skipped,
+            self.sampled + other.sampled,
+            self.mapped_after_all + other.mapped_after_all,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """How far an exploration is."""
+
+    points: int
+    planned: int
+    jobs: Progress
+    best: Evaluated | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """What was found: every point that was looked at, in the order of the search."""
+
+    space: Space
+    kernels: Sequence[str]
+    points: Sequence[Evaluated]
+    jobs: int
+    skipping: Skipping = Skipping()
+    interrupted: bool = False
+    seconds: float = 0.0
+
+
+@dataclass
+class _Explorer:
+    """One run: the store, the executor and what has been looked at so far."""
+
+    space: Space
+    sources: Sequence[str]
+    store: Store
+    executor: ExecutorSpec | Executor
+    progress: Callable[[Moment], None] | None
+    planned: int
+    points: list[Evaluated] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    skipping: Skipping = Skipping()
+    interrupted: bool = False
+
+    def look_at(self, points: Iterable[Point]) -> list[Evaluated]:
+        """Map every kernel on every point and return the points with their figures, in order."""
+        candidates = [candidate(self.space, point) for point in points]
+        asked = [self._asked(one) for one in candidates]
+        jobs = list({job.key: job for wanted, _ in asked for job, _ in wanted}.values())
+        self.seen.update(job.key for job in jobs)
+        done = run_stored(run_cell, jobs, self.store, executor=self.executor, resume=True, progress=self._tell)
+        self.interrupted |= done.interrupted
+        found = []
+        for one, (wanted, skipped) in zip(candidates, asked):
+            rows = [row for job, hopeless in wanted if (row := self._row(job, hopeless)) is not None]
+            if len(rows) == len(wanted):
+                found.append(evaluated(self.space, one, rows, skipped))
+        self.points += found
+        return found
+
+    def _asked(self, one: Candidate) -> tuple[list[tuple[Job[Any], bool]], int]:
+        """The jobs to run, each with whether an estimator thinks it hopeless; and how many are not run for that."""
+        jobs = jobs_of(self.space, one, self.sources)
+        rule = self.space.skip
+        if rule is None:
+            return [(job, False) for job in jobs], 0
+        chances = {source: probability(rule.by, source, one) for source in self.sources}
+        wanted = []
+        for job in jobs:
+            hopeless = chances[job.argument["source"]] < rule.below
+            # The key is a hash: its first digits are as good as a random number, and the same in every run.
+            if not hopeless or int(job.key[:8], 16) < rule.sample * 2**32:
+                wanted.append((job, hopeless))
+        self.skipping += Skipping(skipped=len(jobs) - len(wanted))
+        return wanted, len(jobs) - len(wanted)
+
+    def _row(self, job: Job[Any], hopeless: bool) -> Mapping[str, Any] | None:
+        stored = self.store.get(job.key)
+        if stored is None:
+            return None
+        row = _row(stored.value, stored.error, job)
+        if hopeless:
+            self.skipping += Skipping(sampled=1, mapped_after_all=int(row["status"] == "mapped"))
+        return row
+
+    def _tell(self, jobs: Progress) -> None:
+        if self.progress is not None:
+            best = best_of(self.points, self.space.objectives[0])
+            self.progress(Moment(points=len(self.points), planned=self.planned, jobs=jobs, best=best))
+
+
+def explore(
+    space: Space,
+    *,
+    folder: Path | None = None,
+    executor: ExecutorSpec = ExecutorSpec(),
+    store: Store | None = None,
+    resume: bool = False,
+    progress: Callable[[Moment], None] | None = None,
+) -> Exploration:
+    """Look at the points of a space and return them with their figures.
+
+    With a ``store``, rows go there as they arrive; with ``resume``, rows that are there are not computed again. Without
+    ``resume`` a store with rows is refused. Ctrl-C ends the run; points whose kernels are all done are returned.
+    """
+    if store is not None and not resume and len(store):
+        raise StoreError(
+            f"holds {len(store)} results already; resume (--resume), or name a new file", where=str(store.path)
+        )
+    sources = expand_kernels(space.kernels, folder)
+    began = time.monotonic()
+    with _opened(store) as rows, _kept_open(executor, space) as site:
+        explorer = _Explorer(space, sources, rows, site, progress, planned_points(space))
+        _METHODS[space.search.method](explorer)
+    return Exploration(
+        space=space,
+        kernels=sources,
+        points=tuple(explorer.points),
+        jobs=len(explorer.seen),
+        skipping=explorer.skipping,
+        interrupted=explorer.interrupted,
+        seconds=time.monotonic() - began,
+    )
+
+
+def planned_points(space: Space) -> int:
+    """How many points the search will look at, at most."""
+    return space.size if space.search.points is None else min(space.size, space.search.points)
+
+
+def best_of(points: Sequence[Evaluated], objective: str) -> Evaluated | None:
+    """The feasible point that is best by one objective, the first of equals."""
+    sign = -1.0 if OBJECTIVES[objective] else 1.0
+    known = [
+        (sign * value, k) for k, p in enumerate(points) if p.feasible and (value := p.figures[objective]) is not None
+    ]
+    return points[min(known)[1]] if known else None
+
+
+# -- which points -----------------------------------------------------------------------------------------------------
+
+
+def _grid(explorer: _Explorer) -> None:
+    points = list(explorer.space.grid())
+    explorer.look_at(points if explorer.space.search.points is None else points[: explorer.space.search.points])
+
+
+def _random(explorer: _Explorer) -> None:
+    space = explorer.space
+    chosen = random.Random(space.search.seed).sample(range(space.size), planned_points(space))
+    explorer.look_at([space.at(index) for index in chosen])
+
+
+def _optimised(explorer: _Explorer) -> None:
+    space = explorer.space
+    study, distributions = _study(space)
+    left = space.search.points or 0
+    while left and not explorer.interrupted:
+        trials = [study.ask(distributions) for _ in range(min(left, space.search.batch))]
+        left -= len(trials)
+        points = [space.point({name: space.values(name)[trial.params[name]] for name in space.parameters})
+                  for trial in trials]  # fmt: skip
+        found = explorer.look_at(points)
+        if len(found) < len(trials):
+            return
+        for trial, one in zip(trials, found):
+            trial.set_user_attr("excess", [min(value, _WORST) for value in one.excess])
+            study.tell(trial, [_told(space, name, one) for name in space.objectives])
+    explorer.points = _first_of_each(explorer.points)
+
+
+def _study(space: Space) -> tuple[Any, dict[str, Any]]:
+    try:
+        import optuna
+    except ImportError:
+        raise MissingExtra(
+            f"search method {space.search.method!r} needs optuna, which is not installed: pip install "
+            "'gridloom[explore]', or use method grid or random"
+        ) from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    # A parameter is the index of its value: values need no order for grids of choices, and have one for ranges.
+    distributions: dict[str, Any] = {}
+    for name in space.parameters:
+        count = len(space.values(name))
+        numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in space.values(name))
+        distributions[name] = (
+            optuna.distributions.IntDistribution(0, count - 1)
+            if numeric
+            else optuna.distributions.CategoricalDistribution(tuple(range(count)))
+        )
+
+    def excess(trial: Any) -> Sequence[float]:
+        return list(trial.user_attrs["excess"])
+
+    options = {"seed": space.search.seed, "constraints_func": excess if space.constraints else None}
+    samplers = optuna.samplers
+    sampler = samplers.TPESampler(**options) if space.search.method == "tpe" else samplers.NSGAIISampler(**options)
+    directions = ["maximize" if OBJECTIVES[name] else "minimize" for name in space.objectives]
+    return optuna.create_study(directions=directions, sampler=sampler), distributions
+
+
+def _told(space: Space, name: str, one: Evaluated) -> float:
+    value = one.figures.get(name)
+    return value if value is not None else (-_WORST if OBJECTIVES[name] else _WORST)
+
+
+def _first_of_each(points: Sequence[Evaluated]) -> list[Evaluated]:
+    """An optimiser may propose a point again; it is one point."""
+    return list({str(sorted(one.point.values.items())): one for one in reversed(points)}.values())[::-1]
+
+
+_METHODS: dict[str, Callable[[_Explorer], None]] = {
+    "grid": _grid,
+    "random": _random,
+    "tpe": _optimised,
+    "nsga2": _optimised,
+}
+
+
+# -- where it runs ----------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _opened(store: Store | None) -> Iterator[Store]:
+    """The user's store, or one of this run alone."""
+    if store is not None:
+        yield store
+        return
+    with tempfile.TemporaryDirectory(prefix="gridloom-explore-") as place, Store(Path(place) / "rows.sqlite") as own:
+        yield own
+
+
+@contextlib.contextmanager
+def _kept_open(spec: ExecutorSpec, space: Space) -> Iterator[ExecutorSpec | Executor]:
+    """Worker processes that live for all batches: starting them costs seconds, since each imports the mappers."""
+    if spec.backend != "processes" or space.search.method in ("grid", "random"):
+        yield spec
+        return
+    pool = WorkerPool(spec.workers, retries=spec.retries)
+    try:
+        yield pool
+    except BaseException:
+        pool.kill()
+        raise
+    pool.shutdown()
+
+
+def _row(value: Any, error: Any, job: Job[Any]) -> Mapping[str, Any]:
+    named = {"cell": {"source": job.argument["source"], "arch": job.argument["arch"], "seed": job.argument["seed"]}}
+    if value is not None:
+        return {**named, **value}
+    reason = "no reason was given" if error is None else f"{error.type}: {error.message}"
+    failure = Failure(constraint="the run", demand="an answer", bound=f"an error ({reason})")
+    return {**named, **blank_record(), "seed": job.argument["seed"], "failure": failure_record(failure)}
+
+
+def without_rows(found: Exploration) -> Exploration:
+    """The same without the kernels' rows, which are most of its memory."""
+    return replace(found, points=tuple(replace(one, rows=()) for one in found.points))

@@ -1,0 +1,285 @@
+"""The space of an exploration, as data: kernels, an array with parameters, a mapper, objectives and constraints.
+
+    explore: fifo-depth
+    kernels: ["kernel:kmeans,k=2,n=3", "suite:smoke", "graphs/*.dot"]
+    array: "{topology}:{side}x{side},fifo={fifo}"
+    parameters:
+      topology: [mesh, chess]
+      side: {from: 6, to: 8}
+      fifo: [0, 1, 2]
+    budget: {effort: 20000}
+    search: {method: grid}
+    objectives: [mapped, area]
+    constraints: ["mapped >= 0.9"]
+
+``{name}`` in ``array``, ``mapper`` and ``settings`` stands for a parameter's value; an array may also be a mapping of
+its own (family, rows, ...) whose values use parameters. A parameter is a list of values or a range.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from gridloom.errors import OptionError
+from gridloom.flow.yaml_text import parse_yaml, read_yaml_file
+
+Value = bool | int | float | str | None
+Method = Literal["grid", "random", "tpe", "nsga2"]
+
+#: Objective -> whether more is better.
+OBJECTIVES: Final[Mapping[str, bool]] = {
+    "mapped": True, "throughput": True, "occupancy": True,
+    "ii": False, "latency": False, "fifo_max": False, "fifo_total": False, "wirelength": False, "tiles": False,
+    "area": False, "levels": False, "cycles": False, "energy": False,
+}  # fmt: skip
+_PLACE: Final = re.compile(r"\{(\w+)\}")
+_CONSTRAINT: Final = re.compile(r"^\s*(\w+)\s*(<=|>=|==|<|>)\s*([-+0-9.eE]+)\s*$")
+_LARGEST_GRID: Final = 1_000_000
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Range(_Strict):
+    """Numbers from ``from`` to ``to``, both included."""
+
+    low: int = Field(alias="from")
+    high: int = Field(alias="to")
+    step: int = Field(default=1, ge=1)
+
+    def values(self) -> tuple[Value, ...]:
+        """Every number of the range."""
+        return tuple(range(self.low, self.high + 1, self.step))
+
+
+class Budget(_Strict):
+    """What one mapping may cost."""
+
+    effort: int | None = Field(default=None, ge=1)
+    time_limit: float | None = Field(default=None, gt=0)
+
+
+class Search(_Strict):
+    """Which points are looked at."""
+
+    method: Method = "grid"
+    points: int | None = Field(default=None, ge=1)
+    seed: int = Field(default=0, ge=0)
+    batch: int = Field(default=8, ge=1)
+    """Points that an optimiser proposes before it hears of their results; the same for any number of workers."""
+
+    @model_validator(mode="after")
+    def _points_are_needed(self) -> Search:
+        if self.method != "grid" and self.points is None:
+            raise ValueError(f"method {self.method} needs 'points': how many to look at")
+        return self
+
+
+class Skip(_Strict):
+    """Points that an estimator thinks hopeless are not mapped, but for a sample that measures what that costs."""
+
+    by: Literal["bounds", "mappability"]
+    below: float = Field(default=0.05, ge=0, le=1)
+    sample: float = Field(default=0.1, ge=0, le=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """``name relation value`` over the objectives of a point."""
+
+    name: str
+    relation: str
+    value: float
+
+    def excess(self, figure: float | None) -> float:
+        """How far a figure is from keeping the constraint; 0 when it does. A missing figure is infinitely far."""
+        if figure is None:
+            return math.inf
+        gap = {
+            "<=": figure - self.value, "<": figure - self.value, ">=": self.value - figure,
+            ">": self.value - figure, "==": abs(figure - self.value),
+        }[self.relation]  # fmt: skip
+        strict = self.relation in "<>" and gap == 0
+        return max(gap, 0.0) or (1e-9 if strict else 0.0)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.relation} {self.value:g}"
+
+
+class Space(_Strict):
+    """An exploration as data."""
+
+    explore: str = "exploration"
+    summary: str = ""
+    kernels: tuple[str, ...] = Field(min_length=1)
+    array: str | dict[str, Any]
+    parameters: dict[str, tuple[Value, ...] | Range] = Field(default_factory=dict)
+    mapper: str = "auto"
+    settings: dict[str, Any] = Field(default_factory=dict)
+    budget: Budget = Budget()
+    seeds: tuple[int, ...] = Field(default=(0,), min_length=1)
+    search: Search = Search()
+    objectives: tuple[str, ...] = Field(default=("mapped", "area"), min_length=1)
+    constraints: tuple[str, ...] = ()
+    skip: Skip | None = None
+    iterations: int = Field(default=1000, ge=1)
+    """Iterations of a loop that ``cycles`` and ``energy`` are counted for."""
+    width: int = Field(default=32, ge=2, le=32)
+    """Bits of a word, for ``area``."""
+
+    @field_validator("objectives")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in OBJECTIVES:
+                raise ValueError(f"{name!r} is no objective; known: {', '.join(OBJECTIVES)}")
+        return names
+
+    @field_validator("constraints")
+    @classmethod
+    def _readable(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        for text in texts:
+            _constraint(text)
+        return texts
+
+    @model_validator(mode="after")
+    def _parameters_meet(self) -> Space:
+        used = {name for text in _texts([self.array, self.mapper, self.settings]) for name in _PLACE.findall(text)}
+        for name in used - set(self.parameters):
+            raise ValueError(f"{{{name}}} is used, but there is no parameter of that name")
+        for name in set(self.parameters) - used:
+            raise ValueError(f"parameter {name!r} is not used in array, mapper or settings")
+        for name in self.parameters:
+            if not self.values(name):
+                raise ValueError(f"parameter {name!r} has no values")
+        return self
+
+    def values(self, name: str) -> tuple[Value, ...]:
+        """The values of a parameter, in the order of the file."""
+        found = self.parameters[name]
+        return found.values() if isinstance(found, Range) else found
+
+    @property
+    def size(self) -> int:
+        """How many points the whole grid has."""
+        return math.prod(len(self.values(name)) for name in self.parameters)
+
+    @property
+    def limits(self) -> tuple[Constraint, ...]:
+        """The constraints, read."""
+        return tuple(_constraint(text) for text in self.constraints)
+
+    def grid(self) -> Iterator[Point]:
+        """Every point, the last parameter changing fastest."""
+        names = list(self.parameters)
+        for values in itertools.product(*(self.values(name) for name in names)):
+            yield self.point(dict(zip(names, values)))
+
+    def at(self, index: int) -> Point:
+        """The point of the grid with that index."""
+        chosen: dict[str, Value] = {}
+        for name in reversed(list(self.parameters)):
+            index, k = divmod(index, len(self.values(name)))
+            chosen[name] = self.values(name)[k]
+        return self.point({name: chosen[name] for name in self.parameters})
+
+    def point(self, values: Mapping[str, Value]) -> Point:
+        """The point with these values of the parameters."""
+        array = _filled(self.array, values)
+        return Point(
+            values=dict(values),
+            array=array,
+            mapper=str(_filled(self.mapper, values)),
+            settings={key: _filled(value, values) for key, value in self.settings.items()},
+        )
+
+
+@dataclass(frozen=True)
+class Point:
+    """One choice of the parameters, and what it stands for."""
+
+    values: Mapping[str, Value]
+    array: str | Mapping[str, Any]
+    mapper: str
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The choice in words."""
+        return ", ".join(f"{key} {_word(value)}" for key, value in self.values.items()) or "the array"
+
+
+def read_space(path: Path) -> Space:
+    """The space of a YAML file; OptionError names the key, what was found and what was expected."""
+    return parse_space(read_yaml_file(path), str(path))
+
+
+def parse_space(text: str, where: str) -> Space:
+    """The space in a YAML text."""
+    try:
+        space = Space.model_validate(parse_yaml(text, where))
+    except ValidationError as error:
+        raise OptionError(_first_error(error), where=where) from None
+    if space.search.method == "grid" and space.size > _LARGEST_GRID:
+        raise OptionError(
+            f"the grid has {space.size:,} points, more than {_LARGEST_GRID:,}; use method random, tpe or nsga2",
+            where=where,
+        )
+    return space
+
+
+def _first_error(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"] if part not in ("Range", "tuple[nullable[union[...]],...]"))
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(Space.model_fields)
+        message = f"not a known key; known: {known}" if len(first["loc"]) == 1 else "not a known key"
+    elif first["type"] != "value_error":
+        message = f"{message[0].lower()}{message[1:]}, found {first['input']!r}"
+    return f"{place}: {message}" if place else message
+
+
+def _constraint(text: str) -> Constraint:
+    match = _CONSTRAINT.match(text)
+    if match is None or match.group(1) not in OBJECTIVES:
+        raise ValueError(f"expected OBJECTIVE <= NUMBER (or >=, ==, <, >), found {text!r}")
+    return Constraint(match.group(1), match.group(2), float(match.group(3)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _texts(item)
+
+
+def _filled(value: Any, chosen: Mapping[str, Value]) -> Any:
+    """A template with the values in their places; a text that is nothing but a place keeps the value's type."""
+    if isinstance(value, str):
+        whole = _PLACE.fullmatch(value)
+        return chosen[whole.group(1)] if whole else _PLACE.sub(lambda m: _word(chosen[m.group(1)]), value)
+    if isinstance(value, Mapping):
+        return {key: _filled(item, chosen) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_filled(item, chosen) for item in value]
+    return value
+
+
+def _word(value: Value) -> str:
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
