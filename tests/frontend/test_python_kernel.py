@@ -301,7 +301,7 @@ def test_source_names_a_kernel_of_a_file(tmp_path: Path):
         load_source(str(file))
     with pytest.raises(SourceError, match=r"has no kernel 'scael'; functions decorated"):
         load_source(f"{file}:scael")
-    with pytest.raises(OptionError, match=r"found 'size.y=z'; expected memory=arrays\|streams"):
+    with pytest.raises(OptionError, match=r"found 'size.y=z'; expected unroll=1..64, memory=arrays"):
         load_source(f"{file}:scale,size.y=z")
 
 

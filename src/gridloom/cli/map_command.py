@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from gridloom.cli.loop_options import Flatten, Function, Loop, Size, Unroll
 from gridloom.cli.outputs import check_writable, write_all
 from gridloom.cli.progress import display, first_interrupt_asks, note
 
@@ -23,7 +24,10 @@ REPORTED: Final = (
 
 
 def map_source(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A graph file, or kernel:NAME,key=value,...")],
+    source: Annotated[
+        str,
+        typer.Argument(metavar="SOURCE", help="A file, FILE.c:FUNCTION or kernel:NAME,key=value,..."),
+    ],
     arch: Annotated[str, typer.Option("--arch", help="A family with parameters (chess:8x8) or a YAML file.")],
     mapper: Annotated[str, typer.Option("--mapper", help="A mapper's name; auto: the one for the array.")] = "auto",
     ii: Annotated[int | None, typer.Option("--ii", help="The II to map at (modulo-scheduled arrays).")] = None,
@@ -39,14 +43,20 @@ def map_source(
     html: Annotated[Path | None, typer.Option("--html", help="Write a report here.")] = None,
     svg: Annotated[Path | None, typer.Option("--svg", help="Write a picture here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    function: Function = None,
+    loop: Loop = None,
+    flatten: Flatten = False,
+    unroll: Unroll = None,
+    size: Size = None,
 ) -> int:
     """Map a source onto an array, check the mapping and simulate it."""
     from gridloom.flow import Request
     from gridloom.flow.options import parse_settings
+    from gridloom.frontend.loop_spec import with_options
 
     check_writable([("--output", output), ("--html", html), ("--svg", svg)])
     request = Request(
-        source=source,
+        source=with_options(source, function=function, loop=loop, flatten=flatten, unroll=unroll, sizes=size or []),
         arch=arch,
         mapper=mapper,
         ii=ii,

@@ -1,4 +1,4 @@
-"""``gridloom show``: a mapping, an array or a graph as a picture in the terminal or in an SVG file."""
+"""``gridloom show``: a mapping, an array or a graph as a picture in the terminal or in an SVG file; lists of loops."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gridloom.cli.loop_options import Flatten, Function, Loop, Size, Unroll
 from gridloom.cli.outputs import check_writable, write_all
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
@@ -26,13 +27,25 @@ def show(
     ],
     svg: Annotated[Path | None, typer.Option("--svg", help="Write the picture here instead.")] = None,
     arch: Annotated[str | None, typer.Option("--arch", help="The array that configuration bits are for.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="FILE.c, FILE.py: the loops as one JSON object.")] = False,
+    function: Function = None,
+    loop: Loop = None,
+    flatten: Flatten = False,
+    unroll: Unroll = None,
+    size: Size = None,
 ) -> int:
-    """Draw a mapping, an array or a graph; with --arch, say what a file of configuration bits sets."""
+    """Draw a mapping, an array or a graph; list the loops of a C or Python file; with --arch, say what bits set."""
     from gridloom.flow.files import load_any
+    from gridloom.frontend.loop_spec import is_loop, is_part, with_options
 
     check_writable([("--svg", svg)])
     if arch is not None:
         return _show_bits(Path(what), arch, svg)
+    what = with_options(what, function=function, loop=loop, flatten=flatten, unroll=unroll, sizes=size or [])
+    if is_loop(what) and not is_part(what) and svg is None:
+        return _list_loops(Path(what), as_json)
+    if as_json:
+        raise OptionError("only the loops of a C or Python file are listed; leave it out", where="--json")
     shown = load_any(what)
     if svg is None:
         _draw(shown)
@@ -41,6 +54,20 @@ def show(
 
     write_all({svg: picture_of(shown)})
     note(f"wrote {svg}")
+    return 0
+
+
+def _list_loops(path: Path, as_json: bool) -> int:
+    import json
+
+    from gridloom.flow.loop_list import list_loops
+
+    rows = list_loops(path)
+    if as_json:
+        print(json.dumps({"file": str(path), "loops": [row.to_dict() for row in rows]}))
+        return 0
+    what = "loops" if path.suffix == ".c" else "kernels"
+    print("\n".join(line for row in rows for line in row.lines()) if rows else f"{path} has no {what}")
     return 0
 
 

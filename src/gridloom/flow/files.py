@@ -11,6 +11,7 @@ from gridloom.arch.model import Arch
 from gridloom.arch.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MappingError, OptionError, SourceError
+from gridloom.frontend.loop_spec import Memory, is_part
 from gridloom.frontend.source import KERNEL_PREFIX, load_source
 from gridloom.frontend.text_file import read_text
 from gridloom.mapping import json_format
@@ -53,6 +54,11 @@ def load_arch(text: str) -> Arch:
     return build(text)
 
 
+def memory_of(arch: Arch) -> Memory:
+    """What the accesses of a loop become on an array: streams on a static one or without memory units."""
+    return "streams" if arch.style == "static" or not arch.tiles_for("mem") else "arrays"
+
+
 def load_any(text: str) -> Mapping | Arch | Dfg:
     """What a MAPPING, ARCH or SOURCE stands for; a mapping that names what does not exist is a MappingError."""
     kind = kind_of(text)
@@ -71,7 +77,7 @@ def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
 
     A JSON file is told by its ``format``, everything else by its ending or its first word.
     """
-    if text.startswith(KERNEL_PREFIX):
+    if text.startswith(KERNEL_PREFIX) or is_part(text):
         return "source"
     if text.endswith((".yaml", ".yml")):
         return "arch"

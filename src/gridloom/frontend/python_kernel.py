@@ -21,11 +21,12 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError, SourceError
 from gridloom.frontend.loop_body import Body, LiveIn, readable
+from gridloom.frontend.loop_spec import Memory, parse
 from gridloom.frontend.text_file import read_text
 from gridloom.frontend.traced_arrays import KnownArray, TracedArray
 from gridloom.frontend.tracing import ACTIVE, ArrayType, State, Trace, Type, Value, lift
@@ -37,9 +38,16 @@ class PythonKernel:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.name = function.__name__
+        #: What messages call its file.
+        self.file = function.__code__.co_filename
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
+
+    @property
+    def line(self) -> int:
+        """Where the function begins in its file."""
+        return self.function.__code__.co_firstlineno
 
     @property
     def parameters(self) -> dict[str, Type | ArrayType]:
@@ -71,7 +79,7 @@ class PythonKernel:
     def graph(
         self,
         *,
-        memory: Literal["arrays", "streams"] = "arrays",
+        memory: Memory = "arrays",
         sizes: Mapping[str, int] | None = None,
         unroll: int = 1,
     ) -> Dfg:
@@ -138,14 +146,17 @@ class PythonKernel:
     # -- where ------------------------------------------------------------------------------------------------------
 
     def _here(self) -> str:
-        code = self.function.__code__
-        return f"{code.co_filename}:{code.co_firstlineno}: kernel {self.name!r}"
+        return f"{self.file}:{self.line}: kernel {self.name!r}"
 
     def _line(self, error: BaseException) -> str:
         """The line of the kernel's file that an error came from."""
-        file = self.function.__code__.co_filename
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-        return f"{file}:{lines[-1] if lines else self.function.__code__.co_firstlineno}: kernel {self.name!r}"
+        lines = _lines(error, self.function.__code__.co_filename)
+        return f"{self.file}:{lines[-1] if lines else self.line}: kernel {self.name!r}"
+
+
+def _lines(error: BaseException, file: str) -> list[int]:
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame.lineno for frame in frames if frame.filename == file and frame.lineno is not None]
 
 
 def _plain(result: Any) -> Any:
@@ -186,26 +197,28 @@ def read(path: Path) -> Dfg:
     return _chosen(path, None).graph()
 
 
-def read_spec(text: str) -> Dfg:
-    """The graph of ``FILE.py:FUNCTION,key=value,...``; keys are ``memory``, ``unroll`` and ``size.ARRAY``."""
-    file, _, rest = text.rpartition(".py:")
-    name, *parts = (part.strip() for part in rest.split(","))
-    options: dict[str, Any] = {"sizes": {}}
-    for part in parts:
-        key, _, value = (word.strip() for word in part.partition("="))
-        if key == "memory" and value in ("arrays", "streams"):
-            options["memory"] = value
-        elif key == "unroll" and value.isdecimal() and 1 <= int(value[:4]) <= 64:
-            options["unroll"] = int(value)
-        elif key.startswith("size.") and value.isdecimal() and len(value) <= 8:
-            options["sizes"][key.removeprefix("size.")] = int(value)
-        else:
-            raise OptionError(f"{text!r}: found {part!r}; expected memory=arrays|streams, unroll=1..64 or size.ARRAY=N")
-    return _chosen(Path(f"{file}.py"), name or None).graph(**options)
+def read_spec(text: str, memory: Memory | None = None) -> Dfg:
+    """The graph of ``FILE.py:FUNCTION,key=value,...``; keys are ``memory``, ``unroll`` and ``size.ARRAY``.
+
+    ``memory`` is for a text that does not say it.
+    """
+    spec = parse(text)
+    kernel = _chosen(spec.path, spec.function)
+    return kernel.graph(memory=spec.memory or memory or "arrays", sizes=spec.sizes, unroll=spec.unroll)
+
+
+def kernels_of(path: Path) -> dict[str, PythonKernel]:
+    """The kernels that a Python file defines, by name, in its order. Executes the file."""
+    found = {key: value for key, value in vars(_module(path)).items() if isinstance(value, PythonKernel)}
+    for kernel in found.values():
+        # Python makes paths absolute; messages name the file as the user did.
+        if Path(kernel.file) == path.absolute():
+            kernel.file = str(path)
+    return found
 
 
 def _chosen(path: Path, name: str | None) -> PythonKernel:
-    found = {key: value for key, value in vars(_module(path)).items() if isinstance(value, PythonKernel)}
+    found = kernels_of(path)
     if name is None and len(found) == 1:
         return next(iter(found.values()))
     if name in found:
@@ -229,7 +242,7 @@ def _module(path: Path) -> Any:
     except SyntaxError as error:
         raise SourceError(f"is not Python: {error.msg}", where=f"{path}:{error.lineno}") from None
     except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        lines = _lines(error, str(path.absolute()))
         place = f"{path}:{lines[-1]}" if lines else str(path)
         raise SourceError(f"cannot be imported: {type(error).__name__}: {error}", where=place) from None
     finally:

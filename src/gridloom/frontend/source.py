@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 from gridloom import registry
 from gridloom.dfg import Dfg
 from gridloom.errors import OptionError, SourceError
+from gridloom.frontend.loop_spec import Memory, is_loop, parse
 from gridloom.frontend.text_file import read_text, shown
 
 KERNEL_PREFIX: Final = "kernel:"
@@ -35,40 +35,33 @@ ENDINGS: Final = (
 
 _KINDS: Final = "*.c, *.py, *.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with *_edge.txt), *_nodes with *_edges"
 
-#: FILE.c:FUNCTION,key=value,... and FILE.py:FUNCTION name one of several loops of a file.
-_WITH_PARTS: Final = re.compile(r"(?P<file>.+\.(?P<kind>c|py)):(?P<rest>.*)", re.S)
 
-
-def load_source(text: str) -> Dfg:
+def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
     """The graph that a SOURCE stands for.
 
     A path is read by its ending; a format of several files (CCF, SAT-MapIt) by any one of them. A kernel is built with
-    the parameters given. Raises a GridloomError that says what is read where the ending is not known.
+    the parameters given. ``memory`` says what the accesses of a C or Python loop become where the text does not:
+    loads and stores (``arrays``, the default) or ``streams``. Raises a GridloomError that says what is read where the
+    ending is not known.
     """
     if text.startswith(KERNEL_PREFIX):
         name, parameters = parse_kernel(text.removeprefix(KERNEL_PREFIX))
         kernel = registry.load("kernels", name)
         graph: Dfg = kernel.build(**parameters)
         return graph
-    if is_part(text):
-        return _read_part(text)
+    if is_loop(text):
+        return _read_loop(text, memory)
     return read_graph(Path(text))
 
 
-def is_part(text: str) -> bool:
-    """True for a text that names a part of a file: ``fir.c:dot,unroll=2``, ``kernels.py:fir``."""
-    return _WITH_PARTS.fullmatch(text) is not None and not Path(text).exists()
-
-
-def _read_part(text: str) -> Dfg:
-    found = _WITH_PARTS.fullmatch(text)
-    if found and found["kind"] == "c":
+def _read_loop(text: str, memory: Memory | None) -> Dfg:
+    if parse(text).path.suffix == ".c":
         from gridloom.frontend.c import read_spec
 
-        return read_spec(text)
+        return read_spec(text, memory)
     from gridloom.frontend.python_kernel import read_spec as read_python
 
-    return read_python(text)
+    return read_python(text, memory)
 
 
 def read_graph(path: Path) -> Dfg:

@@ -80,7 +80,7 @@ def find_compiler() -> Compiler:
     return Compiler((str(zig), "cc"), True)
 
 
-def compile_to_ir(path: Path, *, time_limit: float = TIME_LIMIT) -> str:
+def compile_to_ir(path: Path, *, time_limit: float | None = None) -> str:
     """The optimised LLVM IR of a C file. SourceError with clang's message, file and line where it does not compile.
 
     Includes are looked for beside the file. Costs 0.1 to 0.4 s.
@@ -91,7 +91,7 @@ def compile_to_ir(path: Path, *, time_limit: float = TIME_LIMIT) -> str:
         output = Path(folder) / "loop.ll"
         source = path.resolve()
         words = [*compiler.command, *compiler.target, *SEMANTICS, *_FLAGS, "-o", str(output), str(source)]
-        message = run_compiler(words, Path(folder), path, time_limit)
+        message = run_compiler(words, Path(folder), path, TIME_LIMIT if time_limit is None else time_limit)
         if not output.is_file():
             raise SourceError(_complaint(message, path), where=_position(message, path))
         return output.read_text(encoding="utf-8", errors="replace")

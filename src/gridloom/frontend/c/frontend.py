@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
@@ -19,9 +19,8 @@ from gridloom.frontend.c.reader import read_module
 from gridloom.frontend.c.region import flattened, single
 from gridloom.frontend.c.translate import translate
 from gridloom.frontend.c.unroll import unrolled
+from gridloom.frontend.loop_spec import MAX_UNROLL, Memory, parse
 from gridloom.frontend.text_file import read_text
-
-MAX_UNROLL: Final = 64
 
 _PRAGMA: Final = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+gridloom\b(.*)$", re.M)
 
@@ -41,7 +40,7 @@ class COptions:
     #: Words of arrays whose length the source does not give, by name.
     sizes: Mapping[str, int] = field(default_factory=dict)
     #: ``arrays``: loads and stores with address arithmetic; ``streams``: inputs and outputs, for arrays without memory.
-    memory: Literal["arrays", "streams"] = "arrays"
+    memory: Memory = "arrays"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,47 +91,26 @@ def read(path: Path) -> Dfg:
     return load(path).dfg
 
 
-def read_spec(text: str) -> Dfg:
-    """The graph of ``FILE.c:FUNCTION,key=value,...``: what follows the colon is the function, the options, or both.
+def read_spec(text: str, memory: Memory | None = None) -> Dfg:
+    """The graph of ``FILE.c:FUNCTION,key=value,...``; ``memory`` is for a text that does not say it.
 
     ``fir.c:fir,unroll=2``, ``nest.c:flatten=true``, ``a.c:f,loop=1,memory=streams,size.x=64``.
     """
-    path, options = parse_spec(text)
+    path, options = parse_spec(text, memory)
     return load(path, options).dfg
 
 
-def parse_spec(text: str) -> tuple[Path, COptions]:
+def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]:
     """The file and the options that a text names; OptionError for an unknown key or a bad value."""
-    found = re.fullmatch(r"(.*\.c)(?::(.*))?", text, re.S)
-    if not found:
-        raise OptionError(f"{text!r}: expected FILE.c:FUNCTION,key=value,...")
-    options: dict[str, Any] = {"sizes": {}}
-    for k, part in enumerate(filter(None, (part.strip() for part in (found[2] or "").split(",")))):
-        key, equals, value = (word.strip() for word in part.partition("="))
-        if not equals and k == 0:
-            options["function"] = key
-        elif key.startswith("size.") and _count(value) is not None:
-            options["sizes"][key.removeprefix("size.")] = _count(value)
-        elif key in ("loop", "unroll") and _count(value) is not None:
-            options[key] = _count(value)
-        elif (key, value) in _WORDS:
-            options[key] = _WORDS[key, value]
-        else:
-            raise OptionError(f"{text!r}: found {part!r}; {_TAKES}")
-    return Path(found[1]), COptions(**options)
-
-
-_WORDS: Final[dict[tuple[str, str], object]] = {
-    ("flatten", "true"): True, ("flatten", "false"): False, ("memory", "arrays"): "arrays",
-    ("memory", "streams"): "streams",
-}  # fmt: skip
-_TAKES: Final = (
-    "expected loop=N, flatten=true|false, unroll=N, memory=arrays|streams or size.ARRAY=N, with whole numbers"
-)
-
-
-def _count(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 8 else None
+    spec = parse(text)
+    return spec.path, COptions(
+        function=spec.function,
+        loop=spec.loop,
+        flatten=spec.flatten,
+        unroll=spec.unroll,
+        sizes=spec.sizes,
+        memory=spec.memory or memory or "arrays",
+    )
 
 
 def describe(path: Path) -> list[LoopReport]:
