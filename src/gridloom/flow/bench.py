@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -15,11 +16,12 @@ from gridloom._version import __version__
 from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.flow.files import load_arch
+from gridloom.flow.files import load_arch, memory_of
 from gridloom.flow.fitting import sized
 from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
 from gridloom.flow.suite import Cell, Suite
+from gridloom.frontend.loop_spec import Memory, is_loop
 from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
@@ -77,14 +79,14 @@ def bench(
 def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
     """The job of a cell, keyed by everything that its result depends on, the contents of graph and array included."""
     source = _source(suite, cell, folder)
-    arch = sized(cell.arch, _graph(source))
+    arch, memory = _array(cell.arch, source)
     if suite.mapper != "auto":
         registry.entry("mappers", suite.mapper)
     return ask(
         run_cell,
         {
             "source": source,
-            "graph": _content(source),
+            "graph": _content(source, memory),
             "arch": arch,
             "array": _fingerprint(arch),
             "mapper": suite.mapper,
@@ -163,9 +165,20 @@ def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
     return str(folder / cell.source)
 
 
+def _array(arch: str, source: str) -> tuple[str, Memory]:
+    """The array of a cell, and how it takes memory accesses: which any size of it tells."""
+    memory = _memory(re.sub(r":(auto|fit)\b", ":2x2", arch)) if is_loop(source) else "arrays"
+    return sized(arch, _graph(source, memory)), memory
+
+
 @cache
-def _graph(source: str) -> Dfg:
-    return load_source(source)
+def _memory(arch: str) -> Memory:
+    return memory_of(load_arch(arch))
+
+
+@cache
+def _graph(source: str, memory: Memory) -> Dfg:
+    return load_source(source, memory=memory)
 
 
 @cache
@@ -174,8 +187,8 @@ def _fingerprint(arch: str) -> str:
 
 
 @cache
-def _content(source: str) -> str:
-    return hashlib.blake2b(json_format.dumps(_graph(source)).encode(), digest_size=12).hexdigest()
+def _content(source: str, memory: Memory) -> str:
+    return hashlib.blake2b(json_format.dumps(_graph(source, memory)).encode(), digest_size=12).hexdigest()
 
 
 def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None) -> dict[str, Any]:

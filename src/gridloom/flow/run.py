@@ -15,11 +15,12 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.flow.bounds import count_failure, lower_bound
 from gridloom.flow.confirmation import confirm
-from gridloom.flow.files import load_arch
+from gridloom.flow.files import load_arch, memory_of
 from gridloom.flow.mappers import choose, config_type, make_config
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
+from gridloom.frontend.loop_spec import Memory
 from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.transform.streams import needs_memory, streams_to_memory
@@ -32,7 +33,7 @@ def run(request: Request) -> Result:
     in the mapping's hops and in iterations times tiles.
     """
     arch = read_arch(request.arch)
-    dfg = suited(read_source(request.source), arch)
+    dfg = suited(read_source(request.source, memory_of(arch)), arch)
     check_ii(request.ii, arch)
     mapper = choose(request.mapper, arch)
     config = mapper_config(request, mapper, dfg, arch)
@@ -49,9 +50,9 @@ def run(request: Request) -> Result:
 # -- the steps --------------------------------------------------------------------------------------------------------
 
 
-def read_source(source: Dfg | str | Path) -> Dfg:
-    """The graph of a SOURCE; a graph stands for itself."""
-    return source if isinstance(source, Dfg) else load_source(str(source))
+def read_source(source: Dfg | str | Path, memory: Memory | None = None) -> Dfg:
+    """The graph of a SOURCE, for an array that takes memory accesses that way; a graph stands for itself."""
+    return source if isinstance(source, Dfg) else load_source(str(source), memory=memory)
 
 
 def read_arch(arch: Arch | MappingABC[str, Any] | str | Path) -> Arch:
