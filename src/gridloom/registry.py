@@ -45,12 +45,17 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "rdu": Entry("gridloom.arch.families.rdu:build", "elastic grid of compute and memory units"),
     },
     "mappers": {
-        "anneal": Entry("gridloom.map.anneal:anneal", "annealing, PathFinder and exact balancing for the static grids"),
+        "anneal": Entry("gridloom.map.anneal:anneal", "annealing for the static grids and for tiles with spokes"),
+        "spokes-random": Entry("gridloom.map.spokes_random:spokes_random", "random samples on spokes, a reference"),
         "neosa": Entry("gridloom.map.neosa:neosa", "the published NeoSA placer with our routes and FIFOs, a reference"),
         "trees": Entry("gridloom.map.tree_layout:trees", "complete binary trees by H-tree or compact layout"),
         "width": Entry("gridloom.map.width:width", "annealing with routes for rows of ALUs, fewest columns first"),
         "genetic": Entry("gridloom.map.genetic:genetic", "NSGA-II for rows of ALUs, a reference", "genetic"),
         "modulo": Entry("gridloom.map.modulo:modulo", "scheduling, placement and negotiated routing for modulo arrays"),
+        "exact": Entry("gridloom.map.exact:exact", "a mapping or a proof that there is none, by CP-SAT", "exact"),
+        "ramp": Entry("gridloom.map.ramp:ramp", "RAMP: modulo schedules, cliques and routing strategies, a reference"),
+        "regimap": Entry("gridloom.map.regimap:regimap", "REGIMap: cliques with a PE's own registers, a reference"),
+        "memmap": Entry("gridloom.map.memmap:memmap", "MEMMap: long dependences over memory, a reference"),
     },
     "kernels": {
         "vector_add": Entry("gridloom.frontend.kernels.streams:VECTOR_ADD", "z = x + y"),
@@ -165,6 +170,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "e2emap": Entry("gridloom.frontend.e2emap:read", "E2EMap kernels, comma lines in *.txt"),
     },
     "suites": {
+        "se": Entry("gridloom.flow.suite:built_in", "kernels and random graphs on a streaming engine, both levels"),
         "smoke": Entry("gridloom.flow.suite:built_in", "ten small kernels on the four static grids"),
         "neosa": Entry("gridloom.flow.suite:built_in", "37 graphs on the smallest square of each static topology"),
         "neosa-reconvergent": Entry("gridloom.flow.suite:built_in", "the 15 graphs of neosa that are no forests"),

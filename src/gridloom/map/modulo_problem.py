@@ -166,7 +166,7 @@ class ModuloProblem:
         """The row of ``classes`` of a graph node."""
         return self.classes.index(self.dfg.required_classes(self.dfg.nodes[position].id))
 
-    def _op_class(self, row: int) -> str:
+    def op_class(self, row: int) -> str:
         """The class that decides latency and pools."""
         return min(self.classes[row], key=lambda name: (name in ("input", "output"), name))
 
@@ -176,7 +176,7 @@ class ModuloProblem:
     def dependences(self) -> list[Dependence]:
         """What issue cycles have to respect, with the least latency that any tile offers."""
         dfg, found = self.dfg, []
-        shortest = {n: self._least_latency(k) for n, k in enumerate(self.nodes)}
+        shortest = {n: self.least_latency(k) for n, k in enumerate(self.nodes)}
         for e in self.edges + self.ties:
             edge = dfg.edges[e]
             a, b = (self.number[dfg.index[end]] for end in (edge.source, edge.target))
@@ -188,9 +188,10 @@ class ModuloProblem:
                 found.append(Dependence(source=b, target=a, delay=-delay, distance=-edge.distance))
         return found
 
-    def _least_latency(self, position: int) -> int:
+    def least_latency(self, position: int) -> int:
+        """The least cycles from issue to result of a graph node on any tile."""
         row = self.class_of(position)
-        name, needed = self._op_class(row), self.classes[row]
+        name, needed = self.op_class(row), self.classes[row]
         return min((tile.latency_of(name) for tile in self.arch.tiles if needed <= tile.classes), default=1)
 
     def loop(self, ii: int) -> Loop:
@@ -267,7 +268,7 @@ class ModuloProblem:
                 keeps[at[k] + r] = 0
                 span[tiles + at[k] + r] = m * ii
         read_at, read = _csr(tiles, [(t, u) for t in range(tiles) for u in sorted(s.reads[t])])
-        able, latency, pool = self._tables()
+        able, latency, pool = self.tables()
         return Fabric(
             ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files), horizon=self.horizon(loop, ii),
             read_at=read_at, read=read, file_at=at,
@@ -275,7 +276,7 @@ class ModuloProblem:
             move_latency=_ints(s.move_latency), load_latency=_ints(s.load_latency),
             able=able, latency=latency, pool=pool,
             pool_room=_ints([p.capacity for p in arch.pools]),
-            together=self._together(),
+            together=self.together(),
             move_class=self.classes.index(frozenset({"route"})),
             memory_class=self.classes.index(frozenset({"mem"})),
             move_price=move_price,
@@ -292,11 +293,12 @@ class ModuloProblem:
             return record.rotating
         return min(registers.rotating, len(self.usable(file, registers.limit)))
 
-    def _tables(self) -> tuple[Ints, Ints, Ints]:
+    def tables(self) -> tuple[Ints, Ints, Ints]:
+        """[row of ``classes``, tile] -> 1 where it runs; its latency; its pool, -1: none."""
         shape = (len(self.classes), len(self.arch.tiles))
         able, latency, pool = (np.full(shape, fill, dtype=np.int64) for fill in (0, 1, -1))
         for row, needed in enumerate(self.classes):
-            name = self._op_class(row)
+            name = self.op_class(row)
             for t, tile in enumerate(self.arch.tiles):
                 able[row, t] = needed <= tile.classes
                 latency[row, t] = tile.latency_of(name)
@@ -310,7 +312,8 @@ class ModuloProblem:
                 pool[row, t] = found[0] if found else -1
         return able, latency, pool
 
-    def _together(self) -> Ints:
+    def together(self) -> Ints:
+        """[tile, tile] -> 1 when the ends of a pair edge may sit there."""
         tiles = len(self.arch.tiles)
         if not self.arch.pools:
             return np.ones((tiles, tiles), dtype=np.int64)

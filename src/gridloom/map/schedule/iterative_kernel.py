@@ -1,0 +1,160 @@
+"""Rau's iterative modulo scheduling and a pass that shortens lifetimes, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_NONE = -(1 << 28)
+
+internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@internal
+def _fits(takes: Ints, table: Ints, room: Ints, node: int, slot: int) -> bool:
+    free = True
+    for r in range(len(room)):
+        free = free and (takes[node, r] == 0 or table[r, slot] + takes[node, r] <= room[r])
+    return free
+
+
+@internal
+def _book(takes: Ints, table: Ints, node: int, slot: int, step: int) -> None:
+    for r in range(table.shape[0]):
+        table[r, slot] += step * takes[node, r]
+
+
+@internal
+def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, rank: Floats, node: int, when: int,
+              ii: int) -> None:  # fmt: skip
+    """Take out what cannot stay when ``node`` issues at ``when``: broken dependences, then what fills its slot."""
+    count, slot = len(cycle), when % ii
+    for other in range(count):
+        if cycle[other] < 0 or other == node:
+            continue
+        late = least[node, other] > _NONE and when + least[node, other] > cycle[other]
+        early = least[other, node] > _NONE and cycle[other] + least[other, node] > when
+        if late or early:
+            _book(takes, table, other, cycle[other] % ii, -1)
+            cycle[other] = -1
+    while not _fits(takes, table, room, node, slot):
+        gone = -1
+        for other in range(count):
+            if cycle[other] < 0 or other == node or cycle[other] % ii != slot:
+                continue
+            shares = False
+            for r in range(len(room)):
+                full = takes[node, r] and table[r, slot] + takes[node, r] > room[r]
+                shares = shares or (full and takes[other, r] > 0)
+            if shares and (gone < 0 or rank[other] > rank[gone]):
+                gone = other
+        if gone < 0:
+            return
+        _book(takes, table, gone, slot, -1)
+        cycle[gone] = -1
+
+
+@internal
+def _window(least: Ints, cycle: Ints, node: int) -> tuple[int, int]:
+    low, high = 0, 1 << 28
+    for other in range(len(cycle)):
+        if least[other, node] > _NONE:
+            low = max(low, least[other, node])
+        if cycle[other] < 0 or other == node:
+            continue
+        if least[other, node] > _NONE:
+            low = max(low, cycle[other] + least[other, node])
+        if least[node, other] > _NONE:
+            high = min(high, cycle[other] - least[node, other])
+    return low, high
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: Ints, ii: int, tries: int,
+                    cycle: Ints) -> bool:  # fmt: skip
+    """Fill ``cycle``; False after ``tries`` placements without an end. ``rank``: who comes first, least first.
+
+    ``start`` holds cycles that are kept as they are, -1: free.
+    """
+    count = len(rank)
+    table = np.zeros((len(room), ii), dtype=np.int64)
+    tried = np.full(count, -1, dtype=np.int64)
+    for node in range(count):
+        cycle[node] = start[node]
+        if start[node] >= 0:
+            _book(takes, table, node, start[node] % ii, 1)
+    for _ in range(tries):
+        node = -1
+        for k in range(count):
+            if cycle[k] < 0 and (node < 0 or rank[k] < rank[node]):
+                node = k
+        if node < 0:
+            return bool(np.all((start < 0) | (cycle == start)))
+        low, high = _window(least, cycle, node)
+        when = -1
+        for t in range(low, min(low + ii, high + 1)):
+            if _fits(takes, table, room, node, t % ii):
+                when = t
+                break
+        if when < 0:
+            when = max(low, tried[node] + 1)
+            # What is kept may not be displaced.
+            for k in range(count):
+                if start[k] >= 0:
+                    return False
+        tried[node] = when
+        _displace(least, takes, table, room, cycle, rank, node, when, ii)
+        _book(takes, table, node, when % ii, 1)
+        cycle[node] = when
+    return False
+
+
+@internal
+def _length(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: int) -> float:
+    """What the dependences of a node cost at a cycle: those that are not met at once, and how long they wait."""
+    cost = 0.0
+    for k in range(links.shape[0]):
+        a, b = links[k, 0], links[k, 1]
+        if (a != node and b != node) or a == b:
+            continue
+        issue = when if a == node else cycle[a]
+        due = (when if b == node else cycle[b]) + ii * links[k, 2]
+        wait = due - issue - latency[a]
+        if wait > 0:
+            cost += 1.0 + 0.2 * wait
+    return cost
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency: Ints, ii: int, sweeps: int,
+                      cycle: Ints) -> None:  # fmt: skip
+    """Move nodes within their windows to cycles with room where their values wait less.
+
+    ``links``: rows of source, target, distance. Cost: O(sweeps * nodes * (nodes + II * links)).
+    """
+    count = len(cycle)
+    table = np.zeros((len(room), ii), dtype=np.int64)
+    for node in range(count):
+        _book(takes, table, node, cycle[node] % ii, 1)
+    for sweep in range(sweeps):
+        moved = False
+        for k in range(count):
+            node = count - 1 - k if sweep % 2 == 0 else k
+            low, high = _window(least, cycle, node)
+            low, high = max(low, cycle[node] - ii), min(high, cycle[node] + ii)
+            _book(takes, table, node, cycle[node] % ii, -1)
+            best, when = _length(links, latency, cycle, node, cycle[node], ii), cycle[node]
+            for t in range(low, high + 1):
+                if t != cycle[node] and _fits(takes, table, room, node, t % ii):
+                    cost = _length(links, latency, cycle, node, t, ii)
+                    if cost < best - 1e-9:
+                        best, when = cost, t
+            moved = moved or when != cycle[node]
+            cycle[node] = when
+            _book(takes, table, node, when % ii, 1)
+        if not moved:
+            return
