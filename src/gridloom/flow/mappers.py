@@ -53,7 +53,8 @@ def _preferred(arch: Arch) -> tuple[str, ...]:
     if arch.style == "static" and any(tile.kind == "load" for tile in arch.tiles):
         return ("width",)
     if arch.style == "modulo" and any(tile.fifo != 0 for tile in arch.tiles):
-        return ()
+        # Tiles with spokes: operands wait in delay registers.
+        return ("anneal",) if "flow_starts_apart" in arch.rules else ()
     return PREFERRED[arch.style]
 
 

@@ -23,6 +23,7 @@ from gridloom.flow.result import Result
 from gridloom.frontend.loop_spec import Memory
 from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure, Mapping
+from gridloom.transform.fuse import fuse, fuses
 from gridloom.transform.streams import needs_memory, streams_to_memory
 
 
@@ -63,7 +64,9 @@ def read_arch(arch: Arch | MappingABC[str, Any] | str | Path) -> Arch:
 
 
 def suited(dfg: Dfg, arch: Arch) -> Dfg:
-    """The graph as the array takes it: streams are loads and stores where there is memory but no port."""
+    """The graph as the array takes it: fused instructions, or streams as loads and stores where there is no port."""
+    if fuses(arch):
+        return fuse(dfg)
     return streams_to_memory(dfg) if needs_memory(dfg, arch) else dfg
 
 

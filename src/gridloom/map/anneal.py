@@ -29,6 +29,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.map.budget import Budget, Clock
 from gridloom.map.screening import screen
+from gridloom.map.spokes_problem import is_streaming_engine
 from gridloom.map.static_mapping import to_failure, to_mapping
 from gridloom.map.static_problem import Ints, StaticProblem, build_problem
 from gridloom.map.static_search import Candidate, Objective, StaticSearch
@@ -48,6 +49,8 @@ class AnnealConfig:
     #: What is made small first: FIFO depths (``buffers``), links beyond one a hop (``wirelength``), cycles to the
     #: last result.
     objective: Objective = "buffers"
+    #: The II to map at on an array with spokes; None: the lowest that is found. Static arrays have II 1.
+    ii: int | None = None
     #: Starts when the budget has no limit.
     starts: int = 24
     #: Moves a temperature of the first starts, as a multiple of nodes^(4/3); doubles from batch to batch.
@@ -83,11 +86,15 @@ class AnnealConfig:
 
 
 def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mapping | Failure:
-    """A mapping of a graph on a static grid (mesh, onehop, hex, chess), or why there is none.
+    """A mapping of a graph on a static grid (mesh, onehop, hex, chess) or a streaming engine, or why there is none.
 
     Runs until the budget is used up, ``config.starts`` starts are made (budget without limit) or the result is proved
     to be the best. OptionError for another kind of array or a placement that names what is not there.
     """
+    if is_streaming_engine(arch):
+        from gridloom.map.spokes_anneal import anneal_spokes
+
+        return anneal_spokes(dfg, arch, config.ii, config.starts, budget)
     problem = build_problem(dfg, arch)
     fixed = _tiles_of(problem, config.place or config.pin, "place" if config.place else "pin")
     first = _tiles_of(problem, config.init, "init")

@@ -1,0 +1,112 @@
+"""Fused instructions: a multiply or shift and the sum that alone reads it become one op.
+
+Units that multiply or shift and then add (the streaming engine's) run such a pair in one slot. The fused ops compute
+what the pair computed, bit for bit: integers wrap, and a fused single-precision sum rounds after the product too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg, Edge, Node
+from gridloom.dfg.ops import OP_TABLE, lookup
+
+#: (first op, second op, operand at which the second reads the first) -> the fused op.
+_PAIRS: Final = {
+    ("mul", "add", 0): "mul_add",
+    ("mul", "add", 1): "mul_add",
+    ("square", "add", 0): "mul_add",
+    ("square", "add", 1): "mul_add",
+    # mul_sub takes the product from its third operand: only a product that is subtracted fits.
+    ("mul", "sub", 1): "mul_sub",
+    ("square", "sub", 1): "mul_sub",
+    ("shl", "add", 0): "shl_add",
+    ("shl", "add", 1): "shl_add",
+    ("fmul", "fadd", 0): "fmul_add",
+    ("fmul", "fadd", 1): "fmul_add",
+    ("fsquare", "fadd", 0): "fmul_add",
+    ("fsquare", "fadd", 1): "fmul_add",
+    ("fmul", "fsub", 1): "fmul_sub",
+    ("fsquare", "fsub", 1): "fmul_sub",
+}
+
+_NAME: Final = {op.code: name for name, op in OP_TABLE["i32"].items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The first op ``first`` goes into ``second``, which reads it at ``operand`` and becomes ``op``."""
+
+    first: str
+    second: str
+    operand: int
+    op: str
+
+
+def fuses(arch: Arch) -> bool:
+    """True for arrays whose units multiply or shift and then add in one instruction: rows of tiles with spokes."""
+    return "flow_starts_apart" in arch.rules
+
+
+def fuse(dfg: Dfg) -> Dfg:
+    """The same graph with fused instructions where a product or shift has a sum as its single reader.
+
+    The fused node keeps the id, the variable and the live-out of the sum. Products that other nodes, earlier iterations
+    or the user read stay as they are. Linear in nodes and edges.
+    """
+    if dfg.domain not in ("i32", "f32"):
+        return dfg
+    pairs: dict[str, _Pair] = {}
+    gone: set[str] = set()
+    # Of two products of a sum the later one is fused: the other has time to be made on its own.
+    for k in reversed(dfg.topological):
+        pair = _pair(dfg, dfg.nodes[k])
+        if pair is not None and pair.second not in pairs:
+            pairs[pair.second] = pair
+            gone.add(pair.first)
+    if not pairs:
+        return dfg
+    nodes = tuple(_fused(node, pairs.get(node.id)) for node in dfg.nodes if node.id not in gone)
+    return replace(dfg, nodes=nodes, edges=tuple(_edges(dfg, pairs, gone)))
+
+
+def _name(dfg: Dfg, node: Node) -> str:
+    """The op under the name that tells integers and singles apart; domain f32 has two names for one op."""
+    return _NAME.get(lookup(dfg.domain, node.op).code, node.op)
+
+
+def _pair(dfg: Dfg, first: Node) -> _Pair | None:
+    """The pair that a product or shift can begin."""
+    out = [dfg.edges[e] for e in dfg.out_edges[dfg.index[first.id]]]
+    if len(out) != 1 or out[0].kind != "data" or out[0].distance or first.liveout or first.op_class:
+        return None
+    if first.variable or any(dfg.edges[e].kind != "data" for e in dfg.in_edges[dfg.index[first.id]]):
+        return None
+    second = dfg.node(out[0].target)
+    op = _PAIRS.get((_name(dfg, first), _name(dfg, second), out[0].operand))
+    return None if op is None or second.op_class else _Pair(first.id, second.id, out[0].operand, op)
+
+
+def _fused(node: Node, pair: _Pair | None) -> Node:
+    return node if pair is None else replace(node, op=pair.op)
+
+
+def _edges(dfg: Dfg, pairs: dict[str, _Pair], gone: set[str]) -> list[Edge]:
+    """Edges into a fused node: the two factors first, then what is added."""
+    begins = {pair.first: pair for pair in pairs.values()}
+    found: list[Edge] = []
+    for edge in dfg.edges:
+        if edge.source in gone:
+            continue
+        if edge.target in gone:
+            pair = begins[edge.target]
+            found.append(replace(edge, target=pair.second))
+            if dfg.op(pair.first).arity == 1:
+                found.append(replace(edge, target=pair.second, operand=1))
+        elif edge.target in pairs and edge.carries_value:
+            found.append(replace(edge, operand=2))
+        else:
+            found.append(edge)
+    return found
