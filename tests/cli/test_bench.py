@@ -94,7 +94,7 @@ def test_local_cluster_gives_the_same_rows(gridloom, suite):
 
 
 def without_time(rows):
-    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+    return [{key: value for key, value in row.items() if key not in ("seconds", "elapsed")} for row in rows]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from gridloom import registry
@@ -16,12 +17,12 @@ from gridloom._version import __version__
 from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.flow.files import load_arch, memory_of
+from gridloom.flow.files import examples_folder, load_arch, memory_of
 from gridloom.flow.fitting import sized
 from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
 from gridloom.flow.suite import Cell, Suite
-from gridloom.frontend.loop_spec import Memory, is_loop
+from gridloom.frontend.loop_spec import Memory, is_loop, parse
 from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
@@ -65,12 +66,12 @@ def bench(
     jobs = list({job.key: job for job in asked}.values())
     if store is None:
         run = run_jobs(run_cell, jobs, executor=executor, progress=progress)
-        found = {outcome.key: (outcome.value, outcome.error) for outcome in run.outcomes}
+        found = {outcome.key: (outcome.value, outcome.error, outcome.seconds) for outcome in run.outcomes}
         interrupted = run.interrupted
     else:
         done = run_stored(run_cell, jobs, store, executor=executor, resume=resume, progress=progress)
         stored = {job.key: store.get(job.key) for job in jobs}
-        found = {key: (row.value, row.error) for key, row in stored.items() if row is not None}  # type: ignore[misc]
+        found = {key: (row.value, row.error, row.seconds) for key, row in stored.items() if row is not None}  # type: ignore[misc]
         interrupted = done.interrupted
     rows = [_row(cell, *found[job.key]) for cell, job in zip(cells, asked, strict=True) if job.key in found]
     return Report(suite=suite.name, rows=rows, interrupted=interrupted)
@@ -148,6 +149,7 @@ def _totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "wirelength": _sum(mapped, lambda row: row["wirelength"]),
         "buffers": _sum(mapped, lambda row: (row["buffers"] or {}).get("total")),
         "seconds": round(_sum(rows, lambda row: row["seconds"]), 3),
+        "median_elapsed": round(median(row["elapsed"] for row in mapped), 3) if mapped else None,
     }
 
 
@@ -156,8 +158,10 @@ def _sum(rows: Sequence[Mapping[str, Any]], pick: Callable[[Mapping[str, Any]], 
 
 
 def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
-    if not suite.files or cell.source.startswith("kernel:"):
+    if not (suite.files or suite.examples) or cell.source.startswith("kernel:"):
         return cell.source
+    if suite.examples and (folder is None or not parse(str(folder / cell.source)).path.is_file()):
+        folder = examples_folder()
     if folder is None:
         raise OptionError(
             f"suite {suite.name!r} reads published files; name their folder with --folder or GRIDLOOM_BENCHMARKS"
@@ -191,8 +195,12 @@ def _content(source: str, memory: Memory) -> str:
     return hashlib.blake2b(json_format.dumps(_graph(source, memory)).encode(), digest_size=12).hexdigest()
 
 
-def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None) -> dict[str, Any]:
-    named = {"cell": {"source": cell.source, "arch": cell.arch, "seed": cell.seed}}
+def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None, elapsed: float) -> dict[str, Any]:
+    named = {
+        "cell": {"source": cell.source, "arch": cell.arch, "seed": cell.seed},
+        # From reading the source to the last check; ``seconds`` is the search alone.
+        "elapsed": round(elapsed, 3),
+    }
     if value is not None:
         return {**named, **value}
     reason = "no reason was given" if error is None else f"{error.type}: {error.message}"

@@ -54,6 +54,15 @@ def load_arch(text: str) -> Arch:
     return build(text)
 
 
+def examples_folder() -> Path:
+    """The C loops that come with gridloom, inside the package or beside its sources; OptionError where none are."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "examples" / "kernels", package.parents[1] / "examples" / "kernels"):
+        if folder.is_dir():
+            return folder
+    raise OptionError("the examples are not installed here; name their folder with --folder")
+
+
 def memory_of(arch: Arch) -> Memory:
     """What the accesses of a loop become on an array: streams on a static one or without memory units."""
     return "streams" if arch.style == "static" or not arch.tiles_for("mem") else "arrays"

@@ -12,8 +12,9 @@
 Every source meets every array under every seed. ``auto`` instead of a size is the smallest square that holds the graph:
 side ceil(sqrt(nodes that need a tile)); ``fit`` is the smallest square on which op classes are enough too. ``settings``
 are the mapper's (as ``--set``), ``groups`` are further blocks of sources and archs where not everything meets
-everything. With ``files: true`` sources are paths below a folder of published graphs that the user names;
-``sources_of: NAME`` takes the sources of another suite of ours.
+everything. With ``files: examples`` sources are paths below our ``examples/kernels``, with ``files: true`` they are
+paths below a folder of published graphs that the user names; ``sources_of: NAME`` takes the sources of another suite of
+ours.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ class Suite:
     groups: tuple[Group, ...] = ()
     #: Sources are paths below a folder of published graphs.
     files: bool = False
+    #: Sources are paths below our own ``examples/kernels``, where the user names no other folder.
+    examples: bool = False
     expected: Expected = Expected()
 
     def cells(self) -> Iterator[Cell]:
@@ -148,6 +151,7 @@ def _suite(data: dict[str, Any], where: str) -> Suite:
         seeds=tuple(_integers(data.get("seeds", [0]), where)),
         groups=tuple(_groups(data, where)),
         files=data.get("files", False) is True,
+        examples=data.get("files", False) == "examples",
         expected=Expected(cells=_count(expected, "cells", where), mapped=_count(expected, "mapped", where)),
     )
     found = sum(1 for _ in suite.cells())

@@ -19,7 +19,7 @@ from gridloom.frontend.c.layout import Layout, split_types
 from gridloom.frontend.c.lower import width
 from gridloom.frontend.loop_body import readable
 
-#: Words of an array whose length the source does not give.
+#: Words of an array whose length the source does not give; as many again after the largest fixed offset.
 DEFAULT_LENGTH = 1024
 
 _SIGNED_USES = {"sext": True, "sitofp": True, "ashr": True, "sdiv": True, "srem": True,
@@ -159,7 +159,7 @@ class Arrays:
         contents = self._contents(base, size, stride, offset)
         array = CArray(
             name=name, base=stem, size=size, stride=stride, offset=offset,
-            length=self._length(name, stem, base, stride), signed=_is_signed(rows, size, users), contents=contents,
+            length=self._length(name, base, stride, rows), signed=_is_signed(rows, size, users), contents=contents,
         )  # fmt: skip
         if contents is not None and not array.signed:
             array = _with_contents(array, contents)
@@ -170,16 +170,19 @@ class Arrays:
             row.part = row.place.constant % size if row.size < size else 0
             row.place = Form(row.place.constant - row.part, row.place.terms)
 
-    def _length(self, name: str, stem: str, base: Base, stride: int) -> int:
-        given = self.sizes.get(name, self.sizes.get(stem))
+    def _length(self, name: str, base: Base, stride: int, rows: Sequence[Access]) -> int:
+        given = self.sizes.get(name, self.sizes.get(readable(base.name)))
         if given is not None:
             return given
         if isinstance(base, Global):
             return max(self.layout.size(base.contents_type) // stride, 1)
+        if isinstance(base, Argument) and base.bytes:
+            return max(base.bytes // stride, 1)
         if isinstance(base, Instruction) and base.opcode == "alloca":
             kind = re.search(r"alloca ([^,]+)", base.text)
             return max(self.layout.size(kind[1].strip()) // stride, 1) if kind else DEFAULT_LENGTH
-        return DEFAULT_LENGTH
+        # A fixed offset leads to elements that an array of the default length may not have.
+        return DEFAULT_LENGTH + max(0, max(row.place.constant for row in rows) // stride)
 
     def _contents(self, base: Base, size: int, stride: int, offset: int) -> tuple[int, ...] | None:
         if not isinstance(base, Global) or not base.constant:

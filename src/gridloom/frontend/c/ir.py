@@ -19,12 +19,13 @@ class Constant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Argument:
-    """A parameter of a function. ``apart`` is C's ``restrict``."""
+    """A parameter of a function. ``apart`` is C's ``restrict``; ``bytes`` what ``int x[static 8]`` promises, else 0."""
 
     name: str
     type: str
     apart: bool = False
     unsigned: bool = False
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

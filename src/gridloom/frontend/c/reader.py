@@ -32,6 +32,7 @@ _METADATA: Final = re.compile(r",? !([\w.]+) !(\d+)")
 _NAMED: Final = re.compile(r'^\s*%("[^"]*"|[\w.$-]+) = ')
 _LABEL: Final = re.compile(r"label %(\"[^\"]*\"|[\w.$-]+)")
 _INCOMING: Final = re.compile(r", %(\"[^\"]*\"|[\w.$-]+) \]")
+_DEREFERENCEABLE: Final = re.compile(r"dereferenceable\((\d+)\)")
 _DEFINITION: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.M)
 _STRUCT: Final = re.compile(r"^%(\"[^\"]*\"|[\w.$-]+) = type (<?\{.*\}>?)$", re.M)
 _GLOBAL_OFFSET: Final = re.compile(r"getelementptr .*\(i8, ptr @(\"[^\"]*\"|[\w.$-]+), i\d+ (-?\d+)\)")
@@ -87,8 +88,14 @@ class _Reader:
         arguments: list[Argument] = []
         for argument in function.arguments:
             words = {bytes(a).decode() for a in argument.attributes}
-            record = Argument(argument.name or f"arg{len(arguments)}", str(argument.type), "noalias" in words,
-                              "zeroext" in words)  # fmt: skip
+            promised = (_DEREFERENCEABLE.fullmatch(word) for word in words)
+            record = Argument(
+                name=argument.name or f"arg{len(arguments)}",
+                type=str(argument.type),
+                apart="noalias" in words,
+                unsigned="zeroext" in words,
+                bytes=max((int(found[1]) for found in promised if found), default=0),
+            )
             arguments.append(record)
             self.values[argument] = record
         raw = [(block, list(block.instructions)) for block in function.blocks]
