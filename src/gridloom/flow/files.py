@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sysconfig
 from pathlib import Path
 from typing import Literal
 
@@ -55,12 +56,13 @@ def load_arch(text: str) -> Arch:
 
 
 def examples_folder() -> Path:
-    """The C loops that come with gridloom, inside the package or beside its sources; OptionError where none are."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "examples" / "kernels", package.parents[1] / "examples" / "kernels"):
-        if folder.is_dir():
-            return folder
-    raise OptionError("the examples are not installed here; name their folder with --folder")
+    """The C loops that come with gridloom: beside its sources, else installed below ``share``; OptionError without."""
+    beside = Path(__file__).resolve().parents[3]
+    installed = Path(sysconfig.get_path("data")) / "share" / "gridloom"
+    for folder in (beside, installed):
+        if (folder / "examples" / "kernels").is_dir():
+            return folder / "examples" / "kernels"
+    raise OptionError("the examples are not installed; name their folder with --folder")
 
 
 def memory_of(arch: Arch) -> Memory:
