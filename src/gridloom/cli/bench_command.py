@@ -133,9 +133,11 @@ def _cell_line(row: Mapping[str, Any]) -> str:
 
 
 def _totals_words(part: dict[str, Any]) -> str:
+    median = part["median_elapsed"]
+    whole = "" if median is None else f"; from source to checks: median {median:.2f} s a mapping"
     return (
         f"{part['mapped']} of {part['cells']} cells mapped, wirelength {part['wirelength']}, "
-        f"buffers {part['buffers']}, {part['seconds']:.1f} s of search"
+        f"buffers {part['buffers']}, {part['seconds']:.1f} s of search{whole}"
     )
 
 
