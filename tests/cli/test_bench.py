@@ -140,3 +140,20 @@ def test_broken_cell_is_a_failed_row_and_the_others_go_on(gridloom, suite, monke
     assert [row["status"] for row in rows] == ["mapped", "mapped", "failed", "failed"]
     assert rows[2]["failure"]["bound"] == "an error (RuntimeError: broken on purpose)"
     assert rows[2].keys() == rows[0].keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["area:asic"], "area: expected area, area:intel or area:xilinx, found 'area:asic'"),
+        (["area", "--plot", "overhead.png"], "--plot: expected FILE.svg or FIGURE=FILE.svg, found 'overhead.png'"),
+        (
+            ["area:intel", "--plot", "registers=a.svg"],
+            "--plot: no figure 'registers' for intel; known: overhead, fifo, growth, four-bit",
+        ),
+        (["smoke", "--plot", "a.svg"], "--plot: only the suite area has figures"),
+    ],
+)
+def test_mistakes_about_areas_are_named(gridloom, arguments, message):
+    done = gridloom("bench", *arguments)
+    assert (done.status, done.err) == (2, f"error: {message}\n")

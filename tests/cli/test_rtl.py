@@ -57,6 +57,21 @@ def test_a_mapping_is_run_on_its_hardware(gridloom, saved, tmp_path):
     assert done.err.startswith("co-simulated runs of 1, 2, 32 iterations, ")
 
 
+@pytest.mark.tools
+@pytest.mark.skipif(not shutil.which("iverilog"), reason="Icarus Verilog is not installed")
+def test_a_mapping_is_run_in_narrow_words(gridloom, saved, tmp_path):
+    done = gridloom("rtl", saved / "good.json", "-o", tmp_path / "out", "--cosim", "--set", "width=8")
+    assert done.status == 0
+    assert done.out.endswith("hardware agrees in words of 8 bits\n")
+
+
+def test_numbers_that_do_not_fit_a_word_are_refused(gridloom, saved, tmp_path):
+    done = gridloom("rtl", saved / "torus.json", "-o", tmp_path / "out", "--set", "width=8")
+    assert done.status == 2
+    assert done.err == "error: edge 'x' -> 's': initial value 300 does not fit words of 8 bits; raise width\n"
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridloom.cli.outputs import write_all
+from gridloom.cli.outputs import check_writable, write_all
 from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
 
@@ -14,21 +14,47 @@ if TYPE_CHECKING:
     from gridloom.emit.rtl.area_bench import AreaReport
 
 
-def bench_area(suite: str, csv: Path | None, as_json: bool) -> int:
-    """Run the area benchmark of suite ``area``, ``area:intel`` or ``area:xilinx``; print a table or JSON."""
+def bench_area(suite: str, csv: Path | None, plots: list[str], as_json: bool) -> int:
+    """Run the area benchmark of suite ``area``, ``area:intel`` or ``area:xilinx``; print a table or JSON.
+
+    ``plots``: FILE.svg for all figures in one picture, FIGURE=FILE.svg for one of them.
+    """
     from gridloom.emit.rtl.area_bench import bench_area as run
+    from gridloom.emit.rtl.area_plots import plot
 
     target = suite.partition(":")[2] or "gates"
     if target not in ("gates", "intel", "xilinx"):
         raise OptionError(f"area: expected area, area:intel or area:xilinx, found {suite!r}")
+    wanted = _figures(plots, target)
     cache = Path.home() / ".cache" / "gridloom" / "area"
     with display() as shown:
         report = run(target, cache=cache, progress=lambda array: shown.update(array, 0))  # type: ignore[arg-type]
-    if csv is not None:
-        write_all({csv: _table(report)})
-        note(f"wrote {csv}")
+    texts = {} if csv is None else {csv: _table(report)}
+    texts |= {path: plot(report, figure) for figure, path in wanted}
+    if texts:
+        write_all(texts)
+        note("wrote " + ", ".join(str(path) for path in texts))
     print(json.dumps(_record(suite, report)) if as_json else "\n".join(lines(report)))
     return 0
+
+
+def _figures(plots: list[str], target: str) -> list[tuple[str, Path]]:
+    """(figure, file) pairs; OptionError before the long work for a figure that there is not."""
+    from gridloom.emit.rtl.area_plots import figures
+
+    wanted = []
+    for text in plots:
+        figure, between, name = text.partition("=")
+        path = Path(name if between else text)
+        if path.suffix != ".svg":
+            raise OptionError(f"expected FILE.svg or FIGURE=FILE.svg, found {text!r}", where="--plot")
+        check_writable([("--plot", path)])
+        chosen = figure if between else "all"
+        if chosen not in ("all", *figures(target)):
+            known = ", ".join(figures(target))
+            raise OptionError(f"no figure {chosen!r} for {target}; known: {known}", where="--plot")
+        wanted.append((chosen, path))
+    return wanted
 
 
 def _record(suite: str, report: AreaReport) -> dict[str, object]:
@@ -53,8 +79,9 @@ def lines(report: AreaReport) -> list[str]:
     text = [f"{report.target} ({unit})"]
     for row in report.rows:
         share = f"  registers {row.register_share:.0%}" if report.target == "gates" else ""
+        share += f"  {row.blocks:,} multiplier blocks" if row.blocks else ""
         ratio = f"{row.ratio:.3f}" if row.ratio else "     "
-        text.append(f"  {row.array:<52} {row.tiles:>5} tiles  {row.area:>12,.0f}  {ratio}{share}")
+        text.append(f"  {row.array:<64} {row.tiles:>5} tiles  {row.area:>12,.0f}  {ratio}{share}")
     if report.flat_ratio is not None:
         text.append(f"  flat 4x4 mesh over the sum of its units: {report.flat_ratio:.3f}")
     text.append(f"  9x9 to 18x18: {report.growth:.2f}; published: {report.published}")

@@ -39,6 +39,9 @@ def bench(
     effort: Annotated[int | None, typer.Option("--effort", help="Another effort than the suite's.")] = None,
     time_limit: Annotated[float | None, typer.Option("--time-limit", help="Another limit than the suite's.")] = None,
     folder: Annotated[Path | None, typer.Option("--folder", help="Where published graphs are.")] = None,
+    plot: Annotated[
+        list[str] | None, typer.Option("--plot", help="Areas only: FILE.svg, or one figure as overhead=FILE.svg.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run a suite: every source on every array. Exit status 1 when fewer cells map than expected, or one got worse."""
@@ -51,7 +54,9 @@ def bench(
     if suite.partition(":")[0] == "area":
         from gridloom.cli.area_command import bench_area
 
-        return bench_area(suite, csv, as_json)
+        return bench_area(suite, csv, plot or [], as_json)
+    if plot:
+        raise OptionError("only the suite area has figures", where="--plot")
     if resume and store is None:
         raise OptionError("needs a store to go on with: --store FILE", where="--resume")
     tolerances = parse_tolerances(tolerance or [])

@@ -144,5 +144,7 @@ def _describe(record: dict[str, Any], folder: Path) -> str:
         if record["unset_liveins"]:
             lines.append(f"live-ins set to 0: {', '.join(record['unset_liveins'])}")
     if "findings" in record:
-        lines += record["findings"] or ["hardware and simulator agree"]
+        whole = record["width"] in (32, 25)
+        agree = "hardware and simulator agree" if whole else f"hardware agrees in words of {record['width']} bits"
+        lines += record["findings"] or [agree]
     return "\n".join(lines)

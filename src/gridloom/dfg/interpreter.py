@@ -113,7 +113,10 @@ class Interpreter:
             return int(buffer[0])
         if dfg.ops[k].op_class in ("mem", "mem_data") and dfg.domain != "opaque":
             return self._access(k, buffer, iteration, memory)
-        return int(evaluate(self._domain, dfg.ops[k].code, self._salts[k], buffer, count))
+        return self._compute(k, buffer, count)
+
+    def _compute(self, k: int, buffer: Words, count: int) -> int:
+        return int(evaluate(self._domain, self.dfg.ops[k].code, self._salts[k], buffer, count))
 
     def _access(self, k: int, buffer: Words, iteration: int, memory: dict[str, Words]) -> int:
         node = self.dfg.nodes[k]

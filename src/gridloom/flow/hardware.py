@@ -1,4 +1,8 @@
-"""A mapping on its own hardware: the RTL is simulated by another program and compared with our simulator."""
+"""A mapping on its own hardware: the RTL is simulated by another program and compared with our simulator.
+
+The simulator computes in 32 bits. Hardware of narrower words is compared with the reference interpreter in words of
+that length: each firing still has to come in the cycle that the configuration says.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +39,12 @@ def cosimulate_mapping(
     """Run a mapping on the generated hardware of its array, loaded with its bits, and in ``sim``; compare them.
 
     Random streams, live-ins and memories; a run of ``iterations`` iterations, one of 2 and one of 1. MissingExtra when
-    the simulator is not installed. Costs the compilation of the hardware unless a ``bench`` is given.
+    the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its words.
+    Costs the compilation of the hardware unless a ``bench`` is given.
     """
     from gridloom.emit.rtl.cosim import Bench
     from gridloom.emit.rtl.encode import fitted
     from gridloom.emit.rtl.structure import Hardware
-    from gridloom.sim import stimulus_for
 
     configuration = configure(mapping)
     chosen = bench or Bench(Hardware(mapping.arch, fitted(configuration)), simulator=simulator)
@@ -48,24 +52,43 @@ def cosimulate_mapping(
     counts: list[int] = []
     cycles = 0
     for count in sorted({1, min(2, iterations), iterations}):
-        stimulus = stimulus_for(mapping.dfg, count, seed=seed + count)
+        stimulus, expected = _expected(configuration, chosen.hardware.word_bits, count, seed + count)
         shown = chosen.run(configuration, stimulus)
-        findings += compare(configuration, stimulus, shown)
+        findings += differences(configuration, expected, shown)
         counts.append(stimulus.iterations)
         cycles += shown.cycles
     return Cosimulation(findings=tuple(findings), trip_counts=tuple(counts), cycles=cycles)
+
+
+def _expected(configuration: Configuration, width: int, iterations: int, seed: int) -> tuple[Stimulus, Observation]:
+    """A stimulus and what has to show: by the simulator, or by the interpreter for words that are not its own."""
+    from gridloom.dfg.words import WordInterpreter, narrowed
+    from gridloom.sim import run, stimulus_for
+    from gridloom.sim.stimulus import fitting_stimulus
+
+    dfg = configuration.dfg
+    if dfg.domain != "i32" or width == 32:
+        stimulus = stimulus_for(dfg, iterations, seed=seed)
+        return stimulus, run(configuration, stimulus)
+    stimulus, expected = fitting_stimulus(WordInterpreter(dfg, width), iterations, seed)
+    return narrowed(stimulus, width), expected
 
 
 def compare(configuration: Configuration, stimulus: Stimulus, shown: HardwareRun) -> list[str]:
     """The differences between a run of the hardware and the simulator's run of the same stimulus, in words."""
     from gridloom.sim import run
 
-    expected, found = run(configuration, stimulus), shown.observation
-    where = f" (run of {stimulus.iterations})"
+    return differences(configuration, run(configuration, stimulus), shown)
+
+
+def differences(configuration: Configuration, expected: Observation, shown: HardwareRun) -> list[str]:
+    """The differences between what has to show and what a run of the hardware shows, in words."""
+    found = shown.observation
+    where = f" (run of {expected.iterations})"
     findings = [problem + where for problem in shown.problems]
     nodes = configuration.dfg.nodes
     for iteration, k in zip(*(axis.tolist() for axis in np.nonzero(expected.values != found.values))):
-        values = f"simulator {expected.values[iteration, k]}, hardware {found.values[iteration, k]}"
+        values = f"expected {expected.values[iteration, k]}, hardware {found.values[iteration, k]}"
         findings.append(f"node {nodes[k].id} in iteration {iteration}: {values}{where}")
     return findings + [text + where for text in _end_differences(expected, found)]
 
@@ -78,10 +101,10 @@ def _end_differences(expected: Observation, found: Observation) -> list[str]:
     ):
         for name, words in want.items():
             lines += [
-                f"{kind} {name}[{k}]: simulator {words[k]}, hardware {got[name][k]}"
+                f"{kind} {name}[{k}]: expected {words[k]}, hardware {got[name][k]}"
                 for k in np.flatnonzero(words != got[name]).tolist()
             ]
     for name, value in expected.liveouts.items():
         if found.liveouts.get(name) != value:
-            lines.append(f"live-out {name}: simulator {value}, hardware {found.liveouts.get(name)}")
+            lines.append(f"live-out {name}: expected {value}, hardware {found.liveouts.get(name)}")
     return lines

@@ -10,6 +10,7 @@ import pytest
 
 from gridloom.emit.rtl.cosim import Bench, available
 from gridloom.emit.rtl.encode import fitted
+from gridloom.emit.rtl.parameters import HardwareParameters
 from gridloom.emit.rtl.structure import Hardware
 from gridloom.flow.hardware import cosimulate_mapping
 from gridloom.mapping import Mapping
@@ -25,11 +26,11 @@ def icarus() -> None:
 
 
 @pytest.fixture(scope="session")
-def bench_of(icarus: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mapping], Bench]:
+def bench_of(icarus: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Bench]:
     benches: dict[object, Bench] = {}
 
-    def find(mapping: Mapping) -> Bench:
-        parameters = fitted(configure(mapping))
+    def find(mapping: Mapping, width: int = 32) -> Bench:
+        parameters = fitted(configure(mapping), HardwareParameters(width=width))
         key = mapping.arch.fingerprint, parameters
         if key not in benches:
             folder = tmp_path_factory.mktemp("bench")
@@ -40,11 +41,12 @@ def bench_of(icarus: None, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
 
 @pytest.fixture(scope="session")
-def cosimulate(bench_of: Callable[[Mapping], Bench]) -> Cosimulate:
+def cosimulate(bench_of: Callable[..., Bench]) -> Cosimulate:
     """Findings of a co-simulation of a mapping."""
 
-    def run(mapping: Mapping, iterations: int = 20, seed: int = 0) -> tuple[str, ...]:
-        return cosimulate_mapping(mapping, iterations=iterations, seed=seed, bench=bench_of(mapping)).findings
+    def run(mapping: Mapping, iterations: int = 20, seed: int = 0, width: int = 32) -> tuple[str, ...]:
+        bench = bench_of(mapping, width)
+        return cosimulate_mapping(mapping, iterations=iterations, seed=seed, bench=bench).findings
 
     return run
 

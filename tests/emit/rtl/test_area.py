@@ -25,8 +25,14 @@ def test_cells_have_the_areas_of_the_library() -> None:
 def test_a_cell_of_unknown_size_is_an_error() -> None:
     with pytest.raises(SimulationError, match=r"yosys uses cell '\$_DLATCH_P_', whose area is not known"):
         measured({"$_DLATCH_P_": 1}, "gates")
-    with pytest.raises(SimulationError, match="yosys uses cell 'DSP48E1', whose area is not known"):
-        measured({"DSP48E1": 1}, "xilinx")
+    with pytest.raises(SimulationError, match="yosys uses cell 'RAMB36E1', whose area is not known"):
+        measured({"RAMB36E1": 1}, "xilinx")
+
+
+def test_multiplier_blocks_of_an_fpga_are_counted_apart() -> None:
+    assert measured({"LUT6": 5, "FDRE": 2, "CARRY4": 3, "DSP48E1": 2}, "xilinx") == Area(5, 2, 2, 2)
+    assert measured({"MISTRAL_ALUT6": 5, "MISTRAL_FF": 2, "MISTRAL_MUL27X27": 1}, "intel") == Area(10, 2, 2, 1)
+    assert Area(1, 1, 1, 2).times(3) + Area(0, 0, 0, 1) == Area(3, 3, 3, 7)
 
 
 def test_areas_add_up() -> None:
@@ -58,6 +64,16 @@ def test_units_are_synthesised_once_and_kept_by_content(tmp_path: Path) -> None:
     again = Synthesis("gates", tmp_path)
     assert again.array_area(hardware_of("torus:2x2,operands=2,regs=1,contexts=1", width=2)) == small
     assert again.runs == 0
+
+
+@pytest.mark.tools
+@pytest.mark.slow
+@needs_yosys
+def test_an_fpga_multiplies_in_its_blocks_unless_asked_not_to(tmp_path: Path) -> None:
+    hardware = hardware_of("mesh:2x2,operands=2,fifo=0", width=16, bypass=False)
+    hard, soft = (Synthesis("intel", tmp_path, blocks=blocks).array_area(hardware) for blocks in (True, False))
+    assert (hard.blocks, soft.blocks) == (4, 0)
+    assert hard.logic < soft.logic
 
 
 @pytest.mark.tools

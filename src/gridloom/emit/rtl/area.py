@@ -1,9 +1,10 @@
 """Area of an array by Yosys: each unit variant synthesised once, the sum over the units, a model fitted to them.
 
 Three targets: ``gates`` (generic gates, in NAND2 equivalents with the cell areas of the open 45 nm Nangate library),
-``xilinx`` (LUTs and flip-flops of 7-series) and ``intel`` (ALM halves and flip-flops). The result of a synthesis is
-kept under a hash of the Verilog, the script and the version of Yosys. Summing leaves out what a flat synthesis could
-share across units; :func:`flat_area` measures that on one array.
+``xilinx`` (LUTs and flip-flops of 7-series) and ``intel`` (ALM halves and flip-flops). FPGAs multiply in blocks of
+their own, which are counted apart, or in LUTs where asked to. The result of a synthesis is kept under a hash of the
+Verilog, the script and the version of Yosys. Summing leaves out what a flat synthesis could share across units;
+:meth:`Synthesis.flat_area` measures that on one array.
 """
 
 from __future__ import annotations
@@ -43,9 +44,10 @@ RESET: Final = 1.33
 
 _SCRIPTS: Final[Mapping[str, str]] = {
     "gates": "synth -flatten -top {top}; opt_clean",
-    "xilinx": "synth_xilinx -flatten -noiopad -nodsp -nobram -nolutram -nosrl -top {top}",
-    "intel": "synth_intel_alm -nolutram -nobram -nodsp -noiopad -top {top}",
+    "xilinx": "synth_xilinx -flatten -noiopad {blocks}-nobram -nolutram -nosrl -top {top}",
+    "intel": "synth_intel_alm -nolutram -nobram {blocks}-noiopad -top {top}",
 }
+_MULTIPLIER_BLOCKS: Final = ("DSP48E1", "MISTRAL_MUL")
 #: What one cell takes of the target's unit: LUTs, or ALM halves. Two small LUTs of a slice make a larger one.
 _LUT_WEIGHT: Final = {"LUT1": 1, "LUT2": 1, "LUT3": 1, "LUT4": 1, "LUT5": 1, "LUT6": 1, "MISTRAL_NOT": 0,
                       "MISTRAL_ALUT2": 1, "MISTRAL_ALUT3": 1, "MISTRAL_ALUT4": 1, "MISTRAL_ALUT5": 1,
@@ -59,13 +61,20 @@ class Area:
     logic: float
     registers: float
     flip_flops: int
+    #: Multiplier blocks of an FPGA, which are not part of ``logic``.
+    blocks: int = 0
 
     def __add__(self, other: Area) -> Area:
-        return Area(self.logic + other.logic, self.registers + other.registers, self.flip_flops + other.flip_flops)
+        return Area(
+            self.logic + other.logic,
+            self.registers + other.registers,
+            self.flip_flops + other.flip_flops,
+            self.blocks + other.blocks,
+        )
 
     def times(self, count: int) -> Area:
         """The area of ``count`` of these."""
-        return Area(self.logic * count, self.registers * count, self.flip_flops * count)
+        return Area(self.logic * count, self.registers * count, self.flip_flops * count, self.blocks * count)
 
     def total(self, target: Target) -> float:
         """One number: gates and registers together, or the LUTs alone (their flip-flops come with them)."""
@@ -84,15 +93,19 @@ def available() -> bool:
 
 
 class Synthesis:
-    """Runs Yosys and remembers what it said, in a folder where one is given."""
+    """Runs Yosys and remembers what it said, in a folder where one is given.
 
-    def __init__(self, target: Target = "gates", cache: Path | None = None) -> None:
+    ``blocks``: an FPGA multiplies in its multiplier blocks; False: in LUTs.
+    """
+
+    def __init__(self, target: Target = "gates", cache: Path | None = None, *, blocks: bool = True) -> None:
         if not available():
             raise MissingExtra(
                 "yosys is not installed; install the package 'yosys', for instance with apt-get install yosys"
             )
         self.target: Target = target
         self.cache = cache
+        self.blocks = blocks
         self.runs = 0
         self._known: dict[str, dict[str, int]] = {}
         self._version = subprocess.run(["yosys", "-V"], capture_output=True, text=True, check=True).stdout.strip()
@@ -123,7 +136,7 @@ class Synthesis:
 
     def cells(self, texts: Mapping[str, str], top: str) -> dict[str, int]:
         """Cell type -> how many, by Yosys or from an earlier run."""
-        script = _SCRIPTS[self.target].format(top=top)
+        script = _SCRIPTS[self.target].format(top=top, blocks="" if self.blocks else "-nodsp ")
         key = hashlib.blake2b(
             json.dumps([sorted(texts.items()), script, self._version]).encode(), digest_size=16
         ).hexdigest()
@@ -159,7 +172,7 @@ class Synthesis:
 def measured(cells: Mapping[str, int], target: Target) -> Area:
     """The area of a list of cells. SimulationError for a cell whose size is not known: better none than a wrong one."""
     logic = registers = 0.0
-    flip_flops = 0
+    flip_flops = blocks = 0
     for cell, count in cells.items():
         if target == "gates":
             gate, is_register = _gate(cell)
@@ -171,9 +184,11 @@ def measured(cells: Mapping[str, int], target: Target) -> Area:
             registers += count
         elif cell in _LUT_WEIGHT:
             logic += _LUT_WEIGHT[cell] * count
+        elif cell.startswith(_MULTIPLIER_BLOCKS):
+            blocks += count
         elif not cell.startswith(("CARRY", "MUXF", "INV", "BUFG", "MISTRAL_CLKBUF")):
             raise SimulationError(f"yosys uses cell {cell!r}, whose area is not known")
-    return Area(logic, registers, flip_flops)
+    return Area(logic, registers, flip_flops, blocks)
 
 
 def _gate(cell: str) -> tuple[float, bool]:

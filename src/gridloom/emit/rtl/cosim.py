@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gridloom.dfg.interpreter import Observation, Stimulus
 from gridloom.dfg.semantics import encode as carrier
+from gridloom.dfg.words import word_of
 from gridloom.emit.rtl.bits import pack
 from gridloom.emit.rtl.encode import encode, fitted, memory_layout
 from gridloom.emit.rtl.generate import primitive, rtl_files
@@ -238,6 +239,11 @@ class _Reader:
             number -= 1 << width
         return number
 
+    def _given(self, value: int | float) -> int:
+        """A number of the graph as a word of the hardware."""
+        number = int(carrier(self.configuration.dfg.domain, value))
+        return word_of(number, self.hardware.width) if self.hardware.domain == "i32" else number
+
     def _cycle(self, slot: Slot, firing: int) -> int:
         return (slot.start + firing) * self.configuration.ii + slot.slot
 
@@ -247,7 +253,7 @@ class _Reader:
         values = np.full((self.n, len(dfg.nodes)), UNDEFINED, dtype=np.int64)
         for k, node in enumerate(dfg.nodes):
             if node.op == "const":
-                values[:, k] = carrier(dfg.domain, node.value or 0)
+                values[:, k] = self._given(node.value or 0)
             elif node.op == "livein":
                 values[:, k] = self.stimulus.liveins[node.id]
             elif node.op == "input" and "input" in self.configuration.arch.free:
@@ -287,7 +293,7 @@ class _Reader:
             slot = slots.get(k) or slots.get(dfg.index[edge.source])
             for firing in range(self.n):
                 if firing < distance:
-                    words[firing] = carrier(dfg.domain, dfg.initial_values(edge_number)[firing])
+                    words[firing] = self._given(dfg.initial_values(edge_number)[firing])
                 elif slot is not None:
                     at = self._cycle(slot, firing - distance), slot.tile
                     words[firing] = emitted.get(at, UNDEFINED)

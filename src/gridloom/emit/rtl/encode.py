@@ -10,7 +10,7 @@ from gridloom.arch.model import Kind
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.emit.rtl.bits import Fields, UnitFields
 from gridloom.emit.rtl.parameters import OPCODES, HardwareParameters
-from gridloom.emit.rtl.structure import Hardware, Unit
+from gridloom.emit.rtl.structure import Hardware, Unit, hardware_domain
 from gridloom.errors import MappingError
 from gridloom.mapping.configuration import Configuration, Operand, Slot
 
@@ -51,9 +51,22 @@ def power_of_two(count: int) -> int:
     return 1 << max(count - 1, 0).bit_length()
 
 
+def _check_domain(configuration: Configuration, domain: str) -> None:
+    dfg = configuration.dfg
+    if dfg.domain != domain:
+        raise MappingError(
+            f"graph {dfg.name!r} is in domain {dfg.domain!r}; this hardware computes {domain!r}"
+            + (": no hardware is generated for floating point" if dfg.domain == "f32" else "")
+        )
+
+
 def fitted(configuration: Configuration, parameters: HardwareParameters | None = None) -> HardwareParameters:
-    """Parameters raised to what a configuration needs, where the array itself sets no limit."""
+    """Parameters raised to what a configuration needs, where the array itself sets no limit.
+
+    MappingError for a graph of another domain than the function units compute in.
+    """
     chosen = parameters or HardwareParameters()
+    _check_domain(configuration, hardware_domain(configuration.arch))
     tiles = configuration.arch.tiles
     values, stages = _value_needs(configuration), 2
     fifo = lanes = 0
@@ -103,6 +116,11 @@ def _carrier(configuration: Configuration, value: int | float) -> int:
     return value & 0xFFFFFFFF
 
 
+def _fits(value: int | float, width: int) -> bool:
+    """True for a number that a word of ``width`` bits can hold, with a sign or without one."""
+    return -(1 << width - 1) <= value < 1 << width
+
+
 def _claim(pool: list[Token], tokens: list[Token]) -> int:
     """The position of a run of words in a tile's pool, shared with an equal run where there is one."""
     for first in range(len(pool) - len(tokens) + 1):
@@ -147,11 +165,7 @@ class _Encoder:
         return self.fields
 
     def _check(self) -> None:
-        if self.dfg.domain != self.hardware.domain:
-            raise MappingError(
-                f"graph {self.dfg.name!r} is in domain {self.dfg.domain!r}; this hardware computes "
-                f"{self.hardware.domain!r}"
-            )
+        _check_domain(self.configuration, self.hardware.domain)
         if self.ii > self.hardware.contexts:
             raise MappingError(f"II {self.ii} needs as many contexts; the hardware has {self.hardware.contexts}")
         if self.layout.words > 1 << self.hardware.address_bits:
@@ -159,6 +173,22 @@ class _Encoder:
                 f"the data takes {self.layout.words} words; addresses reach {1 << self.hardware.address_bits}: "
                 "raise memory_words"
             )
+
+        self._check_words()
+
+    def _check_words(self) -> None:
+        """Every number of the graph and every given live-in fits a word; whole words hold what the graph can."""
+        width = self.hardware.word_bits
+        if self.dfg.domain != "i32" or width == 32:
+            return
+        numbers = [(f"node {node.id!r}: constant", node.value or 0) for node in self.dfg.nodes if node.op == "const"]
+        for k, edge in enumerate(self.dfg.edges):
+            place = f"edge {edge.source!r} -> {edge.target!r}: initial value"
+            numbers += [(place, value) for value in self.dfg.initial_values(k)]
+        numbers += [(f"live-in {name!r}:", value) for name, value in self.liveins.items()]
+        for place, value in numbers:
+            if not _fits(value, width):
+                raise MappingError(f"{place} {value} does not fit words of {width} bits; raise width")
 
     def _lanes(self) -> dict[int, int]:
         """Row of ``driver`` -> number of the wire within its resource."""

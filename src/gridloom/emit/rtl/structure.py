@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
+import numpy as np
+
 from gridloom.arch.model import Arch, Kind
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.emit.rtl.names import unique_names
@@ -172,15 +174,20 @@ class Hardware:
         """Name of a unit or resource -> Verilog identifier in the top module."""
         return unique_names([*(unit.name for unit in self.units), *self.arch.resource_names])
 
-    @property
+    @cached_property
     def domain(self) -> str:
         """The domain that the function units compute in."""
-        return "cma24" if any(tile.kind == "const" for tile in self.arch.tiles) else "i32"
+        return hardware_domain(self.arch)
 
     @property
     def width(self) -> int:
         """Bits of a word: those of domain cma24 are fixed, 24 and a carry."""
         return 25 if self.domain == "cma24" else self.parameters.width
+
+    @property
+    def word_bits(self) -> int:
+        """Bits of a word that hold a number: all but the carry of domain cma24."""
+        return 24 if self.domain == "cma24" else self.parameters.width
 
     def opcode(self, unit: Unit, op: str) -> int | None:
         """The opcode of an op on a unit; None: the unit does not have it."""
@@ -208,11 +215,9 @@ class Hardware:
             arch.arc_latency.tolist(),
             arch.arc_gate.tolist(),
         )
+        links = (arch.kind == Kind.LINK).tolist()
         for source, target, latency, gate in zip(*columns):
-            if source == target:
-                continue
-            both_links = arch.kind[source] == Kind.LINK and arch.kind[target] == Kind.LINK
-            if both_links and not self.parameters.bypass:
+            if source == target or (links[source] and links[target] and not self.parameters.bypass):
                 continue
             table[target].append((source, latency, gate))
         return table
@@ -231,14 +236,18 @@ class Hardware:
 
     def _read_outside(self) -> set[int]:
         """Resources that a multiplexer of another unit reads."""
-        arch = self.arch
+        tile, wires = self.arch.tile.tolist(), self._is_wire
         return {
             source
             for target, rows in self._incoming.items()
-            if arch.kind[target] in _WIRES
+            if wires[target]
             for source, _, _ in rows
-            if arch.tile[source] != arch.tile[target]
+            if tile[source] != tile[target]
         }
+
+    @cached_property
+    def _is_wire(self) -> list[bool]:
+        return [bool(wire) for wire in np.isin(self.arch.kind, [int(kind) for kind in _WIRES])]
 
     @cached_property
     def _has_central_file(self) -> bool:
@@ -292,7 +301,7 @@ class Hardware:
     def _wires(self, owned: list[int]) -> tuple[list[int], int]:
         """The wires of a tile that need a multiplexer, and how many lanes an operand input has."""
         arch = self.arch
-        wires = [r for r in owned if arch.kind[r] in _WIRES]
+        wires = [r for r in owned if self._is_wire[r]]
         unlimited = any(arch.kind[r] == Kind.IN and arch.capacity[r] == 0 for r in wires)
         return wires, self.parameters.lanes if unlimited else 1
 
@@ -361,6 +370,11 @@ class Hardware:
                 buses.append(Bus(name=pool.name, units=members))
                 left = [t for t in left if t not in members]
         return buses + [Bus(name=f"bus_{self.arch.tiles[t].name}", units=(t,)) for t in left]
+
+
+def hardware_domain(arch: Arch) -> str:
+    """The domain that the function units of an array compute in."""
+    return "cma24" if any(tile.kind == "const" for tile in arch.tiles) else "i32"
 
 
 def _local_names(arch: Arch, owned: list[int], inputs: list[int]) -> dict[int, str]:
