@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,6 +49,8 @@ def explore(
     if figures is not None and not figures.is_dir():
         raise OptionError(f"there is no folder {figures}; create it first", where="--figures")
     asked = read_space(space)
+    if asked.find != "points":
+        return _one_array(asked, store, resume, jobs, cluster, folder, figures, best, as_json)
     found = _run(asked, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=folder)
     _export(store, csv, parquet)
     _draw(found, html, figures, f"gridloom explore {shlex.quote(str(space))}")
@@ -60,6 +62,61 @@ def explore(
     if found.interrupted:
         return 130
     return 0 if chosen else 1
+
+
+def _one_array(
+    space: Space,
+    store: Path | None,
+    resume: bool,
+    jobs: int | None,
+    cluster: str | None,
+    folder: Path | None,
+    figures: Path | None,
+    best: Path | None,
+    as_json: bool,
+) -> int:
+    from gridloom.explore.answers import yaml_text
+    from gridloom.explore.one_array import find_array
+    from gridloom.run import ExecutorSpec, Store
+
+    executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
+    with nullcontext() if store is None else Store(store) as rows:
+        found = find_array(space, folder=folder, executor=executor, store=rows, resume=resume, tell=note)
+    record = found.to_dict()
+    if best is not None:
+        write_all({best: yaml_text(record["array"])})
+        note(f"wrote {best}")
+    if figures is not None and space.find == "buffers":
+        from gridloom.explore import pictures
+
+        title = f"FIFO cycles a tile, {len(record['active'])} graphs: {record['registers']} registers"
+        for file in pictures.save(
+            pictures.heat_figure(record["array"]["fifo"]["layout"], title, "cycles"), figures, "fifo"
+        ):
+            note(f"wrote {file}")
+    print(json.dumps(record) if as_json else "\n".join(_one_array_lines(space, record)))
+    return 0
+
+
+def _one_array_lines(space: Space, record: dict[str, Any]) -> list[str]:
+    array = record["array"]
+    size = f"{array['family']}:{array['rows']}x{array['cols']}"
+    if space.find == "buffers":
+        saved = "" if record["saved"] is None else f", {record['saved']:.1%} saved"
+        return [
+            f"{space.explore}: {record['registers']} FIFO registers on {size} for {len(record['active'])} graphs",
+            f"  uniform FIFOs of depth {record['uniform_depth']}: {record['uniform_registers']} registers{saved}",
+            f"  {record['mappings']} mappings",
+            *("  " + " ".join(f"{depth or '.'}" for depth in row) for row in array["fifo"]["layout"]),
+        ]
+    kept = ", ".join(f"{name} {part['left']} of {part['full']}" for name, part in record["kept"].items())
+    lines = [
+        f"{space.explore}: {size} runs {record['graphs']} graphs; the largest needs {record['bound']} tiles",
+        f"  {kept}; {record['mappings']} mappings",
+    ]
+    if record["area"] is not None:
+        lines.append(f"  area {record['area']:,.0f}, with everything everywhere {record['full_area']:,.0f}")
+    return lines
 
 
 def describe(found: Exploration) -> list[str]:

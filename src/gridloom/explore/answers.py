@@ -119,14 +119,20 @@ def best_arrays(found: Exploration) -> dict[str, Evaluated]:
 
 def array_yaml(one: Evaluated) -> str:
     """The point's array as a YAML description that --arch takes."""
-    from ruamel.yaml import YAML
-
     from gridloom.flow.run import read_arch
+
+    return yaml_text(read_arch(one.point.array).spec)
+
+
+def yaml_text(spec: Mapping[str, Any]) -> str:
+    """A description of an array as YAML."""
+    from ruamel.yaml import YAML
 
     yaml = YAML()
     yaml.default_flow_style = None
+    yaml.width = 120
     text = io.StringIO()
-    yaml.dump(dict(read_arch(one.point.array).spec), text)
+    yaml.dump(dict(spec), text)
     return text.getvalue()
 
 

@@ -144,13 +144,10 @@ def explore(
     With a ``store``, rows go there as they arrive; with ``resume``, rows that are there are not computed again. Without
     ``resume`` a store with rows is refused. Ctrl-C ends the run; points whose kernels are all done are returned.
     """
-    if store is not None and not resume and len(store):
-        raise StoreError(
-            f"holds {len(store)} results already; resume (--resume), or name a new file", where=str(store.path)
-        )
+    check_resumable(store, resume)
     sources = expand_kernels(space.kernels, folder)
     began = time.monotonic()
-    with _opened(store) as rows, _kept_open(executor, space) as site:
+    with opened(store) as rows, kept_open(executor, space) as site:
         explorer = _Explorer(space, sources, rows, site, progress, planned_points(space))
         _METHODS[space.search.method](explorer)
     return Exploration(
@@ -162,6 +159,14 @@ def explore(
         interrupted=explorer.interrupted,
         seconds=time.monotonic() - began,
     )
+
+
+def check_resumable(store: Store | None, resume: bool) -> None:
+    """StoreError for a store that has rows when nobody asked to go on with them."""
+    if store is not None and not resume and len(store):
+        raise StoreError(
+            f"holds {len(store)} results already; resume (--resume), or name a new file", where=str(store.path)
+        )
 
 
 def planned_points(space: Space) -> int:
@@ -262,7 +267,7 @@ _METHODS: dict[str, Callable[[_Explorer], None]] = {
 
 
 @contextlib.contextmanager
-def _opened(store: Store | None) -> Iterator[Store]:
+def opened(store: Store | None) -> Iterator[Store]:
     """The user's store, or one of this run alone."""
     if store is not None:
         yield store
@@ -272,9 +277,10 @@ def _opened(store: Store | None) -> Iterator[Store]:
 
 
 @contextlib.contextmanager
-def _kept_open(spec: ExecutorSpec, space: Space) -> Iterator[ExecutorSpec | Executor]:
+def kept_open(spec: ExecutorSpec, space: Space) -> Iterator[ExecutorSpec | Executor]:
     """Worker processes that live for all batches: starting them costs seconds, since each imports the mappers."""
-    if spec.backend != "processes" or space.search.method in ("grid", "random"):
+    one_run = space.find == "points" and space.search.method in ("grid", "random")
+    if spec.backend != "processes" or one_run:
         yield spec
         return
     pool = WorkerPool(spec.workers, retries=spec.retries)

@@ -33,6 +33,7 @@ from gridloom.flow.yaml_text import parse_yaml, read_yaml_file
 
 Value = bool | int | float | str | None
 Method = Literal["grid", "random", "tpe", "nsga2"]
+Goal = Literal["points", "buffers", "merged"]
 
 #: Objective -> whether more is better.
 OBJECTIVES: Final[Mapping[str, bool]] = {
@@ -120,6 +121,8 @@ class Space(_Strict):
 
     explore: str = "exploration"
     summary: str = ""
+    find: Goal = "points"
+    """``points``: compare arrays; ``buffers``: the FIFO map of one array; ``merged``: the smallest array for all."""
     kernels: tuple[str, ...] = Field(min_length=1)
     array: str | dict[str, Any]
     parameters: dict[str, tuple[Value, ...] | Range] = Field(default_factory=dict)
@@ -158,6 +161,8 @@ class Space(_Strict):
             raise ValueError(f"{{{name}}} is used, but there is no parameter of that name")
         for name in set(self.parameters) - used:
             raise ValueError(f"parameter {name!r} is not used in array, mapper or settings")
+        if self.find != "points" and self.parameters:
+            raise ValueError(f"find: {self.find} searches one array; it takes no parameters")
         for name in self.parameters:
             if not self.values(name):
                 raise ValueError(f"parameter {name!r} has no values")
