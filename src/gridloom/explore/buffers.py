@@ -1,0 +1,104 @@
+"""The FIFO map with the fewest registers on which every one of several graphs maps onto one static grid.
+
+The measure to beat is a uniform array: FIFOs of the least depth with which the same mapper maps all graphs, on every
+tile. From its mappings the search takes what is used and shrinks it (see ``sharing``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gridloom.errors import OptionError
+from gridloom.explore.sharing import Mapper, Needs, Shared, restricted, shrink
+from gridloom.explore.space import Space
+from gridloom.flow.run import read_arch
+
+GRIDS: Final = ("mesh", "onehop", "hex", "chess")
+_DEEPEST: Final = 16
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """What was found: FIFO cycles by row and column, and the uniform depth beside them."""
+
+    spec: Mapping[str, Any]
+    table: list[list[int]]
+    operands: int
+    uniform_depth: int
+    #: Graph -> how many tiles of its own mapping have an active FIFO.
+    active: Mapping[str, int]
+    mappings: int
+
+    @property
+    def registers(self) -> int:
+        """Words of FIFO in the array: each operand of a tile has one."""
+        return self.operands * sum(map(sum, self.table))
+
+    @property
+    def uniform_registers(self) -> int:
+        """The same for the uniform array."""
+        return self.operands * self.uniform_depth * len(self.table) * len(self.table[0])
+
+    @property
+    def saved(self) -> float | None:
+        """The share of the uniform array's registers that is not needed; None when that needs none itself."""
+        return 1 - self.registers / self.uniform_registers if self.uniform_registers else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "array": dict(restricted(self.spec, "fifo", {}), fifo={"layout": self.table}),
+            "registers": self.registers,
+            "uniform_depth": self.uniform_depth,
+            "uniform_registers": self.uniform_registers,
+            "saved": self.saved,
+            "active": dict(self.active),
+            "mappings": self.mappings,
+        }
+
+
+def find_buffers(space: Space, mapper: Mapper, *, rounds: int = 6) -> Buffers:
+    """Search the FIFO map for the kernels of a space. OptionError when the array is no grid or a kernel never maps."""
+    arch = read_arch(space.point({}).array)
+    spec = {key: value for key, value in arch.spec.items() if key != "fifo"}
+    if spec["family"] not in GRIDS:
+        raise OptionError(f"FIFO maps are searched on {', '.join(GRIDS)}, found {spec['family']}", where="array")
+    depth, alone = _uniform(spec, mapper)
+    best = shrink(_together(alone, mapper), "fifo", mapper, rounds=rounds)
+    mapper.confirm(best, restricted(spec, "fifo", best.union("fifo")))
+    return Buffers(
+        spec=spec,
+        table=best.table("fifo"),
+        operands=arch.tiles[0].operands,
+        uniform_depth=depth,
+        active={source: len(used["fifo"]) for source, used in best.uses.items()},
+        mappings=mapper.mappings,
+    )
+
+
+def _together(alone: Shared, mapper: Mapper) -> Shared:
+    """Map the graphs again one after the other, the neediest first, each onto what those before it need if it can."""
+    order = sorted(alone.uses, key=lambda source: -sum(alone.uses[source]["fifo"].values()))
+    shared = Shared(alone.spec, {order[0]: alone.uses[order[0]]})
+    for source in order[1:]:
+        need = shared.union("fifo")
+        again = mapper.uses({source: restricted(alone.spec, "fifo", need)})[source]
+        shared = Shared(alone.spec, {**shared.uses, source: again or alone.uses[source]})
+    mapper.tell(f"fifo: {shared.total('fifo')} together, {alone.total('fifo')} each for itself")
+    return min(shared, alone, key=lambda one: one.total("fifo"))
+
+
+def _uniform(spec: Mapping[str, Any], mapper: Mapper) -> tuple[int, Shared]:
+    """The least uniform depth with which every graph maps, and its mappings."""
+    found: dict[str, Mapping[str, Needs]] = {}
+    for depth in range(_DEEPEST + 1):
+        left = [source for source in mapper.sources if source not in found]
+        tried = mapper.uses({source: {**spec, "fifo": depth} for source in left})
+        found |= {source: used for source, used in tried.items() if used is not None}
+        mapper.tell(f"depth {depth}: {len(found)} of {len(mapper.sources)} graphs map")
+        if len(found) == len(mapper.sources):
+            return depth, Shared(spec, found)
+    missing = ", ".join(source for source in mapper.sources if source not in found)
+    raise OptionError(f"does not map with FIFOs of {_DEEPEST} cycles: {missing}; enlarge the array", where="kernels")

@@ -1,0 +1,103 @@
+"""Dataflow merging: from several graphs, the smallest static grid that runs each, with no more on it than they need.
+
+First the size: grids of growing area until every graph maps. Then multipliers, I/O ports and FIFOs are taken away
+where no graph needs them, one feature after the other, the earlier results kept (see ``sharing``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gridloom.errors import OptionError
+from gridloom.explore.buffers import GRIDS
+from gridloom.explore.hardware import cost
+from gridloom.explore.sharing import Feature, Mapper, Shared, restricted, shrink
+from gridloom.explore.space import Space
+from gridloom.flow.run import read_arch
+from gridloom.frontend.source import load_source
+
+_FEATURES: Final[tuple[Feature, ...]] = ("mul", "io", "fifo")
+#: Grids up to this much larger than the largest graph are tried.
+_SLACK: Final = 2.0
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The array, and what it has beside the array of the same size that has everything everywhere."""
+
+    spec: Mapping[str, Any]
+    graphs: int
+    #: Tiles that the largest graph needs: no array is smaller.
+    bound: int
+    #: Feature -> (how much is left, how much the full array has).
+    kept: Mapping[str, tuple[int, int]]
+    area: float | None
+    full_area: float | None
+    mappings: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "array": dict(self.spec),
+            "tiles": self.spec["rows"] * self.spec["cols"],
+            "bound": self.bound,
+            "graphs": self.graphs,
+            "kept": {name: {"left": left, "full": full} for name, (left, full) in self.kept.items()},
+            "area": self.area,
+            "full_area": self.full_area,
+            "mappings": self.mappings,
+        }
+
+
+def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
+    """Search the array. OptionError when the description is no grid or no size up to twice the bound does."""
+    arch = read_arch(space.point({}).array)
+    family = arch.spec["family"]
+    if family not in GRIDS:
+        raise OptionError(f"graphs are merged on {', '.join(GRIDS)}, found {family}", where="array")
+    bound = max(sum(not op.timeless for op in load_source(source).ops) for source in mapper.sources)
+    shared = _smallest({**arch.spec}, bound, mapper)
+    tiles = shared.spec["rows"] * shared.spec["cols"]
+    deepest = max([1, *shared.union("fifo").values()])
+    full = {"mul": tiles, "io": tiles, "fifo": tiles * deepest}
+    full_area = cost(read_arch({**shared.spec, "fifo": deepest}), width=space.width)
+    spec = dict(shared.spec)
+    for feature in _FEATURES:
+        shared = shrink(shared, feature, mapper, rounds=rounds)
+        spec = restricted(spec, feature, shared.union(feature))
+        shared = Shared(spec, shared.uses, shared.mappings)
+    mapper.confirm(shared, spec)
+    area = cost(read_arch(spec), width=space.width)
+    return Merged(
+        spec=spec,
+        graphs=len(mapper.sources),
+        bound=bound,
+        kept={name: (shared.total(name), full[name]) for name in _FEATURES},
+        area=None if area is None else area.area,
+        full_area=None if full_area is None else full_area.area,
+        mappings=mapper.mappings,
+    )
+
+
+def _smallest(spec: Mapping[str, Any], bound: int, mapper: Mapper) -> Shared:
+    for rows, cols in _sizes(bound):
+        sized = {**spec, "rows": rows, "cols": cols}
+        found = mapper.uses(dict.fromkeys(mapper.sources, sized))
+        mapper.tell(f"{rows}x{cols}: {sum(used is not None for used in found.values())} of {len(found)} graphs map")
+        if all(used is not None for used in found.values()):
+            return Shared(sized, {source: used for source, used in found.items() if used is not None})
+    raise OptionError(
+        f"no grid of up to {_SLACK:g} times the {bound} tiles of the largest graph runs every graph; raise the budget",
+        where="kernels",
+    )
+
+
+def _sizes(bound: int) -> Iterator[tuple[int, int]]:
+    """Rows and columns by area, broad rather than high, no side more than half as long again as the other."""
+    most = math.ceil(bound * _SLACK)
+    side = math.isqrt(most) + 1
+    sizes = [(rows, cols) for rows in range(1, side + 1) for cols in range(rows, (3 * rows + 1) // 2 + 1)]
+    return iter(sorted((s for s in sizes if bound <= s[0] * s[1] <= most), key=lambda s: (s[0] * s[1], s[1] - s[0])))

@@ -1,0 +1,31 @@
+"""Searches for one array instead of a comparison of many: its FIFO map, or the smallest that runs several graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gridloom.explore.buffers import Buffers, find_buffers
+from gridloom.explore.merging import Merged, find_merged
+from gridloom.explore.points import expand_kernels
+from gridloom.explore.search import check_resumable, kept_open, opened
+from gridloom.explore.sharing import Mapper
+from gridloom.explore.space import Space
+from gridloom.run import ExecutorSpec, Store
+
+
+def find_array(
+    space: Space,
+    *,
+    folder: Path | None = None,
+    executor: ExecutorSpec = ExecutorSpec(),
+    store: Store | None = None,
+    resume: bool = False,
+    tell: Callable[[str], None] = lambda _text: None,
+) -> Buffers | Merged:
+    """Search what ``space.find`` names. With a store, killed and resumed it walks the same way again."""
+    check_resumable(store, resume)
+    sources = expand_kernels(space.kernels, folder)
+    with opened(store) as rows, kept_open(executor, space) as site:
+        mapper = Mapper(space, sources, rows, site, tell)
+        return find_buffers(space, mapper) if space.find == "buffers" else find_merged(space, mapper)

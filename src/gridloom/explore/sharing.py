@@ -1,0 +1,196 @@
+"""Several graphs on one array: which tiles need a FIFO, a multiplier or an I/O port if each graph runs at its time.
+
+Every graph is mapped alone; what the array needs is the union of what they use. The union shrinks when a graph is
+mapped again onto the array that the others need anyway: that either succeeds, and what it alone had asked for is
+gone, or it is tried with part of it. Greedy, a few hundred mappings; each one is confirmed like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from gridloom._version import __version__
+from gridloom.explore.space import Space
+from gridloom.flow.run import read_arch
+from gridloom.mapping import json_format
+from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
+from gridloom.verify import legal
+
+Feature = Literal["fifo", "mul", "io"]
+#: Tile -> how much of a feature: FIFO cycles, or 1.
+Needs = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What each graph needs of an array, and the array that all of them need."""
+
+    spec: Mapping[str, Any]
+    #: Graph -> feature -> tile -> amount.
+    uses: Mapping[str, Mapping[str, Needs]]
+    mappings: int = 0
+
+    def union(self, feature: Feature, without: str | None = None) -> dict[str, int]:
+        """What all graphs, or all but one, need together: the most that one of them needs, tile by tile."""
+        need: dict[str, int] = {}
+        for source, used in self.uses.items():
+            if source != without:
+                for tile, amount in used[feature].items():
+                    need[tile] = max(need.get(tile, 0), amount)
+        return need
+
+    def total(self, feature: Feature) -> int:
+        """The sum over the tiles."""
+        return sum(self.union(feature).values())
+
+    def table(self, feature: Feature) -> list[list[int]]:
+        """The need by row and column."""
+        return layout(self.union(feature), self.spec["rows"], self.spec["cols"])
+
+
+@dataclass
+class Mapper:
+    """Maps graphs onto variants of an array and says what they use; rows go through the store like any others."""
+
+    space: Space
+    sources: Sequence[str]
+    store: Store
+    executor: ExecutorSpec | Executor
+    tell: Callable[[str], None] = lambda _text: None
+    mappings: int = field(default=0, init=False)
+    _mappings: dict[tuple[str, str], str] = field(default_factory=dict, init=False)
+
+    def uses(self, specs: Mapping[str, Mapping[str, Any]], seed: int = 0) -> dict[str, Mapping[str, Needs] | None]:
+        """Graph -> what its mapping on its array uses, None where it has none. One job a graph."""
+        jobs = {source: self._job(source, spec, seed) for source, spec in specs.items()}
+        unique = list({job.key: job for job in jobs.values()}.values())
+        run_stored(run_usage, unique, self.store, executor=self.executor, resume=True)
+        self.mappings += len(unique)
+        found: dict[str, Mapping[str, Needs] | None] = {}
+        for source, job in jobs.items():
+            row = self.store.get(job.key)
+            value: Any = row.value if row is not None else None
+            mapped = value is not None and value["status"] == "mapped"
+            found[source] = value["uses"] if mapped else None
+            if mapped:
+                self._mappings[canonical_json(value["uses"]), source] = value["mapping"]
+        return found
+
+    def confirm(self, shared: Shared, spec: Mapping[str, Any]) -> None:
+        """Check the mapping behind each graph's needs once more, on the array that came out of the search."""
+        arch = read_arch(spec)
+        for source, used in shared.uses.items():
+            mapping = json_format.loads(self._mappings[canonical_json(used), source])
+            found = legal(replace(mapping, arch=arch))
+            if found:
+                raise RuntimeError(f"{source} is not legal on the array found: {found[0]}")
+
+    def _job(self, source: str, spec: Mapping[str, Any], seed: int) -> Job[Any]:
+        budget = self.space.budget
+        return ask(
+            run_usage,
+            {
+                "source": source,
+                "arch": dict(spec),
+                "mapper": self.space.mapper,
+                "settings": dict(self.space.settings),
+                "seed": seed,
+                "effort": budget.effort,
+                "time_limit": budget.time_limit,
+            },
+            version=__version__,
+        )
+
+
+def run_usage(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Map one graph and return which tiles of the array its mapping makes use of, and of what."""
+    from gridloom.flow.request import Request
+    from gridloom.flow.run import run
+
+    names = ("source", "arch", "mapper", "settings", "seed", "effort", "time_limit")
+    result = run(Request(**{name: parameters[name] for name in names}))
+    if result.mapping is None:
+        return {"status": "failed", "uses": None, "mapping": None}
+    dfg = result.dfg
+    fifo: dict[str, int] = {}
+    places = {(one.node, one.copy): one.place for one in result.mapping.instances}
+    for route in result.mapping.routes:
+        tile = places[dfg.edges[route.edge].target, route.copy]
+        if route.fifo:
+            fifo[tile] = max(fifo.get(tile, 0), route.fifo)
+    classes = {tile: dfg.op_class(node) for (node, _), tile in places.items()}
+    return {
+        "status": "mapped",
+        "mapping": json_format.dumps(result.mapping),
+        "uses": {
+            "fifo": fifo,
+            "mul": {tile: 1 for tile, name in sorted(classes.items()) if name == "mul"},
+            "io": {tile: 1 for tile, name in sorted(classes.items()) if name in ("input", "output")},
+        },
+    }
+
+
+def restricted(spec: Mapping[str, Any], feature: Feature, need: Needs) -> dict[str, Any]:
+    """The array with so much of a feature and no more."""
+    if feature == "fifo":
+        return {**spec, "fifo": {"layout": layout(need, spec["rows"], spec["cols"])}}
+    return {**spec, feature: {"tiles": [list(place(tile)) for tile in sorted(need, key=place)]}}
+
+
+def shrink(shared: Shared, feature: Feature, mapper: Mapper, *, rounds: int = 4) -> Shared:
+    """Map graphs again, one by one, onto what the others need of a feature, as long as that makes the union smaller.
+
+    The rest of the array stays as ``shared.spec`` says. At most ``rounds`` times through all graphs.
+    """
+    idle = 0
+    for turn in range(rounds):
+        before = shared.total(feature)
+        order = sorted(shared.uses, key=lambda source: -_alone(shared, feature, source))
+        for source in order:
+            shared = _again(shared, feature, source, mapper, turn)
+        mapper.tell(f"{feature}: {shared.total(feature)} after {turn + 1} of {rounds} rounds")
+        # A round has seeds of its own: one without success does not mean that the next has none.
+        idle = idle + 1 if shared.total(feature) == before else 0
+        if idle == 2 or not shared.total(feature):
+            break
+    return replace(shared, mappings=mapper.mappings)
+
+
+def _again(shared: Shared, feature: Feature, source: str, mapper: Mapper, turn: int) -> Shared:
+    """Try a graph on what the others need, then on that and half of what it alone needs."""
+    others = shared.union(feature, without=source)
+    own = {tile: amount for tile, amount in shared.union(feature).items() if amount > others.get(tile, 0)}
+    if not own:
+        return shared
+    kept = sorted(own)[:: 2 if turn % 2 == 0 else -2]
+    for need in (others, {**others, **{tile: own[tile] for tile in kept}}):
+        if need == shared.union(feature):
+            continue
+        found = mapper.uses({source: restricted(shared.spec, feature, need)}, seed=turn)[source]
+        if found is not None:
+            better = replace(shared, uses={**shared.uses, source: found})
+            if better.total(feature) < shared.total(feature):
+                return better
+    return shared
+
+
+def _alone(shared: Shared, feature: Feature, source: str) -> int:
+    return shared.total(feature) - sum(shared.union(feature, without=source).values())
+
+
+def layout(need: Needs, rows: int, cols: int) -> list[list[int]]:
+    """Amounts by row and column."""
+    table = [[0] * cols for _ in range(rows)]
+    for tile, amount in need.items():
+        row, col = place(tile)
+        table[row][col] = amount
+    return table
+
+
+def place(tile: str) -> tuple[int, int]:
+    """Row and column of a tile of a grid, by its name."""
+    row, col = tile.removeprefix("pe_").split("_")
+    return int(row), int(col)
