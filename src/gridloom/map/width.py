@@ -31,29 +31,19 @@ from gridloom.errors import OptionError
 from gridloom.map.budget import Budget, Clock
 from gridloom.map.width_mapping import Layout, to_failure, to_mapping
 from gridloom.map.width_problem import (
-    CONST,
-    LOAD,
-    OP,
-    STORE,
-    Bytes,
-    Ints,
-    RowArray,
     RowGraph,
     check_rows,
     flatten,
-    kernel_rows,
-    restrict,
 )
 from gridloom.map.width_screening import misplaced, pinned_tiles, screen, width_bound
+from gridloom.map.width_search import TEMPERATURES, Heat, Starts, seed_of
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
-    from gridloom.map.place.width_kernel import Graph
+    pass
 
 #: Starts of one width between which nothing is exchanged. Fixed: a result does not depend on the number of workers.
 BATCH = 4
-
-_TEMPERATURES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,19 +121,13 @@ class _Widths:
         self.pinned = pinned
         leftmost = 1 + max((arch.tiles[tile].col for tile in pinned.values()), default=0)
         self.bound = max(width_bound(graph, arch), leftmost)
-        self.arrays: dict[int, RowArray] = {}
+        heat = Heat(**{entry.name: getattr(config, entry.name) for entry in fields(Heat)})
+        self.starts = Starts(graph, arch, heat=heat, pinned=pinned, registers=config.pipeline == "all")
         self.started = 0
-
-    def array(self, columns: int) -> RowArray:
-        """The first columns of the array, built once."""
-        if columns not in self.arrays:
-            bits = [int(self.config.pipeline == "all")] * (self.arch.settings[0].length if self.arch.settings else 0)
-            self.arrays[columns] = restrict(self.arch, columns, bits)
-        return self.arrays[columns]
 
     def warm_up(self) -> None:
         """Compile the kernels, so that the clock only sees the search."""
-        self._start(self.bound, 0, 1, None, np.ones(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8))
+        self.starts.start(self.bound, 0, 1, None, np.ones(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8))
 
     def best(self, clock: Clock) -> Layout | None:
         """The narrowest layout found; the nearest to a legal one when none was."""
@@ -173,15 +157,15 @@ class _Widths:
         """The first start of a batch that is legal, or else the best; a legal one ends those that come after it."""
         moves = self._moves(clock.budget, turn)
         halts = np.zeros(BATCH, dtype=np.uint8)
-        self.array(columns)
+        self.starts.array(columns)
 
         def job(k: int, seed: int) -> Layout | None:
-            layout = self._start(columns, seed, moves, None, clock.stop, halts[k : k + 1])
+            layout = self.starts.start(columns, seed, moves, None, clock.stop, halts[k : k + 1])
             if layout is not None and layout.legal:
                 halts[k + 1 :] = 1
             return layout
 
-        layouts = clock.run([partial(job, k, _seed(clock.budget.seed, self.started + k)) for k in range(BATCH)])
+        layouts = clock.run([partial(job, k, seed_of(clock.budget.seed, self.started + k)) for k in range(BATCH)])
         self.started += BATCH
         best: Layout | None = None
         for layout in layouts:
@@ -197,7 +181,7 @@ class _Widths:
         inner = self.config.inner * 2 ** min(turn, self.config.doublings)
         moves = int(inner * max(2, len(self.graph.nodes)) ** (4 / 3))
         if budget.effort is not None:
-            moves = min(moves, budget.effort // (BATCH * _TEMPERATURES))
+            moves = min(moves, budget.effort // (BATCH * TEMPERATURES))
         return max(moves, 16)
 
     def _polished(self, clock: Clock, found: Layout) -> Layout:
@@ -205,9 +189,9 @@ class _Widths:
         moves = self._moves(clock.budget, 0)
         jobs: list[Callable[[], Layout | None]] = [
             partial(
-                self._start,
+                self.starts.start,
                 found.array.width,
-                _seed(clock.budget.seed, self.started + k),
+                seed_of(clock.budget.seed, self.started + k),
                 moves,
                 found,
                 clock.stop,
@@ -222,79 +206,6 @@ class _Widths:
                     found = layout
         return found
 
-    def _start(
-        self, columns: int, seed: int, moves: int, given: Layout | None, stop: Bytes, halt: Bytes
-    ) -> Layout | None:
-        """One start, from a legal layout to shorten its wires or from a random placement; None: stopped at once."""
-        from gridloom.map.place.width_kernel import Schedule, anneal, blank
-
-        array, config = self.array(columns), self.config
-        graph, rows = self._kernel_graph(array), kernel_rows(array)
-        kept = blank(len(self.graph.nodes), len(array.row), len(self.graph.edges), len(array.base), _longest(array))
-        heat = (config.hot, config.cold, config.price_first, config.price_last)
-        if given is not None:
-            heat = (config.cold, config.cold / 10, config.price_last, 2 * config.price_last)
-        schedule = Schedule(_TEMPERATURES, moves, *heat, config.history)
-        first = self._random_place(array, seed) if given is None else given.place
-        if given is not None:
-            kept.way[:], kept.length[:] = given.way, given.length
-        conflicts, wire, made = anneal(graph, rows, schedule, first, kept, given is not None, seed, stop, halt)
-        if made == 0:
-            return None
-        return Layout(
-            array=array,
-            place=kept.place,
-            way=kept.way,
-            length=kept.length,
-            used=kept.used.astype(np.int32),
-            conflicts=int(conflicts),
-            wire=float(wire),
-            moves=int(made),
-        )
-
-    def _kernel_graph(self, array: RowArray) -> Graph:
-        from gridloom.map.place.width_kernel import Graph
-
-        graph = self.graph
-        movable = [n for n in range(len(graph.nodes)) if graph.group[n] != CONST and n not in self.pinned]
-        return Graph(
-            graph.source,
-            graph.target,
-            graph.operand,
-            graph.group,
-            *graph.touch,
-            np.array(movable, dtype=np.int32),
-            self._allowed(array),
-        )
-
-    def _allowed(self, array: RowArray) -> Bytes:
-        """allowed[node, tile]: the node may sit there; a pinned one nowhere else."""
-        dfg, graph = self.graph.dfg, self.graph
-        inside = {int(tile) for tile in (*array.at.ravel(), *array.ports.ravel()) if tile >= 0}
-        allowed = np.zeros((len(graph.nodes), len(self.arch.tiles)), dtype=np.uint8)
-        for n, k in enumerate(graph.nodes.tolist()):
-            needed = dfg.required_classes(dfg.nodes[k].id)
-            for tile in inside if n not in self.pinned else {self.pinned[n]}:
-                allowed[n, tile] = needed <= self.arch.tiles[tile].classes
-        return allowed
-
-    def _random_place(self, array: RowArray, seed: int) -> Ints:
-        rng = np.random.default_rng(seed)
-        graph = self.graph
-        place = np.full(len(graph.nodes), -1, dtype=np.int32)
-        for n, tile in self.pinned.items():
-            place[n] = tile
-        for group, tiles in ((OP, array.at.ravel()), (LOAD, array.ports[0]), (STORE, array.ports[1])):
-            nodes = [n for n in np.flatnonzero(graph.group == group).tolist() if n not in self.pinned]
-            free = [tile for tile in tiles.tolist() if tile >= 0 and tile not in self.pinned.values()]
-            place[nodes] = rng.permutation(free)[: len(nodes)]
-        return place
-
-
-def _longest(array: RowArray) -> int:
-    """The most resources a way may have: up through ALUs, across and down again."""
-    return 4 * sum(array.at.shape) + 16
-
 
 def _better(best: Layout | None, layout: Layout) -> Layout:
     """The one with fewer conflicts; of legal ones the narrower; of equal ones the first."""
@@ -303,11 +214,6 @@ def _better(best: Layout | None, layout: Layout) -> Layout:
     if best.legal and layout.legal:
         return layout if layout.array.width < best.array.width else best
     return layout if layout.conflicts < best.conflicts else best
-
-
-def _seed(seed: int, start: int) -> int:
-    """A seed of its own for each start, well apart from its neighbours'."""
-    return int(np.random.SeedSequence((seed, start)).generate_state(1, np.uint64)[0] >> np.uint64(2))
 
 
 def _in_words(layout: Layout | None) -> str:

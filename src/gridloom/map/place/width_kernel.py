@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 OP, LOAD, STORE, CONST = 0, 1, 2, 3
 
 _FAR = 1e300
+# Above what any way costs.
+_LARGE = 1e290
 # What an edge without any way costs besides twice the price of a conflict, and for each row its reader sits too low.
 _MISSING = 4.0
 _ROW = 2.0
@@ -150,12 +152,15 @@ def lift(e: int, n: int, rows: Rows, state: State, price: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _sweep(n: int, first: int, sink: int, goal: int, rows: Rows, state: State, price: float) -> None:
-    """Relax every arc between ``first`` and ``sink``; numbers are topological, so once is enough."""
+def _sweep(n: int, first: int, sink: int, goal: int, rows: Rows, state: State, price: float, limit: float) -> None:
+    """Relax every arc between ``first`` and ``sink``; numbers are topological, so once is enough.
+
+    What costs more than ``limit`` is not followed.
+    """
     best, back = state.best, state.back
     for u in range(first, sink):
         cost = best[u]
-        if cost >= _FAR:
+        if cost > limit:
             continue
         for k in range(rows.succ_at[u], rows.succ_at[u + 1]):
             v = rows.succ[k]
@@ -174,8 +179,13 @@ def _sweep(n: int, first: int, sink: int, goal: int, rows: Rows, state: State, p
 
 
 @njit(cache=True, nogil=True)
-def _route(e: int, n: int, root: int, sink: int, goal: int, rows: Rows, state: State, price: float) -> bool:
-    """Find the cheapest way of edge e from ``root`` (-1: any constant register) to ``sink`` on tile ``goal``."""
+def _route(
+    e: int, n: int, root: int, sink: int, goal: int, rows: Rows, state: State, price: float, limit: float
+) -> bool:
+    """Find the cheapest way of edge e from ``root`` (-1: any constant register) to ``sink`` on tile ``goal``.
+
+    False: there is none that costs ``limit`` or less.
+    """
     first = root if root >= 0 else rows.roots[0]
     state.length[e] = 0
     if first >= sink:
@@ -191,9 +201,9 @@ def _route(e: int, n: int, root: int, sink: int, goal: int, rows: Rows, state: S
                 conflict = price + state.history[r] if state.used[r] > 0 else 0.0
                 best[r] = 0.0 if state.own[n, r] > 0 else rows.base[r] + conflict
                 back[r] = -1
-    _sweep(n, first, sink, goal, rows, state, price)
+    _sweep(n, first, sink, goal, rows, state, price, limit)
     steps = 0
-    r = sink if best[sink] < _FAR else -1
+    r = sink if best[sink] <= limit else -1
     while r >= 0:
         steps += 1
         r = back[r]
@@ -209,22 +219,45 @@ def _route(e: int, n: int, root: int, sink: int, goal: int, rows: Rows, state: S
 
 
 @njit(cache=True, nogil=True)
-def connect(e: int, graph: Graph, rows: Rows, state: State, price: float) -> float:
-    """Route edge e between the tiles of its ends and lay it; returns its cost."""
+def _find(e: int, graph: Graph, rows: Rows, state: State, price: float, limit: float) -> bool:
+    """Route edge e between the tiles of its ends at a cost of at most ``limit``."""
     n = graph.source[e]
     goal = state.place[graph.target[e]]
     constant = graph.group[n] == CONST
     if constant and len(rows.roots) == 0:
         state.length[e] = 0
-    else:
-        root = state.forced[e] if constant else rows.tile_out[state.place[n]]
-        _route(e, n, root, rows.tile_in[goal, graph.operand[e]], goal, rows, state, price)
-    if state.length[e] == 0:
-        gap = 0
-        if not constant and graph.group[graph.target[e]] != STORE:
-            gap = max(0, rows.row[state.place[n]] - rows.row[goal])
-        state.miss[e] = _MISSING + 2.0 * price + _ROW * gap
-    return _lay(e, n, rows, state, price)
+        return False
+    root = state.forced[e] if constant else rows.tile_out[state.place[n]]
+    return bool(_route(e, n, root, rows.tile_in[goal, graph.operand[e]], goal, rows, state, price, limit))
+
+
+@njit(cache=True, nogil=True)
+def _price_of_none(e: int, graph: Graph, rows: Rows, state: State, price: float) -> float:
+    """What it costs that edge e has no way: more, the more its reader sits below its producer."""
+    n = graph.source[e]
+    gap = 0
+    if graph.group[n] != CONST and graph.group[graph.target[e]] != STORE:
+        gap = max(0, rows.row[state.place[n]] - rows.row[state.place[graph.target[e]]])
+    return float(_MISSING + 2.0 * price + _ROW * gap)
+
+
+@njit(cache=True, nogil=True)
+def connect(e: int, graph: Graph, rows: Rows, state: State, price: float) -> float:
+    """Route edge e between the tiles of its ends and lay it; returns its cost."""
+    if not _find(e, graph, rows, state, price, _LARGE):
+        state.miss[e] = _price_of_none(e, graph, rows, state, price)
+    return _lay(e, graph.source[e], rows, state, price)
+
+
+@njit(cache=True, nogil=True)
+def _connect_within(e: int, graph: Graph, rows: Rows, state: State, price: float, limit: float) -> float:
+    """``connect`` where that costs at most ``limit``; else nothing is laid and the result is above it."""
+    if not _find(e, graph, rows, state, price, limit):
+        none = _price_of_none(e, graph, rows, state, price)
+        if none > limit or _find(e, graph, rows, state, price, _LARGE):
+            return _FAR
+        state.miss[e] = none
+    return _lay(e, graph.source[e], rows, state, price)
 
 
 @njit(cache=True, nogil=True)
@@ -372,10 +405,14 @@ def _propose(limit: int, graph: Graph, rows: Rows, state: State, mark: Bytes, ed
 def _move(
     limit: int, heat: float, price: float, graph: Graph, rows: Rows, state: State, old: State, mark: Bytes, edges: Longs
 ) -> bool:
-    """Try one move; True when it was taken. ``old`` keeps the ways that are replaced."""
+    """Try one move; True when it was taken. ``old`` keeps the ways that are replaced.
+
+    What the move may cost is drawn first, so that it ends as soon as it costs more.
+    """
     a, there, count = _propose(limit, graph, rows, state, mark, edges)
     if count == 0 and a < 0:
         return False
+    most = -heat * np.log(1.0 - np.random.random())
     change = 0.0
     for k in range(count):
         e = edges[k]
@@ -388,14 +425,20 @@ def _move(
     here = state.place[a] if a >= 0 else -1
     if a >= 0:
         _exchange(a, there, state)
+    laid = 0
+    while laid < count and change <= most:
+        cost = _connect_within(edges[laid], graph, rows, state, price, most - change)
+        change += cost
+        if cost < _FAR:
+            laid += 1
     for k in range(count):
-        change += connect(edges[k], graph, rows, state, price)
         state.forced[edges[k]] = -1
-    if change <= 0.0 or np.random.random() < np.exp(-change / heat):
+    if change <= most:
         return True
     for k in range(count):
         e = edges[k]
-        lift(e, graph.source[e], rows, state, price)
+        if k < laid:
+            lift(e, graph.source[e], rows, state, price)
         state.length[e] = old.length[e]
         state.miss[e] = old.miss[e]
         for j in range(state.length[e]):

@@ -1,0 +1,197 @@
+"""The mappability data set: random graphs and parts of kernels, labelled by the width mapper's ladder of starts.
+
+A label is the fewest columns that a fixed ladder of starts finds (``gridloom.map.width_search.narrowest``), or that it
+finds none. The ladder is counted in moves, not in seconds, so a label is the same on every machine. One row a graph in
+a store: a killed run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from gridloom.arch import build
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg, Edge, Node
+from gridloom.dfg.ops import OP_TABLE
+from gridloom.errors import OptionError
+from gridloom.learn.mappability_graphs import draw, style_of
+from gridloom.map.width_problem import CONST, LOAD, OP, STORE, flatten
+from gridloom.map.width_search import narrowest
+from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
+from gridloom.run.work import Work
+
+#: Version of generator, ladder and row; a change makes stored rows answers to another question.
+VERSION: Final = "1"
+STORE_NAME: Final = "mappability.sqlite"
+
+#: Names of ops, as the rows number them.
+OPS: Final = tuple(sorted(OP_TABLE["cma24"]))
+_NUMBER: Final = {name: k for k, name in enumerate(OPS)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A labelled graph."""
+
+    family: int
+    number: int
+    shape: str
+    arch: str
+    #: Op number (``OPS``) and constant of each node; ends and operand of each edge.
+    ops: tuple[int, ...]
+    values: tuple[int, ...]
+    edges: tuple[tuple[int, int, int], ...]
+    #: Ops, constants, loads, stores.
+    counts: tuple[int, int, int, int]
+    bound: int
+    #: The fewest columns found; None: not mappable.
+    width: int | None
+    #: ``bound``, ``found`` or ``exhausted``.
+    decided: str
+    conflicts: int
+    moves: int
+    cpu: float
+
+
+@lru_cache(maxsize=16)
+def array(spec: str) -> Arch:
+    """The array of a spec, built once."""
+    return build(spec)
+
+
+def label(asked: dict[str, Any]) -> dict[str, Any]:
+    """Draw a graph and label it: the row as plain data. About 0.25 CPU seconds on average, 4 at most."""
+    dfg = draw(int(asked["family"]), int(asked["number"]))
+    arch = array(str(asked["arch"]))
+    graph = flatten(dfg, arch)
+    began = time.process_time()
+    found = narrowest(graph, arch)
+    ops, values, edges = encode(dfg)
+    return {
+        "ops": ops,
+        "values": values,
+        "edges": [end for edge in edges for end in edge],
+        "counts": [graph.count(group) for group in (OP, CONST, LOAD, STORE)],
+        "bound": found.bound,
+        "width": found.width,
+        "decided": found.decided,
+        "conflicts": found.conflicts,
+        "moves": found.moves,
+        "cpu": round(time.process_time() - began, 4),
+    }
+
+
+def encode(dfg: Dfg) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
+    """A graph as numbers: op and constant of each node, (source, target, operand) of each edge."""
+    ops = [_NUMBER.get(node.op, _NUMBER["nop"]) for node in dfg.nodes]
+    values = [int(node.value or 0) for node in dfg.nodes]
+    index = dfg.index
+    edges = [(index[e.source], index[e.target], e.operand) for e in dfg.edges if e.carries_value]
+    return ops, values, edges
+
+
+def decode(row: Row) -> Dfg:
+    """The graph of a row."""
+    names = [f"n{k}" for k in range(len(row.ops))]
+    nodes = tuple(
+        Node(id=name, op=OPS[op], value=value if OPS[op] == "const" else None)
+        for name, op, value in zip(names, row.ops, row.values, strict=True)
+    )
+    edges = tuple(Edge(source=names[a], target=names[b], operand=k) for a, b, k in row.edges)
+    return Dfg(name=f"random_{row.family}_{row.number}", domain="cma24", nodes=nodes, edges=edges)
+
+
+def jobs(families: int, graphs: int, arch: str) -> Iterator[Job[Any]]:
+    """The questions of a data set: all families first, then the next graph of each."""
+    for number in range(graphs):
+        for family in range(families):
+            yield ask(label, {"family": family, "number": number, "arch": arch}, version=VERSION)
+
+
+def make(families: int, graphs: int, arch: str, work: Work) -> dict[str, Any]:
+    """Make what is missing of a data set in ``work.folder``; returns the counts."""
+    path = work.folder / STORE_NAME
+    total = families * graphs
+    with Store(path) as store:
+
+        def told(progress: Any) -> None:
+            work.progress(f"{progress.done} of {total} graphs", progress.done / total)
+
+        def until_over() -> Iterator[Job[Any]]:
+            for job in jobs(families, graphs, arch):
+                if work.over():
+                    return
+                yield job
+
+        done = run_stored(label, until_over(), store, executor=ExecutorSpec.parse(jobs=work.jobs), progress=told)
+    return {"computed": done.computed, "failed": done.failed, **summary(read(path))}
+
+
+def read(path: Path) -> list[Row]:
+    """The labelled graphs of a store, ordered by array, family and number; OptionError when there is none."""
+    if not path.exists():
+        raise OptionError(
+            "there is no data set; make one with `gridloom train mappability --make-data`", where=str(path)
+        )
+    with Store(path, readonly=True) as store:
+        rows = [_row(row.asked["parameters"], row.value) for row in store.rows() if _is_label(row.asked, row.status)]
+    return sorted(rows, key=lambda row: (row.arch, row.family, row.number))
+
+
+def _is_label(asked: dict[str, Any], status: str) -> bool:
+    return (
+        status == "done" and asked["version"] == VERSION and str(asked["function"]).endswith("mappability_data.label")
+    )
+
+
+def _row(asked: Any, value: Any) -> Row:
+    flat = value["edges"]
+    return Row(
+        family=asked["family"],
+        number=asked["number"],
+        shape=style_of(asked["family"]).shape,
+        arch=asked["arch"],
+        ops=tuple(value["ops"]),
+        values=tuple(value["values"]),
+        edges=tuple((flat[k], flat[k + 1], flat[k + 2]) for k in range(0, len(flat), 3)),
+        counts=(value["counts"][0], value["counts"][1], value["counts"][2], value["counts"][3]),
+        bound=value["bound"],
+        width=value["width"],
+        decided=value["decided"],
+        conflicts=value["conflicts"],
+        moves=value["moves"],
+        cpu=value["cpu"],
+    )
+
+
+def data_hash(rows: list[Row]) -> str:
+    """SHA-256 over graphs and labels, the CPU times left out: what a model card names."""
+    digest = hashlib.sha256()
+    for row in rows:
+        kept = [row.arch, row.family, row.number, row.ops, row.values, row.edges, row.width, row.decided, row.moves]
+        digest.update(canonical_json(kept).encode())
+    return digest.hexdigest()
+
+
+def summary(rows: list[Row]) -> dict[str, Any]:
+    """Counts, shares and cost of a data set."""
+    open_rows = [row for row in rows if row.decided != "bound"]
+    mapped = [row for row in open_rows if row.width is not None]
+    return {
+        "version": VERSION,
+        "graphs": len(rows),
+        "families": len({row.family for row in rows}),
+        "undecided_by_bound": len(open_rows),
+        "mappable": len(mapped),
+        "mappable_share": round(len(mapped) / max(1, len(open_rows)), 4),
+        "at_bound": sum(row.width == row.bound for row in mapped),
+        "cpu_seconds": round(sum(row.cpu for row in rows), 1),
+        "cpu_seconds_a_label": round(sum(row.cpu for row in rows) / max(1, len(rows)), 3),
+        "sha256": data_hash(rows),
+    }
