@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_names_of_lines_that_end_together_do_not_overlap() -> None:
     lines = [Series(f"line {k}", ((0, 1), (1, 2 + k / 1000)), k) for k in range(5)]
     root = ET.fromstring(picture([line_chart("t", lines, x_title="x", y_title="y")], "t"))
     heights = sorted(float(t.get("y", "0")) for t in root.iter(f"{SVG}text") if (t.text or "").startswith("line"))
-    assert min(b - a for a, b in zip(heights, heights[1:])) >= 14
+    assert min(b - a for a, b in pairwise(heights)) >= 14
 
 
 def test_bands_and_single_points_carry_their_names() -> None:
