@@ -34,7 +34,7 @@ class RampConfig:
     ii: int | None = None
     #: IIs that are tried.
     attempts: int = 24
-    #: Schedules that are tried at an II before the next.
+    #: Schedules that are tried at an II before the next; one without the strategy ``reschedule``.
     starts: int = 3
     #: Moves without a larger clique after which a clique search ends.
     moves: int = 1500

@@ -110,11 +110,13 @@ class RampSearch:
         first = least_ii(self.original, self.counts, self.bound)
         contexts = [tile.contexts for tile in self.problem.arch.tiles if tile.contexts is not None]
         iis = range(first, first + self.limits.attempts) if self.limits.ii is None else [self.limits.ii]
+        # A further start is a schedule in another order: rescheduling too.
+        starts = self.limits.starts if "reschedule" in self.technique.strategies else 1
         for ii in iis:
             if ii > min(contexts, default=ii) or clock.over():
                 break
             self.trace.iis.append(ii)
-            for start in range(self.limits.starts):
+            for start in range(starts):
                 found = self._at(ii, start, clock)
                 if found is not None or clock.over():
                     break
@@ -193,6 +195,9 @@ class RampSearch:
                 if self._over(clock):
                     return best
                 found = self._again(graph, now, clock)
+                if found is None and name == "route":
+                    # No room for so many moves, so none for more.
+                    break
                 if found is None:
                     continue
                 if best is None or found.cost < best.cost:

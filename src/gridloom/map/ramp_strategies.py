@@ -104,21 +104,25 @@ class Editor:
             return
         longest = latency + free * attempt.ii - 1
         for shared in _groups(attempt, k):
-            if length - longest <= 1:
-                yield self._read(graph, shared, longest, attempt.ii)
-            if len(files) > 1:
-                yield self._read_and_write(graph, shared, min(longest, max(latency, length - 2)), attempt.ii)
+            # As late as the registers allow; where that slot is taken, a little earlier.
+            for stay in range(min(longest, length - 1), max(latency, longest - attempt.ii), -1):
+                if length - stay <= latency:
+                    yield self._read(graph, shared, stay)
+                elif len(files) > 1:
+                    yield self._read_and_write(graph, shared, stay)
 
-    def _read(self, graph: WorkGraph, shared: list[int], longest: int, ii: int) -> WorkGraph:
+    def _read(self, graph: WorkGraph, shared: list[int], stay: int) -> WorkGraph:
+        """A move ``stay`` cycles after the producer."""
         source, count = graph.links[shared[0]].source, len(graph.ops)
-        link = Link(source=source, target=count, least=max(1, longest - ii + 1), most=longest)
+        link = Link(source=source, target=count, least=stay, most=stay)
         return _inserted(graph, [self.move(graph.ops[source].node)], shared, count, [link])
 
-    def _read_and_write(self, graph: WorkGraph, shared: list[int], longest: int, ii: int) -> WorkGraph:
+    def _read_and_write(self, graph: WorkGraph, shared: list[int], stay: int) -> WorkGraph:
+        """The same, and a second move right after it on a tile with another file."""
         source, count = graph.links[shared[0]].source, len(graph.ops)
         move = self.move(graph.ops[source].node)
         added = [
-            Link(source=source, target=count, least=max(1, longest - ii + 1), most=longest),
+            Link(source=source, target=count, least=stay, most=stay),
             # The very next cycle, on a tile with another file.
             Link(source=count, target=count + 1, least=move.latency, most=move.latency),
         ]

@@ -10,6 +10,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _NONE = -(1 << 28)
+# Periods by which a node may move later at once.
+_REACH = 64
 
 internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
@@ -145,15 +147,17 @@ def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency
         for k in range(count):
             node = count - 1 - k if sweep % 2 == 0 else k
             low, high = _window(least, cycle, node)
-            low, high = max(low, cycle[node] - ii), min(high, cycle[node] + ii)
-            _book(takes, table, node, cycle[node] % ii, -1)
-            best, when = _length(links, latency, cycle, node, cycle[node], ii), cycle[node]
-            for t in range(low, high + 1):
-                if t != cycle[node] and _fits(takes, table, room, node, t % ii):
-                    cost = _length(links, latency, cycle, node, t, ii)
-                    if cost < best - 1e-9:
-                        best, when = cost, t
-            moved = moved or when != cycle[node]
+            now = cycle[node]
+            _book(takes, table, node, now % ii, -1)
+            best, when = _length(links, latency, cycle, node, now, ii), now
+            # A period from either end, and around where it is: further in, nothing is different.
+            for first in (low, now - ii, now, high - ii + 1):
+                for t in range(max(low, first), min(high, first + ii, now + _REACH * ii) + 1):
+                    if t != now and _fits(takes, table, room, node, t % ii):
+                        cost = _length(links, latency, cycle, node, t, ii)
+                        if cost < best - 1e-9:
+                            best, when = cost, t
+            moved = moved or when != now
             cycle[node] = when
             _book(takes, table, node, when % ii, 1)
         if not moved:
