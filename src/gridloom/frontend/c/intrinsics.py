@@ -56,36 +56,33 @@ def _funnel(left: bool) -> Rule:
     def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
         if bits != 32:
             return _narrow_funnel(to, item, bits, left)
-        high, low = to.value(item.operands[0]), to.value(item.operands[1])
-        amount = to.value(item.operands[2])
+        high, low, amount = map(to.value, item.operands)
         body = to.body
         if high == low:
             turn = amount if left else body.emit("sub", Const(32), amount)
             return body.emit("rotl", high, turn, hint=item.name)
-        if not isinstance(amount, Const):
-            raise SourceError("it shifts across two words by an amount that is not constant")
-        return _across(to, high, low, amount.value % 32 if left else (32 - amount.value % 32) % 32, left)
+        # Two shifts make up the other word's 32 - amount, which one shift cannot do where the amount is 0.
+        amount = body.emit("and", amount, Const(31))
+        rest = body.emit("xor", amount, Const(31))
+        if left:
+            below = body.emit("lshr", body.emit("lshr", low, Const(1)), rest)
+            return body.emit("or", body.emit("shl", high, amount), below, hint=item.name)
+        above = body.emit("shl", body.emit("shl", high, Const(1)), rest)
+        return body.emit("or", above, body.emit("lshr", low, amount), hint=item.name)
 
     return rule
 
 
-def _across(to: Lowering, high: Operand, low: Operand, amount: int, left: bool) -> Operand:
-    if amount == 0:
-        return high if left else low
-    body = to.body
-    return body.emit("or", body.emit("shl", high, Const(amount)), body.emit("lshr", low, Const(32 - amount)))
-
-
 def _narrow_funnel(to: Lowering, item: Instruction, bits: int, left: bool) -> Operand:
-    amount = to.value(item.operands[2])
-    if not isinstance(amount, Const):
-        raise SourceError(f"it rotates {bits} bits by an amount that is not constant")
-    turn = amount.value % bits if left else (bits - amount.value % bits) % bits
-    high, low = to.extended(item.operands[0], False), to.extended(item.operands[1], False)
-    if turn == 0:
-        return high if left else low
+    if bits not in (8, 16):
+        raise SourceError(f"it rotates {bits} bits; 8, 16 and 32 are taken")
     body = to.body
-    return body.emit("or", body.emit("shl", high, Const(turn)), body.emit("lshr", low, Const(bits - turn)))
+    high, low = to.extended(item.operands[0], False), to.extended(item.operands[1], False)
+    amount = body.emit("and", to.value(item.operands[2]), Const(bits - 1))
+    rest = body.emit("sub", Const(bits), amount)
+    if not left:
+        amount, rest = rest, amount
+    return body.emit("or", body.emit("shl", high, amount), body.emit("lshr", low, rest), hint=item.name)
 
 
 def _popcount(to: Lowering, item: Instruction, bits: int) -> Operand:
@@ -111,6 +108,16 @@ def _byte_swap(to: Lowering, item: Instruction, bits: int) -> Operand:
     outer = body.emit("and", body.emit("rotl", value, Const(8)), Const(0x00FF00FF))
     inner = body.emit("and", body.emit("rotl", value, Const(24)), Const(-0x00FF0100))
     return body.emit("or", outer, inner, hint=item.name)
+
+
+def _reverse_bits(to: Lowering, item: Instruction, bits: int) -> Operand:
+    """Neighbouring bits, pairs, nibbles, bytes and halves change places; a narrow value comes down from the top."""
+    body, value = to.body, to.value(item.operands[0])
+    for step, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF)):
+        down = body.emit("and", body.emit("lshr", value, Const(step)), Const(mask))
+        up = body.emit("shl", body.emit("and", value, Const(mask)), Const(step))
+        value = body.emit("or", down, up)
+    return body.emit("lshr", body.emit("rotl", value, Const(16)), Const(32 - bits), hint=item.name)
 
 
 def _single(op: str) -> Rule:
@@ -154,6 +161,7 @@ INTRINSICS: Final[dict[str, Rule]] = {
     "ctlz": _leading_zeros,
     "cttz": _trailing_zeros,
     "bswap": _byte_swap,
+    "bitreverse": _reverse_bits,
     "fabs": _single("fabs"),
     "sqrt": _single("fsqrt"),
     "sqrtf": _single("fsqrt"),

@@ -109,15 +109,20 @@ class Lowering:
         return self.extended(item.operands[0], True)
 
     def _high_product(self, item: Instruction) -> Operand:
-        """trunc((sext a * sext b) >> k): the one use of 64 bits that a 32-bit multiplier has words for."""
+        """trunc((a * b) >> k) of widened words: the one use of 64 bits that a 32-bit multiplier has words for."""
         shift = item.operands[0]
         product = shift.operands[0] if isinstance(shift, Instruction) and shift.opcode in ("lshr", "ashr") else None
         if isinstance(product, Instruction) and product.opcode == "mul" and isinstance(shift, Instruction):
             amount = shift.operands[1]
             factors = [self._from_word(o) for o in product.operands]
-            if isinstance(amount, Constant) and 0 < amount.value < 64 and None not in factors and item.type == "i32":
-                a, b = (f for f in factors if f is not None)
+            if isinstance(amount, Constant) and 0 < amount.value < 64 and None not in factors and width(item.type) > 1:
+                (a, a_signed), (b, b_signed) = (f for f in factors if f is not None)
                 high = self.body.emit("mulh", a, b)
+                # A word that counts as unsigned is 2**32 more than its signed reading says.
+                for word, other, signed in ((a, b, a_signed), (b, a, b_signed)):
+                    if not signed and self.body.range(word)[0] < 0:
+                        sign = self.body.emit("shr", word, Const(31))
+                        high = self.body.emit("add", high, self.body.emit("and", sign, other))
                 if amount.value >= 32:
                     op = "shr" if shift.opcode == "ashr" else "lshr"
                     return self.body.emit(op, high, Const(amount.value - 32))
@@ -125,13 +130,15 @@ class Lowering:
                 return self.body.emit("or", self.body.emit("shl", high, Const(32 - amount.value)), low)
         raise SourceError(f"it computes with 64-bit integers; {_TAKEN}, and (int)(((long long)a * b) >> n)")
 
-    def _from_word(self, value: Value) -> Operand | None:
+    def _from_word(self, value: Value) -> tuple[Operand, bool] | None:
+        """The word that a 64-bit factor is widened from, and whether with its sign; None where it is something else."""
         if isinstance(value, Constant):
-            return Const(value.value) if value.value == wrap(value.value) else None
-        if isinstance(value, Instruction) and value.opcode == "sext":
-            return self.extended(value.operands[0], True)
-        if isinstance(value, Instruction) and value.opcode == "zext" and width(value.operands[0].type) < 32:
-            return self.extended(value.operands[0], False)
+            if not -(1 << 31) <= value.value < 1 << 32:
+                return None
+            return Const(wrap(value.value)), value.value == wrap(value.value)
+        if isinstance(value, Instruction) and value.opcode in ("sext", "zext"):
+            signed = value.opcode == "sext"
+            return self.extended(value.operands[0], signed), signed
         return None
 
     def _icmp(self, item: Instruction) -> Operand:

@@ -31,6 +31,7 @@ MAX_INSTRUCTIONS: Final = 20_000
 _METADATA: Final = re.compile(r",? !([\w.]+) !(\d+)")
 _NAMED: Final = re.compile(r'^\s*%("[^"]*"|[\w.$-]+) = ')
 _LABEL: Final = re.compile(r"label %(\"[^\"]*\"|[\w.$-]+)")
+_CASE: Final = re.compile(r"(i\d+ \S+), label ")
 _INCOMING: Final = re.compile(r", %(\"[^\"]*\"|[\w.$-]+) \]")
 _DEREFERENCEABLE: Final = re.compile(r"dereferenceable\((\d+)\)")
 _DEFINITION: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.M)
@@ -130,6 +131,9 @@ class _Reader:
             found = [self._operand(o) for o in item.operands if o.value_kind.name != "basic_block"]
             # The last operand of a call is what it calls.
             record.operands = found[:-1] if record.opcode == "call" else found
+            if record.opcode == "switch":
+                record.operands = [found[0], *_cases(record)]
+        _drop_unreachable(blocks)
         return Function(function.name, self._line_of(head), arguments, blocks)
 
     def _instruction(self, item: Any, line: str, block: str, position: int) -> Instruction:
@@ -190,6 +194,31 @@ class _Reader:
         items = [int(k) for k in re.findall(r"!(\d+)", self.metadata.get(number, ""))]
         lines = [self._location(k) for k in items if self.metadata.get(k, "").startswith("!DILocation")]
         return LoopSpan(lines[0], lines[-1]) if lines else None
+
+
+def _cases(switch: Instruction) -> list[Constant]:
+    """The values of a switch. Read off its text: LLVM 22 no longer has them among the operands."""
+    found = (re.fullmatch(r"(i\d+) (\S+)", text) for text in _CASE.findall(switch.text.partition("[")[2]))
+    words = {"true": 1, "false": 0}
+    return [Constant(m[1], words[m[2]] if m[2] in words else int(m[2])) for m in found if m]
+
+
+def _drop_unreachable(blocks: dict[str, Block]) -> None:
+    """Leave out the ways to blocks that control never reaches: the default of a switch that has all its cases."""
+    never = {name for name, block in blocks.items() if block.terminator.opcode == "unreachable"}
+    for block in blocks.values():
+        item = block.terminator
+        if item.opcode == "switch":
+            if item.targets[0] in never and len(item.targets) > 1:
+                # The last case is what remains when all others are out.
+                item.targets[0] = item.targets.pop()
+                item.operands.pop()
+            kept = [k for k, target in enumerate(item.targets) if not k or target not in never]
+            item.operands = [item.operands[k] for k in kept]
+            item.targets = [item.targets[k] for k in kept]
+        elif item.opcode == "br" and len(item.targets) == 2 and set(item.targets) & never:
+            item.targets = [target for target in item.targets if target not in never] or item.targets[:1]
+            item.operands = []
 
 
 def _signed(value: int, bits: int) -> int:

@@ -210,7 +210,8 @@ def counter_of(region: Region, value: Value) -> Instruction | None:
         a, b = value.operands
         if not region.contains(b):
             return counter_of(region, a)
-    return None
+    # A counter of fewer bits than the bound: where it wraps around before it gets there, C's loop never ends.
+    return counter_of(region, value.operands[0]) if value.opcode in ("sext", "zext") else None
 
 
 def _steps(region: Region, phi: Instruction) -> bool:
