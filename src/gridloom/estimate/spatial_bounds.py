@@ -8,14 +8,17 @@ at least 1. Two reasons why some edges have to be such ones:
   more than the tiles of a colour has to break its colouring somewhere.
 * degree: a node with more partners than its tile has neighbours leaves some of them out.
 
-For the latency the bound is the longest path of operations, one hop an edge. Op classes, links and FIFO limits are
-not looked at. Cost: O(nodes * edges) for the cycles, O(nodes^2) for the colours.
+For the latency the bound is the longest path of operations, one hop an edge. For the deepest FIFO it is a count of
+links: what does not wait in a FIFO waits in wires, a link a cycle, and a link has one signal. Op classes and FIFO
+limits are not looked at. Cost: O(nodes * edges) for the cycles, O(nodes^2) for the colours, a minimum-cost flow for
+the links.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +100,63 @@ def latency_bound(dfg: Dfg, arch: Arch) -> Bound:
             if edge.kind == "data" and edge.distance == 0:
                 ready[target] = max(ready[target], done)
     return Bound(last, "the longest path of operations")
+
+
+def fifo_bound(dfg: Dfg, arch: Arch) -> Bound:
+    """The least depth of the deepest FIFO with which links suffice: what waits less in FIFOs waits in longer wires."""
+    room = len(arch.links)
+    deepest = 0
+    least = least_links(dfg, arch, _NEVER >> 1)
+    if least > room:
+        return Bound(0, f"{least} links for all readers do not fit on {arch.name}")
+    while (needed := least_links(dfg, arch, deepest)) > room:
+        deepest += 1
+    if deepest == 0:
+        return Bound(0, f"{needed} links would do without any FIFO, of {room}")
+    short = least_links(dfg, arch, deepest - 1)
+    return Bound(deepest, f"FIFOs of at most {deepest - 1} need {short} links, of {room}")
+
+
+def least_links(dfg: Dfg, arch: Arch, fifo: int) -> int:
+    """Links that all signals together take at least, if no FIFO is deeper than ``fifo``; one instance of each node.
+
+    A net takes as many links as its longest route has, and at least one for each node that reads it. Issue cycles and
+    longest routes are potentials, so that the least sum is the dual of a minimum-cost flow.
+    """
+    import networkx
+
+    latency = {node.id: arch.tiles[0].latency_of(dfg.op_class(node.id)) for node in dfg.nodes}
+    placed = {node.id for node in dfg.nodes if dfg.op_class(node.id) not in arch.free}
+    edges = [e for e in dfg.edges if e.kind == "data" and {e.source, e.target} <= placed and e.source != e.target]
+    readers: dict[str, set[str]] = {}
+    for edge in edges:
+        readers.setdefault(edge.source, set()).add(edge.target)
+    flow = networkx.DiGraph()
+
+    def at_least(low: tuple[str, str], high: tuple[str, str], apart: int) -> None:
+        known = flow.get_edge_data(low, high, {"weight": 0})["weight"] if flow.has_edge(low, high) else None
+        flow.add_edge(low, high, weight=-apart if known is None else min(known, -apart))
+
+    for name in placed:
+        flow.add_node(("issue", name), demand=0)
+    for name in readers:
+        flow.nodes["issue", name]["demand"] = -1
+        flow.add_node(("last", name), demand=1)
+        at_least(("issue", name), ("last", name), max(1, len(readers[name])))
+    for edge in edges:
+        gap = latency[edge.source] - edge.distance
+        at_least(("issue", edge.source), ("issue", edge.target), gap)
+        at_least(("issue", edge.target), ("last", edge.source), 1 - gap - fifo)
+    if arch.inputs == "aligned":
+        inputs = [("issue", node.id) for node in dfg.nodes if node.op == "input" and node.id in placed]
+        for first, second in pairwise(inputs):
+            at_least(first, second, 0)
+            at_least(second, first, 0)
+    try:
+        return -int(networkx.network_simplex(flow)[0])
+    except networkx.NetworkXUnbounded:
+        # A recurrence longer than its distance: no mapping at all, which is not for this bound to say.
+        return 0
 
 
 def _tile_colours(arch: Arch) -> tuple[int, int] | None:

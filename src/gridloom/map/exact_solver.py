@@ -71,9 +71,8 @@ def solve(
     _watch(thread, solver, clock)
     status = done[0] if done else cp.UNKNOWN
     clock.moves += int(solver.response_proto.deterministic_time * EFFORT_A_SECOND) + 1 if done else 1
-    answer: Answer = {cp.OPTIMAL: "optimal", cp.FEASIBLE: "feasible", cp.INFEASIBLE: "infeasible"}.get(
-        status, "unknown"
-    )
+    names: dict[Any, Answer] = {cp.OPTIMAL: "optimal", cp.FEASIBLE: "feasible", cp.INFEASIBLE: "infeasible"}
+    answer = names.get(status, "unknown")
     bounded = model.has_objective() and answer != "infeasible" and done
     return Solved(answer, round(solver.best_objective_bound) if bounded else None, solver)
 
