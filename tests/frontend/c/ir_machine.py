@@ -42,6 +42,10 @@ def pattern(value: np.floating | float) -> int:
     return int(np.frombuffer(number.tobytes(), np.int32)[0])
 
 
+class Remainder(Exception):
+    """An unrolled graph runs whole iterations only."""
+
+
 @dataclass
 class Memory:
     """Bytes by object."""
@@ -80,6 +84,8 @@ class Machine:
     loop: CLoop | None = None
     trips: list[int] = field(default_factory=list)
     traces: list[list[Touch]] = field(default_factory=list)
+    #: Copies of the body in one iteration of the graph.
+    copies: int = 1
     #: Called with (loop, stimulus, observation) after each run of the graph.
     observe: object = None
 
@@ -141,7 +147,9 @@ class Machine:
 
     def run_graph(self, env, visits, previous, trace) -> None:
         loop = self.loop
-        stimulus = Stimulus(iterations=visits)
+        if visits % self.copies:
+            raise Remainder(f"{visits} iterations are no multiple of {self.copies}")
+        stimulus = Stimulus(iterations=visits // self.copies)
         places: dict[Instruction, dict[int, tuple[str, int]]] = {}
         for touch in trace:
             places.setdefault(touch.item, {})[touch.iteration] = touch.place
@@ -344,6 +352,7 @@ class Machine:
             "ctpop": lambda: (a & mask).bit_count(), "ctlz": lambda: bits - (a & mask).bit_length(),
             "cttz": lambda: bits if a == 0 else ((a & -a) & mask).bit_length() - 1,
             "bswap": lambda: int.from_bytes((a & mask).to_bytes(bits // 8, "little"), "big"),
+            "bitreverse": lambda: int(f"{a & mask:0{bits}b}"[::-1], 2),
             "sadd.sat": lambda: min(max(a + b, low), high), "ssub.sat": lambda: min(max(a - b, low), high),
             "uadd.sat": lambda: min((a & mask) + (b & mask), mask), "usub.sat": lambda: max((a & mask) - (b & mask), 0),
             "fshl": lambda: (((a & mask) << bits | (b & mask)) << (operands[2] % bits)) >> bits,

@@ -58,7 +58,9 @@ def run_both(path: Path, options: COptions, arguments: dict[str, object], librar
     here = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
     expected = _call(library, loop, here)
     objects = {name: bytearray(v.tobytes()) for name, v in arguments.items() if isinstance(v, np.ndarray)}
-    machine = Machine(loop.module, loop.region.loop.function, Memory(objects), loop, observe=observe)
+    machine = Machine(
+        loop.module, loop.region.loop.function, Memory(objects), loop, copies=options.unroll, observe=observe
+    )
     found = machine.run({name: _argument(name, value) for name, value in arguments.items()})
     for name, value in here.items():
         if isinstance(value, np.ndarray):

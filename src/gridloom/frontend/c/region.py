@@ -157,6 +157,13 @@ def _exiting_block(loop: Loop, file: str) -> str:
         raise SourceError("never ends; give it a number of iterations", where=at(loop, file))
     if len({source for source, _ in exits}) > 1:
         lines = sorted({loop.function.blocks[source].terminator.line for source, _ in exits} - {0})
+        if loop.parent and any(target == loop.parent.header or target in loop.parent.blocks for _, target in exits):
+            if not loop.parent.span.start or loop.parent.span.start == loop.span.start:
+                raise SourceError(
+                    "was split into two loops by clang, at a 'continue' of a while loop; write if (...) { ... } around "
+                    "the rest of the body, or a for loop",
+                    where=at(loop, file),
+                )
         raise SourceError(
             f"has {len(exits)} ways out (lines {', '.join(map(str, lines)) or 'unknown'}): early exits (break, return, "
             "&& in the condition) are not taken; run all iterations and keep the result of the one that counts",
