@@ -11,7 +11,7 @@ from gridloom.flow import Request
 FIELDS = {
     "status", "verified", "mapper", "seed", "seconds", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii",
     "latency", "period", "throughput", "wirelength", "longest_wire", "buffers", "width", "height", "tiles_used",
-    "routing_tiles", "occupancy", "optimal", "bound",
+    "routing_tiles", "occupancy", "optimal", "bound", "proof", "found_by",
 }  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("sample_mappers")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 REPORTED: Final = (
     "mapper", "seed", "seconds", "ii", "mii", "res_mii", "rec_mii", "latency", "period", "throughput", "wirelength",
     "longest_wire", "buffers", "width", "height", "tiles_used", "routing_tiles", "occupancy", "optimal", "bound",
+    "proof", "found_by",
 )  # fmt: skip
 
 
@@ -39,6 +40,7 @@ def map_source(
     place: Annotated[Path | None, typer.Option("--place", help="A placement to route and balance only.")] = None,
     init: Annotated[Path | None, typer.Option("--init", help="A placement to start from.")] = None,
     pin: Annotated[Path | None, typer.Option("--pin", help="Nodes that have to sit on given tiles.")] = None,
+    prove: Annotated[bool, typer.Option("--prove", help="Go on until the result is proved to be the best.")] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the mapping here (JSON).")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a report here.")] = None,
     svg: Annotated[Path | None, typer.Option("--svg", help="Write a picture here.")] = None,
@@ -68,6 +70,7 @@ def map_source(
         place=place,
         init=init,
         pin=pin,
+        prove=prove,
     )
     result = _search(request)
     if result.mapping is not None:
@@ -104,7 +107,16 @@ def describe(result: Result) -> str:
         f"mapped: {graph} onto {result.arch.name} {how}{cut}",
         "  legal, and simulated to compute what the graph computes",
     ]
-    return "\n".join([*lines, *("  " + line for line in metric_lines(record))])
+    return "\n".join([*lines, *("  " + line for line in metric_lines(record) + proof_lines(record))])
+
+
+def proof_lines(record: dict[str, Any]) -> list[str]:
+    """Who found a mapping where several searched, and what is proved of it."""
+    lines = [f"found by {record['found_by']}"] if record["found_by"] else []
+    if record["proof"]:
+        lines.append("optimal:" if record["optimal"] else f"not proved to be optimal, the bound is {record['bound']}:")
+        lines += [f"  {sentence}" for sentence in record["proof"]]
+    return lines
 
 
 def metric_lines(record: dict[str, Any]) -> list[str]:
@@ -156,4 +168,5 @@ def command_line(request: Request) -> str:
             words += [f"--{name.replace('_', '-')}", str(value)]
     for key, value in request.settings.items():
         words += ["--set", f"{key}={value}"]
+    words += ["--prove"] if request.prove else []
     return shlex.join(words)

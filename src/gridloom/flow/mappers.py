@@ -26,7 +26,7 @@ PREFERRED: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 #: Fields of a configuration that are options of their own on the command line.
-OPTIONS: Final = ("ii", "place", "init", "pin")
+OPTIONS: Final = ("ii", "place", "init", "pin", "prove")
 
 
 def choose(name: str, arch: Arch) -> str:

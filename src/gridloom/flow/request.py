@@ -43,6 +43,8 @@ class Request:
     place: Placement | None = None
     init: Placement | None = None
     pin: Placement | None = None
+    #: Go on until what is found is proved to be the best; ``auto`` then takes a mapper that proves.
+    prove: bool = False
     #: Iterations that the simulation compares.
     iterations: int = 64
     progress: Reporter | None = None

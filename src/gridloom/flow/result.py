@@ -85,14 +85,17 @@ class Result:
             **{name: self.metrics.get(name) for name in METRICS},
             "optimal": bool(found.get("optimal", False)),
             "bound": found.get("bound"),
+            "proof": found.get("proof"),
+            "found_by": found.get("found_by"),
         }
 
 
 def blank_record() -> dict[str, Any]:
     """The record of a flow that broke down before it had anything to say: every field is there, and empty."""
-    empty = ("mapper", "seed", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii", *METRICS, "bound")
+    empty = ("mapper", "seed", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii", *METRICS)
+    proved = {"optimal": False, "bound": None, "proof": None, "found_by": None}
     verified = {"legal": False, "simulated": False}
-    return {"status": "failed", "verified": verified, "seconds": 0.0, **dict.fromkeys(empty), "optimal": False}
+    return {"status": "failed", "verified": verified, "seconds": 0.0, **dict.fromkeys(empty), **proved}
 
 
 def failure_record(failure: Failure) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def run(request: Request) -> Result:
     arch = read_arch(request.arch)
     dfg = suited(read_source(request.source, memory_of(arch)), arch)
     check_ii(request.ii, arch)
-    mapper = choose(request.mapper, arch)
+    mapper = choose("exact" if request.prove and request.mapper == "auto" else request.mapper, arch)
     config = mapper_config(request, mapper, dfg, arch)
     failure = count_failure(dfg, arch, request.ii)
     found = Search(failure, 0.0) if failure else search(request, mapper, config, dfg, arch)
@@ -85,6 +85,8 @@ def mapper_config(request: Request, mapper: str, dfg: Dfg, arch: Arch) -> Any:
     given: dict[str, Any] = {}
     if request.ii is not None and arch.style == "modulo":
         given["ii"] = request.ii
+    if request.prove:
+        given["prove"] = True
     for name in ("place", "init", "pin"):
         asked: Placement | None = getattr(request, name)
         if asked is not None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Final
 
 from gridloom.arch.model import Arch, Kind
@@ -57,8 +58,8 @@ def exact(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping 
     OptionError for an array that no model is written for, MissingExtra without OR-Tools.
     """
     for fits, place in FAMILIES:
-        if fits(arch):
-            module, _, name = place.partition(":")
+        module, _, name = place.partition(":")
+        if fits(arch) and find_spec(module) is not None:
             decide: Callable[[Dfg, Arch, ExactConfig, Budget], Mapping | Failure] = getattr(import_module(module), name)
             return decide(dfg, arch, config, budget)
     raise OptionError(
