@@ -72,8 +72,8 @@ def edge_tokens(dfg: Dfg, counts: list[int]) -> list[int]:
 def stages(dfg: Dfg, counts: list[int]) -> list[int]:
     """Pipeline stage of each node: how many buffers that hold a whole iteration lie before it.
 
-    A buffer of that size lets its two sides work on different iterations at the same time. Sources of nothing but
-    constants (memory that holds weights) are in the first stage of what they feed. Linear in nodes and edges.
+    A buffer of that size lets its two sides work on different iterations at the same time. Memory is in the stage of
+    what it feeds, as late as that allows. Linear in nodes and edges.
     """
     carried = edge_tokens(dfg, counts)
     level = [0] * len(dfg.nodes)
@@ -84,8 +84,12 @@ def stages(dfg: Dfg, counts: list[int]) -> list[int]:
                 target = dfg.index[edge.target]
                 level[target] = max(level[target], level[node] + is_deep(edge, carried[k]))
     for node in reversed(dfg.topological):
-        fed = [level[dfg.index[dfg.edges[k].target]] for k in dfg.out_edges[node]]
-        if fed and not dfg.in_edges[node] and dfg.nodes[node].op == "buffer":
+        fed = [
+            level[dfg.index[dfg.edges[k].target]] - is_deep(dfg.edges[k], carried[k])
+            for k in dfg.out_edges[node]
+            if dfg.edges[k].distance == 0
+        ]
+        if fed and dfg.nodes[node].op == "buffer":
             level[node] = min(fed)
     return level
 

@@ -1,7 +1,7 @@
 """Token by token: the cycle loop of elastic arrays, and the untimed run it is compared with.
 
 In a cycle, units that are done put their tokens out, units with enough tokens and room begin, then each link takes one
-token. The tokens that a firing puts on an edge are a packet: a link that has begun one carries all of it before it takes
+token. The tokens that a firing puts on an edge are a packet: a link that has begun one carries it whole before it takes
 the next flow's, in turn. Tokens of a flow stay in order, so that one ring a flow holds their values and a counter a
 hop says how far they are. What a cycle consumes or moves is seen by others in the next one. Cycles in which nothing can
 happen are skipped.

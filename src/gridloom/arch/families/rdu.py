@@ -48,7 +48,7 @@ class RduParameters:
     #: Stages of a compute unit's pipeline, 1 to 64: elementwise steps that it does in one pass.
     stages: int = 6
     #: Rows of a matrix product that a compute unit works on at once, 1 to 64: how often it uses a weight vector.
-    block_rows: int = 4
+    block_rows: int = 1
 
 
 def build(spec: Mapping[str, Any]) -> Arch:

@@ -1,0 +1,58 @@
+"""What the operations of a tensor graph cost: sizes and floating-point operations, from shapes alone."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Final
+
+from gridloom.dfg.model import Dfg, Node
+from gridloom.errors import DfgError
+
+#: Floating-point operations an element of a vector operation, by its label or op; the gradient of one costs one more.
+STEPS: Final = {
+    "relu": 1, "add": 1, "sub": 1, "mul": 1, "div": 2, "bias": 1, "scale": 1, "neg": 1, "copy": 1,
+    "gelu": 8, "tanh": 4, "sigmoid": 4, "silu": 5, "exp": 4, "sqrt": 2, "pow": 4, "select": 1,
+    "softmax": 5, "norm": 8, "reduce": 1,
+}  # fmt: skip
+
+
+def is_tensor_program(dfg: Dfg) -> bool:
+    """True for a graph of whole operations, which have shapes; a graph of units has none."""
+    return dfg.domain == "tensor" and any(node.shape for node in dfg.nodes)
+
+
+def operands(dfg: Dfg, node: Node) -> list[Node]:
+    """The nodes that an operation reads, by operand."""
+    return [dfg.node(dfg.edges[k].source) for k in dfg.operand_edges(node.id)]
+
+
+def steps(node: Node) -> int:
+    """Floating-point operations that a vector operation does an element."""
+    name = node.label or node.op
+    return STEPS.get(name.removesuffix("_grad"), 1) + name.endswith("_grad")
+
+
+def contraction(dfg: Dfg, node: Node) -> int:
+    """What a matrix product sums over: the size of operand 0 over the rows of the result. DfgError if not whole."""
+    left = operands(dfg, node)[0]
+    inner, rest = divmod(prod(left.shape) * node.shape[-1], prod(node.shape))
+    if rest or not inner:
+        raise DfgError(
+            f"a product of shape {node.shape} does not come from an operand of shape {left.shape}",
+            where=f"graph {dfg.name!r}: node {node.id!r}",
+        )
+    return inner
+
+
+def flops(dfg: Dfg, node: Node) -> int:
+    """Floating-point operations of one sample: two a multiply-accumulate, `steps` an element of a vector operation."""
+    if node.op == "gemm":
+        return 2 * prod(node.shape) * contraction(dfg, node)
+    if node.op in ("elementwise", "softmax", "norm", "reduce"):
+        return steps(node) * prod(node.shape)
+    return 0
+
+
+def total_flops(dfg: Dfg) -> int:
+    """Floating-point operations of one sample of the whole graph."""
+    return sum(flops(dfg, node) for node in dfg.nodes)

@@ -1,0 +1,144 @@
+"""What cost models of dataflow placements see: the pipeline (fixed), a batch of decisions, and their protocol.
+
+A decision is a placement of the units with a route for every flow. A cost model predicts its efficiency: throughput
+over the bound of the slowest compute stage, 1 when nothing else ever waits. Mappers get a cost model handed in or by
+name from the registry; none of them knows how it comes to its number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.arch.model import Arch, Kind
+from gridloom.dfg import rates
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+#: Unit types, in the order of their codes.
+UNIT_KINDS: Final = ("cu", "mu", "dram")
+#: Operations of units, in the order of their codes; memory units are told apart by what they hold.
+UNIT_OPS: Final = ("gemm", "elementwise", "reduce", "softmax", "norm", "input", "output", "weights", "rows", "gather")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """A graph of units on an array, as flat arrays. Rates are vectors a cycle when the slowest stage never waits."""
+
+    dfg: Dfg
+    arch: Arch
+    #: Cycles an iteration that the slowest compute unit needs.
+    bound: int
+    #: Unit -> type, operation, pipeline stage, share of the bound that it is busy.
+    unit_kind: Ints
+    unit_op: Ints
+    unit_stage: Ints
+    unit_load: Floats
+    #: Flow -> source and target unit, vectors of a packet, mean rate, rate while its source works.
+    source: Ints
+    target: Ints
+    packet: Ints
+    rate: Floats
+    peak: Floats
+    #: Number of links of the array; their numbers follow its resources.
+    links: int
+
+    @property
+    def units(self) -> int:
+        """How many units there are."""
+        return len(self.unit_kind)
+
+    @property
+    def flows(self) -> int:
+        """How many flows there are."""
+        return len(self.source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decisions:
+    """A batch of decisions on one pipeline: places and routes. Flow f of decision d has the links
+    ``route_links[route_start[d * flows + f] : route_start[d * flows + f + 1]]``."""
+
+    #: Decision, unit -> tile.
+    places: Ints
+    route_start: Ints
+    route_links: Ints
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def routes(self, decision: int) -> tuple[Ints, Ints]:
+        """Starts and links of one decision's routes, counted from 0."""
+        flows = (len(self.route_start) - 1) // max(1, len(self.places))
+        starts = self.route_start[decision * flows : (decision + 1) * flows + 1]
+        return starts - starts[0], self.route_links[starts[0] : starts[-1]]
+
+
+class CostModel(Protocol):
+    """Predicts how well decisions run."""
+
+    name: str
+
+    def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
+        """Predicted throughput over the bound, one number a decision; higher is better."""
+
+
+def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:
+    """The pipeline of a graph of units. OptionError for an array that is not elastic. Linear in nodes and edges."""
+    if arch.style != "elastic":
+        raise OptionError(f"array {arch.name!r} is {arch.style}; dataflow pipelines run on elastic ones")
+    counts = rates.repetitions(dfg)
+    carried = np.array(rates.edge_tokens(dfg, counts), dtype=np.float64)
+    cycles = np.array([node.work * n for node, n in zip(dfg.nodes, counts)], dtype=np.float64)
+    compute = [dfg.op_class(node.id) in ("gemm", "vector") for node in dfg.nodes]
+    bound = int(max(cycles[compute], default=1))
+    work = np.array([node.work for node in dfg.nodes], dtype=np.float64)
+    source = np.array([dfg.index[edge.source] for edge in dfg.edges], dtype=np.int64)
+    packet = np.array([edge.tokens for edge in dfg.edges], dtype=np.int64)
+    return Pipeline(
+        dfg=dfg,
+        arch=arch,
+        bound=bound,
+        unit_kind=np.array([_kind(dfg, node.id) for node in dfg.nodes], dtype=np.int64),
+        unit_op=np.array([UNIT_OPS.index(_op(dfg, k)) for k in range(len(dfg.nodes))], dtype=np.int64),
+        unit_stage=np.array(rates.stages(dfg, counts), dtype=np.int64),
+        unit_load=cycles / bound,
+        source=source,
+        target=np.array([dfg.index[edge.target] for edge in dfg.edges], dtype=np.int64),
+        packet=packet,
+        rate=carried / bound,
+        peak=np.minimum(1.0, packet / work[source]) if len(source) else np.zeros(0),
+        links=int(np.count_nonzero(arch.kind == Kind.LINK)),
+    )
+
+
+def _kind(dfg: Dfg, node: str) -> int:
+    return {"buffer": 1, "dram": 2}.get(dfg.op_class(node), 0)
+
+
+def _op(dfg: Dfg, k: int) -> str:
+    """An operation by name; memory holds weights, rows that are used again, or passes on what it gathers."""
+    op = dfg.nodes[k].op
+    if op not in ("buffer", "transpose"):
+        return op
+    if not dfg.in_edges[k]:
+        return "weights"
+    reads = sum(dfg.edges[e].tokens for e in dfg.out_edges[k])
+    return "rows" if any(dfg.op_class(dfg.edges[e].target) == "gemm" for e in dfg.out_edges[k]) and reads else "gather"
+
+
+def link_rates(found: Pipeline, decisions: Decisions) -> Floats:
+    """Decision, link -> vectors a cycle that its flows want to send over it at full speed."""
+    count = len(decisions)
+    lengths = np.diff(decisions.route_start)
+    offset = np.repeat(np.arange(count), found.flows) * found.links
+    where = np.repeat(offset, lengths) + decisions.route_links
+    weights = np.repeat(np.tile(found.rate, count), lengths)
+    rates_by_link: Floats = np.bincount(where, weights=weights, minlength=count * found.links).astype(np.float64)
+    return rates_by_link.reshape(count, found.links)

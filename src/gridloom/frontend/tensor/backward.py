@@ -1,0 +1,90 @@
+"""The backward pass of a tensor graph: what training adds to it.
+
+Reverse mode, operation by operation. A product ``Y = X W`` adds ``dX = dY W'`` and, for weights, ``dW = X' dY``, which
+sums over the rows; a product of two tensors adds a product for each. An elementwise operation, a softmax and a norm add
+one operation of their kind, which also reads the forward value. Weight gradients go to DRAM.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from gridloom.dfg.model import Dfg, Edge, Node
+
+#: Elementwise operations whose gradient is the gradient of their result.
+_PASS_ON = frozenset({"bias", "add"})
+
+
+def with_backward(dfg: Dfg) -> Dfg:
+    """The graph with its backward pass; its outputs stay, their gradients are new inputs. Linear in its edges."""
+    return _Backward(dfg).result()
+
+
+class _Backward:
+    def __init__(self, dfg: Dfg) -> None:
+        self.dfg = dfg
+        self.nodes: list[Node] = list(dfg.nodes)
+        self.edges: list[Edge] = list(dfg.edges)
+        #: Node -> the gradients that its consumers send back.
+        self.gradients: dict[str, list[str]] = {}
+
+    def result(self) -> Dfg:
+        for k in reversed(self.dfg.topological):
+            node = self.dfg.nodes[k]
+            if node.op == "output":
+                source = self.operands(node)[0]
+                self.send(source, self.add("input", (), self.dfg.node(source).shape, f"{node.id}.grad"))
+            elif node.op not in ("livein", "const", "input"):
+                self.back(node)
+        name = f"{self.dfg.name},training"
+        return Dfg(name=name, domain="tensor", nodes=tuple(self.nodes), edges=tuple(self.edges), notes=self.dfg.notes)
+
+    def operands(self, node: Node) -> list[str]:
+        return [self.dfg.edges[k].source for k in self.dfg.operand_edges(node.id)]
+
+    def add(
+        self, op: str, operands: tuple[str, ...], shape: tuple[int, ...], name: str, label: str | None = None
+    ) -> str:
+        self.nodes.append(Node(id=name, op=op, shape=shape, label=label))
+        self.edges += [Edge(source=source, target=name, operand=k) for k, source in enumerate(operands)]
+        return name
+
+    def send(self, node: str, gradient: str) -> None:
+        self.gradients.setdefault(node, []).append(gradient)
+
+    def back(self, node: Node) -> None:
+        gradient = self.total(node)
+        if gradient is None:
+            return
+        if node.op == "gemm":
+            self.product(node, gradient)
+        elif node.op == "elementwise" and node.label in _PASS_ON:
+            for operand in self.operands(node):
+                if self.dfg.node(operand).op != "livein":
+                    self.send(operand, gradient)
+        else:
+            first, *_ = self.operands(node)
+            label = f"{node.label or node.op}_grad"
+            self.send(first, self.add(node.op, (gradient, first), node.shape, f"{node.id}.grad", label))
+
+    def total(self, node: Node) -> str | None:
+        """The sum of the gradients of a node's result; None where nothing asks for one."""
+        parts = self.gradients.get(node.id, [])
+        if not parts:
+            return None
+        total = parts[0]
+        for k, part in enumerate(parts[1:]):
+            total = self.add("elementwise", (total, part), node.shape, f"{node.id}.grad_sum{k}", "add")
+        return total
+
+    def product(self, node: Node, gradient: str) -> None:
+        left, right = self.operands(node)[:2]
+        for operand, other, side in ((left, right, "left"), (right, left, "right")):
+            known = self.dfg.node(operand)
+            if known.op == "livein":
+                grad = self.add("gemm", (other, gradient), known.shape, f"{node.id}.weight_grad", "weight_grad")
+                self.add("output", (grad,), known.shape, f"{node.id}.weight_grad.out")
+            elif known.op != "input":
+                *batch, rows, _ = node.shape
+                shape = (*batch, rows, prod(known.shape) // (prod(batch) * rows))
+                self.send(operand, self.add("gemm", (gradient, other), shape, f"{node.id}.{side}_grad"))

@@ -1,0 +1,346 @@
+"""Packet by packet: the event loop that measures the period of an elastic array.
+
+The same array as in `elastic_kernel`, without values: a packet is one event a hop instead of one a token. Times are
+cycles; events wait in a wheel of as many slots as the longest delay. In a cycle, units that are done put packets out,
+units that can begin do, then each free link takes the packet whose turn it is. A packet of p tokens keeps a link for p
+cycles and its head is at the next one a cycle later; at its consumer the tokens arrive one a cycle.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Words = NDArray[np.int64]
+
+# Columns of the flow table.
+F_SOURCE: Final = 0
+F_TARGET: Final = 1
+F_PUTS: Final = 2
+F_TAKES: Final = 3
+F_PUTS_EVERY: Final = 4
+F_TAKES_EVERY: Final = 5
+F_ROOM: Final = 6
+F_EARLY: Final = 7
+
+# Columns of the unit table.
+U_WORK: Final = 0
+U_REPEATS: Final = 1
+
+# Columns of the usage table of units, and of that of links.
+BUSY: Final = 0
+STARVED: Final = 1
+STALLED: Final = 2
+CARRIED: Final = 0
+WAITED: Final = 1
+
+# What a run comes to.
+DONE: Final = 0
+DEADLOCK: Final = 1
+OUT_OF_TIME: Final = 2
+OUT_OF_CELLS: Final = 3
+
+_LONG_AGO: Final = -(1 << 40)
+
+
+@njit(cache=True, nogil=True)
+def run_packets(
+    cap: int,
+    first: int,
+    last: int,
+    fair: bool,
+    max_cycles: int,
+    wheel_bits: int,
+    units: Words,
+    input_start: Words,
+    inputs: Words,
+    output_start: Words,
+    outputs: Words,
+    flows: Words,
+    route_start: Words,
+    route_links: Words,
+    link_count: int,
+    finish: Words,
+    usage: Words,
+    link_usage: Words,
+    fired: Words,
+    consumed: Words,
+    delivered: Words,
+) -> int:
+    """Run until all units have done ``last`` iterations, none more than ``cap``; returns what the run came to.
+
+    Links serve their flows in turn when ``fair``, else always the first that waits.
+    Fills ``finish[k]``, the cycle in which iteration k was done by all; ``usage`` and ``link_usage``, between the ends
+    of iterations ``first`` and ``last``; ``fired``, ``consumed`` and ``delivered`` as they stand at the end.
+    O(firings + packets * hops).
+    """
+    count = len(units)
+    hops = len(route_links)
+    flow_of = np.empty(hops, dtype=np.int64)
+    link_start = np.zeros(link_count + 1, dtype=np.int64)
+    for f in range(len(flows)):
+        for h in range(route_start[f], route_start[f + 1]):
+            flow_of[h] = f
+            link_start[route_links[h] + 1] += 1
+    for link in range(link_count):
+        link_start[link + 1] += link_start[link]
+    link_hops = np.empty(hops, dtype=np.int64)
+    at = link_start[:-1].copy()
+    for h in range(hops):
+        link_hops[at[route_links[h]]] = h
+        at[route_links[h]] += 1
+
+    until = np.full(count, -1, dtype=np.int64)
+    since = np.zeros(count, dtype=np.int64)
+    reason = np.full(count, STARVED, dtype=np.int64)
+    promised = np.empty(len(flows), dtype=np.int64)
+    consumed_before = np.zeros(len(flows), dtype=np.int64)
+    consumed_at = np.full(len(flows), _LONG_AGO, dtype=np.int64)
+    granted_at = np.full(len(flows), _LONG_AGO, dtype=np.int64)
+    for f in range(len(flows)):
+        promised[f] = flows[f, F_EARLY]
+        delivered[f] = flows[f, F_EARLY]
+    waiting = np.zeros(hops, dtype=np.int64)
+    queued = np.zeros(link_count, dtype=np.int64)
+    queued_since = np.zeros(link_count, dtype=np.int64)
+    free_at = np.zeros(link_count, dtype=np.int64)
+    called_at = np.full(link_count, -1, dtype=np.int64)
+    turn = np.zeros(link_count, dtype=np.int64)
+    marked = np.empty(link_count + 1, dtype=np.int64)
+    stamp = np.full(link_count, -1, dtype=np.int64)
+    arriving = np.empty(link_count + 1, dtype=np.int64)
+    leaving = np.empty(link_count + 1, dtype=np.int64)
+    leaving_count = 0
+    done_units = np.zeros(len(finish), dtype=np.int64)
+
+    slots = 1 << wheel_bits
+    mask = slots - 1
+    head = np.full(slots, -1, dtype=np.int64)
+    cells = 16 * (count + link_count) + 4096
+    cell_what = np.empty(cells, dtype=np.int64)
+    cell_next = np.empty(cells, dtype=np.int64)
+    free_cell = 0
+    for k in range(cells):
+        cell_next[k] = k + 1 if k + 1 < cells else -1
+    pending = 0
+    for u in range(count):
+        k = free_cell
+        free_cell = cell_next[k]
+        cell_what[k] = u
+        cell_next[k] = head[0]
+        head[0] = k
+        pending += 1
+
+    cycle = 0
+    while cycle < max_cycles:
+        if pending == 0 and leaving_count == 0:
+            return DEADLOCK
+        marks = 0
+        # Heads of packets that left a link in the cycle before are at the next one now.
+        arriving, leaving = leaving, arriving
+        arriving_count = leaving_count
+        leaving_count = 0
+        for k in range(arriving_count):
+            h = arriving[k]
+            link = route_links[h]
+            link_usage[link, WAITED] += queued[link] * (cycle - queued_since[link])
+            queued_since[link] = cycle
+            waiting[h] += 1
+            queued[link] += 1
+            if stamp[link] != cycle:
+                stamp[link] = cycle
+                marked[marks] = link
+                marks += 1
+        cell = head[cycle & mask]
+        head[cycle & mask] = -1
+        while cell >= 0:
+            after = cell_next[cell]
+            what = cell_what[cell]
+            cell_next[cell] = free_cell
+            free_cell = cell
+            cell = after
+            pending -= 1
+            if what >= count:
+                link = what - count
+                called_at[link] = -1
+                if stamp[link] != cycle:
+                    stamp[link] = cycle
+                    marked[marks] = link
+                    marks += 1
+                continue
+            u = what
+            if until[u] == cycle:
+                usage[u, BUSY] += cycle - since[u]
+                since[u] = cycle
+                until[u] = -1
+                for k in range(output_start[u], output_start[u + 1]):
+                    f = outputs[k]
+                    if fired[u] % flows[f, F_PUTS_EVERY] == 0:
+                        h = route_start[f]
+                        link = route_links[h]
+                        link_usage[link, WAITED] += queued[link] * (cycle - queued_since[link])
+                        queued_since[link] = cycle
+                        waiting[h] += 1
+                        queued[link] += 1
+                        if stamp[link] != cycle:
+                            stamp[link] = cycle
+                            marked[marks] = link
+                            marks += 1
+                if fired[u] % units[u, U_REPEATS] == 0:
+                    iteration = fired[u] // units[u, U_REPEATS]
+                    if iteration < len(finish):
+                        done_units[iteration] += 1
+                        if done_units[iteration] == count:
+                            finish[iteration] = cycle
+                            if iteration == first:
+                                for v in range(count):
+                                    usage[v, BUSY] = 0
+                                    usage[v, STARVED] = 0
+                                    usage[v, STALLED] = 0
+                                    since[v] = cycle
+                                for other in range(link_count):
+                                    link_usage[other, CARRIED] = 0
+                                    link_usage[other, WAITED] = 0
+                                    queued_since[other] = cycle
+                            if iteration == last:
+                                for v in range(count):
+                                    usage[v, BUSY if until[v] >= 0 else reason[v]] += cycle - since[v]
+                                for other in range(link_count):
+                                    link_usage[other, WAITED] += queued[other] * (cycle - queued_since[other])
+                                return DONE
+            if until[u] >= 0 or fired[u] >= cap * units[u, U_REPEATS]:
+                continue
+            # Can it begin? What it lacks, and when that will be there if it is known.
+            lack = -1
+            wake = cycle
+            for k in range(input_start[u], input_start[u + 1]):
+                f = inputs[k]
+                if fired[u] % flows[f, F_TAKES_EVERY]:
+                    continue
+                there = delivered[f]
+                under_way = flows[f, F_PUTS] - (cycle - granted_at[f])
+                if under_way > 0:
+                    there -= under_way
+                if there - consumed[f] < flows[f, F_TAKES]:
+                    lack = STARVED
+                    if under_way > 0 and delivered[f] - consumed[f] >= flows[f, F_TAKES]:
+                        wake = max(wake, cycle + flows[f, F_TAKES] - (there - consumed[f]))
+                    else:
+                        wake = -1
+                        break
+            if lack < 0:
+                for k in range(output_start[u], output_start[u + 1]):
+                    f = outputs[k]
+                    if (fired[u] + 1) % flows[f, F_PUTS_EVERY]:
+                        continue
+                    seen = consumed[f] if consumed_at[f] < cycle else consumed_before[f]
+                    if flows[f, F_SOURCE] == flows[f, F_TARGET] and fired[u] % flows[f, F_TAKES_EVERY] == 0:
+                        seen += flows[f, F_TAKES]
+                    if promised[f] - seen + flows[f, F_PUTS] > flows[f, F_ROOM]:
+                        lack = STALLED
+                        wake = -1
+                        break
+            if lack >= 0:
+                if lack != reason[u]:
+                    usage[u, reason[u]] += cycle - since[u]
+                    since[u] = cycle
+                    reason[u] = lack
+                if wake > cycle:
+                    k = free_cell
+                    if k < 0:
+                        return OUT_OF_CELLS
+                    free_cell = cell_next[k]
+                    cell_what[k] = u
+                    cell_next[k] = head[wake & mask]
+                    head[wake & mask] = k
+                    pending += 1
+                continue
+            usage[u, reason[u]] += cycle - since[u]
+            since[u] = cycle
+            for k in range(input_start[u], input_start[u + 1]):
+                f = inputs[k]
+                if fired[u] % flows[f, F_TAKES_EVERY]:
+                    continue
+                consumed_before[f] = consumed[f]
+                consumed_at[f] = cycle
+                consumed[f] += flows[f, F_TAKES]
+                producer = flows[f, F_SOURCE]
+                # A unit that waits for this room sees it in the next cycle.
+                if until[producer] < 0:
+                    k2 = free_cell
+                    if k2 < 0:
+                        return OUT_OF_CELLS
+                    free_cell = cell_next[k2]
+                    cell_what[k2] = producer
+                    cell_next[k2] = head[(cycle + 1) & mask]
+                    head[(cycle + 1) & mask] = k2
+                    pending += 1
+            for k in range(output_start[u], output_start[u + 1]):
+                f = outputs[k]
+                if (fired[u] + 1) % flows[f, F_PUTS_EVERY] == 0:
+                    promised[f] += flows[f, F_PUTS]
+            fired[u] += 1
+            until[u] = cycle + units[u, U_WORK]
+            k = free_cell
+            if k < 0:
+                return OUT_OF_CELLS
+            free_cell = cell_next[k]
+            cell_what[k] = u
+            cell_next[k] = head[until[u] & mask]
+            head[until[u] & mask] = k
+            pending += 1
+
+        for m in range(marks):
+            link = marked[m]
+            if queued[link] == 0:
+                continue
+            if free_at[link] <= cycle:
+                begin = link_start[link]
+                sharing = link_start[link + 1] - begin
+                place = turn[link]
+                while waiting[link_hops[begin + place]] == 0:
+                    place += 1
+                    if place == sharing:
+                        place = 0
+                turn[link] = place + 1 if fair and place + 1 < sharing else 0
+                h = link_hops[begin + place]
+                f = flow_of[h]
+                size = flows[f, F_PUTS]
+                link_usage[link, WAITED] += queued[link] * (cycle - queued_since[link])
+                queued_since[link] = cycle
+                waiting[h] -= 1
+                queued[link] -= 1
+                free_at[link] = cycle + size
+                link_usage[link, CARRIED] += size
+                if h + 1 < route_start[f + 1]:
+                    leaving[leaving_count] = h + 1
+                    leaving_count += 1
+                else:
+                    missing = flows[f, F_TAKES] - (delivered[f] - consumed[f])
+                    delivered[f] += size
+                    granted_at[f] = cycle
+                    target = flows[f, F_TARGET]
+                    if 0 < missing <= size and until[target] < 0:
+                        k = free_cell
+                        if k < 0:
+                            return OUT_OF_CELLS
+                        free_cell = cell_next[k]
+                        cell_what[k] = target
+                        cell_next[k] = head[(cycle + missing) & mask]
+                        head[(cycle + missing) & mask] = k
+                        pending += 1
+            if queued[link] > 0 and called_at[link] < 0:
+                called_at[link] = free_at[link]
+                k = free_cell
+                if k < 0:
+                    return OUT_OF_CELLS
+                free_cell = cell_next[k]
+                cell_what[k] = count + link
+                cell_next[k] = head[free_at[link] & mask]
+                head[free_at[link] & mask] = k
+                pending += 1
+        cycle += 1
+    return OUT_OF_TIME

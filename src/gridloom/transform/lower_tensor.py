@@ -1,0 +1,197 @@
+"""Tensor programs as units of a dataflow array: balanced stages, token counts, and sections where it is too large.
+
+Operations become stages (`lower_tensor_stages`), stages get compute units in proportion to their work, and units with
+their flows are the nodes and edges of a graph that any elastic mapper takes (`lower_tensor_units`). An iteration of
+that graph is one block of rows; a sample is so many blocks. What does not fit is cut into sections: each is
+mapped alone, and what crosses a cut goes through DRAM. Costs a few milliseconds a section.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import SourceError
+from gridloom.transform.lower_tensor_stages import Fabric, Operand, Program, Stage, program, split_columns
+from gridloom.transform.lower_tensor_units import Stream, TooLarge, Units, unit_counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of a program that is on the array at one time."""
+
+    #: Its units: the graph that is mapped. One iteration is one block of rows.
+    dfg: Dfg
+    stages: tuple[Stage, ...]
+    #: Stage -> compute units.
+    units: dict[str, int]
+    #: Blocks of a sample.
+    blocks: int
+    #: Cycles a block that the slowest stage needs at the least: its operations over what its units do a cycle.
+    bound: Fraction
+    #: Vectors that go in from and out to DRAM, a sample.
+    dram_in: int
+    dram_out: int
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of a sample."""
+        return sum(stage.flops for stage in self.stages)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lowered:
+    """A tensor program on an array."""
+
+    name: str
+    sections: tuple[Section, ...]
+
+
+def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95) -> Lowered:
+    """The sections of a tensor program, in order; ``fill`` is the share of each kind of unit that is used at the most.
+
+    SourceError when the array is no rdu, or when an operation does not fit even alone.
+    """
+    whole = Fabric.of(arch)
+    fabric = _filled(whole, fill)
+    found = split_columns(program(dfg, fabric), fabric)
+    sections: list[Section] = []
+    left = list(found.stages)
+    while left:
+        count, lack = _fitting(found, left, fabric)
+        if not count:
+            raise SourceError(
+                f"stage {left[0].id!r} does not fit array {arch.name!r} even alone: too few {lack}; take a larger one",
+                where=f"graph {dfg.name!r}",
+            )
+        sections.append(_balanced(found, left[:count], fabric, len(sections)))
+        left = left[count:]
+    if len(sections) == 1:
+        sections = [replace(sections[0], dfg=sections[0].dfg.renamed(dfg.name))]
+    return Lowered(name=dfg.name, sections=tuple(sections))
+
+
+def _filled(fabric: Fabric, fill: float) -> Fabric:
+    return replace(fabric, compute=max(1, int(fill * fabric.compute)), memory=max(1, int(fill * fabric.memory)))
+
+
+def _fitting(found: Program, stages: list[Stage], fabric: Fabric) -> tuple[int, str]:
+    """How many of the next stages fit together with the fewest units each, and what there is too little of then."""
+    least: dict[str, int] = {}
+    for count, stage in enumerate(stages):
+        least[stage.id] = next(iter(unit_counts(stage, fabric)), 0)
+        if not least[stage.id]:
+            return count, "memory units"
+        emitted = _emit(found, stages[: count + 1], least, fabric)
+        if isinstance(emitted, str):
+            return count, emitted
+    return len(stages), ""
+
+
+def _balanced(found: Program, stages: list[Stage], fabric: Fabric, number: int) -> Section:
+    """The section with the shortest period of its slowest stage for which there are units: a binary search."""
+    counts = {stage.id: unit_counts(stage, fabric) for stage in stages}
+    periods = sorted({Fraction(stage.cycles(fabric), n) for stage in stages for n in counts[stage.id]})
+    low, high = 0, len(periods) - 1
+    chosen = _units_for(stages, counts, periods[high], fabric)
+    emitted = _emit(found, stages, chosen, fabric)
+    while low < high:
+        middle = (low + high) // 2
+        attempt = _units_for(stages, counts, periods[middle], fabric)
+        result = _emit(found, stages, attempt, fabric) if all(attempt.values()) else "compute units"
+        if isinstance(result, str):
+            low = middle + 1
+        else:
+            high, chosen, emitted = middle, attempt, result
+    if isinstance(emitted, str):
+        raise TooLarge(emitted)
+    return Section(
+        dfg=emitted.units.build(f"{found.name}#{number}"),
+        stages=tuple(stages),
+        units=chosen,
+        blocks=found.blocks,
+        bound=max(Fraction(stage.cycles(fabric), chosen[stage.id]) for stage in stages),
+        dram_in=emitted.vectors_in * found.blocks,
+        dram_out=emitted.vectors_out * found.blocks,
+    )
+
+
+def _units_for(stages: list[Stage], counts: dict[str, list[int]], period: Fraction, fabric: Fabric) -> dict[str, int]:
+    """The fewest compute units of each stage for a period; 0: no number is enough."""
+    return {stage.id: next((n for n in counts[stage.id] if stage.cycles(fabric) <= n * period), 0) for stage in stages}
+
+
+@dataclass(frozen=True, slots=True)
+class _Emitted:
+    units: Units
+    vectors_in: int
+    vectors_out: int
+
+
+def _emit(found: Program, stages: list[Stage], chosen: dict[str, int], fabric: Fabric) -> _Emitted | str:
+    """The units of a section; when they do not fit, what there is too little of."""
+    inside = {stage.id for stage in stages}
+    sizes = {**found.inputs, **{stage.id: stage.vectors for stage in found.stages}}
+    period = max(stage.cycles(fabric) // max(1, chosen[stage.id]) for stage in stages)
+    units = Units(fabric)
+    streams: dict[tuple[str, int], Stream] = {}
+    vectors_in = vectors_out = 0
+    try:
+        for stage in stages:
+            inputs = []
+            for operand in stage.inputs:
+                read = _Read(*_part_of(operand, stage))
+                for name in read.names:
+                    if name not in inside and (name, read.part) not in streams:
+                        size = sizes[name] // read.parts
+                        suffix = f"/{read.part}" if read.parts > 1 else ""
+                        streams[name, read.part] = units.source(f"{name}{suffix}", size, period)
+                        vectors_in += size
+                inputs.append(_operand_stream(streams, read, inside))
+            streams[stage.id, 0] = units.stage(stage, chosen[stage.id], inputs)
+        for name in _leaving(found, inside):
+            units.sink(f"{name}.out", streams[name, 0], period)
+            vectors_out += sizes[name]
+        units.build("section")
+    except TooLarge as lack:
+        return str(lack)
+    return _Emitted(units, vectors_in, vectors_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a stage reads: the results of these, or one part of so many of them."""
+
+    names: Operand
+    part: int
+    parts: int
+
+
+def _part_of(operand: Operand, stage: Stage) -> tuple[Operand, int, int]:
+    """A stage that is a part of a batch reads the matching parts of its operand, or its share of the whole."""
+    each, rest = divmod(len(operand), stage.parts)
+    if rest == 0 and stage.parts > 1:
+        return operand[stage.part * each : (stage.part + 1) * each], 0, 1
+    return operand, stage.part, stage.parts
+
+
+def _operand_stream(streams: dict[tuple[str, int], Stream], read: _Read, inside: set[str]) -> Stream:
+    parts: list[tuple[str, int]] = []
+    level = 0
+    for name in read.names:
+        stream = streams[name, 0 if name in inside else read.part]
+        whole = name in inside and read.parts > 1
+        parts += stream.share(read.part, read.parts) if whole else stream.parts
+        level = max(level, stream.level)
+    return Stream(tuple(parts), level)
+
+
+def _leaving(found: Program, inside: set[str]) -> list[str]:
+    """Stages of a section whose results are read elsewhere, or are results of the program."""
+    wanted = {name for operand in found.outputs.values() for name in operand}
+    for stage in found.stages:
+        if stage.id not in inside:
+            wanted |= {name for operand in stage.inputs for name in operand}
+    return [name for name in (stage.id for stage in found.stages) if name in wanted and name in inside]

@@ -1,0 +1,254 @@
+"""Stages of a tensor program: what becomes a group of units together, and what it costs for a block of rows.
+
+A matrix product is a stage; vector operations that follow each other with nothing between them are one, as long as
+none of their values is read elsewhere. Rows stream through the array in blocks, so everything is counted for a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Literal
+
+from gridloom.arch.families.rdu import RduParameters
+from gridloom.arch.model import Arch
+from gridloom.arch.spec import parameters
+from gridloom.dfg.model import Dfg, Node
+from gridloom.dfg.tensors import contraction, flops, operands, steps
+from gridloom.errors import SourceError
+
+#: An operand: the results of stages (or inputs) side by side; more than one where a product was cut by columns.
+Operand = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fabric:
+    """What lowering needs to know of an array."""
+
+    compute: int
+    memory: int
+    dram: int
+    #: Vectors of an input FIFO, of a memory unit.
+    fifo: int
+    capacity: int
+    operands: int
+    lanes: int
+    stages: int
+    block_rows: int
+    ports: int
+    dram_cycles: int
+
+    @classmethod
+    def of(cls, arch: Arch) -> Fabric:
+        """The fabric of an rdu array; SourceError for an array of another family."""
+        if arch.spec.get("family") != "rdu":
+            raise SourceError(f"array {arch.name!r} is not an rdu: tensor programs run on those")
+        p = parameters(RduParameters, arch.spec)
+        kinds = [tile.kind for tile in arch.tiles]
+        return cls(
+            compute=kinds.count("cu"), memory=kinds.count("mu"), dram=kinds.count("dram"), fifo=p.fifo,
+            capacity=p.memory_bytes // p.vector_bytes, operands=p.operands, lanes=p.lanes, stages=p.stages,
+            block_rows=p.block_rows, ports=p.memory_ports, dram_cycles=p.dram_cycles,
+        )  # fmt: skip
+
+    def vectors(self, elements: int) -> int:
+        """Vectors that hold so many elements."""
+        return -(-elements // self.lanes)
+
+    @property
+    def packet(self) -> int:
+        """Vectors that travel together: half a FIFO, so that the next packet comes while one is used."""
+        return max(1, self.fifo // 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One group of units. All counts are for one block of rows."""
+
+    id: str
+    kind: Literal["gemm", "vector", "weight_grad"]
+    inputs: tuple[Operand, ...]
+    #: Operations of the program that it does.
+    ops: tuple[str, ...]
+    #: Vectors of its result.
+    vectors: int
+    #: Floating-point operations of a sample, of all its ops.
+    flops: int
+    #: Products: independent ones (heads), what each sums over and its columns.
+    batch: int = 1
+    inner: int = 0
+    columns: int = 0
+    #: Products: the right operand is a value, too, kept in memory units until a whole sample of it is there.
+    held: bool = False
+    #: Vector stages: floating-point operations an element.
+    steps: int = 0
+    #: Products that were cut into parts of their batch: which part, of how many. They read that part of their operands.
+    part: int = 0
+    parts: int = 1
+
+    def cycles(self, fabric: Fabric) -> int:
+        """Cycles of a block on one unit."""
+        if self.kind == "vector":
+            return self.vectors * -(-self.steps // fabric.stages)
+        return self.batch * fabric.vectors(self.inner) * self.columns * fabric.block_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """The stages of a tensor program in order, its inputs and outputs with their vectors a block."""
+
+    name: str
+    stages: tuple[Stage, ...]
+    inputs: dict[str, int]
+    outputs: dict[str, Operand]
+    #: Blocks of a sample.
+    blocks: int
+
+
+def program(dfg: Dfg, fabric: Fabric) -> Program:
+    """The stages of a tensor graph. SourceError where its operations do not share their rows."""
+    rows = _rows(dfg)
+    blocks = -(-rows // fabric.block_rows)
+    made: dict[str, Stage] = {}
+    owner: dict[str, str] = {}
+    inputs: dict[str, int] = {}
+    outputs: dict[str, Operand] = {}
+    for k in dfg.topological:
+        node = dfg.nodes[k]
+        read = [other for other in operands(dfg, node) if other.op not in ("livein", "const")]
+        if node.op == "input":
+            owner[node.id] = node.id
+            inputs[node.id] = _block_vectors(node, rows, fabric)
+        elif node.op == "output":
+            outputs[node.id] = (owner[read[0].id],)
+        elif node.op == "gemm":
+            made[node.id] = _product(dfg, node, read, owner, rows, fabric)
+            owner[node.id] = node.id
+        elif node.op in ("transpose", "buffer"):
+            owner[node.id] = owner[read[0].id]
+        elif node.op not in ("livein", "const"):
+            _vector(dfg, node, read, owner, made, rows, fabric)
+    used = {name for stage in made.values() for operand in stage.inputs for name in operand}
+    used |= {name for operand in outputs.values() for name in operand}
+    return Program(
+        name=dfg.name,
+        stages=tuple(made.values()),
+        inputs={name: count for name, count in inputs.items() if name in used},
+        outputs=outputs,
+        blocks=blocks,
+    )
+
+
+def _rows(dfg: Dfg) -> int:
+    """Rows of a sample: the second last dimension of every value but weight gradients."""
+    found = {
+        node.shape[-2] if len(node.shape) > 1 else 1
+        for node in dfg.nodes
+        if node.op not in ("livein", "const") and not _sums_over_rows(dfg, node)
+    }
+    if len(found) != 1:
+        raise SourceError(
+            f"its values have {', '.join(map(str, sorted(found)))} rows; expected one number of rows for all",
+            where=f"graph {dfg.name!r}",
+        )
+    return found.pop()
+
+
+def _sums_over_rows(dfg: Dfg, node: Node) -> bool:
+    if node.op == "output":
+        return _sums_over_rows(dfg, operands(dfg, node)[0])
+    return node.label == "weight_grad"
+
+
+def _block_vectors(node: Node, rows: int, fabric: Fabric) -> int:
+    """Vectors of a value in a block: whole vectors in each row of each of its parts."""
+    parts = prod(node.shape[:-1]) // rows or 1
+    return parts * fabric.block_rows * fabric.vectors(node.shape[-1])
+
+
+def _product(dfg: Dfg, node: Node, read: list[Node], owner: dict[str, str], rows: int, fabric: Fabric) -> Stage:
+    inner = contraction(dfg, node)
+    inputs = tuple((owner[other.id],) for other in read)
+    if node.label == "weight_grad":
+        blocks = -(-rows // fabric.block_rows)
+        vectors = -(-prod(node.shape[:-1]) * fabric.vectors(node.shape[-1]) // blocks)
+        return Stage(
+            id=node.id, kind="weight_grad", inputs=inputs, ops=(node.id,), vectors=vectors, flops=flops(dfg, node),
+            inner=prod(node.shape[:-1]), columns=node.shape[-1],
+        )  # fmt: skip
+    lanes = fabric.lanes
+    return Stage(
+        id=node.id, kind="gemm", inputs=inputs, ops=(node.id,), vectors=_block_vectors(node, rows, fabric),
+        flops=flops(dfg, node), batch=prod(node.shape[:-2]), inner=inner,
+        columns=fabric.vectors(node.shape[-1]) * lanes, held=len(read) > 1,
+    )  # fmt: skip
+
+
+def _vector(
+    dfg: Dfg, node: Node, read: list[Node], owner: dict[str, str], made: dict[str, Stage], rows: int, fabric: Fabric
+) -> None:
+    """Join a vector operation to the vector stage before it if that is its only reader, or make a stage of it."""
+    before = made.get(owner[read[0].id]) if len(read) == 1 else None
+    if before is not None and before.kind == "vector" and len(dfg.out_edges[dfg.index[read[0].id]]) == 1:
+        made[before.id] = replace(
+            before,
+            ops=(*before.ops, node.id),
+            steps=before.steps + steps(node),
+            flops=before.flops + flops(dfg, node),
+        )
+        owner[node.id] = before.id
+        return
+    inputs = tuple((owner[other.id],) for other in read)
+    made[node.id] = Stage(
+        id=node.id, kind="vector", inputs=inputs, ops=(node.id,), vectors=_block_vectors(node, rows, fabric),
+        flops=flops(dfg, node), steps=steps(node),
+    )  # fmt: skip
+    owner[node.id] = node.id
+
+
+def split_columns(found: Program, fabric: Fabric, share: float = 0.55) -> Program:
+    """The program with every product that needs more than a share of the memory units cut into parts of columns."""
+    parts_of: dict[str, Operand] = {}
+    stages: list[Stage] = []
+    for stage in found.stages:
+        inputs = tuple(tuple(p for name in operand for p in parts_of.get(name, (name,))) for operand in stage.inputs)
+        stage = replace(stage, inputs=inputs)
+        count = _parts(stage, fabric, share)
+        if count == 1:
+            stages.append(stage)
+            continue
+        parts_of[stage.id] = tuple(f"{stage.id}[{k}]" for k in range(count))
+        small = replace(stage, vectors=stage.vectors // count, flops=stage.flops // count)
+        for k, name in enumerate(parts_of[stage.id]):
+            if stage.batch == 1:
+                stages.append(replace(small, id=name, columns=stage.columns // count))
+            else:
+                stages.append(replace(small, id=name, batch=stage.batch // count, part=k, parts=count))
+    outputs = {
+        name: tuple(p for source in operand for p in parts_of.get(source, (source,)))
+        for name, operand in found.outputs.items()
+    }
+    return replace(found, stages=tuple(stages), outputs=outputs)
+
+
+def _parts(stage: Stage, fabric: Fabric, share: float) -> int:
+    if stage.kind == "vector":
+        return 1
+    needed = memory_vectors(stage, fabric)
+    limit = max(1.0, share * fabric.memory) * fabric.capacity
+    tiles = stage.columns // fabric.lanes if stage.batch == 1 else stage.batch
+    return next((n for n in divisors(tiles) if needed <= n * limit), tiles)
+
+
+def memory_vectors(stage: Stage, fabric: Fabric) -> int:
+    """Vectors that a stage keeps in memory units: weights, or both halves of a double buffer of a held operand."""
+    if stage.kind == "vector":
+        return 0
+    return stage.batch * fabric.vectors(stage.inner) * stage.columns * (2 if stage.held else 1)
+
+
+def divisors(number: int) -> Iterable[int]:
+    """Divisors of a number, smallest first."""
+    low = [k for k in range(1, int(number**0.5) + 1) if number % k == 0]
+    return low + [number // k for k in reversed(low) if k * k != number]

@@ -1,0 +1,334 @@
+"""Units of a section: stages with so many compute units each become nodes with work and edges with token counts.
+
+A product on n compute units: each has its tiles of columns (as many columns as lanes), for which it takes packets of
+weight vectors from a memory unit and the block's rows from another, again for each tile; the sums go out when a tile is
+through. Results pass through memory units that hold two blocks: their two sides work on different blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, gcd, lcm
+
+from gridloom.dfg.model import Dfg, Edge, Node
+from gridloom.transform.lower_tensor_stages import Fabric, Stage, divisors
+
+#: Compute units that one memory unit sends the same rows to.
+_ROW_READERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A value on its way: the nodes that put it, and the tokens of a block that each puts; ``level`` is their stage."""
+
+    parts: tuple[tuple[str, int], ...]
+    level: int
+
+    @property
+    def total(self) -> int:
+        """Tokens of a block."""
+        return sum(tokens for _, tokens in self.parts)
+
+    def share(self, k: int, count: int) -> list[tuple[str, int]]:
+        """What consumer k of count reads of it when each reads its own part."""
+        low, high = k * self.total // count, (k + 1) * self.total // count
+        found, at = [], 0
+        for node, tokens in self.parts:
+            overlap = min(high, at + tokens) - max(low, at)
+            if overlap > 0:
+                found.append((node, overlap))
+            at += tokens
+        return found
+
+
+class TooLarge(Exception):
+    """A section does not fit its array, and what there is too little of; caught where sections are cut."""
+
+
+class Units:
+    """Nodes and edges of a section as they are made."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+        self.nodes: dict[str, Node] = {}
+        self.edges: list[Edge] = []
+        self.firings: dict[str, int] = {}
+        self.operands: dict[str, int] = {}
+        self.used = {"compute": 0, "memory": 0, "dram": 0}
+        #: Stage of the memory units that hold rows.
+        self.level_of: dict[str, int] = {}
+
+    def build(self, name: str) -> Dfg:
+        """The graph; TooLarge when a unit has more inputs than there are."""
+        if max(self.operands.values(), default=0) > self.fabric.operands:
+            raise TooLarge("operands")
+        return Dfg(name=name, domain="tensor", nodes=tuple(self.nodes.values()), edges=tuple(self.edges))
+
+    # -- nodes and edges --------------------------------------------------------------------------------------------
+
+    def node(self, name: str, op: str, stage: str, work: int, firings: int) -> str:
+        """Add a node that fires so often a block, each time for ``work`` cycles."""
+        kind = {"buffer": "memory", "input": "dram", "output": "dram"}.get(op, "compute")
+        self.used[kind] += 1
+        if self.used[kind] > getattr(self.fabric, kind):
+            raise TooLarge(f"{kind} units")
+        self.nodes[name] = Node(id=name, op=op, label=stage, work=max(1, work))
+        self.firings[name] = firings
+        return name
+
+    def edge(self, source: str, target: str, tokens: int, *, blocks: int = 0) -> None:
+        """An edge that carries so many tokens a block; into memory it has room for ``blocks`` whole blocks."""
+        tokens = self._padded(
+            tokens, [self.firings[source]] if blocks else [self.firings[source], self.firings[target]]
+        )
+        puts, puts_every = self._cadence(tokens, self.firings[source])
+        takes, takes_every = (tokens, self.firings[target]) if blocks else self._cadence(tokens, self.firings[target])
+        room = blocks * tokens if blocks else None
+        if room is not None and room > self.fabric.capacity:
+            raise TooLarge("memory of a unit")
+        operand = self.operands.get(target, 0)
+        self.operands[target] = operand + 1
+        self.edges.append(
+            Edge(
+                source=source, target=target, operand=operand, tokens=puts, takes=None if takes == puts else takes,
+                puts_every=puts_every, takes_every=takes_every, room=room,
+            )
+        )  # fmt: skip
+
+    def _cadence(self, tokens: int, firings: int) -> tuple[int, int]:
+        """Packets of an edge: (tokens, every how many firings), as large as half a FIFO where that divides."""
+        common = gcd(tokens, firings)
+        least = tokens // common
+        factor = max(m for m in range(1, self.fabric.packet // least + 1) if common % m == 0)
+        return least * factor, firings // common * factor
+
+    def _padded(self, tokens: int, firings: list[int]) -> int:
+        """The least number of tokens, no less than these, that goes in whole packets at each of these firings."""
+        for count in range(tokens, 2 * tokens + self.fabric.packet):
+            if all(count // gcd(count, often) <= self.fabric.packet for often in firings):
+                return count
+        raise TooLarge("packets")
+
+    def _packets(self, tokens: int) -> int:
+        """Firings a block of a node that handles so many tokens, a packet each time."""
+        return tokens // max(d for d in divisors(tokens) if d <= self.fabric.packet)
+
+    def _common_firings(self, tokens: list[int]) -> int:
+        """Fewest firings a block with which packets of each of these sizes a block are whole and small enough."""
+        for firings in divisors(lcm(*tokens)):
+            if all(count // gcd(count, firings) <= self.fabric.packet for count in tokens):
+                return firings
+        raise TooLarge("packets")
+
+    # -- memory between stages --------------------------------------------------------------------------------------
+
+    def narrow(self, stream: Stream, most: int, stage: str) -> Stream:
+        """The stream from at most ``most`` nodes: memory units gather what comes from more."""
+        while len(stream.parts) > most:
+            count = len(stream.parts)
+            groups = next(g for g in divisors(count) if count / g <= self.fabric.operands or g == count)
+            if groups == count:
+                groups = -(-count // self.fabric.operands)
+            size = -(-count // groups)
+            chunks = [stream.parts[k : k + size] for k in range(0, count, size)]
+            parts = tuple(self._buffer(list(chunk), f"{stage}.gather", stage, 2) for chunk in chunks)
+            stream = Stream(parts, stream.level + 1)
+        return stream
+
+    def _buffer(self, parts: list[tuple[str, int]], name: str, stage: str, blocks: int) -> tuple[str, int]:
+        """A memory unit that takes what the nodes put and puts it on, keeping so many blocks."""
+        tokens = sum(count for _, count in parts)
+        firings = self._packets(tokens)
+        unit = self.node(
+            f"{name}{len(self.nodes)}", "buffer", stage, ceil(tokens / firings / self.fabric.ports), firings
+        )
+        for source, count in parts:
+            self.edge(source, unit, count, blocks=blocks)
+        return unit, tokens
+
+    def delay(self, stream: Stream, level: int, stage: str) -> Stream:
+        """The stream as it is at a later stage: memory units keep the blocks that are under way elsewhere."""
+        if stream.level >= level:
+            return stream
+        blocks = level - stream.level + 1
+        count = max(-(-blocks * stream.total // self.fabric.capacity), -(-len(stream.parts) // self.fabric.operands))
+        shares = [stream.share(k, count) for k in range(count)]
+        return Stream(tuple(self._buffer(share, f"{stage}.delay", stage, blocks) for share in shares), level)
+
+    # -- DRAM -------------------------------------------------------------------------------------------------------
+
+    def source(self, name: str, tokens: int, period: int) -> Stream:
+        """An input from as many DRAM interfaces as keep up with a period."""
+        count = self._interfaces(tokens, period)
+        share = -(-tokens // count)
+        firings = self._packets(share)
+        work = ceil(share / firings) * self.fabric.dram_cycles
+        return Stream(tuple((self.node(f"{name}.{k}", "input", name, work, firings), share) for k in range(count)), 0)
+
+    def sink(self, name: str, stream: Stream, period: int) -> None:
+        """An output to DRAM."""
+        count = self._interfaces(stream.total, period)
+        for k in range(count):
+            parts = tuple(stream.share(k, count))
+            # An output has one operand: what comes from several nodes is joined in memory before.
+            while len(parts) > 1:
+                parts = self.narrow(Stream(parts, stream.level), 1, name).parts
+            ((source, tokens),) = parts
+            firings = self._packets(tokens)
+            work = ceil(tokens / firings) * self.fabric.dram_cycles
+            self.edge(source, self.node(f"{name}.{k}", "output", name, work, firings), tokens)
+
+    def _interfaces(self, tokens: int, period: int) -> int:
+        wanted = ceil(tokens * self.fabric.dram_cycles / max(1.0, 0.8 * period))
+        return next((d for d in divisors(tokens) if d >= wanted), 1)
+
+    # -- stages -----------------------------------------------------------------------------------------------------
+
+    def stage(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
+        """The units of a stage; returns its result."""
+        if stage.kind == "vector":
+            return self._vector(stage, units, inputs)
+        return (
+            self._weight_grad(stage, units, inputs) if stage.kind == "weight_grad" else self._gemm(stage, units, inputs)
+        )
+
+    def _vector(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
+        level = max(stream.level for stream in inputs)
+        room = self.fabric.operands // len(inputs)
+        ready: list[Stream] = []
+        for stream in inputs:
+            narrowed = self.narrow(self.delay(stream, level, stage.id), room * units, stage.id)
+            ready.append(narrowed)
+        top = max(stream.level for stream in ready)
+        ready = [self.delay(stream, top, stage.id) for stream in ready]
+        share = -(-stage.vectors // units)
+        parts = []
+        for k in range(units):
+            feeds = [feed for stream in ready for feed in stream.share(k, units)]
+            firings = self._common_firings([share, *(tokens for _, tokens in feeds)])
+            work = ceil(share * -(-stage.steps // self.fabric.stages) / firings)
+            unit = self.node(f"{stage.id}.v{k}", "elementwise", stage.id, work, firings)
+            for source, tokens in feeds:
+                self.edge(source, unit, tokens)
+            parts.append((unit, share))
+        return Stream(tuple(parts), top)
+
+    def _gemm(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
+        fabric = self.fabric
+        tiles = stage.batch * stage.columns // fabric.lanes // units
+        inner = fabric.vectors(stage.inner)
+        weights = tiles * inner * fabric.lanes
+        rows = self._rows(stage, units, inputs[0], tiles * inner)
+        level = max(self.level_of[unit] for unit in rows)
+        firings = weights // fabric.packet
+        names = [
+            self.node(f"{stage.id}.c{k}", "gemm", stage.id, fabric.packet * fabric.block_rows, firings)
+            for k in range(units)
+        ]
+        for k, name in enumerate(names):
+            self.edge(rows[k * len(rows) // units], name, tiles * inner * fabric.block_rows)
+        self._weights(stage, names, weights, inputs[1] if stage.held else None)
+        return Stream(tuple((name, tiles * fabric.block_rows) for name in names), level)
+
+    def _rows(self, stage: Stage, units: int, stream: Stream, firings: int) -> list[str]:
+        """Memory units that hold a block of the left operand and send it to the compute units once for each tile."""
+        fabric = self.fabric
+        count = row_units(stage, units)
+        if count is None:
+            raise TooLarge("memory units")
+        groups = min(count, stage.batch)
+        stream = self.narrow(stream, fabric.operands * groups, stage.id)
+        names = []
+        work = ceil(fabric.block_rows / fabric.ports)
+        for k in range(count):
+            feeds = stream.share(k * groups // count, groups)
+            while len(feeds) > fabric.operands:
+                feeds = list(self.narrow(Stream(tuple(feeds), stream.level), fabric.operands, stage.id).parts)
+            name = self.node(f"{stage.id}.x{k}", "buffer", stage.id, work, firings)
+            for source, tokens in feeds:
+                self.edge(source, name, tokens, blocks=2)
+            self.level_of[name] = stream.level + 1
+            names.append(name)
+        return names
+
+    def _weights(self, stage: Stage, names: list[str], weights: int, held: Stream | None) -> None:
+        """Memory units with the right operand; each feeds some compute units, or several feed one."""
+        fabric = self.fabric
+        count = weight_units(stage, len(names), fabric)
+        if count is None:
+            raise TooLarge("memory units")
+        if held is not None:
+            held = self.narrow(held, fabric.operands * count, stage.id)
+        each, several = max(1, len(names) // count), max(1, count // len(names))
+        firings = weights // several // fabric.packet
+        for k in range(count):
+            unit = self.node(f"{stage.id}.w{k}", "buffer", stage.id, ceil(fabric.packet * each / fabric.ports), firings)
+            if held is not None:
+                for source, tokens in held.share(k, count):
+                    self.edge(source, unit, tokens, blocks=2)
+            for j in range(each):
+                self.edge(unit, names[k * len(names) // count + j], weights // several)
+
+    def _weight_grad(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
+        """Sums over rows stay in memory units, which add what compute units send; a share goes out with each block."""
+        fabric = self.fabric
+        level = max(stream.level for stream in inputs)
+        share = stage.inner * stage.columns // fabric.lanes // units
+        firings = share // fabric.packet
+        if not firings or share % fabric.packet:
+            raise TooLarge("packets")
+        left, right = (self.narrow(self.delay(stream, level, stage.id), fabric.operands, stage.id) for stream in inputs)
+        names, parts = [], []
+        for k in range(units):
+            names.append(self.node(f"{stage.id}.c{k}", "gemm", stage.id, fabric.packet * fabric.block_rows, firings))
+        for side, stream in (("x", left), ("y", right)):
+            for first in range(0, units, _ROW_READERS):
+                name = self.node(f"{stage.id}.{side}{first}", "buffer", stage.id, 1, firings)
+                for source, tokens in stream.parts:
+                    self.edge(source, name, tokens, blocks=2)
+                for unit in names[first : first + _ROW_READERS]:
+                    self.edge(name, unit, firings)
+        size = -(-share // fabric.capacity)
+        out = -(-stage.vectors // (units * size))
+        for k, name in enumerate(names):
+            for j in range(size):
+                unit = self.node(f"{stage.id}.s{k}_{j}", "buffer", stage.id, -(-fabric.packet // size), firings)
+                self.edge(name, unit, share // size)
+                parts.append((unit, out))
+        return Stream(tuple(parts), level + 1)
+
+
+def row_units(stage: Stage, units: int) -> int | None:
+    """Memory units for the left operand of a product on so many compute units; None when there is no fitting number."""
+    for count in divisors(units):
+        if units // count <= _ROW_READERS and (stage.batch % count == 0 or count % stage.batch == 0):
+            return count
+    return None
+
+
+def weight_units(stage: Stage, units: int, fabric: Fabric) -> int | None:
+    """Memory units for the right operand: a divisor of the compute units, or a small multiple of them.
+
+    A memory unit that feeds more than half of ``block_rows`` compute units would have no port cycles to spare.
+    """
+    vectors = stage.batch * fabric.vectors(stage.inner) * stage.columns * (2 if stage.held else 1)
+    needed = -(-vectors // fabric.capacity)
+    readers = max(1, fabric.block_rows * fabric.ports // 2)
+    for count in divisors(units):
+        if count >= needed and units // count <= readers:
+            return count
+    for factor in (2, 4):
+        if units * factor >= needed and fabric.packet % factor == 0:
+            return units * factor
+    return None
+
+
+def unit_counts(stage: Stage, fabric: Fabric) -> list[int]:
+    """Numbers of compute units that a stage can have, smallest first."""
+    if stage.kind == "vector":
+        return [n for n in divisors(stage.vectors) if n <= fabric.compute]
+    if stage.kind == "weight_grad":
+        whole = stage.inner * stage.columns // fabric.lanes // fabric.packet
+        return [n for n in divisors(whole) if n <= fabric.compute]
+    counts = [n for n in divisors(stage.batch * stage.columns // fabric.lanes) if n <= fabric.compute]
+    return [n for n in counts if row_units(stage, n) and weight_units(stage, n, fabric)]
