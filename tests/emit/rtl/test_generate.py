@@ -22,7 +22,7 @@ SMALL = (
     "torus:2x2", "torus:1x2,operands=2,regs=1", "torus:2x2,file=central,regs=3", "torus:2x2,regs=0,bus=none",
     "torus:2x3,memory=none", "streaming-engine:4", "vpcma:2x2", "vpcma:3x4",
 )  # fmt: skip
-LARGE = ("mesh:8x8", "onehop:8x8", "chess:8x8", "hex:8x8", "torus:4x4")
+LARGE = ("mesh:8x8", "onehop:8x8", "chess:8x8", "hex:8x8", "torus:4x4", "streaming-engine:16", "vpcma")
 
 
 def lint(folder: Path, files: dict[str, str]) -> str:
@@ -48,7 +48,7 @@ def test_small_arrays_are_clean(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("text", SMALL)
+@pytest.mark.parametrize("text", (*SMALL, *LARGE))
 def test_a_second_linter_finds_nothing_either(text: str) -> None:
     pyslang = pytest.importorskip("pyslang")
     compilation = (pyslang.ast if hasattr(pyslang, "ast") else pyslang).Compilation()

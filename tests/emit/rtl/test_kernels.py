@@ -19,6 +19,8 @@ STREAMS = (
 LOOPS = (
     "gemm", "syrk", "atax", "bicg", "mvt", "jacobi", "jacobi,dims=2", "isqrt", "gsm_ltp", "ifft", "ifft_two_loop",
 )  # fmt: skip
+WORDS = ("cma_aes", "cma_dct8", "cma_radix4_fft")
+SPOKES = ("vector_add", "mul_add", "stream_pair", "fir", "gray", "dct4", "distance", "alpha_blend")
 
 
 @cache
@@ -37,3 +39,13 @@ def test_stream_kernels_run_on_static_grids(family: str, cosimulate: Cosimulate)
 def test_loop_kernels_run_on_the_torus(cosimulate: Cosimulate) -> None:
     for kernel in LOOPS:
         assert cosimulate(mapped(kernel, "torus:4x4,regs=4", "modulo"), iterations=20) == (), kernel
+
+
+def test_24_bit_kernels_run_on_rows_of_alus(cosimulate: Cosimulate) -> None:
+    for kernel in WORDS:
+        assert cosimulate(mapped(kernel, "vpcma", "width"), iterations=20) == (), kernel
+
+
+def test_stream_kernels_run_on_tiles_with_spokes(cosimulate: Cosimulate) -> None:
+    for kernel in SPOKES:
+        assert cosimulate(mapped(kernel, "streaming-engine:16,spokes=6", "anneal"), iterations=20) == (), kernel
