@@ -1,9 +1,12 @@
-"""What all tests share: where the published benchmarks are, and how hard property tests try."""
+"""What all tests share: where the published benchmarks are, a browser, and how hard property tests try."""
 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,3 +29,22 @@ def benchmarks() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no benchmarks in {folder}; GRIDLOOM_BENCHMARKS may name their folder")
     return folder
+
+
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
+)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A headless Chromium (playwright's Browser), one for the tests of a module."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not CHROMIUM:
+        pytest.skip("there is no Chromium on the path")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
