@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from gridloom import registry
-from gridloom.errors import OptionError, SourceError
+from gridloom.errors import OptionError
+from gridloom.flow.yaml_text import parse_yaml, read_yaml_file
 
-_LIMIT = 1_000_000
 _KEYS = (
     "suite", "summary", "mapper", "budget", "settings", "seeds", "sources", "sources_of", "archs", "groups", "files",
     "expected",
@@ -90,7 +90,7 @@ class Suite:
 def load_suite(name: str) -> Suite:
     """The suite of that name, or of that YAML file. OptionError for an unknown name or key."""
     if name.endswith((".yaml", ".yml")):
-        return read_suite(_file_text(Path(name)), name)
+        return read_suite(read_yaml_file(Path(name)), name)
     reader = registry.load("suites", name)
     suite: Suite = reader(name)
     return suite
@@ -104,33 +104,7 @@ def built_in(name: str) -> Suite:
 
 def read_suite(text: str, where: str) -> Suite:
     """The suite in a YAML text; OptionError names the key, what was found and what was expected."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    if len(text) > _LIMIT:
-        raise OptionError(f"is {len(text)} characters long; at most {_LIMIT} are read", where=where)
-    try:
-        # The event stream is looked at first: aliases are how a few lines become gigabytes.
-        if any(type(event).__name__ == "AliasEvent" for event in YAML(typ="safe", pure=True).parse(text)):
-            raise OptionError("uses YAML aliases (*name), which are not taken; write the values out", where=where)
-        data = YAML(typ="safe", pure=True).load(text)
-    except (YAMLError, RecursionError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise OptionError(f"is not YAML: {problem}{line}", where=where) from None
-    if not isinstance(data, dict):
-        raise OptionError(f"expected keys and values, found {type(data).__name__}", where=where)
-    return _suite(data, where)
-
-
-def _file_text(path: Path) -> str:
-    from gridloom.frontend.text_file import read_text
-
-    try:
-        return read_text(path, limit=_LIMIT)
-    except SourceError as error:
-        raise OptionError(error.message, where=error.where) from None
+    return _suite(parse_yaml(text, where), where)
 
 
 def _suite(data: dict[str, Any], where: str) -> Suite:
