@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from gridloom.arch.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.map.schedule.modulo import Dependence, iterative_modulo_schedule, least_distances
+from gridloom.map.schedule.modulo import Dependence, least_distances, modulo_schedule, shorten_lifetimes
+from gridloom.map.schedule.resources import resources
 
 if TYPE_CHECKING:
     from gridloom.map.place.modulo_kernel import Loop
@@ -229,15 +230,23 @@ class ModuloProblem:
 
     def _wish(self, least: Ints, ii: int) -> Ints:
         """A schedule by counts, begun late enough to leave room before it."""
-        rows = _ints([self.class_of(k) for k in self.nodes])
-        room = []
-        for needed in self.classes:
-            able = {t for t, tile in enumerate(self.arch.tiles) if needed <= tile.classes}
-            pools = [pool for pool in self.arch.pools if pool.classes & needed]
-            limited = able <= {t for pool in pools for t in pool.tiles}
-            room.append(min(len(able), sum(pool.capacity for pool in pools)) if limited and pools else len(able))
-        cycles, _ = iterative_modulo_schedule(least, ii, rows, _ints(room))
-        return (cycles + self.offset(ii)).astype(np.int64)
+        counts = resources(self.arch, self.classes)
+        takes = np.zeros((len(self.nodes), len(counts.room)), dtype=np.int64)
+        for n, k in enumerate(self.nodes):
+            takes[n, list(counts.takes[self.class_of(k)])] = 1
+        room = _ints(counts.room)
+        # Slots that are free in every cycle are where moves go.
+        room[0] = min(room[0], -(-len(self.nodes) // ii) + 1)
+        cycles = modulo_schedule(least, ii, takes, room)
+        if cycles is None:
+            cycles = np.maximum(least.max(axis=0, initial=0), 0).astype(np.int64)
+        else:
+            ends = [(self.dfg.index[self.dfg.edges[e].source], self.dfg.index[self.dfg.edges[e].target],
+                     self.dfg.edges[e].distance) for e in self.edges]  # fmt: skip
+            links = [(self.number[a], self.number[b], d) for a, b, d in ends if self.number[a] < len(self.nodes)]
+            latency = _ints([self.least_latency(k) for k in self.nodes])
+            shorten_lifetimes(least, ii, takes, room, np.array(links, dtype=np.int64).reshape(-1, 3), latency, cycles)
+        return cycles + self.offset(ii)
 
     @staticmethod
     def offset(ii: int) -> int:

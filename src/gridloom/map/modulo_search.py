@@ -149,12 +149,16 @@ class ModuloSearch:
 
 
 def _rank(loop: Loop, rng: np.random.Generator) -> Floats:
-    """The order of the first placement: by schedule, by height, or outwards from a node."""
+    """The order of the first placement: along the schedule or against it, by height, outwards or back from a node."""
     kind = rng.random()
-    if kind < 0.2:
+    if kind < 0.15:
         return loop.wish + 0.5 * rng.random(loop.nodes)
-    if kind < 0.5:
+    if kind < 0.35:
         return -heights(loop.least) + 1.5 * rng.random(loop.nodes)
+    if kind < 0.55:
+        return -loop.wish + 0.5 * rng.random(loop.nodes)
+    if kind < 0.75:
+        return _backwards(loop, rng)
     return _outwards(loop, rng)
 
 
@@ -175,6 +179,28 @@ def _knobs(effort: Effort, nodes: int, rng: np.random.Generator) -> tuple[Knobs,
         zeal=min(1.0, effort.zeal + 0.4 * (rng.random() - 0.4)),
     )
     return knobs, 1.0 + rng.random()
+
+
+def _backwards(loop: Loop, rng: np.random.Generator) -> Floats:
+    """Depth first from results to what they need, chain by chain, so that a chain finds its places together."""
+    feeds: list[list[int]] = [[] for _ in range(loop.nodes)]
+    for a, b, distance in zip(loop.source.tolist(), loop.target.tolist(), loop.distance.tolist()):
+        if a < loop.nodes and distance == 0:
+            feeds[b].append(a)
+    for a, b in zip(loop.tie_source.tolist(), loop.tie_target.tolist()):
+        feeds[b].append(a)
+    rank = np.full(loop.nodes, -1.0)
+    luck = 0.5 * rng.random(loop.nodes)
+    count = 0.0
+    for start in np.argsort(heights(loop.least) + luck, kind="stable").tolist():
+        waiting = [start]
+        while waiting:
+            node = waiting.pop()
+            if rank[node] < 0:
+                rank[node] = count
+                count += 1.0
+                waiting += sorted((n for n in feeds[node] if rank[n] < 0), key=lambda n: luck[n] - loop.wish[n])
+    return rank
 
 
 def _outwards(loop: Loop, rng: np.random.Generator) -> Floats:

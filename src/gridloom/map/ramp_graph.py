@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from gridloom.map.modulo_problem import ModuloProblem
+from gridloom.map.schedule.resources import Resources
 from gridloom.mapping.mii import Mii
 
 #: ``op``: of the loop; ``move``, ``store``, ``load``: inserted on a way; ``fetch``: a load of a live-in.
@@ -144,41 +145,6 @@ def work_graph(problem: ModuloProblem) -> WorkGraph:
             exact = edge.kind == "pair"
             ties.append(Tie(source=source, target=target, delay=edge.delay, distance=edge.distance, exact=exact))
     return WorkGraph(ops=tuple(ops), links=tuple(links), ties=tuple(ties), keeps=tuple(keeps))
-
-
-@dataclass(frozen=True, eq=False)
-class Resources:
-    """What a schedule counts: rows of tiles, classes of tiles and buses, with their room a slot."""
-
-    #: Row of op classes -> rows of ``room`` that it takes one of.
-    takes: tuple[tuple[int, ...], ...]
-    room: tuple[int, ...]
-
-
-def resources(problem: ModuloProblem) -> Resources:
-    """All tiles, the tiles of each op class that not all have, and the buses of memory ops."""
-    arch = problem.arch
-    room = [len(arch.tiles)]
-    takes: list[tuple[int, ...]] = []
-    rows: dict[tuple[str, frozenset[int]], int] = {}
-    for needed in problem.classes:
-        mine = [0]
-        able = frozenset(t for t, tile in enumerate(arch.tiles) if needed <= tile.classes)
-        if len(able) < len(arch.tiles):
-            mine.append(_row(rows, room, ("tiles", able), len(able)))
-        pools = [pool for pool in arch.pools if pool.classes & needed]
-        if pools and able <= {t for pool in pools for t in pool.tiles}:
-            supply = sum(pool.capacity for pool in pools if able & set(pool.tiles))
-            mine.append(_row(rows, room, ("pools", able), supply))
-        takes.append(tuple(mine))
-    return Resources(tuple(takes), tuple(room))
-
-
-def _row(rows: dict[tuple[str, frozenset[int]], int], room: list[int], key: tuple[str, frozenset[int]], n: int) -> int:
-    if key not in rows:
-        rows[key] = len(room)
-        room.append(n)
-    return rows[key]
 
 
 def least_ii(graph: WorkGraph, counts: Resources, bound: Mii) -> int:

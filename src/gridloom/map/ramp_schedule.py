@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.map.ramp_graph import Resources, WorkGraph
-from gridloom.map.schedule.modulo import Dependence, heights, least_distances
+from gridloom.map.ramp_graph import WorkGraph
+from gridloom.map.schedule.modulo import Dependence, least_distances, modulo_schedule, shorten_lifetimes
+from gridloom.map.schedule.resources import Resources
 
 Ints = NDArray[np.int64]
-
-# Placements a node after which a schedule is given up, and passes that shorten lifetimes.
-_TRIES = 12
-_SWEEPS = 8
 
 
 def dependences(graph: WorkGraph) -> list[Dependence]:
@@ -38,8 +35,6 @@ def schedule(
     ``fixed`` holds the cycles of the first ops, which then stay. ``luck`` shakes the order of nodes. Cost: O(n^3) for
     the distances, compiled.
     """
-    from gridloom.map.schedule.iterative_kernel import schedule_modulo, shorten_lifetimes
-
     count = len(graph.ops)
     least = least_distances(count, dependences(graph), ii)
     if count and least.diagonal().max() > 0:
@@ -48,19 +43,13 @@ def schedule(
     for n, op in enumerate(graph.ops):
         takes[n, list(counts.takes[op.row])] = 1
     room = np.array(counts.room, dtype=np.int64)
-    # Higher nodes first; among equals those with less room to move, then as they come.
-    rank = -heights(least).astype(np.float64) + np.arange(count) / (count + 1)
-    if luck is not None:
-        rank += 2.5 * luck.random(count)
     start = np.full(count, -1, dtype=np.int64)
     if fixed is not None:
         start[: len(fixed)] = fixed
-    cycle = np.full(count, -1, dtype=np.int64)
-    if not schedule_modulo(least, takes, room, rank, start, ii, _TRIES * count + 1, cycle):
-        return None
-    if fixed is None:
+    shake = None if luck is None else 2.5 * luck.random(count)
+    cycle = modulo_schedule(least, ii, takes, room, start=start, shake=shake)
+    if cycle is not None and fixed is None:
         links = [(link.source, link.target, link.distance) for link in graph.links if not link.memory]
-        table = np.array(links, dtype=np.int64).reshape(-1, 3)
         latency = np.array([op.latency for op in graph.ops], dtype=np.int64)
-        shorten_lifetimes(least, takes, room, table, latency, ii, _SWEEPS, cycle)
+        shorten_lifetimes(least, ii, takes, room, np.array(links, dtype=np.int64).reshape(-1, 3), latency, cycle)
     return cycle

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from gridloom.map.budget import Clock
 from gridloom.map.modulo_problem import ModuloProblem
-from gridloom.map.ramp_graph import Link, Resources, WorkGraph, least_ii, resources, work_graph
+from gridloom.map.ramp_graph import Link, WorkGraph, least_ii, work_graph
 from gridloom.map.ramp_mapping import fits_memory
 from gridloom.map.ramp_place import Attempt, Placer, Rules
 from gridloom.map.ramp_schedule import schedule
 from gridloom.map.ramp_strategies import Editor
+from gridloom.map.schedule.resources import Resources, resources
 from gridloom.mapping.mii import Mii
 
 Ints = NDArray[np.int64]
@@ -84,7 +85,7 @@ class RampSearch:
         self.limits = limits
         self.bound = bound
         self.editor = Editor(problem)
-        self.counts: Resources = resources(problem)
+        self.counts: Resources = resources(problem.arch, problem.classes)
         self.original = self._original()
         self.placer = Placer(problem, technique.rules, limits.moves)
         self.trace = Trace()

@@ -1,10 +1,11 @@
 """Modulo schedules without places: least distances between issues, and Rau's iterative modulo scheduling.
 
 B. R. Rau, Iterative modulo scheduling (MICRO 1994): nodes by decreasing height; each goes to the earliest cycle, within
-one II of what its scheduled predecessors allow, in which its op class and its pool have room; where there is none it is
-forced in, and what it displaces is scheduled again. Here the result only tells a placer when nodes would like to issue.
+one II of what its scheduled predecessors allow, in which tiles, its op class and its bus have room; where there is none
+it is forced in, and what it displaces is scheduled again. ``shorten_lifetimes`` then moves nodes within their windows
+so that values wait less.
 
-Cost: O(n^3) for the distances (compiled), O(n * II) a pass for the schedule.
+Cost: O(n^3) for the distances and O(n^2) a pass for the schedule, compiled.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Placements a node after which a schedule is given up.
+_TRIES = 12
 
 #: "No dependence" in a table of least distances.
 NONE = -(1 << 28)
@@ -48,59 +53,33 @@ def heights(least: Ints) -> Ints:
     return tallest
 
 
-def iterative_modulo_schedule(
-    least: Ints, ii: int, resource: Ints, room: Ints, *, budget_ratio: int = 6
-) -> tuple[Ints, bool]:
-    """Issue cycles from 0 on, and whether they respect both dependences and room.
+def modulo_schedule(
+    least: Ints, ii: int, takes: Ints, room: Ints, *, start: Ints | None = None, shake: Floats | None = None
+) -> Ints | None:
+    """Issue cycles from 0 on that respect dependences and room; None where the search for them is given up.
 
-    ``resource[n]`` is the row of ``room`` (ops a slot) that node n takes one of. Gives up after ``budget_ratio`` tries
-    a node and then returns the dependences' earliest cycles.
+    ``takes[n, r]`` is what node n takes of resource r in its slot, ``room[r]`` what there is. ``start`` holds cycles
+    that are kept (-1: free), ``shake`` is added to the order of nodes.
     """
-    count = len(resource)
-    height = heights(least)
+    from gridloom.map.schedule.iterative_kernel import schedule_modulo
+
+    count = len(takes)
+    # Higher nodes first, then as they come.
+    rank = -heights(least).astype(np.float64) + np.arange(count) / (count + 1)
+    if shake is not None:
+        rank += shake
+    kept = np.full(count, -1, dtype=np.int64) if start is None else start
     cycle = np.full(count, -1, dtype=np.int64)
-    tried = np.full(count, -1, dtype=np.int64)
-    table = np.zeros((len(room), ii), dtype=np.int64)
-    order = [int(k) for k in np.lexsort((np.arange(count), -height))]
-    for _ in range(budget_ratio * count + 1):
-        node = next((k for k in order if cycle[k] < 0), -1)
-        if node < 0:
-            return cycle - cycle.min(initial=0), True
-        low = _earliest(least, cycle, node)
-        slots = [t for t in range(low, low + ii) if table[resource[node], t % ii] < room[resource[node]]]
-        when = slots[0] if slots else max(low, int(tried[node]) + 1)
-        tried[node] = when
-        for other in _displaced(least, cycle, node, when, resource, room, table, ii):
-            table[resource[other], cycle[other] % ii] -= 1
-            cycle[other] = -1
-        cycle[node] = when
-        table[resource[node], when % ii] += 1
-    early = np.maximum(least.max(axis=0, initial=0), 0).astype(np.int64)
-    return early, False
+    return cycle if schedule_modulo(least, takes, room, rank, kept, ii, _TRIES * count + 1, cycle) else None
 
 
-def _earliest(least: Ints, cycle: Ints, node: int) -> int:
-    known = (cycle >= 0) & (least[:, node] > NONE)
-    known[node] = False
-    earliest = max(0, int(least[:, node].max(initial=0)))
-    return max(earliest, int((cycle[known] + least[known, node]).max(initial=0)))
+def shorten_lifetimes(
+    least: Ints, ii: int, takes: Ints, room: Ints, links: Ints, latency: Ints, cycle: Ints, *, sweeps: int = 8
+) -> None:
+    """Move nodes to cycles, in place, where fewer values wait, and less long. ``links``: source, target, distance."""
+    from gridloom.map.schedule import iterative_kernel
 
-
-def _displaced(
-    least: Ints, cycle: Ints, node: int, when: int, resource: Ints, room: Ints, table: Ints, ii: int
-) -> list[int]:
-    """The scheduled nodes that cannot stay when ``node`` issues at ``when``."""
-    placed = cycle >= 0
-    placed[node] = False
-    late = placed & (least[node] > NONE) & (when + least[node] > cycle)
-    gone = np.flatnonzero(late).tolist()
-    row = resource[node]
-    if table[row, when % ii] >= room[row]:
-        here = np.flatnonzero(placed & ~late & (resource == row) & (cycle % ii == when % ii))
-        freed = sum(1 for k in gone if resource[k] == row and cycle[k] % ii == when % ii)
-        if len(here) and freed == 0:
-            gone.append(int(here[-1]))
-    return gone
+    iterative_kernel.shorten_lifetimes(least, takes, room, links, latency, ii, sweeps, cycle)
 
 
 def recurrence(count: int, dependences: Sequence[Dependence], ii: int) -> list[int]:
