@@ -1,0 +1,109 @@
+"""fuse: a product or shift and the sum that alone reads it become one op, with the same results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gridloom.arch import build
+from gridloom.dfg.interpreter import interpret
+from gridloom.dfg.model import Dfg, DfgBuilder
+from gridloom.frontend.source import load_source
+from gridloom.sim import stimulus_for
+from gridloom.transform.fuse import fuse, fuses
+
+
+def pair(first: str, second: str, at: int, domain: str = "i32") -> Dfg:
+    """second(first(x, y), z), with the product at operand ``at``."""
+    b = DfgBuilder("pair", domain)
+    x, y, z = b.input("x"), b.input("y"), b.input("z")
+    product = b.add(first, x) if first == "square" else b.add(first, x, y)
+    b.output(b.add(second, *([product, z] if at == 0 else [z, product])), "w")
+    return b.build()
+
+
+def ops(dfg: Dfg) -> list[str]:
+    return [node.op for node in dfg.nodes if node.op not in ("input", "output", "const")]
+
+
+def same_results(before: Dfg, after: Dfg) -> None:
+    stimulus = stimulus_for(before, iterations=16, seed=5)
+    a, b = interpret(before, stimulus), interpret(after, stimulus)
+    assert a.outputs.keys() == b.outputs.keys()
+    for name in a.outputs:
+        assert np.array_equal(a.outputs[name], b.outputs[name])
+    for name in a.memory:
+        assert np.array_equal(a.memory[name], b.memory[name])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "at", "domain", "fused"),
+    [
+        ("mul", "add", 0, "i32", "mul_add"),
+        ("mul", "add", 1, "i32", "mul_add"),
+        ("mul", "sub", 1, "i32", "mul_sub"),
+        ("square", "add", 0, "i32", "mul_add"),
+        ("square", "sub", 1, "i32", "mul_sub"),
+        ("shl", "add", 1, "i32", "shl_add"),
+        ("mul", "add", 0, "f32", "fmul_add"),
+        ("mul", "sub", 1, "f32", "fmul_sub"),
+        ("fmul", "fadd", 1, "i32", "fmul_add"),
+    ],
+)
+def test_pair_becomes_one_instruction(first: str, second: str, at: int, domain: str, fused: str) -> None:
+    dfg = pair(first, second, at, domain)
+    assert ops(fuse(dfg)) == [fused]
+    same_results(dfg, fuse(dfg))
+
+
+@pytest.mark.parametrize(("first", "second", "at"), [("mul", "sub", 0), ("add", "add", 0), ("mul", "max", 1)])
+def test_pair_without_a_fused_op_stays(first: str, second: str, at: int) -> None:
+    dfg = pair(first, second, at)
+    assert fuse(dfg) is dfg
+
+
+def test_product_that_two_nodes_read_stays() -> None:
+    b = DfgBuilder("twice")
+    product = b.add("mul", b.input("x"), b.input("y"))
+    b.output(b.add("add", product, b.const(1)), "a")
+    b.output(product, "b")
+    assert ops(fuse(b.build())) == ["mul", "add"]
+
+
+def test_product_of_an_earlier_iteration_stays() -> None:
+    b = DfgBuilder("carried")
+    product = b.add("mul", b.input("x"), b.input("y"), id="p")
+    total = b.add("add", b.input("z"), id="t")
+    b.carry(product, total, operand=1, distance=1, initial=[3])
+    b.output(total, "w")
+    assert ops(fuse(b.build())) == ["mul", "add"]
+
+
+def test_carried_operand_of_the_sum_keeps_its_distance() -> None:
+    b = DfgBuilder("mac")
+    product = b.add("mul", b.input("x"), b.input("y"))
+    total = b.add("add", product, id="acc")
+    b.carry(total, total, operand=1, distance=1, initial=[7])
+    b.output(total, "s")
+    dfg = b.build()
+    assert ops(fuse(dfg)) == ["mul_add"]
+    same_results(dfg, fuse(dfg))
+
+
+@pytest.mark.parametrize("name", ["distance", "fft_radix2", "fft_radix4", "ifft", "fir", "dct8", "gemm"])
+def test_kernel_computes_the_same(name: str) -> None:
+    dfg = load_source(f"kernel:{name}")
+    after = fuse(dfg)
+    assert len(after.nodes) < len(dfg.nodes)
+    same_results(dfg, after)
+
+
+def test_only_arrays_with_spokes_fuse() -> None:
+    assert fuses(build("streaming-engine"))
+    assert not fuses(build("torus:4x4"))
+    assert not fuses(build("mesh:4x4"))
+
+
+def test_opaque_graph_stays() -> None:
+    dfg = load_source("kernel:random_growing,domain=opaque")
+    assert fuse(dfg) is dfg
