@@ -36,7 +36,7 @@ from gridloom.map.width_problem import (
     flatten,
 )
 from gridloom.map.width_screening import misplaced, pinned_tiles, screen, width_bound
-from gridloom.map.width_search import TEMPERATURES, Heat, Starts, seed_of
+from gridloom.map.width_search import TEMPERATURES, Heat, Starts, narrowest, seed_of
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
@@ -50,6 +50,9 @@ BATCH = 4
 class WidthConfig:
     """Settings of ``width``."""
 
+    #: ``rounds``: as long as the budget lasts. ``ladder``: a fixed number of starts that gives up early where a graph
+    #: is far from fitting; what the mappability data set is labelled by, and what the partitioning flow maps with.
+    search: Literal["rounds", "ladder"] = "rounds"
     #: Registers between rows: ``none``, ``all``, or ``auto``: those that the routes found without them allow.
     pipeline: Literal["none", "all", "auto"] = "none"
     #: Columns that may be used; None: all of the array.
@@ -61,10 +64,10 @@ class WidthConfig:
     #: How often ``inner`` doubles at most.
     doublings: int = 5
     #: First and last temperature; one resource of wire costs 1.
-    hot: float = 3.0
+    hot: float = 1.5
     cold: float = 0.8
     #: First and last price of a conflict.
-    price_first: float = 1.0
+    price_first: float = 3.0
     price_last: float = 10.0
     #: What a conflict adds to the price of its resource a temperature.
     history: float = 0.3
@@ -74,6 +77,8 @@ class WidthConfig:
     pin: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.search not in ("rounds", "ladder"):
+            raise OptionError(f"search: expected rounds or ladder, found {self.search!r}")
         if self.pipeline not in ("none", "all", "auto"):
             raise OptionError(f"pipeline: expected none, all or auto, found {self.pipeline!r}")
         for name, least in (("columns", 1), ("rounds", 1), ("doublings", 0)):
@@ -103,7 +108,7 @@ def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping 
     search = _Widths(graph, arch, config, columns, pinned)
     search.warm_up()
     clock = budget.start()
-    best = search.best(clock)
+    best = search.best(clock) if config.search == "rounds" else search.ladder(clock)
     clock.report("done", _in_words(best))
     if best is None or not best.legal:
         return to_failure(graph, best, columns)
@@ -139,6 +144,16 @@ class _Widths:
             settled = found is not None and found.legal and found.array.width == self.bound
             if settled or clock.over() or (clock.budget.unlimited and turn >= self.config.rounds):
                 return found
+
+    def ladder(self, clock: Clock) -> Layout | None:
+        """What a fixed ladder of starts finds."""
+        climb = partial(narrowest, self.starts, self.columns, least=self.bound, seed=clock.budget.seed, stop=clock.stop)
+        found = clock.run([climb])[0]
+        clock.moves += found.moves
+        best = found.layout
+        if best is not None and best.legal and self.config.polish and not clock.over():
+            best = self._polished(clock, best)
+        return best
 
     def _round(self, clock: Clock, turn: int, found: Layout | None) -> Layout | None:
         """Try the widths below the best so far, narrowest first, until one is found."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from gridloom.arch.model import Arch
-from gridloom.errors import OptionError
 from gridloom.map.width_mapping import Layout
 from gridloom.map.width_problem import (
     CONST,
@@ -35,17 +34,17 @@ TEMPERATURES: Final = 100
 Rung = tuple[float, int]
 
 #: Whether a graph fits at all, and whether it fits fewer columns than it was found on. Hopeless ones end early.
-FIT: Final[tuple[Rung, ...]] = ((0.25, 14), (0.5, 9), (1.0, 6), (2.0, 4), (2.0, 0))
-NARROW: Final[tuple[Rung, ...]] = ((0.25, 8), (0.5, 5), (1.0, 3), (2.0, 0))
+FIT: Final[tuple[Rung, ...]] = ((0.25, 12), (0.5, 7), (1.0, 4), (1.0, 3), (2.0, 0))
+NARROW: Final[tuple[Rung, ...]] = ((0.25, 6), (0.5, 3), (1.0, 0))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Heat:
     """Temperatures, prices and history of a start; see the mapper's settings."""
 
-    hot: float = 3.0
+    hot: float = 1.5
     cold: float = 0.8
-    price_first: float = 1.0
+    price_first: float = 3.0
     price_last: float = 10.0
     history: float = 0.3
 
@@ -94,7 +93,7 @@ class Starts:
         if given is not None:
             ends = (heat.cold, heat.cold / 10, heat.price_last, 2 * heat.price_last)
         schedule = Schedule(TEMPERATURES, moves, *ends, heat.history)
-        first = self._random_place(array, seed) if given is None else given.place
+        first = self._first_place(array, seed) if given is None else given.place
         if given is not None:
             kept.way[:], kept.length[:] = given.way, given.length
         conflicts, wire, made = anneal(graph, rows, schedule, first, kept, given is not None, seed, stop, halt)
@@ -137,17 +136,58 @@ class Starts:
                 allowed[n, tile] = needed <= self.arch.tiles[tile].classes
         return allowed
 
-    def _random_place(self, array: RowArray, seed: int) -> Ints:
+    def _first_place(self, array: RowArray, seed: int) -> Ints:
+        """Ops by their levels: the rows in the order of dependences, and so each row from west to east; ports anywhere.
+
+        A value runs up and, within a row, east. A start that already does so is not torn apart by a cool schedule;
+        from a random one, long chains end up broken in two that no single move joins.
+        """
         rng = np.random.default_rng(seed)
         graph = self.graph
         place = np.full(len(graph.nodes), -1, dtype=np.int32)
         for n, tile in self.pinned.items():
             place[n] = tile
-        for group, tiles in ((OP, array.at.ravel()), (LOAD, array.ports[0]), (STORE, array.ports[1])):
+        taken = set(self.pinned.values())
+        for group, line in ((LOAD, array.ports[0]), (STORE, array.ports[1])):
             nodes = [n for n in np.flatnonzero(graph.group == group).tolist() if n not in self.pinned]
-            free = [tile for tile in tiles.tolist() if tile >= 0 and tile not in self.pinned.values()]
+            free = [tile for tile in line.tolist() if tile >= 0 and tile not in taken]
             place[nodes] = rng.permutation(free)[: len(nodes)]
+        room = [[tile for tile in row.tolist() if tile >= 0 and tile not in taken] for row in array.at]
+        for r, ops in enumerate(self._rows_of_ops([len(row) for row in room], rng)):
+            place[ops] = sorted(rng.permutation(room[r])[: len(ops)], key=lambda tile: array.col[tile])
         return place
+
+    def _rows_of_ops(self, room: list[int], rng: np.random.Generator) -> list[list[int]]:
+        """The ops of each row, first levels first; an op has any level that its dependences allow."""
+        first, last = self._levels
+        depth = int(last.max(initial=0)) + 1
+        ops = [n for n in np.flatnonzero(self.graph.group == OP).tolist() if n not in self.pinned]
+        level = {n: int(rng.integers(first[n], last[n] + 1)) for n in ops}
+        rows: list[list[int]] = [[] for _ in room]
+        for n in sorted(ops, key=lambda n: (int(first[n]), float(rng.random()))):
+            wanted = level[n] * len(room) // depth if depth > len(room) else level[n]
+            nearest = sorted(range(len(room)), key=lambda r: abs(r - wanted))
+            rows[next(r for r in nearest if len(rows[r]) < room[r])].append(n)
+        return rows
+
+    @cached_property
+    def _levels(self) -> tuple[Ints, Ints]:
+        """The first and the last level of each node, counted in ops."""
+        graph = self.graph
+        count = len(graph.nodes)
+        op = (graph.group == OP).astype(np.int32)
+        first, tail = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
+        number = np.empty(len(graph.dfg.nodes), dtype=np.int32)
+        number[graph.nodes] = np.arange(count, dtype=np.int32)
+        order = [int(number[k]) for k in graph.dfg.topological if k in set(graph.nodes.tolist())]
+        rank = {n: k for k, n in enumerate(order)}
+        edges = sorted(zip(graph.source.tolist(), graph.target.tolist(), strict=True), key=lambda edge: rank[edge[0]])
+        for a, b in edges:
+            first[b] = max(first[b], first[a] + op[a])
+        for a, b in reversed(edges):
+            tail[a] = max(tail[a], tail[b] + op[b])
+        depth = int((first + tail)[op == 1].max(initial=0)) + 1
+        return first, depth - 1 - tail
 
 
 def _longest(array: RowArray) -> int:
@@ -179,28 +219,32 @@ class Narrowest:
 
 
 def narrowest(
-    graph: RowGraph,
-    arch: Arch,
+    starts: Starts,
+    columns: int,
     *,
     fit: Sequence[Rung] = FIT,
     narrow: Sequence[Rung] = NARROW,
+    least: int = 1,
     seed: int = 0,
+    stop: Bytes | None = None,
 ) -> Narrowest:
-    """The fewest columns that a fixed number of starts finds: all columns first, then from the bound upwards.
+    """The fewest columns, at least ``least``, that a fixed number of starts finds: all first, then from the bound up.
 
-    The same for the same seed. A start makes 100 * inner * nodes^(4/3) moves of about 4 us (80 nodes, inner 1: 0.15 s).
+    The same for the same seed, unless ``stop`` (not 0: end now) cuts it short. A start makes 100 * inner * nodes^(4/3)
+    moves of about 4 us (80 nodes, inner 1: 0.15 s).
     """
-    bound = width_bound(graph, arch)
-    if screen(graph, arch, arch.cols) is not None:
+    graph, arch = starts.graph, starts.arch
+    bound = max(width_bound(graph, arch), least)
+    if screen(graph, arch, columns) is not None:
         return Narrowest(width=None, decided="bound", bound=bound)
-    ladder = _Ladder(Starts(graph, arch), seed)
-    best = ladder.climb(arch.cols, fit)
-    if not best.legal:
-        left = best.conflicts
+    ladder = _Ladder(starts, seed, stop)
+    best = ladder.climb(columns, fit)
+    if best is None or not best.legal:
+        left = best.conflicts if best else 0
         return Narrowest(width=None, decided="exhausted", bound=bound, conflicts=left, moves=ladder.moves, layout=best)
-    for columns in range(bound, arch.cols):
-        layout = ladder.climb(columns, narrow)
-        if layout.legal:
+    for fewer in range(bound, columns):
+        layout = ladder.climb(fewer, narrow)
+        if layout is not None and layout.legal:
             best = layout
             break
     return Narrowest(width=best.array.width, decided="found", bound=bound, moves=ladder.moves, layout=best)
@@ -209,27 +253,26 @@ def narrowest(
 class _Ladder:
     """Starts of rising effort, each with a seed of its own."""
 
-    def __init__(self, starts: Starts, seed: int) -> None:
+    def __init__(self, starts: Starts, seed: int, stop: Bytes | None) -> None:
         self.starts = starts
         self.seed = seed
         self.made = 0
         self.moves = 0
         self._go = np.zeros(1, dtype=np.uint8)
+        self._stop = self._go if stop is None else stop
 
-    def climb(self, columns: int, rungs: Sequence[Rung]) -> Layout:
+    def climb(self, columns: int, rungs: Sequence[Rung]) -> Layout | None:
         """The best start on so many columns: the first that is legal, or that with the fewest conflicts."""
         best: Layout | None = None
         for inner, most in rungs:
             moves = self.starts.moves(inner)
-            layout = self.starts.start(columns, seed_of(self.seed, self.made), moves, None, self._go, self._go)
+            layout = self.starts.start(columns, seed_of(self.seed, self.made), moves, None, self._stop, self._go)
             self.made += 1
             if layout is None:
-                continue
+                break
             self.moves += layout.moves
             if best is None or layout.conflicts < best.conflicts:
                 best = layout
             if best.legal or best.conflicts > most:
                 break
-        if best is None:
-            raise OptionError("a ladder needs at least one rung of starts")
         return best

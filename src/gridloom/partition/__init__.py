@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridloom.partition.bisection import Bisection, BisectionConfig, bisect
+from gridloom.partition.bisection import Bisection, BisectionConfig, bisect, bisections
 from gridloom.partition.split import Part, run_parts, split
 
-__all__ = ["Bisection", "BisectionConfig", "Part", "bisect", "run_parts", "split"]
+__all__ = ["Bisection", "BisectionConfig", "Part", "bisect", "bisections", "run_parts", "split"]

@@ -10,13 +10,14 @@ within the tolerance is kept.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from gridloom.dfg.model import Dfg
 from gridloom.errors import DfgError, MissingExtra, OptionError
-from gridloom.partition.acyclic import ClusterGraph, cluster, imbalance, one_way, refine, transfers
+from gridloom.partition.acyclic import ClusterGraph, cluster, one_way, refine, transfers
+from gridloom.partition.split import is_op
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,27 +59,40 @@ def bisect(dfg: Dfg, config: BisectionConfig | None = None) -> Bisection:
     a memory. Costs O(seeds * ops * edges) for ``kl``.
     """
     config = config or BisectionConfig()
+    ops = sum(is_op(dfg, k) for k in range(len(dfg.nodes)))
+    limit = int(config.tolerance * ops)
+    return min(bisections(dfg, config), key=lambda cut: _rank(cut, config.method, limit))
+
+
+def _rank(cut: Bisection, method: str, limit: int) -> tuple[object, ...]:
+    """What is kept: ``kl`` the most balanced, ``multilevel`` the fewest loads and stores within the tolerance."""
+    difference = abs(cut.sizes[0] - cut.sizes[1])
+    sides = tuple(cut.assignment.values())
+    if method == "kl":
+        return difference, cut.transfers, sides
+    return max(0, difference - limit), cut.transfers, difference, sides
+
+
+def bisections(dfg: Dfg, config: BisectionConfig | None = None) -> tuple[Bisection, ...]:
+    """All different bisections that the seeds lead to, for a caller with a measure of its own."""
+    config = config or BisectionConfig()
     graph = cluster(dfg)
     if graph.size < 2:
         raise DfgError(
             f"cannot be cut: it has {sum(graph.weight)} ops, all tied together; expected at least two that are not",
             where=f"graph {dfg.name!r}",
         )
-    if config.method == "kl":
-        best = min(_published(graph, config), key=lambda side: (imbalance(graph, side), transfers(graph, side), side))
-    else:
-        limit = int(config.tolerance * sum(graph.weight))
-        best = min(
-            _multilevel(graph, config, limit),
-            key=lambda side: (
-                max(0, imbalance(graph, side) - limit), transfers(graph, side), imbalance(graph, side), side,
-            ),
-        )  # fmt: skip
-    sizes = tuple(sum(w for w, s in zip(graph.weight, best) if s == part) for part in (0, 1))
+    limit = int(config.tolerance * sum(graph.weight))
+    sides = _published(graph, config) if config.method == "kl" else _multilevel(graph, config, limit)
+    return tuple(_bisection(graph, side) for side in dict.fromkeys(map(tuple, sides)))
+
+
+def _bisection(graph: ClusterGraph, side: Sequence[int]) -> Bisection:
+    sizes = tuple(sum(w for w, s in zip(graph.weight, side) if s == part) for part in (0, 1))
     return Bisection(
-        assignment={name: best[k] for k, ops in enumerate(graph.members) for name in ops},
+        assignment={name: side[k] for k, ops in enumerate(graph.members) for name in ops},
         sizes=(sizes[0], sizes[1]),
-        transfers=transfers(graph, best),
+        transfers=transfers(graph, side),
     )
 
 
