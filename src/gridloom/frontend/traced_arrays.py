@@ -114,8 +114,14 @@ class TracedArray:
             return
         if trace.streams:
             variable = self._stream(at, "writes")
-            if variable is None or condition.number is None:
-                raise SourceError(f"stores to {self.name} under a condition or at one place, so that is no stream")
+            if variable is None:
+                raise SourceError(f"stores to one place of {self.name}, so that is no stream; use memory units")
+            if condition.number is None:
+                # A stream writes in every iteration: where nothing is stored, what it wrote over comes back.
+                old = trace.body.stream("input", variable, hint=f"{self.name}_in")
+                trace.body.ranges[old] = self.kind.element.range
+                trace.varying.add(old)
+                word = trace.body.select(condition.operand, word, old)
             made = trace.body.stream("output", variable, word, hint=f"{self.name}_out")
         elif condition.number is not None:
             made = trace.body.access("store", self.name, at.operand, word, hint=f"store_{self.name}")

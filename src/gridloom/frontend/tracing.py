@@ -146,10 +146,9 @@ class Trace:
     def _order(self, first: _Access, second: _Access) -> None:
         for forward, distance in meetings(first.place, second.place):
             source, target = (first, second) if forward else (second, first)
-            if self.streams and source.is_store and not target.is_store:
-                raise SourceError(
-                    f"reads what it stored in {first.array}, so that is no stream; use an array with memory units"
-                )
+            if self.streams and source.is_store:
+                what = "stores twice to elements of" if target.is_store else "reads what it stored in"
+                raise SourceError(f"{what} {first.array}, so that is no stream; use an array with memory units")
             if not self.streams:
                 self.body.orders.append(order(source.node, target.node, distance, source.is_store))
 

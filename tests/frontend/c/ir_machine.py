@@ -20,6 +20,8 @@ from gridloom.frontend.c.ir import Argument, Constant, Function, Global, GlobalA
 from gridloom.frontend.c.layout import Layout
 
 MAX_STEPS = 2_000_000
+#: What streams bring for an element that the loop does not touch.
+UNTOUCHED = 77
 
 
 def wrap(value: int, bits: int) -> int:
@@ -174,7 +176,10 @@ class Machine:
             self.put_back(array, seen.memory[array.name], *starts[array.name])
         for name, item in loop.streams.items():
             for k, word in enumerate(seen.outputs.get(name, np.zeros(0, dtype=np.int64)).tolist()):
-                self.memory.store(places[item][k], word, item.operands[0].type)
+                if k in places[item]:
+                    self.memory.store(places[item][k], word, item.operands[0].type)
+                else:
+                    assert word == UNTOUCHED, f"{name} writes {word} where nothing is stored"
         for name, item in loop.liveouts.items():
             if visits:
                 env[item] = wrap(seen.liveouts[name], bits_of(item.type))
@@ -185,14 +190,14 @@ class Machine:
             self.observe(loop, stimulus, seen)
 
     def feed(self, stimulus: Stimulus, places) -> None:
-        """Input streams bring what stands at the places that the loads touch; a load that did not happen brings 0."""
+        """Input streams bring what stands at the places that they touch, and a known word where they touch none."""
         for name, item in self.loop.streams.items():
-            if item.opcode == "load":
+            if self.loop.dfg.node(name).op == "input":
                 array = next(a for a in self.loop.arrays if name.startswith(f"{a.name}_in"))
                 mask = (1 << (8 * array.size)) - 1
-                found = np.zeros(stimulus.iterations, dtype=np.int64)
+                found = np.full(stimulus.iterations, UNTOUCHED, dtype=np.int64)
                 for k, place in places.get(item, {}).items():
-                    word = self.memory.load(place, item.type)
+                    word = self.memory.load(place, item.type if item.opcode == "load" else item.operands[0].type)
                     found[k] = word if array.signed or array.size == 4 else word & mask
                 stimulus.streams[name] = found
 
@@ -290,9 +295,11 @@ class Machine:
         b = operands[1] if len(operands) > 1 else 0
         source = bits_of(item.operands[0].type)
         unsigned_a, mask = (a & ((1 << source) - 1)) if isinstance(a, int) else 0, (1 << bits) - 1
+        if item.opcode in ("freeze", "bitcast"):
+            return wrap(a, bits)
         if kind == "float" or item.opcode in ("fcmp", "fptosi", "fptoui"):
             return self.real(item, operands)
-        if item.opcode in ("sext", "trunc", "freeze", "bitcast"):
+        if item.opcode in ("sext", "trunc"):
             if item.opcode == "sext" and source == 1:
                 return -a
             return wrap(a, bits)

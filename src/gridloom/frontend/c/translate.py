@@ -18,6 +18,9 @@ from gridloom.frontend.c.region import Region, at, constant_step, trip_count
 from gridloom.frontend.folding import wrap
 from gridloom.frontend.loop_body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
 
+#: Iterations between two stores of a place from which on streams, each at its own time, keep their order.
+FAR = 64
+
 
 def translate(
     module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int], *, streams: bool = False
@@ -39,6 +42,8 @@ class _Translation:
         self.body = Body(name)
         #: Stream node -> the access that it stands for; None where memory stays memory.
         self.streams: dict[str, Instruction] | None = {} if streams else None
+        #: Outputs that write back what they read where nothing is stored.
+        self.rewritten: set[str] = set()
         self.layout = Layout(module.structs)
         self.pointers = Pointers(
             self.layout, region.contains, region.initial, region.following,
@@ -345,34 +350,48 @@ class _Translation:
             self.body.reserved.add(name)
             self.body.ranges[LiveIn(name)] = array.range
             return LiveIn(name)
-        if access.is_store and not self._always_runs(item.block):
-            raise SourceError(
-                f"a store to {array.name} depends on a condition, so it is no stream; map the loop onto an array with "
-                "memory units, or store in every iteration",
-                where=self.where(item),
-            )
         start = (moves.constant - array.offset) // array.stride
         variable = f"{array.name}[{moves.step // array.stride}i{start:+d}]" if start else array.name
         if access.is_store:
-            made = self.body.stream("output", variable, self._stored(access, array), hint=f"{array.name}_out")
+            value = self._stored(access, array)
+            conditional = not self._always_runs(item.block)
+            if conditional:
+                # A stream writes in every iteration: where nothing is stored, what it wrote over comes back.
+                value = self.body.select(self._runs(item.block), value, self._input(variable, array, item))
+            made = self.body.stream("output", variable, value, hint=f"{array.name}_out")
+            self.streams[made.id] = item
+            self.rewritten |= {made.id} if conditional else set()
         else:
-            made = self.body.stream("input", variable, hint=f"{array.name}_in")
-            self.body.ranges[made] = array.range
+            made = self._input(variable, array, item)
         access.node = made.id
-        self.streams[made.id] = item
         return self.body.emit("and", made, TRUE) if item.type == "i1" else made
 
+    def _input(self, variable: str, array: CArray, item: Instruction) -> Result:
+        assert self.streams is not None
+        made = self.body.stream("input", variable, hint=f"{array.name}_in")
+        self.body.ranges[made] = array.range
+        self.streams[made.id] = item
+        return made
+
     def _refuse_feedback(self, accesses: Sequence[Access], kept: Sequence[Order]) -> None:
-        """Streams are read ahead and written behind, so no load may read what the loop has stored."""
+        """Streams are read ahead and written behind, each at its own time, so none may meet what another one wrote.
+
+        Two stores that meet many iterations apart stay in order, which is kept as an edge that the checks look at.
+        """
         written = {access.node for access in accesses if access.is_store}
-        for order in kept:
-            if order.source in written and order.target not in written:
-                item = next(access.item for access in accesses if access.node == order.target)
-                raise SourceError(
-                    "a load may read what an earlier iteration stored, so it is no stream; map the loop onto an array "
-                    "with memory units" + (f", or: {advice}" if (advice := self._advice()) else ""),
-                    where=self.where(item),
-                )
+        for order in (order for order in kept if order.source in written):
+            far = order.distance >= FAR and not {order.source, order.target} & self.rewritten
+            if order.target in written and far:
+                self.body.orders.append(order)
+                continue
+            item = next(access.item for access in accesses if access.node == order.target)
+            loads = "a load may read what an earlier iteration stored"
+            what = "two stores may write the same element" if order.target in written else loads
+            raise SourceError(
+                f"{what}, so it is no stream; map the loop onto an array with memory units"
+                + (f", or: {advice}" if (advice := self._advice()) else ""),
+                where=self.where(item),
+            )
 
     def _advice(self) -> str:
         _, overlaps = orders(list(self.accesses.values()), self._step_of, self.region.contains)
