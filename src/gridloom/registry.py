@@ -61,6 +61,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     },
     "costs": {
         "heuristic": Entry("gridloom.estimate.heuristic:heuristic", "rules an operation, peak rates a link"),
+        "learned": Entry("gridloom.learn.cost_model_inference:learned", "a graph network trained on measurements"),
         "simulated": Entry("gridloom.flow.simulated_cost:simulated", "the simulator's measurement of every decision"),
     },
     "networks": {
@@ -182,6 +183,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "morpher": Entry("gridloom.frontend.morpher:read", "Morpher DFGs, *.xml"),
         "c": Entry("gridloom.frontend.c:read", "a loop of a C file, *.c or FILE.c:FUNCTION,key=value,...", "c"),
         "python": Entry("gridloom.frontend.python_kernel:read", "a @gridloom.kernel, *.py or FILE.py:FUNCTION"),
+        "onnx": Entry("gridloom.frontend.tensor.onnx_file:read", "neural networks, *.onnx", "tensor"),
         "e2emap": Entry("gridloom.frontend.e2emap:read", "E2EMap kernels, comma lines in *.txt"),
     },
     "suites": {
@@ -201,7 +203,9 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "cgra_bench": Entry("gridloom.flow.suite:built_in", "kernels of CGRA-Bench, read from files, on a 4x4 torus"),
         "ucsb": Entry("gridloom.flow.suite:built_in", "ten published graphs, read from files, on the smallest squares"),
     },
-    "models": {},
+    "models": {
+        "cost-model": Entry("gridloom.learn.cost_model:TASK", "efficiency of a dataflow placement", "learn"),
+    },
 }
 
 

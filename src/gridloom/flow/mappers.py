@@ -21,7 +21,7 @@ Mapper = Callable[[Dfg, Arch, Any, Any], "MappingResult | Failure"]
 PREFERRED: Final[Mapping[str, tuple[str, ...]]] = {
     "static": ("anneal",),
     "modulo": ("modulo",),
-    "elastic": (),
+    "elastic": ("dataflow",),
 }
 
 

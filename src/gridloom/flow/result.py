@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure, Mapping
+
+if TYPE_CHECKING:
+    from gridloom.flow.sections import MappedSection
 
 #: The fields that ``stats`` recomputes from a mapping, in the order of the record.
 METRICS: Final = (
@@ -55,6 +58,8 @@ class Result:
     refused: Mapping | None = None
     #: Where the search was cut short by the user.
     interrupted: bool = False
+    #: Tensor programs: every different section, with what came of it.
+    sections: tuple[MappedSection, ...] = ()
 
     @property
     def status(self) -> Literal["mapped", "failed"]:
@@ -86,6 +91,7 @@ class Result:
             "optimal": bool(found.get("optimal", False)),
             "bound": found.get("bound"),
             "proof": found.get("proof"),
+            **({"sections": [item.to_dict() for item in self.sections]} if self.sections else {}),
             "found_by": found.get("found_by"),
         }
 

@@ -12,6 +12,7 @@ from gridloom import registry
 from gridloom.arch.model import Arch
 from gridloom.arch.spec import build
 from gridloom.dfg.model import Dfg
+from gridloom.dfg.tensors import is_tensor_program
 from gridloom.errors import OptionError
 from gridloom.flow.bounds import count_failure, lower_bound
 from gridloom.flow.confirmation import confirm
@@ -20,6 +21,7 @@ from gridloom.flow.mappers import choose, config_type, make_config
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
+from gridloom.flow.sections import run_sections
 from gridloom.frontend.loop_spec import Memory
 from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure, Mapping
@@ -36,6 +38,16 @@ def run(request: Request) -> Result:
     arch = read_arch(request.arch)
     dfg = suited(read_source(request.source, memory_of(arch)), arch)
     check_ii(request.ii, arch)
+    if is_tensor_program(dfg):
+        return run_sections(request, dfg, arch, map_graph)
+    return map_graph(request, dfg, arch)
+
+
+# -- the steps --------------------------------------------------------------------------------------------------------
+
+
+def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:
+    """Map a graph that suits its array, and confirm what the mapper returns."""
     mapper = choose("exact" if request.prove and request.mapper == "auto" else request.mapper, arch)
     config = mapper_config(request, mapper, dfg, arch)
     failure = count_failure(dfg, arch, request.ii)
@@ -46,9 +58,6 @@ def run(request: Request) -> Result:
     if isinstance(found.outcome, Failure):
         return replace(result, failure=found.outcome)
     return confirm(result, found.outcome, iterations=request.iterations)
-
-
-# -- the steps --------------------------------------------------------------------------------------------------------
 
 
 def read_source(source: Dfg | str | Path, memory: Memory | None = None) -> Dfg:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ from gridloom.frontend.loop_spec import Memory, is_loop, parse
 from gridloom.frontend.text_file import read_text, shown
 
 KERNEL_PREFIX: Final = "kernel:"
+NETWORK_PREFIX: Final = "model:"
 
 #: File endings in the order they are tried, and the reader (a name of the registry's ``readers``) of each.
 ENDINGS: Final = (
@@ -31,6 +33,7 @@ ENDINGS: Final = (
     (".txt", "e2emap"),
     (".c", "c"),
     (".py", "python"),
+    (".onnx", "onnx"),
 )
 
 _KINDS: Final = "*.c, *.py, *.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with *_edge.txt), *_nodes with *_edges"
@@ -46,9 +49,15 @@ def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
     """
     if text.startswith(KERNEL_PREFIX):
         name, parameters = parse_kernel(text.removeprefix(KERNEL_PREFIX))
-        kernel = registry.load("kernels", name)
+        # Networks may be called kernels, too, where no kernel has the name.
+        known = name in registry.names("kernels") or name not in registry.names("networks")
+        kernel = registry.load("kernels" if known else "networks", name)
         graph: Dfg = kernel.build(**parameters)
         return graph
+    if text.startswith(NETWORK_PREFIX):
+        name, parameters = parse_kernel(text.removeprefix(NETWORK_PREFIX))
+        network: Dfg = registry.load("networks", name).build(**parameters)
+        return network
     if is_loop(text):
         return _read_loop(text, memory)
     return read_graph(Path(text))
@@ -59,9 +68,18 @@ def _read_loop(text: str, memory: Memory | None) -> Dfg:
         from gridloom.frontend.c import read_spec
 
         return read_spec(text, memory)
+    if uses_torch(parse(text).path):
+        from gridloom.frontend.tensor.torch_module import read_spec as read_module
+
+        return read_module(text)
     from gridloom.frontend.python_kernel import read_spec as read_python
 
     return read_python(text, memory)
+
+
+def uses_torch(path: Path) -> bool:
+    """True for a Python file that imports torch: its functions build modules, not loops."""
+    return path.is_file() and bool(re.search(r"^\s*(?:import|from)\s+torch\b", read_text(path), re.M))
 
 
 def read_graph(path: Path) -> Dfg:

@@ -31,17 +31,22 @@ from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 _LISTED: Final = 8
 _MAX_CYCLES: Final = 2_000_000_000
 _MAX_FIRINGS: Final = 50_000_000
+#: Steps of the cycle loop that a run may take; longer ones run fewer iterations, but no fewer than these.
+_MAX_STEPS: Final = 3_000_000_000
+_LEAST_ITERATIONS: Final = 6
 
 
 def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> Verdict:
     """Run an elastic configuration for so many graph iterations.
 
     The verdict has the period (cycles an iteration, over the middle half of the run) and what each unit did with its
-    cycles; a deadlock is a verdict that is not ok and says who waits for whom. SimulationError when the graph's rates
+    cycles; graphs whose iterations are long run fewer of them. A deadlock is a verdict that is not ok and says who
+    waits for whom. SimulationError when the graph's rates
     do not balance or it stops by itself. Costs O(cycles with events * (units + hops)) in the kernel.
     """
     dfg = configuration.dfg
     repeats = repetitions(configuration)
+    iterations = _affordable(configuration, repeats, iterations)
     expected = _untimed(configuration, repeats, iterations)
     network = _Network(configuration, repeats, iterations)
     cycles = network.run()
@@ -68,6 +73,15 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
             for u, slot in enumerate(network.slots)
         ),
     )
+
+
+def _affordable(configuration: Configuration, repeats: list[int], iterations: int) -> int:
+    """The iterations that a run of bearable length has, at most those asked for."""
+    hops = sum(len(flow.links) for flow in configuration.flows)
+    longest = max((node.work * n for node, n in zip(configuration.dfg.nodes, repeats)), default=1)
+    bearable = _MAX_STEPS // (longest * (len(configuration.slots) + hops + 1))
+    firings = _MAX_FIRINGS // (max(repeats) * len(repeats))
+    return min(iterations, max(_LEAST_ITERATIONS, min(bearable, firings)))
 
 
 def token_edges(configuration: Configuration) -> list[int]:

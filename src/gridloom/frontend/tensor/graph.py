@@ -19,10 +19,20 @@ class TensorBuilder:
         self._builder = DfgBuilder(name, "tensor", notes)
         self._shape: dict[str, Shape] = {}
         self._names: dict[str, int] = {}
+        self._weights: set[str] = set()
 
     def shape(self, node: str) -> Shape:
         """The shape of a node's result."""
         return self._shape[node]
+
+    @property
+    def name(self) -> str:
+        """The name of the graph."""
+        return self._builder.name
+
+    def is_weight(self, node: str) -> bool:
+        """True for a tensor that stays on the array."""
+        return node in self._weights
 
     def _add(self, op: str, operands: tuple[str, ...], shape: Shape, name: str, label: str | None = None) -> str:
         count = self._names.get(name, 0)
@@ -37,7 +47,9 @@ class TensorBuilder:
 
     def weight(self, name: str, shape: Shape) -> str:
         """A tensor that stays on the array."""
-        return self._add("livein", (), shape, name)
+        node = self._add("livein", (), shape, name)
+        self._weights.add(node)
+        return node
 
     def output(self, source: str, name: str = "output") -> str:
         """A result that goes to DRAM for every sample."""
@@ -59,6 +71,15 @@ class TensorBuilder:
         """An operation on each element; ``label`` says which (see `gridloom.dfg.tensors.STEPS`)."""
         return self._add("elementwise", operands, self._shape[operands[0]], name or label, label)
 
+    def vector(self, op: str, label: str, operands: tuple[str, ...], *, name: str) -> str:
+        """A vector operation (``elementwise``, ``softmax``, ``norm`` or ``reduce``), shaped like operand 0."""
+        kept = label if op == "elementwise" else None
+        return self._add(op, operands, self._shape[operands[0]], name, kept)
+
+    def part(self, source: str, shape: Shape, name: str) -> str:
+        """A part of a tensor: nothing is computed, it is only read in another way."""
+        return self._add("transpose", (source,), shape, name)
+
     def softmax(self, x: str, name: str = "softmax") -> str:
         """Softmax over the last dimension."""
         return self._add("softmax", (x,), self._shape[x], name)
@@ -72,3 +93,13 @@ class TensorBuilder:
     def build(self) -> Dfg:
         """The graph."""
         return self._builder.build()
+
+
+def matrix(shape: Shape) -> Shape:
+    """A shape with rows and columns: dimensions of size 1 before the last go, a vector is one row.
+
+    >>> matrix((1, 32, 1, 128)), matrix((128,)), matrix((4, 32, 32))
+    ((32, 128), (1, 128), (4, 32, 32))
+    """
+    kept = tuple(size for size in shape[:-1] if size != 1) or (1,)
+    return (*kept, shape[-1])
