@@ -55,8 +55,8 @@ _PRODUCTS: Final = {"mm": (0, 1), "bmm": (0, 1), "matmul": (0, 1), "addmm": (1, 
 _LABELS: Final = {
     "relu": "relu", "gelu": "gelu", "tanh": "tanh", "sigmoid": "sigmoid", "silu": "silu", "add": "add", "sub": "sub",
     "mul": "mul", "div": "div", "exp": "exp", "neg": "neg", "pow": "pow", "sqrt": "sqrt", "rsqrt": "sqrt",
-    "erf": "tanh", "where": "select", "eq": "select", "logical_not": "select", "any": "reduce", "mean": "reduce", "sum": "reduce",
-    "amax": "reduce", "var": "reduce", "masked_fill": "select", "full_like": "copy",
+    "erf": "tanh", "where": "select", "eq": "select", "logical_not": "select", "any": "reduce",
+    "mean": "reduce", "sum": "reduce", "amax": "reduce", "var": "reduce", "masked_fill": "select", "full_like": "copy",
 }  # fmt: skip
 _CREATED: Final = frozenset(
     ["full", "zeros", "ones", "arange", "scalar_tensor", "empty", "full_like", "tril", "triu", "lift_fresh_copy"]
