@@ -204,6 +204,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "ucsb": Entry("gridloom.flow.suite:built_in", "ten published graphs, read from files, on the smallest squares"),
     },
     "models": {
+        "mappability": Entry("gridloom.learn.mappability:TASK", "columns that a graph needs on rows of ALUs", "learn"),
         "cost-model": Entry("gridloom.learn.cost_model:TASK", "efficiency of a dataflow placement", "learn"),
     },
 }

@@ -20,7 +20,7 @@ from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg, Edge, Node
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import OptionError
-from gridloom.learn.mappability_graphs import draw, style_of
+from gridloom.learn.mappability_graphs import OVERFULL, draw, style_of
 from gridloom.map.width_problem import CONST, LOAD, OP, STORE, flatten
 from gridloom.map.width_search import Starts, narrowest
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
@@ -108,16 +108,16 @@ def decode(row: Row) -> Dfg:
 
 
 def jobs(families: int, graphs: int, arch: str) -> Iterator[Job[Any]]:
-    """The questions of a data set: all families first, then the next graph of each."""
+    """The questions of a data set: all families first, then the next graph of each; a quarter more are overfull."""
     for number in range(graphs):
-        for family in range(families):
+        for family in (*range(families), *range(OVERFULL, OVERFULL + families // 4)):
             yield ask(label, {"family": family, "number": number, "arch": arch}, version=VERSION)
 
 
 def make(families: int, graphs: int, arch: str, work: Work) -> dict[str, Any]:
     """Make what is missing of a data set in ``work.folder``; returns the counts."""
     path = work.folder / STORE_NAME
-    total = families * graphs
+    total = (families + families // 4) * graphs
     with Store(path) as store:
 
         def told(progress: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -17,6 +17,9 @@ from gridloom import registry
 from gridloom.dfg.model import Dfg, DfgBuilder, Edge, Node
 from gridloom.errors import GridloomError
 from gridloom.partition import split
+
+#: Families from here on have more inputs, outputs or constants than the array may have room for.
+OVERFULL: Final = 1_000_000
 
 LEAST_OPS: Final = 5
 MOST_OPS: Final = 80
@@ -288,7 +291,7 @@ def style_of(family: int) -> Style:
     rng = random.Random(f"mappability style {family}")
     shape = rng.choice([*SHAPES, *SHAPES, "part"])
     inputs = rng.choice((1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 10, 12))
-    return Style(
+    usual = Style(
         family=family,
         shape=shape,
         mix=rng.choice(tuple(MIXES)),
@@ -301,6 +304,15 @@ def style_of(family: int) -> Style:
         fan_out=rng.choice((2, 3, 4, 6, 12)),
         lanes=rng.randint(2, 9),
     )
+    return usual if family < OVERFULL else _overfull(usual, rng)
+
+
+def _overfull(style: Style, rng: random.Random) -> Style:
+    """The style with more inputs, outputs or constants than the published array takes."""
+    what = rng.choice(("inputs", "outputs", "constants"))
+    if what == "constants":
+        return replace(style, constants=rng.randint(17, 28), constant_share=rng.choice((0.3, 0.45, 0.6)))
+    return replace(style, **{what: rng.randint(13, 20)}, lanes=rng.randint(6, 14))
 
 
 def draw(family: int, number: int) -> Dfg:

@@ -23,10 +23,9 @@ from gridloom.learn.streaming_training import Training, TrainingConfig
 from gridloom.learn.weights import save, shipped
 from gridloom.map.budget import Budget
 from gridloom.map.spokes_anneal import annealed
+from gridloom.map.spokes_kernel import sample
 from gridloom.map.spokes_problem import SpokesProblem
-from gridloom.map.spokes_random import SpokesRandomConfig, spokes_random
-from gridloom.map.spokes_search import longest_path
-from gridloom.mapping.model import Failure
+from gridloom.map.spokes_search import ENDLESS, longest_path
 from gridloom.run.work import Work
 
 #: An evaluation's graphs: SOURCE, tiles. None of them is drawn for training.
@@ -38,6 +37,8 @@ GRAPHS: Final = (
 
 #: No run of an evaluation takes longer, however busy the machine.
 _PATIENCE = 3600.0
+#: Random samples between two looks at the clock.
+_SAMPLES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,12 +186,15 @@ def _greedy(problem: SpokesProblem, policy: Policy, ii: int) -> int | None:
 
 
 def _random(problem: SpokesProblem, config: PpoModelConfig, seed: int) -> int | None:
-    found = spokes_random(
-        problem.dfg, problem.arch, SpokesRandomConfig(ii=config.ii), _cpu_budget(config.seconds, seed)
-    )
-    if isinstance(found, Failure):
-        return None
-    return max(instance.cycle for instance in found.instances) + problem.latency
+    """Fewest cycles of uniformly random placements within the time."""
+    clock = _cpu_budget(config.seconds, seed).start()
+    best, turn = ENDLESS, 0
+    tile, spoke = (np.zeros(problem.size, dtype=np.int32) for _ in range(2))
+    while not clock.over():
+        chance = int(np.random.SeedSequence((seed, turn)).generate_state(1, np.uint32)[0])
+        best, _, _ = sample(problem.tables, config.ii, chance, _SAMPLES, 1, clock.stop, tile, spoke, best)
+        turn += 1
+    return best if best < ENDLESS else None
 
 
 def _exact(problem: SpokesProblem, config: PpoModelConfig, seed: int, floor: int) -> dict[str, Any]:

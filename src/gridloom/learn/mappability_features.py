@@ -1,0 +1,247 @@
+"""What the mappability models see of a graph: nodes, edges, and numbers about the whole.
+
+The numbers about the whole say what makes rows of ALUs run out of wires: how deep the graph is against the rows, how
+many values are alive between two levels, how far constants, inputs and outputs have to be carried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.learn.mappability_data import OPS, Row, encode
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+
+OP, CONST, LOAD, STORE = 0, 1, 2, 3
+_KIND: Final = tuple(
+    {"const": CONST, "livein": CONST, "input": LOAD, "output": STORE}.get(name, OP) for name in OPS
+)  # fmt: skip
+
+NODE_FEATURES: Final = 12
+GLOBAL_FEATURES: Final = 41
+#: Positions of the array's columns among the numbers about the whole: those that depend on them are computed anew.
+BY_COLUMNS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrayShape:
+    """What the models know of an array."""
+
+    rows: int
+    cols: int
+    constants: int
+
+    @classmethod
+    def of(cls, arch: Arch) -> ArrayShape:
+        """The shape of an array of rows."""
+        return cls(rows=arch.rows, cols=arch.cols, constants=sum(tile.kind == "const" for tile in arch.tiles))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphFeatures:
+    """A graph as arrays."""
+
+    #: nodes[n, f]; source[e], target[e]; numbers about the whole (the first ``BY_COLUMNS`` depend on the columns).
+    nodes: Floats
+    source: Ints
+    target: Ints
+    whole: Floats
+    #: Op number (for the published features), constant and kind of each node.
+    ops: Ints
+    values: Floats
+    kinds: Ints
+    bound: int
+    counts: tuple[int, int, int, int]
+
+
+def of_row(row: Row, shape: ArrayShape) -> GraphFeatures:
+    """The features of a labelled graph."""
+    return features(row.ops, row.values, row.edges, shape)
+
+
+def of_graph(dfg: Dfg, shape: ArrayShape) -> GraphFeatures:
+    """The features of a graph. Linear in nodes and edges, about 1 ms."""
+    return features(*encode(dfg), shape)
+
+
+def features(
+    ops: Sequence[int], values: Sequence[int], edges: Sequence[tuple[int, int, int]], shape: ArrayShape
+) -> GraphFeatures:
+    """The features of a graph given as numbers (``encode``)."""
+    kinds = [_KIND[op] for op in ops]
+    counts = (kinds.count(OP), kinds.count(CONST), kinds.count(LOAD), kinds.count(STORE))
+    bound = max(1, -(-counts[0] // shape.rows), counts[2], counts[3])
+    first, tail = _levels(kinds, edges)
+    ends = np.array([edge[:2] for edge in edges], dtype=np.int32).reshape(-1, 2)
+    nodes = _nodes(kinds, ends, first, tail, shape)
+    whole = np.concatenate([by_columns(counts, bound, shape), _whole(kinds, ends, first, tail, counts, shape)])
+    return GraphFeatures(
+        nodes=nodes,
+        source=ends[:, 0],
+        target=ends[:, 1],
+        whole=whole.astype(np.float32),
+        ops=np.array(ops, dtype=np.int32),
+        values=np.array(values, dtype=np.float32),
+        kinds=np.array(kinds, dtype=np.int32),
+        bound=bound,
+        counts=counts,
+    )
+
+
+def _levels(kinds: Sequence[int], edges: Sequence[tuple[int, int, int]]) -> tuple[Ints, Ints]:
+    """For each node the ops on the longest way before it and after it."""
+    after: list[list[int]] = [[] for _ in kinds]
+    waiting = [0] * len(kinds)
+    for a, b, _ in edges:
+        after[a].append(b)
+        waiting[b] += 1
+    order = [k for k, count in enumerate(waiting) if count == 0]
+    first = [0] * len(kinds)
+    for a in order:
+        step = first[a] + (kinds[a] == OP)
+        for b in after[a]:
+            first[b] = max(first[b], step)
+            waiting[b] -= 1
+            if waiting[b] == 0:
+                order.append(b)
+    tail = [0] * len(kinds)
+    for a in reversed(order):
+        tail[a] = max((tail[b] + (kinds[b] == OP) for b in after[a]), default=0)
+    return np.array(first, dtype=np.int32), np.array(tail, dtype=np.int32)
+
+
+def _nodes(kinds: Sequence[int], ends: Ints, first: Ints, tail: Ints, shape: ArrayShape) -> Floats:
+    count = len(kinds)
+    out = np.bincount(ends[:, 0], minlength=count).astype(np.float32)
+    depth = float(_depth(kinds, first, tail))
+    nodes = np.zeros((count, NODE_FEATURES), dtype=np.float32)
+    nodes[np.arange(count), kinds] = 1.0
+    nodes[:, 4] = np.bincount(ends[:, 1], minlength=count) / 2
+    nodes[:, 5] = np.log1p(out)
+    nodes[:, 6] = out > 1
+    nodes[:, 7] = first / shape.rows
+    nodes[:, 8] = tail / shape.rows
+    nodes[:, 9] = (depth - 1 - first - tail) / shape.rows
+    nodes[:, 10] = depth / shape.rows
+    reach = np.zeros(count, dtype=np.float32)
+    if len(ends):
+        np.maximum.at(reach, ends[:, 0], first[ends[:, 1]] - first[ends[:, 0]])
+    nodes[:, 11] = reach / shape.rows
+    return nodes
+
+
+def _depth(kinds: Sequence[int], first: Ints, tail: Ints) -> int:
+    ops = np.asarray(kinds) == OP
+    return int((first + tail)[ops].max(initial=0)) + 1
+
+
+def by_columns(counts: tuple[int, int, int, int], bound: int, shape: ArrayShape) -> Floats:
+    """The numbers about the whole that depend on the columns of the array."""
+    ops, constants, loads, stores = counts
+    cells = shape.rows * shape.cols
+    return np.array(
+        [
+            shape.cols / 12,
+            bound / shape.cols,
+            ops / cells,
+            loads / shape.cols,
+            stores / shape.cols,
+            (ops + constants + loads + stores) / cells,
+        ],
+        dtype=np.float32,
+    )
+
+
+def _whole(
+    kinds: Sequence[int], ends: Ints, first: Ints, tail: Ints, counts: tuple[int, int, int, int], shape: ArrayShape
+) -> Floats:
+    """The numbers about the whole that do not depend on the columns."""
+    kind = np.asarray(kinds)
+    rows = shape.rows
+    ops, constants, loads, stores = counts
+    depth = _depth(kinds, first, tail)
+    last = depth - 1 - tail
+    is_op = kind == OP
+    out = np.bincount(ends[:, 0], minlength=len(kind))
+    a, b = ends[:, 0], ends[:, 1]
+    inner = is_op[a] & is_op[b]
+    spans = (first[b] - first[a])[inner]
+    late = (last[b] - last[a])[inner]
+    constant_edges = kind[a] == CONST
+    found = [
+        rows / 8, shape.constants / 16, ops / 40, constants / 16, loads / 12, stores / 12, len(ends) / 80,
+        len(ends) / max(1, ops), depth / rows, max(0, depth - rows) / rows, depth / max(1, ops),
+        ops / max(1, depth) / 8,
+        *_profile(first, last, is_op, depth),
+        *_alive(kind, ends, first, depth, a, b), *_alive(kind, ends, last, depth, a, b),
+        spans.sum() / 40, float((spans > 1).sum()) / 20, late.sum() / 40, float((spans > 2).sum()) / 10,
+        float((out[is_op] > 1).sum()) / 20, float(out[is_op].max(initial=0)) / 4, float(out[kind == LOAD].sum()) / 12,
+        *_carried(kind, a, b, first, last, depth, rows),
+        float(constant_edges.sum()) / 20, *_constants(a[constant_edges], b[constant_edges], first, last, rows),
+    ]  # fmt: skip
+    return np.array(found, dtype=np.float32)
+
+
+def _profile(first: Ints, last: Ints, is_op: NDArray[np.bool_], depth: int) -> list[float]:
+    """Ops of the fullest level, as early and as late as they can be; ops without any slack."""
+    early = np.bincount(first[is_op], minlength=depth)
+    late = np.bincount(last[is_op], minlength=depth)
+    tight = float((first == last)[is_op].sum())
+    return [float(early.max(initial=0)) / 12, float(late.max(initial=0)) / 12, tight / 40]
+
+
+def _alive(kind: NDArray[np.int_], ends: Ints, level: Ints, depth: int, a: Ints, b: Ints) -> list[float]:
+    """Values alive between two levels: the most and the sum; constants are everywhere and do not count."""
+    counted = (kind[a] != CONST) & (kind[b] != STORE)
+    until = np.full(len(kind), -1, dtype=np.int32)
+    if len(ends):
+        np.maximum.at(until, a[counted], level[b[counted]])
+    start = np.where(kind == LOAD, 0, level + 1)
+    delta = np.zeros(depth + 2, dtype=np.int32)
+    alive = until >= start
+    np.add.at(delta, start[alive], 1)
+    np.add.at(delta, until[alive] + 1, -1)
+    profile = np.cumsum(delta)
+    return [float(profile.max(initial=0)) / 12, float(profile.sum()) / 80]
+
+
+def _carried(kind: NDArray[np.int_], a: Ints, b: Ints, first: Ints, last: Ints, depth: int, rows: int) -> list[float]:
+    """How far inputs are carried up and outputs down, in rows."""
+    from_load = (kind[a] == LOAD) & (kind[b] == OP)
+    to_store = kind[b] == STORE
+    inputs = np.zeros(len(kind), dtype=np.float32)
+    np.maximum.at(inputs, a[from_load], first[b[from_load]].astype(np.float32))
+    made = first[a[to_store]]
+    return [
+        float(inputs.sum()) / rows / 12,
+        float(inputs.max(initial=0)) / rows,
+        float(made.sum()) / rows / 12,
+        float((depth - 1 - made).sum()) / rows / 12,
+    ]
+
+
+def _constants(source: Ints, reader: Ints, first: Ints, last: Ints, rows: int) -> list[float]:
+    """How spread the readers of constants are: levels that a constant is read at, and apart how far."""
+    if not len(source):
+        return [0.0, 0.0, 0.0, 0.0]
+    pairs = {(int(c), int(level)) for c, level in zip(source, first[reader], strict=True)}
+    by_level = np.bincount([level for _, level in pairs])
+    readers = np.bincount(source)
+    spread = 0
+    for c in set(source.tolist()):
+        mine = reader[source == c]
+        spread += max(0, int(first[mine].max()) - int(last[mine].min()))
+    return [
+        len(pairs) / (2 * rows),
+        float(by_level.max()) / 4,
+        float(readers.max()) / 8,
+        spread / rows / 4,
+    ]

@@ -1,0 +1,161 @@
+"""The shipped mappability estimator: message passing along the edges in numpy, so that asking it needs no torch.
+
+Values run both ways along the edges, with weights of their own for producers and readers; the nodes are pooled and
+joined with the numbers about the whole graph and the array. Two heads: whether the graph maps, and by how many columns
+more than the bound. The first is calibrated on graphs that were not trained on, and its threshold is chosen there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.estimate.width_estimate import WidthEstimate, bound_estimate, check_columns
+from gridloom.learn import weights
+from gridloom.learn.mappability_features import ArrayShape, GraphFeatures, of_graph
+
+Floats = NDArray[np.float32]
+
+NAME: Final = "mappability"
+#: Columns above the bound that the second head tells apart; the last one stands for all above.
+EXCESS: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What a network says of a graph: the logit that it maps, and the columns above the bound if it does."""
+
+    logit: float
+    excess: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Trained parameters of one or several members, whose answers are averaged."""
+
+    members: tuple[Mapping[str, Floats], ...]
+    #: Calibrated probability: sigmoid(scale * logit + shift); mappable from ``threshold`` on.
+    scale: float
+    shift: float
+    threshold: float
+    #: The arrays it was trained for.
+    rows: int
+    constants: int
+
+    def predict(self, graph: GraphFeatures) -> Prediction:
+        """The averaged answer of the members. About 1 ms each."""
+        answers = [forward(member, graph) for member in self.members]
+        excess = np.mean([_softmax(answer[1:]) for answer in answers], axis=0)
+        return Prediction(logit=float(np.mean([answer[0] for answer in answers])), excess=int(np.argmax(excess)))
+
+    def probability(self, logit: float) -> float:
+        """The calibrated probability of a logit."""
+        return float(1 / (1 + np.exp(-np.clip(self.scale * logit + self.shift, -60, 60))))
+
+
+def forward(p: Mapping[str, Floats], graph: GraphFeatures) -> Floats:
+    """The outputs of one member: the logit, then the scores of the columns above the bound."""
+    a, b, n = graph.source, graph.target, len(graph.nodes)
+    to_reader = np.zeros((n, n), dtype=np.float32)
+    np.add.at(to_reader, (b, a), 0.5)
+    to_maker = np.zeros((n, n), dtype=np.float32)
+    np.add.at(to_maker, (a, b), 1.0)
+    to_maker /= np.maximum(1.0, to_maker.sum(axis=1, keepdims=True))
+    h = _relu(graph.nodes @ p["embed.weight"].T + p["embed.bias"])
+    layer = 0
+    while f"layers.{layer}.own.weight" in p:
+        key = f"layers.{layer}"
+        mixed = h @ p[f"{key}.own.weight"].T + p[f"{key}.own.bias"]
+        mixed += (to_reader @ h) @ p[f"{key}.made.weight"].T + (to_maker @ h) @ p[f"{key}.read.weight"].T
+        h = h + _relu(mixed)
+        layer += 1
+    whole = (graph.whole - p["mean"]) / p["spread"]
+    z = np.concatenate([h.mean(axis=0), h.max(axis=0), h.sum(axis=0) / 40, whole])
+    z = _relu(z @ p["first.weight"].T + p["first.bias"])
+    z = _relu(z @ p["second.weight"].T + p["second.bias"])
+    return np.asarray(z @ p["heads.weight"].T + p["heads.bias"], dtype=np.float32)
+
+
+def _relu(x: Floats) -> Floats:
+    return np.maximum(x, 0)
+
+
+def _softmax(x: Floats) -> Floats:
+    e = np.exp(x - x.max())
+    return np.asarray(e / e.sum())
+
+
+def load_network(path: Path | None = None) -> Network:
+    """The network of a file of weights; None: the shipped one."""
+    arrays, about = weights.load(path or weights.shipped(NAME))
+    if about.get("model") != NAME:
+        raise OptionError(f"these are weights of {about.get('model')!r}, expected {NAME!r}", where=str(path))
+    members = [
+        {key.removeprefix(f"{k}/"): value for key, value in arrays.items() if key.startswith(f"{k}/")}
+        for k in range(int(about["members"]))
+    ]
+    return Network(
+        members=tuple(members),
+        scale=float(about["scale"]),
+        shift=float(about["shift"]),
+        threshold=float(about["threshold"]),
+        rows=int(about["rows"]),
+        constants=int(about["constants"]),
+    )
+
+
+def save_network(path: Path, network: Network, about: Mapping[str, Any]) -> None:
+    """Write a network and what its card says of it."""
+    arrays = {f"{k}/{key}": value for k, member in enumerate(network.members) for key, value in member.items()}
+    known = {
+        "model": NAME,
+        "members": len(network.members),
+        "scale": network.scale,
+        "shift": network.shift,
+        "threshold": network.threshold,
+        "rows": network.rows,
+        "constants": network.constants,
+    }
+    weights.save(path, arrays, {**about, **known})
+
+
+class LearnedEstimator:
+    """``learned``: the network, never below the bound; for arrays that it was not trained for, the bound."""
+
+    name = "learned"
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+
+    def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:
+        """Width and probability; OptionError for an array on which widths mean nothing. A few ms."""
+        check_columns(arch)
+        counted = bound_estimate(dfg, arch)
+        shape = ArrayShape.of(arch)
+        if counted.width is None:
+            return WidthEstimate(width=None, bound=counted.bound, reason=counted.reason, probability=0.0)
+        if (shape.rows, shape.constants) != (self.network.rows, self.network.constants):
+            return counted
+        graph = of_graph(dfg, shape)
+        said = self.network.predict(graph)
+        probability = self.network.probability(said.logit)
+        if probability < self.network.threshold:
+            reason = f"probability {probability:.3f}, below {self.network.threshold:.3f}"
+            return WidthEstimate(width=None, bound=counted.bound, reason=reason, probability=probability)
+        width = min(arch.cols, counted.bound + said.excess)
+        return WidthEstimate(width=width, bound=counted.bound, reason="learned", probability=probability)
+
+
+@lru_cache(maxsize=1)
+def shipped_estimator() -> LearnedEstimator:
+    """The estimator with the shipped weights, loaded once."""
+    return LearnedEstimator(load_network())

@@ -1,0 +1,224 @@
+"""Training of the mappability models, by families: what is measured on is of no family that was trained on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gridloom.learn.mappability_data import Row
+from gridloom.learn.mappability_features import ArrayShape, GraphFeatures, of_row
+from gridloom.learn.mappability_metrics import Judged, calibrate, threshold
+from gridloom.learn.mappability_network import EXCESS, Network, forward
+from gridloom.learn.mappability_torch import Dgcnn, MessagePassing, batch_of, published_nodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnSettings:
+    """Size and training of our network."""
+
+    width: int = 40
+    layers: int = 3
+    hidden: int = 96
+    dropout: float = 0.15
+    epochs: int = 40
+    batch: int = 64
+    rate: float = 2e-3
+    members: int = 2
+    #: False-positive rate at most, on the families that the threshold is chosen on.
+    most_false: float = 0.025
+
+
+@dataclass(frozen=True, kw_only=True)
+class DgcnnSettings:
+    """Size and training of DGCNN."""
+
+    channels: int = 32
+    layers: int = 3
+    kept: int = 30
+    dropout: float = 0.5
+    epochs: int = 40
+    batch: int = 64
+    rate: float = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """A labelled graph with its features."""
+
+    row: Row
+    graph: GraphFeatures
+
+
+def samples_of(rows: Sequence[Row], shape: ArrayShape) -> list[Sample]:
+    """The rows that counting does not decide, with features. About 1 ms each."""
+    return [Sample(row=row, graph=of_row(row, shape)) for row in rows if row.decided != "bound"]
+
+
+def folds_of(samples: Sequence[Sample], folds: int, seed: int) -> list[list[Sample]]:
+    """The samples by fold; a family is in one fold only."""
+    families = sorted({sample.row.family for sample in samples})
+    random.Random(seed).shuffle(families)
+    home = {family: k % folds for k, family in enumerate(families)}
+    found: list[list[Sample]] = [[] for _ in range(folds)]
+    for sample in samples:
+        found[home[sample.row.family]].append(sample)
+    return found
+
+
+def held_back(samples: Sequence[Sample], seed: int, share: float = 0.12) -> tuple[list[Sample], list[Sample]]:
+    """(to train on, to calibrate on), by families."""
+    families = sorted({sample.row.family for sample in samples})
+    chosen = set(random.Random(seed + 1).sample(families, max(1, int(share * len(families)))))
+    kept = [sample for sample in samples if sample.row.family not in chosen]
+    return kept, [sample for sample in samples if sample.row.family in chosen]
+
+
+Tell = Callable[[str, float], None]
+Over = Callable[[], bool]
+
+
+def train_own(samples: Sequence[Sample], settings: OwnSettings, shape: ArrayShape, seed: int, over: Over) -> Network:
+    """Train the members and calibrate their mean on families held back."""
+    kept, rest = held_back(samples, seed)
+    members = [_train_member(kept, settings, shape, seed * 100 + k, over) for k in range(settings.members)]
+    raw = Network(
+        members=tuple(members), scale=1.0, shift=0.0, threshold=0.5, rows=shape.rows, constants=shape.constants
+    )
+    logits = np.array([raw.predict(sample.graph).logit for sample in rest])
+    truths = np.array([float(sample.row.width is not None) for sample in rest])
+    scale, shift = calibrate(logits, truths)
+    probabilities = 1 / (1 + np.exp(-np.clip(scale * logits + shift, -60, 60)))
+    return Network(
+        members=raw.members,
+        scale=scale,
+        shift=shift,
+        threshold=threshold(probabilities, truths, settings.most_false),
+        rows=shape.rows,
+        constants=shape.constants,
+    )
+
+
+def _train_member(
+    samples: Sequence[Sample], settings: OwnSettings, shape: ArrayShape, seed: int, over: Over
+) -> dict[str, NDArray[np.float32]]:
+    torch.manual_seed(seed)
+    rng = random.Random(seed)
+    model = MessagePassing(settings.width, settings.layers, settings.hidden, settings.dropout)
+    model.standardise(torch.from_numpy(np.stack([sample.graph.whole for sample in samples])))
+    # All training graphs sit on one array; the columns vary below, so that their spread must not be next to nothing.
+    model.spread[0] = 0.3
+
+    def loss(chosen: Sequence[Sample]) -> Tensor:
+        columns = [_columns(sample, shape, rng) for sample in chosen]
+        out = model(batch_of([sample.graph for sample in chosen], columns))
+        fits = [
+            sample.row.width is not None and sample.row.width <= w for sample, w in zip(chosen, columns, strict=True)
+        ]
+        truth = torch.tensor(fits, dtype=torch.float32)
+        loss = functional.binary_cross_entropy_with_logits(out[:, 0], truth)
+        if any(fits):
+            excess = [
+                min(EXCESS - 1, (s.row.width or 0) - s.row.bound) for s, ok in zip(chosen, fits, strict=True) if ok
+            ]
+            loss = loss + 0.5 * functional.cross_entropy(out[truth > 0, 1:], torch.tensor(excess))
+        return loss
+
+    _fit(model, samples, loss, settings.epochs, settings.batch, settings.rate, rng, over)
+    return {key: value.detach().numpy().astype(np.float32) for key, value in model.state_dict().items()}
+
+
+def _fits(sample: Sample, columns: int) -> bool:
+    return sample.row.width is not None and sample.row.width <= columns
+
+
+def _columns(sample: Sample, shape: ArrayShape, rng: random.Random) -> int:
+    """The array to ask about: mostly the whole; at times a narrower one, on which the label is known as well."""
+    if rng.random() < 0.75 or sample.row.bound >= shape.cols:
+        return shape.cols
+    return rng.randint(sample.row.bound, shape.cols)
+
+
+def _fit(
+    model: nn.Module,
+    samples: Sequence[Sample],
+    loss: Callable[[Sequence[Sample]], Tensor],
+    epochs: int,
+    size: int,
+    rate: float,
+    rng: random.Random,
+    over: Over,
+) -> None:
+    order = list(samples)
+    steps = epochs * -(-len(order) // size)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=rate, total_steps=max(2, steps))
+    model.train()
+    for _ in range(epochs):
+        rng.shuffle(order)
+        for start in range(0, len(order), size):
+            optimiser.zero_grad()
+            value = loss(order[start : start + size])
+            value.backward()
+            optimiser.step()
+            schedule.step()
+        if over():
+            break
+    model.eval()
+
+
+def judge_own(network: Network, samples: Sequence[Sample], cols: int) -> list[Judged]:
+    """What our network says of samples."""
+    found = []
+    for sample in samples:
+        said = network.predict(sample.graph)
+        probability = network.probability(said.logit)
+        width = min(cols, sample.row.bound + said.excess) if probability >= network.threshold else None
+        found.append(Judged(true=sample.row.width, said=width, probability=probability))
+    return found
+
+
+def train_dgcnn(samples: Sequence[Sample], settings: DgcnnSettings, cols: int, seed: int, over: Over) -> Dgcnn:
+    """Train DGCNN on W + 1 labels."""
+    torch.manual_seed(seed)
+    model = Dgcnn(cols + 1, settings.channels, settings.layers, settings.kept, settings.dropout)
+
+    def loss(chosen: Sequence[Sample]) -> Tensor:
+        graphs = [sample.graph for sample in chosen]
+        out = model(published_nodes(graphs), batch_of(graphs))
+        return functional.cross_entropy(out, torch.tensor([sample.row.width or 0 for sample in chosen]))
+
+    _fit(model, samples, loss, settings.epochs, settings.batch, settings.rate, random.Random(seed), over)
+    return model
+
+
+def judge_dgcnn(model: Dgcnn, samples: Sequence[Sample], cols: int) -> list[Judged]:
+    """What DGCNN says of samples, together with the bound, as published."""
+    found = []
+    with torch.no_grad():
+        for start in range(0, len(samples), 256):
+            chosen = samples[start : start + 256]
+            graphs = [sample.graph for sample in chosen]
+            labels = model(published_nodes(graphs), batch_of(graphs)).argmax(1).tolist()
+            for sample, label in zip(chosen, labels, strict=True):
+                width = max(label, sample.row.bound) if label else None
+                found.append(Judged(true=sample.row.width, said=width if width and width <= cols else None))
+    return found
+
+
+def judge_bound(samples: Sequence[Sample]) -> list[Judged]:
+    """What counting alone says of samples that it does not decide: they map, at the bound."""
+    return [Judged(true=sample.row.width, said=sample.row.bound) for sample in samples]
+
+
+def same_as_torch(network: Network, model: MessagePassing, graph: GraphFeatures) -> float:
+    """The largest difference between the numpy network's first member and torch on a graph."""
+    with torch.no_grad():
+        expected = model(batch_of([graph]))[0].numpy()
+    return float(np.abs(forward(network.members[0], graph) - expected).max())
