@@ -34,6 +34,9 @@ from gridloom.mapping.model import Failure, Mapping
 #: ``refuted``: for schedules of any length; ``window``: for those within a spread; ``open``: the budget ended first.
 Outcome = Literal["found", "refuted", "window", "open"]
 
+# Registers of a file in the first model.
+_FEW = 2
+
 # The part of what is left of the budget that one model of several may take.
 _SHARE = 0.5
 
@@ -51,7 +54,7 @@ def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
 
 
 def sufficient_spread(problem: ModuloProblem, ii: int) -> int:
-    """Cycles between the first and the last issue that some mapping at an II stays within, if there is any."""
+    """Cycles from the first to the last issue that some mapping at an II stays within, if there is any."""
     arch, dfg, s = problem.arch, problem.dfg, problem.structure
     storages = len(arch.tiles) + sum(len(file.registers) for file in arch.register_files)
     passing = max([1, *s.move_latency, *s.load_latency])
@@ -60,7 +63,7 @@ def sufficient_spread(problem: ModuloProblem, ii: int) -> int:
     delay = max((edge.delay for edge in dfg.edges if edge.kind in ("order", "pair")), default=0)
     in_registers = ii * storages + ii * len(arch.tiles) * (passing - 1)
     an_instance = latency + ii * distance + ii + passing + 2 + delay
-    return in_registers + ii * len(arch.tiles) * an_instance
+    return in_registers + ii * len(arch.tiles) * an_instance + 1
 
 
 @dataclass(frozen=True)
@@ -104,13 +107,15 @@ class _Walk:
     # -- one II -------------------------------------------------------------------------------------------------------
 
     def _decide(self, ii: int) -> _Decision:
-        """Plain model first, since it finds most; then slots for a proof; then everything within the window."""
+        """Small models first, since they find most; then slots for a proof; then everything within the window."""
         c = self.config
-        spread = c.spread or self._spread(ii)
-        plain = Scope(ii=ii, spread=spread, rotate=False, spill=False, copies=False)
-        found, _ = self._solve(ii, plain)
-        if found:
-            return found
+        critical = self._critical(ii)
+        spread = c.spread or critical + ii + 2
+        for cycles, registers in ((min(critical, spread), _FEW), (spread, None)):
+            plain = Scope(ii=ii, spread=cycles, rotate=False, spill=False, copies=False, registers=registers)
+            found, _ = self._solve(ii, plain)
+            if found:
+                return found
         slots = Scope(ii=ii, spread=None, rotate=c.rotate, spill=c.spill, copies=c.copies)
         found, answer = self._solve(ii, slots)
         if answer == "infeasible":
@@ -144,10 +149,10 @@ class _Walk:
         limit = self.problem.arch.data_memory
         return limit is not None and scope.spill
 
-    def _spread(self, ii: int) -> int:
+    def _critical(self, ii: int) -> int:
+        """Cycles from the first to the last issue that dependences alone ask for."""
         least = least_distances(len(self.problem.nodes), self.problem.dependences, ii)
-        critical = int(least[least > NONE // 2].max(initial=0)) + 1
-        return max(critical, 1) + ii + 2
+        return int(least[least > NONE // 2].max(initial=0)) + 1
 
     def _allowed(self) -> str:
         left_out = [

@@ -40,12 +40,14 @@ class Scope:
     """What a model covers."""
 
     ii: int
-    #: Cycles between the first and the last issue of an iteration; None: slots only.
+    #: Cycles from the first to the last issue of an iteration, both counted; None: slots only.
     spread: int | None
     #: Register files may rotate (any number of registers each), values may be spilled, nodes may have copies.
     rotate: bool = True
     spill: bool = True
     copies: bool = True
+    #: Registers of each file that may be used; None: all. A small model finds sooner, and refutes nothing.
+    registers: int | None = None
 
 
 class LoopModel:
@@ -61,7 +63,7 @@ class LoopModel:
         self.nodes = len(problem.nodes)
         self._reads: dict[int, list[int]] = {}
         #: Storage: output registers by tile, then the registers of all files.
-        self.registers = [r for file in self.arch.register_files for r in file.registers]
+        self.registers = [r for file in self.arch.register_files for r in file.registers[: scope.registers]]
         self.files = self._file_elements()
         self.issue: Table = {}
         #: Node -> [(tile, cycle, variable)] of ``issue``.
@@ -170,8 +172,9 @@ class LoopModel:
     def _file_elements(self) -> list[range]:
         first, files = self.tiles, []
         for file in self.arch.register_files:
-            files.append(range(first, first + len(file.registers)))
-            first += len(file.registers)
+            count = len(file.registers[: self.scope.registers])
+            files.append(range(first, first + count))
+            first += count
         return files
 
     def _rotation(self, file: int) -> dict[int, Any]:
@@ -209,7 +212,8 @@ class LoopModel:
             return [(storage, 1)]
         file = self.file_of(storage)
         k, first = storage - self.files[file].start, self.files[file].start
-        return [(first + ((k + 1) % m if k < m else k), chosen) for m, chosen in self.rotation[file].items()]
+        sources = [(first + ((k + 1) % m if k < m else k), chosen) for m, chosen in self.rotation[file].items()]
+        return [(source, chosen) for source, chosen in sources if source in self.files[file]]
 
     # -- variables ----------------------------------------------------------------------------------------------------
 

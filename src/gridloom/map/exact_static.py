@@ -121,9 +121,12 @@ class _Search:
         if self.config.objective == "wirelength":
             longest = min(value + 1, self.config.longest or value + 1)
             places = StaticScope(longest=longest, wirelength=value, links=False)
-            if self._solve(places) == "infeasible":
+            answer = self._solve(places)
+            if answer == "infeasible":
                 self.proof.append(f"{self._words(value)}: refuted by places alone")
                 return "refuted" if longest > value else "open"
+            if answer == "found" or value == 0:
+                return answer
             answer = self._solve(StaticScope(longest=longest, wirelength=value))
             return self._judged(value, answer, longest > value, longest)
         longest = self.config.longest or self._enough_for(value)
@@ -170,7 +173,7 @@ class _Search:
         solved = solve(model.model, self.clock, workers=self.config.workers, share=share)
         if scope.aim != "any" and solved.bound is not None:
             self._learn(scope, solved)
-        if not solved.found or not scope.links:
+        if not solved.found or not model.routable:
             return solved.answer
         candidate = self._candidate(model, solved)
         if self.best is None or self._value(candidate) < self._value(self.best):

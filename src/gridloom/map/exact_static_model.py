@@ -236,9 +236,16 @@ class StaticModel:
                 found[node] = tile
         return found
 
+    @property
+    def routable(self) -> bool:
+        """True when a solution says which links edges take: where all ends are neighbours, places alone do."""
+        return self.scope.links or (self.scope.longest == 1 and self.scope.wirelength == 0)
+
     def routes(self, solved: Solved) -> Routes:
         """The links of each edge; each (net, link, age) is followed back one way, so that branches share."""
         p, links = self.problem, self.problem.links
+        if not self.scope.links:
+            return self._direct(self.position(solved))
         on = {key for key, literal in self.used.items() if solved.value(literal)}
         position = self.position(solved)
         way = np.full((max(1, len(p.edges)), self.scope.longest + 1), -1, dtype=np.int32)
@@ -261,6 +268,19 @@ class StaticModel:
         used = np.bincount([link for _, link in carried], minlength=max(1, links.count)).astype(np.int32)
         overuse = int(np.maximum(used - 1, 0).sum())
         return Routes(way, length[: len(p.edges)], used, overuse, 0)
+
+    def _direct(self, position: Ints) -> Routes:
+        """One link an edge, from its source to the neighbour that its target is on."""
+        p, links = self.problem, self.problem.links
+        between = {(int(links.source[k]), int(links.target[k])): k for k in range(links.count)}
+        way = np.full((max(1, len(p.edges)), 2), -1, dtype=np.int32)
+        length = np.zeros(max(1, len(p.edges)), dtype=np.int32)
+        for e in self.crossing:
+            way[e, 0] = between[int(position[p.source[e]]), int(position[p.target[e]])]
+            length[e] = 1
+        taken = {int(link) for link in way[:, 0] if link >= 0}
+        used = np.bincount(sorted(taken), minlength=max(1, links.count)).astype(np.int32)
+        return Routes(way, length[: len(p.edges)], used, 0, 0)
 
     def _following(self, link: int) -> list[int]:
         links = self.problem.links
