@@ -1,0 +1,103 @@
+"""The spoke RAM of a streaming engine: for each tile and spoke what the tile does then.
+
+An entry names the instruction that issues in the spoke, its master input (the operand that arrives last: one of the
+four fabric inputs, the tile's own feedback, or the tile base where a synchronous flow starts), the fabric outputs that
+its result takes, and the values that pass through the tile in that spoke.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gridloom.arch.model import Kind
+from gridloom.errors import MappingError
+from gridloom.mapping.model import Mapping, Route
+
+
+@dataclass
+class SpokeEntry:
+    """One row of a tile's spoke RAM."""
+
+    tile: str
+    spoke: int
+    #: Index in the tile's instruction RAM, and the node; None: nothing issues.
+    instruction: int | None = None
+    node: str | None = None
+    op: str | None = None
+    #: ``base``, ``feedback``, or the fabric input by the offset of its tile: ``-2``, ``-1``, ``+1``, ``+2``.
+    master: str | None = None
+    #: Fabric outputs of the result, by the offset of the tile they go to.
+    outputs: list[str] = field(default_factory=list)
+    #: Cycles that each operand waits in delay registers.
+    delays: list[int] = field(default_factory=list)
+    #: Values that pass through: [from, to] offsets.
+    passes: list[list[str]] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as plain JSON data."""
+        return dict(vars(self))
+
+
+def spoke_ram(mapping: Mapping) -> list[SpokeEntry]:
+    """The entries of all tiles, II for each, in order. Linear in the mapping's hops.
+
+    MappingError for an array without spokes.
+    """
+    arch, ii = mapping.arch, mapping.ii
+    if "flow_starts_apart" not in arch.rules:
+        raise MappingError(f"array {arch.name!r} has no spokes; spoke RAM is of the family streaming-engine")
+    column = {tile.name: tile.col for tile in arch.tiles}
+    table = {(tile.name, s): SpokeEntry(tile.name, s) for tile in arch.tiles for s in range(ii)}
+    for instance in mapping.instances:
+        entry = table[instance.place, instance.cycle % ii]
+        entry.node, entry.op = instance.node, mapping.dfg.node(instance.node).op
+        entry.master, entry.delays = _master(mapping, instance.node, column)
+    for route in mapping.routes:
+        _add_way(mapping, route, table, column)
+    for tile in arch.tiles:
+        issued = [table[tile.name, s] for s in range(ii) if table[tile.name, s].node is not None]
+        for k, entry in enumerate(issued):
+            entry.instruction = k
+    return [table[tile.name, s] for tile in arch.tiles for s in range(ii)]
+
+
+def _links(mapping: Mapping, route: Route) -> list[tuple[str, str, int]]:
+    """(from tile, to tile, cycle) of each link of a route."""
+    found = []
+    for name, cycle in route.hops:
+        if mapping.arch.kind[mapping.arch.resource(name)] == Kind.LINK:
+            source, _, target = name.partition(">")
+            found.append((source, target, cycle))
+    return found
+
+
+def _offset(column: dict[str, int], here: str, there: str) -> str:
+    return f"{column[there] - column[here]:+d}"
+
+
+def _master(mapping: Mapping, node: str, column: dict[str, int]) -> tuple[str, list[int]]:
+    """The operand that arrives last, and the waits of all."""
+    into = [route for route in mapping.routes if mapping.dfg.edges[route.edge].target == node]
+    now = [route for route in into if mapping.dfg.edges[route.edge].distance == 0]
+    if not now:
+        return "base", [route.fifo for route in into]
+    links = _links(mapping, min(now, key=lambda route: route.fifo))
+    master = _offset(column, links[-1][1], links[-1][0]) if links else "feedback"
+    return master, [route.fifo for route in into]
+
+
+def _add_way(mapping: Mapping, route: Route, table: dict[tuple[str, int], SpokeEntry], column: dict[str, int]) -> None:
+    links = _links(mapping, route)
+    source = mapping.instance_of[mapping.dfg.edges[route.edge].source, route.source_copy]
+    for k, (here, there, cycle) in enumerate(links):
+        offset = _offset(column, here, there)
+        if k == 0:
+            outputs = table[source.place, source.cycle % mapping.ii].outputs
+            if offset not in outputs:
+                outputs.append(offset)
+        else:
+            passing = [_offset(column, here, links[k - 1][0]), offset]
+            passes = table[here, cycle % mapping.ii].passes
+            if passing not in passes:
+                passes.append(passing)
