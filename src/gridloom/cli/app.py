@@ -9,10 +9,12 @@ import typer
 from gridloom._version import __version__
 from gridloom.cli.bench_command import bench
 from gridloom.cli.check_commands import check, simulate
+from gridloom.cli.estimate_command import estimate, mappability_figure
 from gridloom.cli.explore_command import explore
 from gridloom.cli.list_command import list_names
 from gridloom.cli.map_command import map_source
 from gridloom.cli.model_commands import evaluate, train
+from gridloom.cli.partition_command import partition
 from gridloom.cli.rtl_command import rtl
 from gridloom.cli.show_command import show
 
@@ -30,6 +32,9 @@ app.command("simulate")(simulate)
 app.command("show")(show)
 app.command("bench")(bench)
 app.command("rtl")(rtl)
+app.command("partition")(partition)
+app.command("estimate")(estimate)
+app.command("mappability-figure")(mappability_figure)
 app.command("train")(train)
 app.command("eval")(evaluate)
 app.command("explore")(explore)

@@ -15,6 +15,7 @@ from gridloom.arch import build
 from gridloom.errors import OptionError
 from gridloom.learn import mappability_data as data
 from gridloom.learn.mappability_features import ArrayShape
+from gridloom.learn.mappability_graphs import OVERFULL
 from gridloom.learn.mappability_metrics import Judged, calibration_error, metrics
 from gridloom.learn.mappability_network import (
     NAME,
@@ -94,6 +95,28 @@ class Mappability:
         if settings is not None:
             report["dgcnn"]["settings"] = asdict(settings)
         return report
+
+    def by_size(self, folder: Path, step: int) -> list[dict[str, Any]]:
+        """Mappable share and utilisation N_op / (W * H) of the data set's graphs, by their number of ops."""
+        rows = [row for row in data.read(folder / data.STORE_NAME) if row.family < OVERFULL]
+        groups: dict[int, list[data.Row]] = {}
+        for row in rows:
+            groups.setdefault((row.counts[0] - 1) // step, []).append(row)
+        return [_point(k * step + 1, (k + 1) * step, groups[k]) for k in sorted(groups)]
+
+
+def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
+    mapped = [row for row in rows if row.width is not None]
+    shapes = {arch: ArrayShape.of(data.array(arch)) for arch in {row.arch for row in rows}}
+    used = [row.counts[0] / ((row.width or 1) * shapes[row.arch].rows) for row in mapped]
+    return {
+        "from": first,
+        "to": last,
+        "ops": round(sum(row.counts[0] for row in rows) / len(rows), 2),
+        "graphs": len(rows),
+        "mappable": round(len(mapped) / len(rows), 4),
+        "utilisation": round(sum(used) / len(used), 4) if used else None,
+    }
 
 
 def _samples(config: MappabilityConfig, work: Work) -> tuple[list[data.Row], list[Sample], ArrayShape]:

@@ -308,11 +308,15 @@ def style_of(family: int) -> Style:
 
 
 def _overfull(style: Style, rng: random.Random) -> Style:
-    """The style with more inputs, outputs or constants than the published array takes."""
-    what = rng.choice(("inputs", "outputs", "constants"))
-    if what == "constants":
-        return replace(style, constants=rng.randint(17, 28), constant_share=rng.choice((0.3, 0.45, 0.6)))
-    return replace(style, **{what: rng.randint(13, 20)}, lanes=rng.randint(6, 14))
+    """The style with more inputs, outputs and constants than the published array takes."""
+    return replace(
+        style,
+        inputs=rng.randint(13, 20),
+        outputs=rng.randint(13, 20),
+        constants=rng.randint(17, 28),
+        constant_share=rng.choice((0.3, 0.45, 0.6)),
+        lanes=rng.randint(9, 16),
+    )
 
 
 def draw(family: int, number: int) -> Dfg:
@@ -322,15 +326,15 @@ def draw(family: int, number: int) -> Dfg:
     name = f"random_{family}_{number}"
     if style.shape == "part":
         return _part(style, rng, name)
-    ops = _size(rng)
+    ops = _size(rng, 0.6 if family >= OVERFULL else 1.4)
     draft = Draft(style, rng, name)
     SHAPES[style.shape](draft, ops)
     return draft.finish()
 
 
-def _size(rng: random.Random) -> int:
+def _size(rng: random.Random, power: float = 1.4) -> int:
     """Ops of a graph: smaller ones are more frequent, as they are among the parts that a flow asks about."""
-    return LEAST_OPS + int((MOST_OPS + 1 - LEAST_OPS) * rng.random() ** 1.4)
+    return LEAST_OPS + int((MOST_OPS + 1 - LEAST_OPS) * rng.random() ** power)
 
 
 # -- parts of kernels -----------------------------------------------------------------------------------------------

@@ -1,0 +1,127 @@
+"""``gridloom partition``: a graph as parts that map, run one after the other and use the array well."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gridloom.cli.outputs import check_writable, write_all
+from gridloom.cli.progress import note
+
+if TYPE_CHECKING:
+    from gridloom.flow.partition_result import PartitionResult
+
+
+def partition(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file or kernel:NAME,key=value,...")],
+    arch: Annotated[str, typer.Option("--arch", help="An array with ports in its columns, such as vpcma.")],
+    estimator: Annotated[
+        str, typer.Option("--estimator", help="learned, bound (counting), or mapper (none: everything is mapped).")
+    ] = "auto",
+    method: Annotated[str, typer.Option("--method", help="How graphs are cut: multilevel, or kl as published.")] = (
+        "multilevel"
+    ),
+    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
+    seeds: Annotated[int, typer.Option("--seeds", help="Bisections a cut.")] = 6,
+    patience: Annotated[int, typer.Option("--patience", help="Splits in a row that may not improve anything.")] = 1,
+    tries: Annotated[int, typer.Option("--tries", help="Mapping runs a part, until its expected width is found.")] = 2,
+    iterations: Annotated[int, typer.Option("--iterations", help="Of the loop, for its execution time.")] = 1024,
+    reconfiguration: Annotated[
+        int | None, typer.Option("--reconfiguration", help="Cycles to load a configuration.")
+    ] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="Also without the estimator, and what it saves.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the parts' mappings here (JSON).")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Write the tree of parts here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Cut a source into parts that map; each is unrolled, checked and simulated, and so is the whole."""
+    from dataclasses import replace
+
+    from gridloom.flow.partition import PartitionRequest
+    from gridloom.flow.partition import partition as run
+
+    check_writable([("--output", output), ("--svg", svg)])
+    request = PartitionRequest(
+        source=source,
+        arch=arch,
+        estimator=estimator,  # type: ignore[arg-type]
+        method=method,  # type: ignore[arg-type]
+        seed=seed,
+        seeds=seeds,
+        patience=patience,
+        tries=tries,
+        loop_iterations=iterations,
+        reconfiguration=reconfiguration,
+    )
+    result = run(request)
+    record = result.to_dict()
+    if compare:
+        record["without_estimator"] = _comparison(record, run(replace(request, estimator="mapper")).to_dict())
+    _write(result, record, output, svg)
+    print(json.dumps(record) if as_json else "\n".join(lines(record)))
+    return 0 if result.failure is None else 1
+
+
+def _comparison(record: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    kept = ("status", "k", "throughput_real", "explored", "attempts", "seconds", "cpu_seconds")
+    ratio = other["cpu_seconds"]["total"] / max(1e-9, record["cpu_seconds"]["total"])
+    return {**{key: other[key] for key in kept}, "times_longer": round(ratio, 2)}
+
+
+def _write(result: PartitionResult, record: dict[str, Any], output: Path | None, svg: Path | None) -> None:
+    texts: dict[Path, str] = {}
+    if svg is not None:
+        from gridloom.emit.partition_tree import svg_partition_tree
+
+        texts[svg] = svg_partition_tree(record["tree"], f"{result.dfg.name} on {result.arch.name}")
+    if output is not None and result.failure is None:
+        from gridloom.mapping import json_format
+
+        texts[output] = json.dumps([json.loads(json_format.dumps(part.mapping)) for part in result.parts])
+    write_all(texts)
+    for path in texts:
+        note(f"wrote {path}")
+
+
+def lines(record: dict[str, Any]) -> list[str]:
+    """A record as text: what was reached, the parts, the tree."""
+    from gridloom.flow.partition_result import tree_lines
+
+    graph = record["dfg"]
+    head = f"{graph['name']} ({graph['ops']} ops, {graph['constants']} constants, {graph['loads']} loads"
+    text = [f"{record['status']}: {head}, {graph['stores']} stores) on {record['arch']['name']}"]
+    if record["failure"] is not None:
+        failure = record["failure"]
+        text.append(f"  {failure['constraint']}: {failure['demand']}; {failure['bound']}")
+    else:
+        text += _reached(record)
+    text += ["  parts (* chosen):", *("    " + line for line in tree_lines(record["tree"]))]
+    return text
+
+
+def _reached(record: dict[str, Any]) -> list[str]:
+    parts = ", ".join(f"{part['unroll']} x {part['width']} columns" for part in record["parts"])
+    run, spent = record["execution"], record["cpu_seconds"]
+    expected = "-" if record["throughput_model"] is None else f"{record['throughput_model']:.3f}"
+    text = [
+        "  every part legal and simulated, and the whole computes what the unsplit graph computes",
+        f"  k {record['k']}: {parts}",
+        f"  throughput {record['throughput_real']:.3f} (expected {expected}), {run['cycles']} cycles for "
+        f"{run['iterations']} iterations",
+        f"  {record['explored']} graphs looked at, {record['attempts']} mapped, {record['attempts_saved']} attempts "
+        f"saved by {record['estimator']}",
+        f"  CPU seconds: cut {spent['cut']}, estimate {spent['estimate']}, map {spent['map']}, confirm "
+        f"{spent['confirm']}, in all {spent['total']}",
+    ]
+    other = record.get("without_estimator")
+    if other is not None:
+        text.append(
+            f"  without estimator: throughput {other['throughput_real']}, {other['attempts']} mapped, "
+            f"{other['times_longer']} times as long"
+        )
+    return text
