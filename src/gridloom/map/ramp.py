@@ -43,7 +43,7 @@ class RampConfig:
     #: Edits in a row that may map no more ops than before.
     sideways: int = 2
     #: Placements that are tried for a schedule, one an option of a strategy.
-    options: int = 300
+    options: int = 120
     #: Strategies by name, comma-separated: route, memory, files, livein, recompute, reschedule.
     strategies: str = ",".join(STRATEGIES)
 

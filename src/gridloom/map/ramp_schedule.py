@@ -28,17 +28,27 @@ def dependences(graph: WorkGraph) -> list[Dependence]:
 
 
 def schedule(
-    graph: WorkGraph, counts: Resources, ii: int, *, fixed: Ints | None = None, luck: np.random.Generator | None = None
+    graph: WorkGraph,
+    counts: Resources,
+    ii: int,
+    *,
+    reach: int,
+    fixed: Ints | None = None,
+    luck: np.random.Generator | None = None,
 ) -> Ints | None:
     """Issue cycles of every op, or None where none was found.
 
-    ``fixed`` holds the cycles of the first ops, which then stay. ``luck`` shakes the order of nodes. Cost: O(n^3) for
+    ``reach``: PEs that read an output, 0 where a file takes values anywhere. ``fixed`` holds the cycles of the first
+    ops, which then stay. ``luck`` shakes the order of nodes. Cost: O(n^3) for
     the distances, compiled.
     """
     count = len(graph.ops)
     least = least_distances(count, dependences(graph), ii)
     if count and least.diagonal().max() > 0:
         return None
+    # The diagonal is free to say from which cycle on an op without operands may issue.
+    for n, op in enumerate(graph.ops):
+        least[n, n] = op.lift if not graph.entering[n] else least[n, n]
     takes = np.zeros((count, len(counts.room)), dtype=np.int64)
     for n, op in enumerate(graph.ops):
         takes[n, list(counts.takes[op.row])] = 1
@@ -51,5 +61,6 @@ def schedule(
     if cycle is not None and fixed is None:
         links = [(link.source, link.target, link.distance) for link in graph.links if not link.memory]
         latency = np.array([op.latency for op in graph.ops], dtype=np.int64)
-        shorten_lifetimes(least, ii, takes, room, np.array(links, dtype=np.int64).reshape(-1, 3), latency, cycle)
+        table = np.array(links, dtype=np.int64).reshape(-1, 3)
+        shorten_lifetimes(least, ii, takes, room, table, latency, cycle, reach=reach)
     return cycle

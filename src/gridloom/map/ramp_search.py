@@ -130,7 +130,7 @@ class RampSearch:
 
     def _at(self, ii: int, start: int, clock: Clock) -> Attempt | None:
         luck = np.random.default_rng((clock.budget.seed, ii, start)) if start else None
-        cycle = schedule(self.original, self.counts, ii, luck=luck)
+        cycle = schedule(self.original, self.counts, ii, reach=self.placer.reach, luck=luck)
         if cycle is None:
             return None
         graph = self.original
@@ -203,7 +203,7 @@ class RampSearch:
                     continue
                 if best is None or found.cost < best.cost:
                     best = found
-                if found.cost[0] < now.cost[0]:
+                if found.cost[0] < now.cost[0] or (name == "route" and found.cost[0] > now.cost[0] + 1):
                     break
             if best is not None and best.cost[0] == 0:
                 break
@@ -241,7 +241,7 @@ class RampSearch:
     def _again(self, graph: WorkGraph, now: Attempt, clock: Clock) -> Attempt | None:
         """Schedule and place an edited graph; None where there is no schedule, or no room in memory."""
         fixed = None if self.technique.reschedules else now.cycle
-        cycle = schedule(graph, self.counts, now.ii, fixed=fixed)
+        cycle = schedule(graph, self.counts, now.ii, reach=self.placer.reach, fixed=fixed)
         if cycle is None:
             return None
         self.left -= 1

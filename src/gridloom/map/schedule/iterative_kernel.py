@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 _NONE = -(1 << 28)
 # Periods by which a node may move later at once.
 _REACH = 64
+# What a reader costs that has no place next to its value.
+_CROWDED = 4.0
 
 internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
@@ -131,12 +133,47 @@ def _length(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: i
     return cost
 
 
+@internal
+def _crowd(links: Ints, latency: Ints, cycle: Ints, source: int, node: int, when: int, ii: int, reach: int) -> float:
+    """Readers that cannot all be near their value: more at once than wires lead to, or in one slot of one tile."""
+    issue = when if source == node else cycle[source]
+    cost, at_once = 0.0, 0
+    for k in range(links.shape[0]):
+        if links[k, 0] != source or links[k, 1] == source:
+            continue
+        due = (when if links[k, 1] == node else cycle[links[k, 1]]) + ii * links[k, 2]
+        if due - issue <= latency[source]:
+            at_once += 1
+            continue
+        # A value that waits is read on the tile that made it.
+        if (due - issue) % ii == 0:
+            cost += _CROWDED
+        for other in range(k):
+            if links[other, 0] == source and links[other, 1] != source and links[other, 1] != links[k, 1]:
+                then = (when if links[other, 1] == node else cycle[links[other, 1]]) + ii * links[other, 2]
+                if then - issue > latency[source] and (then - due) % ii == 0:
+                    cost += _CROWDED
+    return cost + _CROWDED * max(0, at_once - reach)
+
+
+@internal
+def _price(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: int, reach: int) -> float:
+    cost = _length(links, latency, cycle, node, when, ii)
+    if reach > 0:
+        cost += _crowd(links, latency, cycle, node, node, when, ii, reach)
+        for k in range(links.shape[0]):
+            if links[k, 1] == node and links[k, 0] != node:
+                cost += _crowd(links, latency, cycle, links[k, 0], node, when, ii, reach)
+    return cost
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency: Ints, ii: int, sweeps: int,
-                      cycle: Ints) -> None:  # fmt: skip
+def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency: Ints, ii: int, reach: int,
+                      sweeps: int, cycle: Ints) -> None:  # fmt: skip
     """Move nodes within their windows to cycles with room where their values wait less.
 
-    ``links``: rows of source, target, distance. Cost: O(sweeps * nodes * (nodes + II * links)).
+    ``links``: rows of source, target, distance. ``reach``: tiles that read an output, where values wait in files of one
+    tile; 0: that does not matter. Cost: O(sweeps * nodes * (nodes + II * links)), links squared with a reach.
     """
     count = len(cycle)
     table = np.zeros((len(room), ii), dtype=np.int64)
@@ -149,12 +186,12 @@ def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency
             low, high = _window(least, cycle, node)
             now = cycle[node]
             _book(takes, table, node, now % ii, -1)
-            best, when = _length(links, latency, cycle, node, now, ii), now
+            best, when = _price(links, latency, cycle, node, now, ii, reach), now
             # A period from either end, and around where it is: further in, nothing is different.
             for first in (low, now - ii, now, high - ii + 1):
                 for t in range(max(low, first), min(high, first + ii, now + _REACH * ii) + 1):
                     if t != now and _fits(takes, table, room, node, t % ii):
-                        cost = _length(links, latency, cycle, node, t, ii)
+                        cost = _price(links, latency, cycle, node, t, ii, reach)
                         if cost < best - 1e-9:
                             best, when = cost, t
             moved = moved or when != now

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 # Placements a node after which a schedule is given up.
 _TRIES = 12
+_SWEEPS = 8
 
 #: "No dependence" in a table of least distances.
 NONE = -(1 << 28)
@@ -74,12 +75,16 @@ def modulo_schedule(
 
 
 def shorten_lifetimes(
-    least: Ints, ii: int, takes: Ints, room: Ints, links: Ints, latency: Ints, cycle: Ints, *, sweeps: int = 8
+    least: Ints, ii: int, takes: Ints, room: Ints, links: Ints, latency: Ints, cycle: Ints, *, reach: int = 0
 ) -> None:
-    """Move nodes to cycles, in place, where fewer values wait, and less long. ``links``: source, target, distance."""
+    """Move nodes to cycles, in place, where fewer values wait, and less long. ``links``: source, target, distance.
+
+    With a ``reach`` (tiles that read an output) values are taken to wait where they are made: readers that would need
+    the same slot there, or more tiles at once than there are, are moved apart.
+    """
     from gridloom.map.schedule import iterative_kernel
 
-    iterative_kernel.shorten_lifetimes(least, takes, room, links, latency, ii, sweeps, cycle)
+    iterative_kernel.shorten_lifetimes(least, takes, room, links, latency, ii, reach, _SWEEPS, cycle)
 
 
 def recurrence(count: int, dependences: Sequence[Dependence], ii: int) -> list[int]:
