@@ -267,23 +267,25 @@ def _plain(tile: Tile) -> tuple[Any, ...]:
 
 def hop_distances(count: int, links: Iterable[tuple[int, int]]) -> NDArray[np.int16]:
     """All-pairs least number of links; -1 where there is no path."""
-    reach: list[list[int]] = [[] for _ in range(count)]
+    before: list[list[int]] = [[] for _ in range(count)]
     for a, b in links:
-        reach[a].append(b)
-    table = np.full((count, count), -1, dtype=np.int16)
-    for start in range(count):
-        row = table[start]
-        row[start] = 0
-        frontier = [start]
-        while frontier:
-            following = []
-            for a in frontier:
-                for b in reach[a]:
-                    if row[b] < 0:
-                        row[b] = row[a] + 1
-                        following.append(b)
-            frontier = following
-    return table
+        before[b].append(a)
+    most = max(map(len, before), default=0)
+    # Breadth first from all tiles at once, a row a goal; a tile with fewer links stands in for the missing ones itself.
+    entering = [np.array([row[k] if k < len(row) else b for b, row in enumerate(before)]) for k in range(most)]
+    frontier = np.eye(count, dtype=np.bool_)
+    found = frontier.copy()
+    table = np.where(frontier, 0, -1).astype(np.int16)
+    hops = 0
+    while frontier.any():
+        hops += 1
+        reached = np.zeros_like(frontier)
+        for goals in entering:
+            reached |= frontier[goals]
+        frontier = reached & ~found
+        found |= frontier
+        np.copyto(table, np.int16(hops), where=frontier)
+    return np.ascontiguousarray(table.T)
 
 
 class ArchBuilder:

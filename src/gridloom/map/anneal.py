@@ -9,8 +9,8 @@ pipelined dataflow, one op a PE, II = 1). The idea:
 4. where FIFOs remain, cycles are fixed first and wires are routed as long as values have to wait;
 5. what cannot be routed or balanced is placed again with its hops made dearer; later starts anneal the best ones anew.
 
-Cost: a start of n nodes makes about 80 * inner * n^(4/3) moves; routing takes about as long as a short start. Limits:
-routes are not considered while placing except through feedback, one op a tile, no recomputation.
+Cost: a start of n nodes makes about 40 * inner * n^(4/3) moves, linear beyond 128 nodes; routing takes about as long as
+a short start. Limits: routes are not considered while placing except through feedback, one op a tile, no recomputation.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from gridloom._version import __version__
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
+from gridloom.estimate.spatial_bounds import Bound, fifo_bound, latency_bound, wirelength_bound
 from gridloom.map.budget import Budget, Clock
 from gridloom.map.screening import screen
 from gridloom.map.spokes_problem import is_streaming_engine
@@ -41,6 +42,9 @@ BATCH = 4
 # Temperatures of a start, about: what turns a number of moves into moves a temperature.
 _TEMPERATURES = 80
 
+# Nodes beyond which the moves of a node no longer grow: large graphs are to take little more time than their size.
+_LARGE = 128
+
 
 @dataclass(frozen=True, kw_only=True)
 class AnnealConfig:
@@ -53,7 +57,8 @@ class AnnealConfig:
     ii: int | None = None
     #: Starts when the budget has no limit.
     starts: int = 24
-    #: Moves a temperature of the first starts, as a multiple of nodes^(4/3); doubles from batch to batch.
+    #: Moves a temperature of the first starts, as a multiple of nodes^(4/3) (nodes * 5 beyond 128 nodes); doubles from
+    #: batch to batch.
     inner: float = 8.0
     #: How often ``inner`` doubles at most.
     doublings: int = 4
@@ -64,7 +69,7 @@ class AnnealConfig:
     #: Best candidates that later starts begin from; 0: every start begins at random.
     elites: int = 4
     #: Moves a node in runs that move nodes together with their routes and cycles.
-    joint: int = 300
+    joint: int = 1000
     #: Links that a route may be longer than the shortest way.
     detour: int = 4
     #: Nodes that stay on a tile: node -> tile name.
@@ -106,12 +111,13 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     search = StaticSearch(problem, config, fixed)
     search.warm_up()
     clock = budget.start()
-    best = _given(search, clock) if config.place else _Starts(search, config, clock, first).best()
-    optimal = best.legal and _proved(search, best)
+    bound = least(problem, config.objective)
+    best = _given(search, clock) if config.place else _Starts(search, config, clock, first, bound.value).best()
     clock.report("done", _in_words(best))
     if not best.legal:
         return to_failure(problem, best, bool(config.place))
-    return to_mapping(problem, best, _provenance(config, budget, clock, optimal))
+    proof = {"optimal": best.score[1] <= bound.value, "bound": bound.value, "reason": bound.reason}
+    return to_mapping(problem, best, _provenance(config, budget, clock, proof))
 
 
 # -- the search -----------------------------------------------------------------------------------------------------
@@ -120,8 +126,11 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
 class _Starts:
     """Batches of starts: fresh ones and ones from the best so far."""
 
-    def __init__(self, search: StaticSearch, config: AnnealConfig, clock: Clock, first: dict[int, int]) -> None:
+    def __init__(
+        self, search: StaticSearch, config: AnnealConfig, clock: Clock, first: dict[int, int], bound: int
+    ) -> None:
         self.search = search
+        self.bound = bound
         self.clock = clock
         self.config = config
         self.first = _completed(search, first)
@@ -137,7 +146,7 @@ class _Starts:
             batch += 1
             leader = self.elites[0]
             self.clock.report(f"{batch * BATCH} starts", _in_words(leader))
-            if self.clock.over() or (leader.legal and _proved(self.search, leader)):
+            if self.clock.over() or _best_possible(leader, self.config.objective, self.bound):
                 return leader
             if self.clock.budget.unlimited and batch * BATCH >= self.config.starts:
                 return leader
@@ -168,7 +177,8 @@ class _Starts:
 
     def _moves_each(self, batch: int) -> int:
         inner = self.config.inner * 2 ** min(batch, self.config.doublings)
-        moves = int(inner * max(2, len(self.search.movable)) ** (4 / 3))
+        count = max(2, len(self.search.movable))
+        moves = int(inner * count * min(count, _LARGE) ** (1 / 3))
         effort = self.clock.budget.effort
         if effort is not None:
             moves = min(moves, effort // (BATCH * _TEMPERATURES))
@@ -187,20 +197,18 @@ def _seed(seed: int, start: int) -> int:
     return int(np.random.SeedSequence((seed, start)).generate_state(1, np.uint64)[0] >> np.uint64(2))
 
 
-def _proved(search: StaticSearch, candidate: Candidate) -> bool:
-    """True when the objective is at a bound that no mapping can be below."""
-    return candidate.score[1] <= bound(search) and (search.config.objective != "buffers" or candidate.score[2] == 0)
+def least(problem: StaticProblem, objective: Objective) -> Bound:
+    """What the objective's first figure is at least, and why: the deepest FIFO, the wirelength or the latency."""
+    if objective == "latency":
+        return latency_bound(problem.dfg, problem.arch)
+    if objective == "buffers":
+        return fifo_bound(problem.dfg, problem.arch)
+    return wirelength_bound(problem.dfg, problem.arch)
 
 
-def bound(search: StaticSearch) -> int:
-    """What the objective's first figure is at least: 0, or the longest path of unit hops for the latency."""
-    if search.config.objective != "latency":
-        return 0
-    one = np.ones(len(search.problem.edges), dtype=np.int32)
-    timing = search.timing
-    waits = timing.waits(one)
-    start = timing.earliest(*timing.bounds(waits, timing.caps(np.zeros(search.problem.size, dtype=np.int32), 1 << 20)))
-    return 0 if start is None else int((start[: timing.root] + search.problem.latency).max(initial=0))
+def _best_possible(candidate: Candidate, objective: Objective, bound: int) -> bool:
+    """True when nothing is left to search for; with FIFOs, one as deep as the bound has to be the only one."""
+    return candidate.legal and candidate.score[1] <= bound and (objective != "buffers" or candidate.score[2] <= bound)
 
 
 # -- placements that the user gives -----------------------------------------------------------------------------------
@@ -272,7 +280,7 @@ def _in_words(candidate: Candidate) -> str:
     return f"FIFO {depth.maximum} (total {depth.total}), wirelength {wire}, latency {depth.latency}"
 
 
-def _provenance(config: AnnealConfig, budget: Budget, clock: Clock, optimal: bool) -> dict[str, Any]:
+def _provenance(config: AnnealConfig, budget: Budget, clock: Clock, proof: dict[str, Any]) -> dict[str, Any]:
     changed = {}
     for entry in fields(config):
         value = getattr(config, entry.name)
@@ -284,7 +292,7 @@ def _provenance(config: AnnealConfig, budget: Budget, clock: Clock, optimal: boo
         "config": changed,
         "seed": budget.seed,
         "moves": clock.moves,
-        "optimal": optimal,
+        **proof,
         "version": __version__,
     }
     # A run ended by effort is the same byte for byte, so nothing that a clock says goes into it.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,8 @@ class StaticProblem:
     allowed: Bools
     #: FIFO cycles an operand of a tile may wait.
     fifo: Ints
-    hops: Ints
+    #: In one byte each where they fit: the table of a large grid has to stay in the cache.
+    hops: NDArray[Any]
     row: Ints
     col: Ints
     links: LinkGraph
@@ -155,11 +157,15 @@ def build_problem(dfg: Dfg, arch: Arch) -> StaticProblem:
         kind=kind,
         allowed=allowed,
         fifo=np.array(fifo, dtype=np.int32),
-        hops=arch.hops.astype(np.int32),
+        hops=_small(arch.hops),
         row=np.array([tile.row for tile in arch.tiles], dtype=np.int32),
         col=np.array([tile.col for tile in arch.tiles], dtype=np.int32),
         links=_link_graph(arch),
     )
+
+
+def _small(hops: NDArray[np.int16]) -> NDArray[Any]:
+    return hops.astype(np.int8) if hops.max(initial=0) <= np.iinfo(np.int8).max else hops
 
 
 def _latency(dfg: Dfg, arch: Arch, k: int) -> int:

@@ -27,6 +27,12 @@ Flag = NDArray[np.uint8]
 # The cost of one hop too many: weights are whole numbers, feedback raises them in steps finer than a hop.
 _UNIT = 8
 
+# First temperature of joint runs that begin at a legal candidate with short wires, in links.
+_WARM = 0.45
+
+# Joint moves of a start that makes wires short, by moves a temperature of its placement.
+_JOINT_SHARE = 40
+
 
 class SearchSettings(Protocol):
     """What a start reads of a mapper's configuration."""
@@ -247,7 +253,7 @@ class StaticSearch:
         """A start from a candidate: its placement annealed anew; where wires count and it is legal, with its routes."""
         if self.config.objective == "wirelength" and elite.legal:
             fresh = replace(elite, moves=0)
-            return self._polished(fresh, self.problem.allowed, self.config.joint * len(self.movable), seed, stop)
+            return self._polished(fresh, self.problem.allowed, self._joint_moves(moves_each), seed, stop, hot=_WARM)
         return self.start(elite.position, seed=seed, heat=heat, moves_each=moves_each, stop=stop, record=record)
 
     def start(
@@ -271,25 +277,30 @@ class StaticSearch:
         best = self._judged(position, routes, moves)
         if len(self.movable) == 0:
             return best
-        joint_moves = self.config.joint * len(self.movable)
+        joint_moves = self._joint_moves(moves_each)
         if self.config.objective == "wirelength":
-            # Routes are no shorter than hops: a placement that is no better than the record is not worth the moves.
-            least = int(np.maximum(short - 1, 0).sum())
-            if not routes.legal or best.score[1] > least:
-                if record is None or record[0] > 0 or least < record[1]:
-                    best = self._polished(best, allowed, joint_moves // 8, seed, stop)
+            # Where routes are as short as hops there is nothing to mend.
+            if not routes.legal or best.score[1] > int(np.maximum(short - 1, 0).sum()):
+                best = self._polished(best, allowed, joint_moves, seed, stop)
         elif not routes.legal:
             best = self._polished(best, allowed, joint_moves, seed, stop)
         attempt = partial(self._timed, best.position, allowed, joint_moves, seed, stop)
         return self._shallowest(best, attempt, stop, record)
 
-    def _polished(self, candidate: Candidate, allowed: Bools, moves: int, seed: int, stop: Flag) -> Candidate:
+    def _joint_moves(self, moves_each: int) -> int:
+        """Moves of a joint run: a number a node; where wires count, more in longer starts."""
+        moves = self.config.joint * len(self.movable)
+        return max(moves, _JOINT_SHARE * moves_each) if self.config.objective == "wirelength" else moves
+
+    def _polished(
+        self, candidate: Candidate, allowed: Bools, moves: int, seed: int, stop: Flag, hot: float = 0.6
+    ) -> Candidate:
         """Move nodes with their routes until every signal has a link, or until wires are short."""
         shorten = self.config.objective == "wirelength"
         position, routes, made = self.joint.run(
             candidate.position, candidate.routes, None, allowed, bound=2, moves=moves, seed=seed, stop=stop,
-            first_legal=not shorten, hot=0.6 if shorten else 1.0, cold=0.15 if shorten else 0.5,
-            hop=2.0 if shorten else 0.5,
+            first_legal=not shorten, hot=hot if shorten else 1.0, cold=0.2 if shorten else 0.5,
+            hop=2.0 if shorten else 0.5, price=2.0 if shorten else 6.0,
         )  # fmt: skip
         return self._better(candidate, position, routes, made)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SPARE = 10
 
 # States of searches that a run may visit, by move: long windows make moves dear.
-_VISITS = 400
+_VISITS = 120
 
 
 class JointAnnealer:

@@ -5,7 +5,8 @@ off their links, moves the nodes (and, in a timed run, their issue cycles), and 
 the links used plus a price for each signal without a link of its own. In a timed run a route has to be as long as its
 value is under way, less what a FIFO of ``bound`` cycles takes up, so that a legal state needs no deeper FIFO.
 
-A move costs some ten short searches, ten thousand a second: this starts where the plain annealer and the router ended.
+A move costs some ten short searches unless its hops alone forbid it: this starts where the plain annealer and the
+router ended.
 """
 
 from __future__ import annotations
@@ -174,16 +175,39 @@ def _lay(e: int, field: Field, layout: Layout, own: Shorts) -> int:
     return over
 
 
-@njit(cache=True, nogil=True)
-def _find(e: int, field: Field, layout: Layout, room: Scratch, rules: Rules) -> None:
-    """Route edge e, if there is a way in its window."""
+@njit(cache=True, nogil=True, inline="always")
+def _window(e: int, field: Field, layout: Layout, rules: Rules) -> tuple[int, int]:
+    """The least and the largest number of links that edge e may have where its ends are; empty: no way."""
     s, t = layout.position[field.source[e]], layout.position[field.target[e]]
     low = field.hops[s, t]
     high = low + rules.bound
     if rules.timed:
         high = layout.issue[field.target[e]] - layout.issue[field.source[e]] - field.wait[e]
         low = max(low, high - min(rules.bound, field.fifo[t]))
-    high = min(high, layout.way.shape[1])
+    return low, min(high, layout.way.shape[1])
+
+
+@njit(cache=True, nogil=True)
+def _least_worse(count: int, field: Field, layout: Layout, room: Scratch, rules: Rules) -> float:
+    """What a move costs at least, its nodes moved and its edges not yet: all links free, every fight it is in over."""
+    worse = 0.0
+    for j in range(count):
+        e = room.touched[j]
+        length = layout.length[e]
+        low, high = _window(e, field, layout, rules)
+        worse += low if low <= high else rules.price * _LOST
+        worse -= length if length > 0 else rules.price * _LOST
+        for d in range(length):
+            if layout.used[layout.way[e, d]] > 1:
+                worse -= rules.price
+    return worse
+
+
+@njit(cache=True, nogil=True)
+def _find(e: int, field: Field, layout: Layout, room: Scratch, rules: Rules) -> None:
+    """Route edge e, if there is a way in its window."""
+    s, t = layout.position[field.source[e]], layout.position[field.target[e]]
+    low, high = _window(e, field, layout, rules)
     layout.length[e] = 0
     if low > high:
         return
@@ -201,13 +225,15 @@ def _find(e: int, field: Field, layout: Layout, room: Scratch, rules: Rules) -> 
 
 @njit(cache=True, nogil=True)
 def _tangled_node(state: State, field: Field, layout: Layout) -> int:
-    """An end of an edge that is on a fought-over link or has no way; -1: none was met in a few tries."""
-    for _ in range(64):
-        e = field.net[_below(state, len(field.net))]
+    """An end of the next edge, from a random one on, that is on a fought-over link or has no way; -1: there is none."""
+    count = len(field.net)
+    first = _below(state, count)
+    for k in range(count):
+        e = field.net[first + k if first + k < count else first + k - count]
+        tangled = layout.length[e] == 0
         for d in range(layout.length[e]):
-            if layout.used[layout.way[e, d]] > 1:
-                return int(field.source[e] if _below(state, 2) == 0 else field.target[e])
-        if layout.length[e] == 0:
+            tangled = tangled or layout.used[layout.way[e, d]] > 1
+        if tangled:
             return int(field.source[e] if _below(state, 2) == 0 else field.target[e])
     return -1
 
@@ -267,12 +293,15 @@ def _attempt(
     position[a] = there
     if b >= 0:
         position[b] = here
-    if rules.timed and not (_retime(a, state, field, layout) and (b < 0 or _retime(b, state, field, layout))):
+    # What is accepted is drawn first: most moves are refused by their hops alone, without a search.
+    accepted = -temperature * np.log(max(_unit(state), 1e-300))
+    count = _gather(a, b, field, room.touched)
+    timely = not rules.timed or (_retime(a, state, field, layout) and (b < 0 or _retime(b, state, field, layout)))
+    if not timely or _least_worse(count, field, layout, room, rules) > accepted:
         position[a], issue[a] = here, issue_a
         if b >= 0:
             position[b], issue[b] = there, issue_b
         return False, 0, 0
-    count = _gather(a, b, field, room.touched)
     over = 0
     wire = 0
     for j in range(count):
@@ -288,8 +317,7 @@ def _attempt(
         over += _lay(e, field, layout, room.own)
         over += (layout.length[e] == 0) * _LOST
         wire += layout.length[e]
-    worse = wire + rules.price * over
-    if worse <= 0.0 or _unit(state) < np.exp(-worse / temperature):
+    if wire + rules.price * over <= accepted:
         occupant[here], occupant[there] = b, a
         return True, over, wire
     for j in range(count):
@@ -344,7 +372,7 @@ def anneal_jointly(field: Field, layout: Layout, rules: Rules, seed: int, stop: 
         made += 1
         if made % 256 == 0:
             temperature *= cooling
-        a = _tangled_node(state, field, layout) if over > 0 and _below(state, 4) != 0 else -1
+        a = _tangled_node(state, field, layout) if over > 0 and _below(state, 4) == 0 else -1
         if a < 0 or field.fixed[layout.position[a]]:
             a = field.movable[_below(state, len(field.movable))]
         here = layout.position[a]

@@ -81,4 +81,4 @@ def route(
 
 def shortest(problem: StaticProblem, position: Ints) -> Ints:
     """For each edge the least number of links between its ends."""
-    return problem.hops[position[problem.source], position[problem.target]]
+    return problem.hops[position[problem.source], position[problem.target]].astype(np.int32)
