@@ -40,7 +40,8 @@ class CostModelConfig:
     decisions: int = 8640
     #: State of the tool chain that the data comes from.
     era: Literal["present", "past"] = "present"
-    epochs: int = 16
+    #: Passes over the data set.
+    epochs: int = 8
     #: Values of a node or edge, and layers of the graph network.
     width: int = 24
     layers: int = 2
@@ -74,20 +75,18 @@ class CostModelTask:
         return {**made, "decisions": int(labels.size), "spread": round(float(high / max(low, 1e-9)), 3)}
 
     def train(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
-        """Cross-validate by graph, train on everything and save the weights with their figures."""
+        """Train on everything and save the weights; then cross-validate by graph and save the figures with them."""
         from gridloom.learn import cost_model_training as training
 
         samples = self._samples(config, work)
         found = training.groups(samples)
         began = time.process_time()
-        work.progress("cross-validation", 0.0)
-        validated = cross_validate(found, config, work, "sharing", "nothing")
-        work.progress("all graphs", 0.8)
+        work.progress("all graphs", 0.0)
         model = training.train(
             found, epochs=config.epochs, width=config.width, layers=config.layers, seed=work.seed,
-            told=lambda _share: work.stopped(),
+            told=lambda share: _told(work, "all graphs", share / (config.folds + 1)),
         )  # fmt: skip
-        about = {
+        about: dict[str, Any] = {
             "model": NAME,
             "variant": "sharing",
             "layers": config.layers,
@@ -97,11 +96,13 @@ class CostModelTask:
             "decisions": sum(len(group.labels) for group in found),
             "graphs": len(found),
             "data": data.digest(samples),
-            "cross_validation": validated,
-            "cpu_seconds": round(time.process_time() - began, 1),
         }
         target = work.weights or work.folder / f"{NAME}.npz"
         target.parent.mkdir(parents=True, exist_ok=True)
+        weights.save(target, model.state_dict(), about)
+        if not work.over():
+            about["cross_validation"] = cross_validate(found, config, work, "sharing", "nothing")
+        about["cpu_seconds"] = round(time.process_time() - began, 1)
         weights.save(target, model.state_dict(), about)
         return {**about, "weights": str(target)}
 
@@ -144,6 +145,12 @@ class CostModelTask:
             "cross_validation": model.about.get("cross_validation"),
             **speed(model),
         }
+
+
+def _told(work: Work, what: str, share: float) -> bool:
+    """Tell how far training is; True when it has to end."""
+    work.progress(what, share)
+    return work.stopped()
 
 
 def judged(model: Learned, samples: list[data.Sample]) -> dict[str, Any]:

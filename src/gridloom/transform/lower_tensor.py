@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Final
 
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.transform.lower_tensor_stages import Fabric, Operand, Program, Stage, program, split_columns
 from gridloom.transform.lower_tensor_units import Stream, TooLarge, Units, unit_counts
+
+
+#: Stages that are tried together for a section; every one takes at least a compute unit.
+_MOST_STAGES: Final = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +65,7 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95) -> Lowered:
     sections: list[Section] = []
     left = list(found.stages)
     while left:
-        count, lack = _fitting(found, left, fabric)
+        count, lack = _fitting(found, left[:_MOST_STAGES], fabric)
         if not count:
             raise SourceError(
                 f"stage {left[0].id!r} does not fit array {arch.name!r} even alone: too few {lack}; take a larger one",
@@ -133,7 +138,7 @@ class _Emitted:
 def _emit(found: Program, stages: list[Stage], chosen: dict[str, int], fabric: Fabric) -> _Emitted | str:
     """The units of a section; when they do not fit, what there is too little of."""
     inside = {stage.id for stage in stages}
-    sizes = {**found.inputs, **{stage.id: stage.vectors for stage in found.stages}}
+    sizes = found.sizes
     period = max(stage.cycles(fabric) // max(1, chosen[stage.id]) for stage in stages)
     units = Units(fabric)
     streams: dict[tuple[str, int], Stream] = {}
@@ -151,7 +156,7 @@ def _emit(found: Program, stages: list[Stage], chosen: dict[str, int], fabric: F
                         vectors_in += size
                 inputs.append(_operand_stream(streams, read, inside))
             streams[stage.id, 0] = units.stage(stage, chosen[stage.id], inputs)
-        for name in _leaving(found, inside):
+        for name in _leaving(found, stages):
             units.sink(f"{name}.out", streams[name, 0], period)
             vectors_out += sizes[name]
         units.build("section")
@@ -188,10 +193,7 @@ def _operand_stream(streams: dict[tuple[str, int], Stream], read: _Read, inside:
     return Stream(tuple(parts), level)
 
 
-def _leaving(found: Program, inside: set[str]) -> list[str]:
+def _leaving(found: Program, stages: list[Stage]) -> list[str]:
     """Stages of a section whose results are read elsewhere, or are results of the program."""
-    wanted = {name for operand in found.outputs.values() for name in operand}
-    for stage in found.stages:
-        if stage.id not in inside:
-            wanted |= {name for operand in stage.inputs for name in operand}
-    return [name for name in (stage.id for stage in found.stages) if name in wanted and name in inside]
+    inside = {stage.id for stage in stages}
+    return [stage.id for stage in stages if found.readers.get(stage.id, set()) - inside]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Literal
 
@@ -94,7 +95,7 @@ class Stage:
         return self.batch * fabric.vectors(self.inner) * self.columns * fabric.block_rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Program:
     """The stages of a tensor program in order, its inputs and outputs with their vectors a block."""
 
@@ -104,6 +105,24 @@ class Program:
     outputs: dict[str, Operand]
     #: Blocks of a sample.
     blocks: int
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Input or stage -> vectors of a block."""
+        return {**self.inputs, **{stage.id: stage.vectors for stage in self.stages}}
+
+    @cached_property
+    def readers(self) -> dict[str, set[str]]:
+        """Input or stage -> the stages that read it, and the outputs."""
+        found: dict[str, set[str]] = {}
+        for stage in self.stages:
+            for operand in stage.inputs:
+                for name in operand:
+                    found.setdefault(name, set()).add(stage.id)
+        for output, operand in self.outputs.items():
+            for name in operand:
+                found.setdefault(name, set()).add(f"output {output}")
+        return found
 
 
 def program(dfg: Dfg, fabric: Fabric) -> Program:

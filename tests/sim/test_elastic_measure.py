@@ -1,0 +1,165 @@
+"""The measuring simulator: periods worked out by hand, the same cycles as the token simulator, what never may happen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.hand_mappings import rdu_two_stages
+from tests.sim.test_elastic import fork, graph, multi_rate_mapping, ring_mapping
+
+from gridloom import registry
+from gridloom.arch import build
+from gridloom.dfg import Edge
+from gridloom.dfg.rates import edge_tokens
+from gridloom.estimate.dataflow import pipeline
+from gridloom.map.budget import Budget
+from gridloom.map.dataflow import DataflowConfig, dataflow
+from gridloom.mapping import Mapping
+from gridloom.sim import simulate
+from gridloom.sim.elastic_measure import Measurement, Meter
+from gridloom.transform.lower_tensor import lower
+
+
+def routes(mapping: Mapping, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
+    start, links = [0], []
+    for edge in range(len(mapping.dfg.edges)):
+        for name, _ in mapping.route_of[edge, 0].hops:
+            number = int(meter.link_number[mapping.arch.resource(name)])
+            links += [number] if number >= 0 else []
+        start.append(len(links))
+    return np.array(start), np.array(links)
+
+
+def measure(mapping: Mapping, *, warm: bool = False, skip: int = 16, iterations: int = 32, **rest: int) -> Measurement:
+    meter = Meter(mapping.dfg, mapping.arch, warm=warm)
+    return meter.measure(*routes(mapping, meter), skip=skip, iterations=iterations, **rest)
+
+
+def small_network(name: str, arch: str = "rdu:16x8", seed: int = 0, **parameters: int) -> Mapping:
+    """A network of few units, placed at random, so that links are shared."""
+    array = build(arch)
+    dfg = lower(registry.load("networks", name).build(**parameters), array).sections[0].dfg
+    config = DataflowConfig(cost="heuristic", judge=None, start="random", chains=1, finalists=1)
+    mapping = dataflow(dfg, array, config, Budget(effort=1, seed=seed))
+    assert isinstance(mapping, Mapping)
+    return mapping
+
+
+@pytest.mark.parametrize(
+    ("mapping", "period"),
+    [(rdu_two_stages(), 8), (fork(True), 12), (fork(False), 6), (ring_mapping(), 11), (multi_rate_mapping(16), 24)],
+    ids=["two stages", "shared link", "own links", "ring", "two rates"],
+)
+def test_pipelines_worked_out_by_hand(mapping: Mapping, period: int):
+    assert measure(mapping).period == period
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("mlp", {"width": 64, "layers": 2}), ("mha", {"width": 64, "heads": 4, "rows": 32}), ("ffn", {"width": 64})],
+)
+def test_packets_take_the_cycles_that_tokens_take(name: str, parameters: dict[str, int], seed: int):
+    mapping = small_network(name, seed=seed, **parameters)
+    iterations = 12
+    verdict = simulate(mapping, iterations=iterations)
+    assert verdict.ok
+    found = measure(mapping, skip=iterations // 4, iterations=iterations // 2, cap=iterations)
+    assert found.period == verdict.period
+
+
+def test_a_run_from_the_middle_settles_at_the_period_of_a_run_from_the_start():
+    mapping = small_network("mlp", width=128, layers=2)
+    cold = measure(mapping, skip=24, iterations=16)
+    assert measure(mapping, warm=True, skip=4, iterations=16).period == pytest.approx(cold.period, rel=0.02)
+
+
+def test_every_cycle_of_a_unit_is_busy_starved_or_stalled():
+    found = measure(small_network("mha", width=64, heads=4, rows=32), skip=4, iterations=8)
+    assert (found.units.sum(axis=1) == found.cycles).all()
+    assert (found.units >= 0).all()
+
+
+def test_links_carry_what_the_flows_put_on_them():
+    mapping = small_network("mlp", width=64, layers=2)
+    meter = Meter(mapping.dfg, mapping.arch)
+    start, links = routes(mapping, meter)
+    iterations = 32
+    found = meter.measure(start, links, skip=4, iterations=iterations)
+    tokens = edge_tokens(mapping.dfg, meter.counts)
+    expected = np.zeros(len(found.links))
+    for edge, count in enumerate(tokens):
+        expected[links[start[edge] : start[edge + 1]]] += count
+    # Packets on their way at either end of the window may count or not.
+    assert np.abs(found.links[:, 0] / iterations - expected).max() <= 0.1 * expected.max()
+
+
+@settings(max_examples=12)
+@given(seed=st.integers(0, 1000), name=st.sampled_from(["gemm", "mlp", "ffn"]))
+def test_no_period_is_below_the_bound(seed: int, name: str):
+    sizes = {"gemm": {"inner": 64, "columns": 128}, "mlp": {"width": 64}, "ffn": {"width": 64}}
+    found = measure(small_network(name, seed=seed, **sizes[name]), warm=True, skip=2, iterations=4)
+    assert found.period >= found.bound
+    assert 0 < found.efficiency <= 1
+
+
+def slower(mapping: Mapping, op: str, factor: int) -> Mapping:
+    """The mapping with the work of an op's units multiplied: memory ports or DRAM with less bandwidth."""
+    nodes = tuple(replace(n, work=n.work * factor) if n.op == op else n for n in mapping.dfg.nodes)
+    return replace(mapping, dfg=replace(mapping.dfg, nodes=nodes))
+
+
+@pytest.mark.parametrize("op", ["buffer", "input", "output", "gemm"])
+def test_less_bandwidth_never_makes_it_faster(op: str):
+    mapping = small_network("mlp", width=128, layers=2)
+    periods = [measure(slower(mapping, op, k), warm=True, skip=2, iterations=6).period for k in (1, 2, 4, 16)]
+    assert periods == sorted(periods)
+    assert periods[-1] > periods[0]
+
+
+def test_larger_buffers_never_make_it_slower():
+    mapping = small_network("ffn", width=64)
+    periods = []
+    for fifo in (16, 32, 64):
+        arch = build(f"rdu:16x8,fifo={fifo}")
+        meter = Meter(mapping.dfg, arch)
+        periods.append(meter.measure(*routes(mapping, meter), skip=2, iterations=6).period)
+    assert periods == sorted(periods, reverse=True)
+    assert periods[-1] < periods[0]
+
+
+def test_a_deadlock_is_reported():
+    # g waits for both of its inputs, x has room for only one packet more on the way to the other.
+    dfg = graph(
+        "stuck",
+        {"x": ("input", 1), "g": ("gemm", 2), "j": ("elementwise", 1)},
+        [
+            Edge(source="x", target="g", tokens=1, takes=8),
+            Edge(source="g", target="j", tokens=8, takes=1),
+            Edge(source="x", target="j", operand=1, tokens=2, room=4),
+        ],
+    )
+    mapping = replace(multi_rate_mapping(16), dfg=dfg)
+    found = measure(mapping, skip=1, iterations=1)
+    assert found.deadlock
+    assert found.period == float("inf")
+    assert found.efficiency == 0
+
+
+def test_links_without_turns_starve_the_later_flow_but_carry_as_much():
+    mapping = fork(True)
+    meter = Meter(mapping.dfg, mapping.arch, warm=False)
+    ways = routes(mapping, meter)
+    assert (
+        meter.measure(*ways, skip=4, iterations=8, fair=False).period
+        >= meter.measure(*ways, skip=4, iterations=8).period
+    )
+
+
+def test_bound_is_that_of_the_slowest_compute_unit():
+    mapping = small_network("mlp", width=128, layers=2)
+    assert Meter(mapping.dfg, mapping.arch).bound == pipeline(mapping.dfg, mapping.arch).bound

@@ -1,0 +1,139 @@
+"""Lowering: what the units do together is what the program asks for, and what does not fit is cut."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+
+from gridloom import registry
+from gridloom.arch import build
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.dfg.rates import edge_tokens, repetitions
+from gridloom.dfg.tensors import total_flops
+from gridloom.errors import SourceError
+from gridloom.transform.lower_tensor import Section, lower
+
+LANES = 16
+
+
+@pytest.fixture(scope="module")
+def arch() -> Arch:
+    return build("rdu:16x8")
+
+
+def network(name: str, **parameters: int | bool) -> Dfg:
+    graph: Dfg = registry.load("networks", name).build(**parameters)
+    return graph
+
+
+def compute_cycles(section: Section, op: str) -> int:
+    """Cycles a block that all units of an op are busy."""
+    counts = repetitions(section.dfg)
+    return sum(node.work * n for node, n in zip(section.dfg.nodes, counts) if node.op == op)
+
+
+def carried(section: Section, source: str, target: str) -> int:
+    """Vectors a block from nodes of one op to nodes of another."""
+    dfg = section.dfg
+    tokens = edge_tokens(dfg, repetitions(dfg))
+    return sum(
+        count
+        for edge, count in zip(dfg.edges, tokens)
+        if dfg.node(edge.source).op == source and dfg.node(edge.target).op == target
+    )
+
+
+CASES = [
+    ("gemm", {"rows": 32, "inner": 256, "columns": 512}),
+    ("mlp", {"rows": 32, "width": 256, "layers": 3}),
+    ("ffn", {"rows": 32, "width": 128}),
+    ("mha", {"rows": 64, "width": 128, "heads": 4}),
+    ("encoder", {"rows": 64, "width": 256, "heads": 8}),
+    ("bert_large", {"rows": 128, "layers": 1}),
+    ("gpt2_xl", {"rows": 128, "layers": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters"), CASES)
+def test_operations_of_the_sections_are_those_of_the_program(arch: Arch, name: str, parameters: dict[str, int]):
+    program = network(name, **parameters)
+    sections = lower(program, arch).sections
+    assert sum(section.flops for section in sections) == total_flops(program)
+
+
+@pytest.mark.parametrize(("name", "parameters"), CASES)
+def test_products_keep_their_units_busy_for_exactly_their_operations(arch: Arch, name: str, parameters: dict[str, int]):
+    program = network(name, **parameters)
+    macs = 0
+    for node in program.nodes:
+        if node.op == "gemm":
+            left = program.node(program.edges[program.operand_edges(node.id)[0]].source)
+            macs += prod(node.shape) * (prod(left.shape) * node.shape[-1] // prod(node.shape))
+    done = sum(compute_cycles(s, "gemm") * s.blocks for s in lower(program, arch).sections)
+    assert done * LANES == macs
+
+
+def test_weights_leave_memory_once_a_block_and_rows_once_a_tile(arch: Arch):
+    section = lower(network("gemm", rows=32, inner=256, columns=512), arch).sections[0]
+    weights = 256 * 512 // LANES
+    rows = (256 // LANES) * (512 // LANES)
+    assert carried(section, "buffer", "gemm") == weights + rows
+
+
+def test_inputs_and_outputs_pass_dram_once(arch: Arch):
+    (section,) = lower(network("mlp", rows=32, width=256, layers=2), arch).sections
+    assert section.dram_in == section.dram_out == 32 * 256 // LANES
+    assert carried(section, "elementwise", "output") * section.blocks == section.dram_out
+
+
+def test_block_rows_use_a_weight_more_often():
+    program = network("gemm", rows=32, inner=256, columns=256)
+    one = lower(program, build("rdu:16x8,block_rows=1")).sections[0]
+    four = lower(program, build("rdu:16x8,block_rows=4")).sections[0]
+    assert (one.blocks, four.blocks) == (32, 8)
+    assert compute_cycles(four, "gemm") == 4 * compute_cycles(one, "gemm")
+    weights = 256 * 256 // LANES
+    assert carried(four, "buffer", "gemm") - weights == 4 * (carried(one, "buffer", "gemm") - weights)
+
+
+def test_stages_are_balanced_within_the_units_that_there_are(arch: Arch):
+    section = lower(network("mlp", rows=32, width=256, layers=3), arch).sections[0]
+    assert len({section.units[f"fc{k}"] for k in range(3)}) == 1
+    assert sum(node.op in ("gemm", "elementwise") for node in section.dfg.nodes) <= 64
+    assert sum(node.op == "buffer" for node in section.dfg.nodes) <= 64
+    counts = repetitions(section.dfg)
+    slowest = max(n.work * c for n, c in zip(section.dfg.nodes, counts) if n.op in ("gemm", "elementwise"))
+    assert slowest == section.bound
+
+
+def test_too_large_a_program_is_cut_and_each_cut_goes_through_dram(arch: Arch):
+    sections = lower(network("bert_large", rows=128, layers=1), arch).sections
+    assert len(sections) > 1
+    assert sections[0].dram_in == 128 * 1024 // LANES
+    assert sections[-1].dram_out == 128 * 1024 // LANES
+    assert all(section.dram_in and section.dram_out for section in sections)
+
+
+def test_layers_that_are_alike_give_sections_that_are_alike(arch: Arch):
+    sections = lower(network("bert_large", rows=128, layers=6), arch).sections
+    shapes = {tuple((node.op, node.work) for node in section.dfg.nodes) for section in sections}
+    assert len(shapes) < len(sections) / 2
+
+
+def test_training_adds_about_twice_the_products(arch: Arch):
+    forward, both = network("mlp", rows=32, width=256), network("mlp", rows=32, width=256, training=True)
+    assert 2.5 < total_flops(both) / total_flops(forward) <= 3
+    sections = lower(both, arch).sections
+    assert sum(section.flops for section in sections) == total_flops(both)
+
+
+def test_only_rdu_arrays_run_tensor_programs():
+    with pytest.raises(SourceError, match="'mesh:4x4' is not an rdu: tensor programs run on those"):
+        lower(network("gemm"), build("mesh:4x4"))
+
+
+def test_what_does_not_fit_alone_says_what_is_missing():
+    with pytest.raises(SourceError, match="stage '.*' does not fit array 'rdu:1x2' even alone: too few"):
+        lower(network("mlp", width=2048), build("rdu:1x2"))
