@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +36,9 @@ def bench(
     cluster: Annotated[
         str | None, typer.Option("--cluster", help="local, or a Dask scheduler (tcp://host:port).")
     ] = None,
-    mapper: Annotated[str | None, typer.Option("--mapper", help="Another mapper than the suite's.")] = None,
+    mapper: Annotated[
+        str | None, typer.Option("--mapper", help="Another mapper than the suite's, or several: a,b.")
+    ] = None,
     effort: Annotated[int | None, typer.Option("--effort", help="Another effort than the suite's.")] = None,
     time_limit: Annotated[float | None, typer.Option("--time-limit", help="Another limit than the suite's.")] = None,
     folder: Annotated[Path | None, typer.Option("--folder", help="Where published graphs are.")] = None,
@@ -61,8 +64,20 @@ def bench(
         raise OptionError("needs a store to go on with: --store FILE", where="--resume")
     tolerances = parse_tolerances(tolerance or [])
     golden = None if compare is None else read_golden(compare)
-    asked = with_budget(load_suite(suite), effort=effort, time_limit=time_limit, mapper=mapper)
-    report = _run(asked, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=_folder(folder))
+    names = [name.strip() for name in mapper.split(",")] if mapper else [None]
+    if len(names) > 1 and (csv is not None or compare is not None):
+        raise OptionError("golden results are of one mapper", where="--mapper")
+    asked = with_budget(load_suite(suite), effort=effort, time_limit=time_limit, mapper=names[0])
+    reports = [
+        _run(replace(asked, mapper=name or asked.mapper), store=store, resume=resume, jobs=jobs, cluster=cluster,
+             folder=_folder(folder))
+        for name in names
+    ]  # fmt: skip
+    report = replace(
+        reports[0],
+        rows=[row for part in reports for row in part.rows],
+        interrupted=any(part.interrupted for part in reports),
+    )
     comparison = None if golden is None else judge(report.rows, golden, tolerances)
     if csv is not None:
         write_all({csv: table(report.rows)})
@@ -113,6 +128,7 @@ def describe(report: Report, comparison: Comparison | None) -> list[str]:
     totals = summary(report.rows)
     for name, part in totals["archs"].items():
         lines.append(f"{name}: {_totals_words(part)}")
+    lines += _loop_lines(totals.get("loops"))
     lines.append(f"{report.suite}: {_totals_words(totals)}" + (" (interrupted)" if report.interrupted else ""))
     if comparison is not None:
         lines += [f"worse: {change}" for change in comparison.worse]
@@ -124,16 +140,41 @@ def describe(report: Report, comparison: Comparison | None) -> list[str]:
     return lines
 
 
+def _loop_lines(loops: Mapping[str, Any] | None) -> list[str]:
+    """Loops by mapper and array, and the first mapper against the others."""
+    if loops is None:
+        return []
+    lines = []
+    for mapper, archs in loops["mappers"].items():
+        for arch, part in archs.items():
+            if part["mapped"]:
+                figures = f"MII/II {part['mii_over_ii']:.3f}, {part['speedup']:.2f}x a processor"
+            else:
+                figures = "none to measure"
+            lines.append(f"{mapper} on {arch}: {part['mapped']} of {part['cells']} loops, {figures}")
+    first = next(iter(loops["mappers"]), "")
+    for other, part in loops["ratios"].items():
+        if part["speedup"] is not None:
+            lines.append(f"{first} over {other}: {part['speedup']:.2f}x on {part['cells']} loops that both map")
+    return lines
+
+
+def _peer_words(row: Mapping[str, Any]) -> str:
+    peers = row.get("peers")
+    return "  [" + ", ".join(f"{name} {value}" for name, value in peers.items()) + "]" if peers else ""
+
+
 def _cell_line(row: Mapping[str, Any]) -> str:
     cell = row["cell"]
     head = f"{cell['source']:<32} {(row['arch'] or {}).get('name') or cell['arch']:<16} seed {cell['seed']:<3}"
     if row["status"] != "mapped":
         failure = row["failure"]
-        return f"{head} failed  {failure['constraint']}: needs {failure['demand']}, has {failure['bound']}"
+        reason = f"{failure['constraint']}: needs {failure['demand']}, has {failure['bound']}"
+        return f"{head} failed  {reason}{_peer_words(row)}"
     buffers = row["buffers"] or {}
     return (
         f"{head} mapped  II {row['ii']}  latency {row['latency']}  wirelength {row['wirelength']}  "
-        f"buffers {buffers.get('total')}  {row['seconds']:.2f} s"
+        f"buffers {buffers.get('total')}  {row['seconds']:.2f} s{_peer_words(row)}"
     )
 
 

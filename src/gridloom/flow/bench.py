@@ -19,6 +19,8 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.flow.files import examples_folder, load_arch, memory_of
 from gridloom.flow.fitting import sized
+from gridloom.flow.loop_speed import loop_summary, sequential_cycles
+from gridloom.flow.peers import with_peers
 from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
 from gridloom.flow.suite import Cell, Suite
@@ -74,6 +76,8 @@ def bench(
         found = {key: (row.value, row.error, row.seconds) for key, row in stored.items() if row is not None}  # type: ignore[misc]
         interrupted = done.interrupted
     rows = [_row(cell, *found[job.key]) for cell, job in zip(cells, asked, strict=True) if job.key in found]
+    if suite.files and folder is not None:
+        rows = with_peers(rows, folder)
     return Report(suite=suite.name, rows=rows, interrupted=interrupted)
 
 
@@ -101,7 +105,7 @@ def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
 
 
 def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Run one cell in whatever process this is and return its record."""
+    """Run one cell in whatever process this is and return its record; for a loop with what a processor would take."""
     from gridloom.flow.run import run
 
     result = run(
@@ -115,15 +119,18 @@ def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
             time_limit=parameters["time_limit"],
         )
     )
-    return result.to_dict()
+    record = result.to_dict()
+    return {**record, "sequential": sequential_cycles(result.dfg)} if result.arch.style == "modulo" else record
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Counts and sums over rows, and the same for each array family."""
+    """Counts and sums over rows, and the same for each array family; loops are summed up by mapper too."""
     families = list(dict.fromkeys(_family(row) for row in rows))
+    loops = [row for row in rows if "sequential" in row]
     return {
         **_totals(rows),
         "archs": {name: _totals([row for row in rows if _family(row) == name]) for name in families},
+        **({"loops": loop_summary(loops)} if loops else {}),
     }
 
 

@@ -1,0 +1,59 @@
+"""What other tools gave for the same cells: ``peer_results.csv`` next to published graphs, read beside our rows.
+
+Such a file has a column that names the graph (``loop``, ``graph`` or ``kernel``), ``mapper``, ``II`` and ``status``,
+and ``array`` (rows x columns) where it is about several; without one it is about a 4x4 array. Other tables are left
+alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+_NAMES: Final = ("loop", "graph", "kernel")
+_DEFAULT_ARRAY: Final = "4x4"
+_LIMIT: Final = 10_000_000
+
+
+def with_peers(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    """The rows, each with ``peers``: mapper -> its II, or its status where it has none."""
+    return [{**row, "peers": peers_of(str(row["cell"]["source"]), _size(row), folder)} for row in rows]
+
+
+def peers_of(source: str, array: str, folder: Path) -> dict[str, int | str]:
+    """What other tools gave for a source below the folder on an array of a size ("4x4")."""
+    found: dict[str, int | str] = {}
+    name = _plain(source)
+    for record in _table(folder / source.partition("/")[0] / "peer_results.csv"):
+        theirs = _plain(next(record[key] for key in _NAMES if key in record))
+        if record.get("array", _DEFAULT_ARRAY) != array or not (name == theirs or name.endswith(f"_{theirs}")):
+            continue
+        found[record["mapper"]] = int(record["II"]) if record["II"].isdigit() else record["status"]
+    return found
+
+
+def _size(row: Mapping[str, Any]) -> str:
+    arch = row.get("arch") or {}
+    return f"{arch.get('rows')}x{arch.get('cols')}"
+
+
+def _plain(name: str) -> str:
+    """A graph's name without endings that only tell what a file holds, and with _ for every boundary."""
+    stem = re.sub(r"(_nodes?)?(\.(txt|xml|dot|csv))?$", "", name)
+    return stem.replace("/", "_")
+
+
+@cache
+def _table(path: Path) -> tuple[dict[str, str], ...]:
+    if not path.is_file() or path.stat().st_size > _LIMIT:
+        return ()
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        columns = set(reader.fieldnames or ())
+        if not {"mapper", "II", "status"} <= columns or not columns & set(_NAMES):
+            return ()
+        return tuple({key: value or "" for key, value in row.items() if key is not None} for row in reader)
