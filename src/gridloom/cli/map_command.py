@@ -107,7 +107,9 @@ def describe(result: Result) -> str:
         f"mapped: {graph} onto {result.arch.name} {how}{cut}",
         "  legal, and simulated to compute what the graph computes",
     ]
-    return "\n".join([*lines, *("  " + line for line in metric_lines(record) + proof_lines(record))])
+    # What the front end has to say of a loop: which restrict would set its accesses free.
+    remarks = [f"note: {line}" for line in result.dfg.notes.splitlines()[1:]]
+    return "\n".join([*lines, *("  " + line for line in metric_lines(record) + proof_lines(record) + remarks)])
 
 
 def proof_lines(record: dict[str, Any]) -> list[str]:
@@ -141,6 +143,7 @@ def _texts(
     result: Result, request: Request, *, output: Path | None, html: Path | None, svg: Path | None
 ) -> dict[Path, str]:
     from gridloom import emit
+    from gridloom.flow.loop_source import listing_of
     from gridloom.mapping import json_format
 
     mapping = result.mapping
@@ -154,7 +157,13 @@ def _texts(
     if html is not None:
         record = result.to_dict()
         stats = {name: value for name, value in record.items() if name in REPORTED and value is not None}
-        texts[html] = emit.html_report(mapping, stats=stats, verdict=record["verified"], command=command_line(request))
+        texts[html] = emit.html_report(
+            mapping,
+            stats=stats,
+            verdict=record["verified"],
+            command=command_line(request),
+            source=listing_of(request.source, result.arch, mapping.dfg),
+        )
     return texts
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from gridloom.emit import palette
 from gridloom.emit.details import Details
 from gridloom.emit.report_data import flat_facts, report_data, script_json, timeline
+from gridloom.emit.source_listing import SourceListing, listing_card
 from gridloom.emit.svg_array import picture, summary
 from gridloom.emit.svg_graph import graph_picture
 from gridloom.emit.svg_text import escape
@@ -33,12 +34,14 @@ def html_report(
     verdict: MappingABC[str, Any],
     command: str,
     violations: Sequence[str] = (),
+    source: SourceListing | None = None,
 ) -> str:
     """The report of a mapping as HTML text.
 
     ``stats``: metrics by name, nested ones allowed. ``verdict``: what is known of it, ``{"legal": bool, "simulated":
     bool}``; a missing or None entry reads "not checked". ``command`` reproduces the mapping. ``violations``: what the
-    checker found, one line each. Linear in the size of the mapping; nothing is fetched when it is opened.
+    checker found, one line each. ``source``: the text that the graph was made of. Linear in the size of the mapping;
+    nothing is fetched when it is opened.
     """
     details = Details(mapping)
     array = picture(details, live=True)
@@ -53,6 +56,7 @@ def html_report(
         "array": array,
         "span": "wide" if _aspect(array) > 1.35 else "half",
         "graph": graph_picture(mapping.dfg, live=True),
+        "source": listing_card(source, mapping.dfg),
         "unit": escape(timeline(details)["unit"]),
         "last": str(timeline(details)["last"]),
         "metrics": _rows(flat_facts(stats)),

@@ -98,6 +98,8 @@ class Body:
     liveouts: dict[str, Operand] = field(default_factory=dict)
     #: Names that no operation may have: live-ins.
     reserved: set[str] = field(default_factory=set)
+    #: The line of the source that operations are made for.
+    line: int = 0
     _shared: dict[tuple[str, tuple[Operand, ...]], Operand] = field(default_factory=dict)
 
     # -- making operations ------------------------------------------------------------------------------------------
@@ -127,7 +129,7 @@ class Body:
         key = (op, operands)
         if key not in self._shared:
             self._shared[key] = made = Result(self.fresh(hint or op))
-            self.operations[made.id] = Operation(op, operands)
+            self.operations[made.id] = Operation(op, operands, line=self.line)
             self.ranges[made] = range_of(op, [self.range(operand) for operand in operands])
         return self._shared[key]
 
@@ -137,16 +139,16 @@ class Body:
         mask = operands[1].value if isinstance(operands[1], Const) else -1
         return mask > 0 and mask & (mask + 1) == 0 and low >= 0 and high <= mask
 
-    def access(self, op: str, array: str, *operands: Operand, hint: str, line: int = 0) -> Result:
+    def access(self, op: str, array: str, *operands: Operand, hint: str) -> Result:
         """A load or a store: never shared."""
         made = Result(self.fresh(hint))
-        self.operations[made.id] = Operation(op, operands, array, line=line)
+        self.operations[made.id] = Operation(op, operands, array, line=self.line)
         return made
 
     def stream(self, op: str, variable: str, *operands: Operand, hint: str) -> Result:
         """An input or an output."""
         made = Result(self.fresh(hint))
-        self.operations[made.id] = Operation(op, operands, variable=variable)
+        self.operations[made.id] = Operation(op, operands, variable=variable, line=self.line)
         return made
 
     def range(self, operand: Operand) -> tuple[int, int]:
@@ -213,6 +215,10 @@ class Body:
         return flag
 
     # -- the graph --------------------------------------------------------------------------------------------------
+
+    def lines(self) -> dict[str, int]:
+        """Node -> the line of the source that it was made for, where that is known."""
+        return {id_: made.line for id_, made in self.operations.items() if made.line}
 
     def build(self, notes: str = "") -> Dfg:
         """The Dfg. Operations that no store and no live-out needs are left out."""

@@ -26,7 +26,7 @@ from typing import Any, overload
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError, SourceError
 from gridloom.frontend.loop_body import Body, LiveIn, readable
-from gridloom.frontend.loop_spec import Memory, parse
+from gridloom.frontend.loop_spec import LoopSpec, Memory, parse
 from gridloom.frontend.text_file import read_text
 from gridloom.frontend.traced_arrays import KnownArray, TracedArray
 from gridloom.frontend.tracing import ACTIVE, ArrayType, State, Trace, Type, Value, lift
@@ -48,6 +48,11 @@ class PythonKernel:
     def line(self) -> int:
         """Where the function begins in its file."""
         return self.function.__code__.co_firstlineno
+
+    @property
+    def last_line(self) -> int:
+        """Where its last statement begins."""
+        return max(line for _, _, line in self.function.__code__.co_lines() if line is not None)
 
     @property
     def parameters(self) -> dict[str, Type | ArrayType]:
@@ -87,8 +92,23 @@ class PythonKernel:
 
         ``sizes`` overrides the lengths of arrays. SourceError names the line that cannot be traced. Runs the body once.
         """
-        trace = Trace(Body(self.name), streams=memory == "streams")
-        given = self._symbols(trace, sizes or {})
+        trace = self._traced(memory, sizes or {})
+        graph = trace.body.build(f"Python kernel {self.name}") if trace.body.operations else None
+        if graph is None:
+            raise SourceError("computes nothing", where=self._here())
+        if unroll > 1:
+            from gridloom.frontend.c.unroll import unrolled
+
+            graph = unrolled(graph, unroll)
+        return graph
+
+    def lines(self, *, memory: Memory = "arrays") -> dict[str, int]:
+        """Node of the graph -> the line of the file that it comes from. Runs the body once."""
+        return self._traced(memory, {}).body.lines()
+
+    def _traced(self, memory: Memory, sizes: Mapping[str, int]) -> Trace:
+        trace = Trace(Body(self.name), streams=memory == "streams", code=self.function.__code__)
+        given = self._symbols(trace, sizes)
         token = ACTIVE.set(trace)
         try:
             result = self.function(**given)
@@ -104,14 +124,7 @@ class PythonKernel:
             raise SourceError(f"cannot be traced: {type(error).__name__}: {error}", where=self._line(error)) from error
         finally:
             ACTIVE.reset(token)
-        graph = trace.body.build(f"Python kernel {self.name}") if trace.body.operations else None
-        if graph is None:
-            raise SourceError("computes nothing", where=self._here())
-        if unroll > 1:
-            from gridloom.frontend.c.unroll import unrolled
-
-            graph = unrolled(graph, unroll)
-        return graph
+        return trace
 
     def _symbols(self, trace: Trace, sizes: Mapping[str, int]) -> dict[str, Any]:
         given: dict[str, Any] = {}
@@ -194,7 +207,7 @@ def kernel(name: str | Callable[..., Any], /, **parameters: int | str) -> Dfg | 
 
 def read(path: Path) -> Dfg:
     """The graph of the only kernel of a Python file. Executes the file."""
-    return _chosen(path, None).graph()
+    return chosen(LoopSpec(path=path)).graph()
 
 
 def read_spec(text: str, memory: Memory | None = None) -> Dfg:
@@ -203,7 +216,7 @@ def read_spec(text: str, memory: Memory | None = None) -> Dfg:
     ``memory`` is for a text that does not say it.
     """
     spec = parse(text)
-    kernel = _chosen(spec.path, spec.function)
+    kernel = chosen(spec)
     return kernel.graph(memory=spec.memory or memory or "arrays", sizes=spec.sizes, unroll=spec.unroll)
 
 
@@ -217,7 +230,9 @@ def kernels_of(path: Path) -> dict[str, PythonKernel]:
     return found
 
 
-def _chosen(path: Path, name: str | None) -> PythonKernel:
+def chosen(spec: LoopSpec) -> PythonKernel:
+    """The kernel that a text names, or the only one of its file. Executes the file."""
+    path, name = spec.path, spec.function
     found = kernels_of(path)
     if name is None and len(found) == 1:
         return next(iter(found.values()))

@@ -134,6 +134,7 @@ class TracedArray:
     def _at(self, index: Any) -> Value:
         if self.trace.phase != "inside":
             raise SourceError(f"uses {self.name} outside its loop")
+        self.trace.locate()
         found = lift(index)
         if found.is_float:
             raise SourceError(f"indexes {self.name} with a float; cast it with gridloom.int32")

@@ -6,9 +6,11 @@ a cast cuts off, as in C. ``float32`` rounds every operation once. Comparisons g
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import CodeType, FrameType
 from typing import Any, Final
 
 import numpy as np
@@ -115,11 +117,21 @@ class Trace:
     varying: set[Operand] = field(default_factory=set)
     states: list[State] = field(default_factory=list)
     accesses: list[_Access] = field(default_factory=list)
+    #: The code of the kernel's function, whose lines the operations come from.
+    code: CodeType | None = None
+
+    def locate(self) -> None:
+        """Tell the body which line of the kernel is running."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code is not self.code:
+            frame = frame.f_back
+        self.body.line = frame.f_lineno if frame is not None else 0
 
     def emit(self, op: str, operands: Sequence[Operand]) -> Operand:
         """An operation; none may follow the loop."""
         if self.phase == "after":
             raise SourceError("computes after its loop; return the loop's values and compute outside the kernel")
+        self.locate()
         made = self.body.emit(op, *operands)
         if any(operand in self.varying for operand in operands):
             self.varying.add(made)

@@ -5,6 +5,8 @@
   const array = byId("array");
   const graph = byId("graph");
   const pictures = [array, graph];
+  const source = byId("source");
+  const lines = source ? [...source.querySelectorAll(".line[data-g]")] : [];
   const svg = array.querySelector("svg");
   const numbers = (text) => (text || "").split(" ").filter(Boolean).map(Number);
 
@@ -210,6 +212,11 @@
     } else {
       return;
     }
+    highlight(edges, nodes);
+    heat(lines.filter((text) => numbers(text.dataset.g).some((node) => item.dataset.g === String(node))), ["hot"]);
+  }
+
+  function highlight(edges, nodes) {
     pictures.forEach((picture) => picture.classList.add("tracing"));
     heat(everything(".node[data-g]").filter((node) => nodes.has(Number(node.dataset.g))), ["hot"]);
     heat(everything("[data-e]").filter((mark) => numbers(mark.dataset.e).some((e) => edges.has(e))), ["hot"]);
@@ -217,7 +224,7 @@
 
   function untrace() {
     pictures.forEach((picture) => picture.classList.remove("tracing"));
-    everything(".hot").forEach((item) => item.classList.remove("hot", "core"));
+    everything(".hot").concat(lines).forEach((item) => item.classList.remove("hot", "core"));
   }
 
   function leave() {
@@ -276,6 +283,19 @@
         next.focus();
       }
     });
+  }
+
+  // -- source -------------------------------------------------------------------------------------------------------
+  for (const text of lines) {
+    const point = () => {
+      leave();
+      text.classList.add("hot");
+      highlight(new Set(), new Set(numbers(text.dataset.g)));
+    };
+    text.addEventListener("pointerenter", point);
+    text.addEventListener("focus", point);
+    text.addEventListener("pointerleave", leave);
+    text.addEventListener("blur", leave);
   }
 
   // -- take away ----------------------------------------------------------------------------------------------------

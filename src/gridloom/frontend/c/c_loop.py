@@ -32,6 +32,8 @@ class CLoop:
     trip: str
     #: Arrays that are kept in order because C lets them overlap.
     overlaps: tuple[Overlap, ...]
+    #: Node -> line of the source; of an unrolled loop, the node before its copies got their numbers.
+    lines: Mapping[str, int] = field(repr=False)
     region: Region = field(repr=False)
     module: Module = field(repr=False)
 

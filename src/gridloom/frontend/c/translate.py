@@ -90,6 +90,7 @@ class _Translation:
                 self._enter_inner(region.inner)
             for item in block.instructions:
                 self._visit(item)
+        self.body.line = region.loop.span.start
         self._close()
         outs = self._liveouts()
         kept, overlaps = orders(found, self._step_of, region.contains)
@@ -98,7 +99,8 @@ class _Translation:
         else:
             self._refuse_feedback(found, kept)
         self._refuse_poison()
-        dfg = self.body.build(f"C loop of {region.loop.function.name}, line {region.loop.span.start}")
+        notes = [f"C loop of {region.loop.function.name}, line {region.loop.span.start}", *map(advice, overlaps)]
+        dfg = self.body.build("\n".join(notes))
         return CLoop(
             dfg=dfg,
             function=region.loop.function.name,
@@ -110,6 +112,7 @@ class _Translation:
             liveouts=outs,
             trip=trip_count(region) if not region.inner else "",
             overlaps=tuple(overlaps),
+            lines=self.body.lines(),
             region=region,
             module=self.module,
         )
@@ -175,6 +178,7 @@ class _Translation:
             self.known[item] = error if error.where else SourceError(error.message, where=self.where(item))
 
     def _visit(self, item: Instruction) -> None:
+        self.body.line = item.line or self.body.line
         if self.region.owner(item) is not None or item.type == "ptr":
             return
         if item.opcode == "phi":
@@ -410,9 +414,9 @@ class _Translation:
         runs = self._runs(item.block)
         hint = f"store_{array.name}"
         if runs == TRUE:
-            made = self.body.access("store", array.name, index, value, hint=hint, line=item.line)
+            made = self.body.access("store", array.name, index, value, hint=hint)
         else:
-            made = self.body.access("store_if", array.name, index, value, runs, hint=hint, line=item.line)
+            made = self.body.access("store_if", array.name, index, value, runs, hint=hint)
         access.node = made.id
         return made
 
@@ -423,7 +427,7 @@ class _Translation:
         if runs != TRUE and not self._is_safe(access):
             # A load that should not happen may point anywhere: it reads element 0 instead, and nothing uses it.
             index = self.body.select(runs, index, Const(0))
-        made = self.body.access("load", array.name, index, hint=f"load_{array.name}", line=item.line)
+        made = self.body.access("load", array.name, index, hint=f"load_{array.name}")
         access.node = made.id
         found: Operand = made
         self.body.ranges[made] = array.range
