@@ -1,0 +1,126 @@
+"""Where FIFOs are used: k-means on meshes with FIFOs everywhere, and with FIFOs in a strand of five rows only.
+
+    python benchmarks/buffer_maps.py [--time-limit 10] [--jobs 2] [--out DIR]
+    python benchmarks/buffer_maps.py --objective wirelength
+
+For each k-means graph of the NeoSA evaluation on the smallest square mesh: how many tiles have an operand that waits,
+how many cycles wait in all, and the same where only the five middle rows have FIFOs. With ``--out`` a picture of each
+grid is written: the darker a tile, the deeper its deepest FIFO. The objective ``buffers`` makes wires wait instead of
+FIFOs, which leaves next to none; ``wirelength`` shows where values would wait otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from gridloom.arch.spec import build
+from gridloom.flow.fitting import square_side
+from gridloom.flow.request import Request
+from gridloom.flow.run import run
+from gridloom.frontend.source import load_source
+from gridloom.mapping.model import Mapping
+
+GRAPHS = ("K4N4", "K4N5", "K4N6", "K4N7", "K4N8", "K5N4", "K6N4", "K7N4", "K8N4")
+STRAND = 5
+CELL = 24
+
+
+def depths(mapping: Mapping) -> dict[tuple[int, int], int]:
+    """(row, col) -> the deepest FIFO of the tile's operands, for tiles that have one in use."""
+    arch, dfg = mapping.arch, mapping.dfg
+    place = {instance.node: arch.tiles[arch.tile_index[instance.place]] for instance in mapping.instances}
+    found: dict[tuple[int, int], int] = {}
+    for route in mapping.routes:
+        if route.fifo:
+            tile = place[dfg.edges[route.edge].target]
+            found[tile.row, tile.col] = max(found.get((tile.row, tile.col), 0), route.fifo)
+    return found
+
+
+def picture(side: int, used: dict[tuple[int, int], int], rows: range) -> str:
+    """The grid as SVG; tiles without a FIFO are white, those outside ``rows`` cannot have one and are crossed."""
+    deepest = max(used.values(), default=1)
+    size = side * CELL
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 {size} {size}">']
+    for row in range(side):
+        for col in range(side):
+            x, y, depth = col * CELL, row * CELL, used.get((row, col), 0)
+            shade = 255 - round(205 * depth / deepest) if depth else 255
+            fill = f"rgb({shade},{shade},255)" if depth else "white"
+            parts.append(f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" fill="{fill}" stroke="#999"/>')
+            if row not in rows:
+                parts.append(f'<path d="M{x} {y}l{CELL} {CELL}m0 -{CELL}l-{CELL} {CELL}" stroke="#ddd"/>')
+            if depth:
+                words = f'x="{x + CELL / 2:g}" y="{y + CELL * 0.7:g}" font-size="13" text-anchor="middle"'
+                parts.append(f'<text {words} font-family="sans-serif">{depth}</text>')
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def strand(side: int) -> range:
+    """The middle rows that have FIFOs."""
+    first = (side - STRAND) // 2
+    return range(first, first + STRAND)
+
+
+def mapped(graph: str, spec: dict[str, Any], asked: argparse.Namespace) -> Mapping | None:
+    """A confirmed mapping, or none."""
+    request = Request(
+        source=f"kernel:neosa-{graph}",
+        arch=build(spec),
+        mapper=asked.mapper,
+        settings={"objective": asked.objective},
+        time_limit=asked.time_limit,
+        jobs=asked.jobs,
+        seed=asked.seed,
+    )
+    return run(request).mapping
+
+
+def measure(graph: str, asked: argparse.Namespace) -> str:
+    """A line of the table, and the pictures behind it."""
+    side = square_side(load_source(f"kernel:neosa-{graph}"))
+    common = {"family": "mesh", "rows": side, "cols": side, "inputs": "skewed"}
+    band = strand(side)
+    limited = [{"value": 0}, {"where": {"region": {"rows": [band[0], band[-1]]}}, "value": 16}]
+    words = [graph, f"{side * side}"]
+    for name, spec, rows in (
+        ("everywhere", common, range(side)),
+        ("strand", {**common, "fifo": limited}, band),
+    ):
+        found = mapped(graph, spec, asked)
+        if found is None:
+            words += ["-", "-", "-"]
+            continue
+        used = depths(found)
+        waiting = sum(route.fifo for route in found.routes)
+        words += [str(len(used)), str(max(used.values(), default=0)), str(waiting)]
+        if asked.out is not None:
+            asked.out.mkdir(parents=True, exist_ok=True)
+            (asked.out / f"{graph}-{name}.svg").write_text(picture(side, used, rows), encoding="utf-8")
+    return f"| {' | '.join(words)} |"
+
+
+def main() -> None:
+    """Print the table, and write the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphs", nargs="*", default=list(GRAPHS))
+    parser.add_argument("--mapper", default="anneal", choices=("anneal", "neosa"))
+    parser.add_argument("--objective", default="buffers", choices=("buffers", "wirelength", "latency"))
+    parser.add_argument("--time-limit", type=float, default=10.0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    head = ["graph", "tiles", "with FIFO in use", "deepest", "cycles in all"]
+    head += ["strand: in use", "deepest", "cycles in all"]
+    sys.stdout.write(f"| {' | '.join(head)} |\n|{' --- |' * len(head)}\n")
+    for graph in asked.graphs:
+        sys.stdout.write(measure(graph, asked) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
