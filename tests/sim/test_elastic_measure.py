@@ -1,4 +1,4 @@
-"""The measuring simulator: periods worked out by hand, the same cycles as the token simulator, what never may happen."""
+"""The measuring simulator: periods worked out by hand, the token simulator's cycles, what never may happen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from gridloom.dfg import Edge
 from gridloom.dfg.rates import edge_tokens
 from gridloom.estimate.dataflow import pipeline
 from gridloom.map.budget import Budget
-from gridloom.map.dataflow import DataflowConfig, dataflow
+from gridloom.map.dataflow import dataflow
+from gridloom.map.dataflow_search import DataflowConfig
 from gridloom.mapping import Mapping
 from gridloom.sim import simulate
 from gridloom.sim.elastic_measure import Measurement, Meter

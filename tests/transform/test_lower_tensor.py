@@ -135,5 +135,5 @@ def test_only_rdu_arrays_run_tensor_programs():
 
 
 def test_what_does_not_fit_alone_says_what_is_missing():
-    with pytest.raises(SourceError, match="stage '.*' does not fit array 'rdu:1x2' even alone: too few"):
+    with pytest.raises(SourceError, match=r"stage '.*' does not fit array 'rdu:1x2' even alone: too few"):
         lower(network("mlp", width=2048), build("rdu:1x2"))

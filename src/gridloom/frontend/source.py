@@ -58,6 +58,10 @@ def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
         name, parameters = parse_kernel(text.removeprefix(NETWORK_PREFIX))
         network: Dfg = registry.load("networks", name).build(**parameters)
         return network
+    if names_module(text):
+        from gridloom.frontend.tensor.torch_module import read_spec as read_module
+
+        return read_module(text)
     if is_loop(text):
         return _read_loop(text, memory)
     return read_graph(Path(text))
@@ -68,18 +72,16 @@ def _read_loop(text: str, memory: Memory | None) -> Dfg:
         from gridloom.frontend.c import read_spec
 
         return read_spec(text, memory)
-    if uses_torch(parse(text).path):
-        from gridloom.frontend.tensor.torch_module import read_spec as read_module
-
-        return read_module(text)
     from gridloom.frontend.python_kernel import read_spec as read_python
 
     return read_python(text, memory)
 
 
-def uses_torch(path: Path) -> bool:
-    """True for a Python file that imports torch: its functions build modules, not loops."""
-    return path.is_file() and bool(re.search(r"^\s*(?:import|from)\s+torch\b", read_text(path), re.M))
+def names_module(text: str) -> bool:
+    """True for ``FILE.py:FUNCTION...`` of a file that imports torch: its functions build modules, not loops."""
+    stem, found, _ = text.partition(".py:")
+    path = Path(f"{stem}.py")
+    return bool(found) and path.is_file() and bool(re.search(r"^\s*(?:import|from)\s+torch\b", read_text(path), re.M))
 
 
 def read_graph(path: Path) -> Dfg:

@@ -188,7 +188,7 @@ def speed(model: Learned, batch: int = 64) -> dict[str, float]:
 
 
 def _random_places(found: Any, count: int) -> Any:
-    from gridloom.map.dataflow import DataflowConfig, Search
+    from gridloom.map.dataflow_search import DataflowConfig, Search
 
     return Search(found, DataflowConfig(cost="heuristic", chains=count, start="random"), 0).places
 

@@ -24,7 +24,7 @@ from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.estimate.dataflow import Decisions, Floats, Ints, Pipeline, pipeline
 from gridloom.map.budget import Budget
-from gridloom.map.dataflow import DataflowConfig, Search
+from gridloom.map.dataflow_search import DataflowConfig, Search
 from gridloom.map.route.dataflow import route
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
 from gridloom.run.work import Work

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from gridloom import registry
 from gridloom.estimate.dataflow import Pipeline
 from gridloom.learn import cost_model_data as data
 from gridloom.map.budget import Budget
-from gridloom.map.dataflow import DataflowConfig, dataflow
+from gridloom.map.dataflow_search import DataflowConfig
+from gridloom.mapping.model import Failure, Mapping
 from gridloom.run.work import Work
 
 #: What is searched; none of it is in the training set, and nothing of the last two families is.
@@ -77,17 +79,22 @@ def _config(cost: str, start: str) -> DataflowConfig:
 
 
 def _search(found: Pipeline, cost: str, moves: int, seed: int, start: str) -> float:
-    mapping = dataflow(found.dfg, found.arch, _config(cost, start), Budget(effort=moves, seed=seed))
-    value: float = mapping.provenance["efficiency"]  # type: ignore[union-attr]
+    mapping = _dataflow(found, _config(cost, start), Budget(effort=moves, seed=seed))
+    value: float = 0.0 if isinstance(mapping, Failure) else mapping.provenance["efficiency"]
     return value
+
+
+def _dataflow(found: Pipeline, config: DataflowConfig, budget: Budget) -> Mapping | Failure:
+    result: Mapping | Failure = registry.load("mappers", "dataflow")(found.dfg, found.arch, config, budget)
+    return result
 
 
 def _moves(found: Pipeline, cost: str, seconds: float) -> int:
     """Moves that a search makes in so many CPU seconds."""
     steps = 2 if cost == "simulated" else 40
     config = DataflowConfig(cost=cost, judge=None, start="random", chains=_CHAINS)
-    dataflow(found.dfg, found.arch, config, Budget(effort=_CHAINS, seed=0))
+    _dataflow(found, config, Budget(effort=_CHAINS, seed=0))
     began = time.process_time()
-    dataflow(found.dfg, found.arch, config, Budget(effort=steps * _CHAINS, seed=0))
+    _dataflow(found, config, Budget(effort=steps * _CHAINS, seed=0))
     each = (time.process_time() - began) / ((steps + 1) * _CHAINS)
     return max(_CHAINS, int(seconds / each))

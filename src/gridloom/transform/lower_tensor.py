@@ -18,7 +18,6 @@ from gridloom.errors import SourceError
 from gridloom.transform.lower_tensor_stages import Fabric, Operand, Program, Stage, program, split_columns
 from gridloom.transform.lower_tensor_units import Stream, TooLarge, Units, unit_counts
 
-
 #: Stages that are tried together for a section; every one takes at least a compute unit.
 _MOST_STAGES: Final = 128
 

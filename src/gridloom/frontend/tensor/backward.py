@@ -25,6 +25,7 @@ class _Backward:
         self.dfg = dfg
         self.nodes: list[Node] = list(dfg.nodes)
         self.edges: list[Edge] = list(dfg.edges)
+        self.shape = {node.id: node.shape for node in dfg.nodes}
         #: Node -> the gradients that its consumers send back.
         self.gradients: dict[str, list[str]] = {}
 
@@ -45,6 +46,7 @@ class _Backward:
     def add(
         self, op: str, operands: tuple[str, ...], shape: tuple[int, ...], name: str, label: str | None = None
     ) -> str:
+        self.shape[name] = shape
         self.nodes.append(Node(id=name, op=op, shape=shape, label=label))
         self.edges += [Edge(source=source, target=name, operand=k) for k, source in enumerate(operands)]
         return name
@@ -87,4 +89,8 @@ class _Backward:
             elif known.op != "input":
                 *batch, rows, _ = node.shape
                 shape = (*batch, rows, prod(known.shape) // (prod(batch) * rows))
-                self.send(operand, self.add("gemm", (gradient, other), shape, f"{node.id}.{side}_grad"))
+                # The gradient of a right operand sums over the rows: what has rows on both sides comes first.
+                square = prod(batch) * rows * rows
+                swapped = side == "right" and prod(self.shape[gradient]) != square
+                factors = (other, gradient) if swapped else (gradient, other)
+                self.send(operand, self.add("gemm", factors, shape, f"{node.id}.{side}_grad"))

@@ -1,0 +1,122 @@
+"""PyTorch modules and ONNX files: the operations that the built-in networks have, and limits that are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gridloom import registry
+from gridloom.arch import build
+from gridloom.dfg.model import Dfg
+from gridloom.dfg.tensors import flops, total_flops
+from gridloom.errors import SourceError
+from gridloom.frontend.source import load_source
+from gridloom.transform.lower_tensor import lower
+
+torch = pytest.importorskip("torch")
+
+MODEL = """
+import torch
+from torch import nn
+
+
+def build(hidden=128):
+    return nn.Sequential(nn.Linear(64, hidden), nn.ReLU(), nn.Linear(hidden, 64)), (torch.zeros(32, 64),)
+
+
+def bare():
+    return nn.Linear(64, 64)
+
+
+def encoder():
+    return nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), (torch.zeros(1, 32, 64),)
+
+
+def convolution():
+    return nn.Conv2d(3, 8, 3), (torch.zeros(1, 3, 8, 8),)
+"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("module") / "model.py"
+    path.write_text(MODEL, encoding="utf-8")
+    return path
+
+
+def products(dfg: Dfg) -> list[int]:
+    return sorted(flops(dfg, node) for node in dfg.nodes if node.op == "gemm")
+
+
+def test_module_has_the_operations_of_the_network_it_is(model: Path):
+    dfg = load_source(f"{model}:build")
+    same = registry.load("networks", "mlp").build(rows=32, width=64, hidden=128, layers=2)
+    assert total_flops(dfg) == total_flops(same)
+    assert dfg.name == "model.build"
+
+
+def test_parameters_go_to_the_function(model: Path):
+    assert products(load_source(f"{model}:build,hidden=256")) == [2 * 32 * 64 * 256] * 2
+
+
+def test_module_without_inputs_takes_rows_and_width(model: Path):
+    assert products(load_source(f"{model}:bare,rows=16,width=64")) == [2 * 16 * 64 * 64]
+    with pytest.raises(SourceError, match="returns a module without example inputs"):
+        load_source(f"{model}:bare")
+
+
+def test_transformer_layer_of_torch_has_the_products_of_a_block(model: Path):
+    dfg = load_source(f"{model}:encoder")
+    same = registry.load("networks", "encoder").build(rows=32, width=64, heads=4, hidden=128)
+    assert sum(products(dfg)) == sum(products(same))
+    assert sum(section.flops for section in lower(dfg, build("rdu:16x8")).sections) == total_flops(dfg)
+
+
+def test_operator_that_is_not_lowered_is_named(model: Path):
+    with pytest.raises(SourceError, match="operator 'convolution' is not one that is lowered"):
+        load_source(f"{model}:convolution")
+
+
+def test_missing_function_lists_those_there_are(model: Path):
+    with pytest.raises(SourceError, match="has no function 'nothing'; it has: build, bare, encoder, convolution"):
+        load_source(f"{model}:nothing")
+
+
+def onnx_mlp(path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    helper, tensor = onnx.helper, onnx.TensorProto
+    weights = [("w0", (64, 128)), ("b0", (128,)), ("w1", (128, 64))]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w0"], ["a"], name="first"),
+        helper.make_node("Add", ["a", "b0"], ["b"], name="bias"),
+        helper.make_node("Relu", ["b"], ["c"], name="relu"),
+        helper.make_node("MatMul", ["c", "w1"], ["y"], name="second"),
+    ]
+    stored = [
+        helper.make_tensor(name, tensor.FLOAT, shape, [0.0] * (shape[0] * (shape[1] if len(shape) > 1 else 1)))
+        for name, shape in weights
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "mlp",
+        [helper.make_tensor_value_info("x", tensor.FLOAT, (32, 64))],
+        [helper.make_tensor_value_info("y", tensor.FLOAT, (32, 64))],
+        stored,
+    )
+    onnx.save(helper.make_model(graph), str(path))
+
+
+def test_onnx_file_has_the_operations_of_the_network_it_is(tmp_path: Path):
+    onnx_mlp(tmp_path / "mlp.onnx")
+    dfg = load_source(str(tmp_path / "mlp.onnx"))
+    assert products(dfg) == [2 * 32 * 64 * 128] * 2
+    assert [node.label for node in dfg.nodes if node.op == "elementwise"] == ["add", "relu"]
+    assert sum(section.flops for section in lower(dfg, build("rdu:16x8")).sections) == total_flops(dfg)
+
+
+def test_what_is_not_onnx_is_said(tmp_path: Path):
+    pytest.importorskip("onnx")
+    (tmp_path / "no.onnx").write_bytes(b"not a model")
+    with pytest.raises(SourceError, match="is not an ONNX model"):
+        load_source(str(tmp_path / "no.onnx"))
