@@ -55,6 +55,8 @@ class StaticModel:
         self.crossing = np.flatnonzero(problem.source != problem.target).tolist()
         self._add_places()
         self._add_lengths()
+        if scope.longest == 1:
+            self._add_colours()
         if scope.links:
             self._add_links()
             self._add_arrivals()
@@ -97,6 +99,32 @@ class StaticModel:
                 for tile in range(p.tiles):
                     if (first, tile) in self.at:
                         self._add_reach(e, self.at[first, tile], second, distance[tile], colour, tile)
+
+    def _add_colours(self) -> None:
+        """Where all ends are neighbours on a grid of two colours, a connected part of the graph has two sides.
+
+        Follows from the edges one by one; said at once, one choice a part settles the colour of all its nodes.
+        """
+        p, colour = self.problem, self.problem.colour
+        if colour is None:
+            return
+        partners: list[list[int]] = [[] for _ in range(p.size)]
+        for e in self.crossing:
+            partners[p.source[e]].append(int(p.target[e]))
+            partners[p.target[e]].append(int(p.source[e]))
+        side: dict[int, tuple[Any, bool]] = {}
+        for first in range(p.size):
+            if first in side:
+                continue
+            side[first] = (self._new(), True)
+            queue = [first]
+            for node in queue:
+                fresh = [other for other in partners[node] if other not in side]
+                side |= dict.fromkeys(fresh, (side[node][0], not side[node][1]))
+                queue += dict.fromkeys(fresh)
+        for (node, tile), literal in self.at.items():
+            flip, same = side[node]
+            self.model.add_implication(literal, flip if bool(colour[tile]) == same else flip.negated())
 
     def _add_reach(self, e: int, here: Any, other: int, distance: Ints, colour: Any, tile: int) -> None:
         # Without links and a limit, the last length stands for all longer ones.
