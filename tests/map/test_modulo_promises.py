@@ -104,6 +104,27 @@ def test_live_in_sits_in_a_register_where_one_is_free_and_in_memory_otherwise() 
     assert all(".r" in place for place in places("torus:2x2,regs=2,rotating=0,memory=none"))
 
 
+def test_value_wanted_at_both_ends_of_a_ring_is_computed_twice() -> None:
+    """One PE of eight is free: too few to pass the value on, enough for a copy."""
+    b, i = counted()
+    b.array("A", 64)
+    b.add("mul", i, b.const(3), id="u", liveout="u")
+    b.load("A", i, id="v")
+    for k in range(4):
+        b.add("add", id=f"filler{k}", liveout=f"filler{k}")
+        b.carry(f"filler{k}", f"filler{k}", operand=0, distance=1)
+        b.edges.append(Edge(source=b.const(1), target=f"filler{k}", operand=1))
+    places = {"mul": {"tiles": [[0, 0]]}, "memory": {"tiles": [[0, 4]]}}
+    arch = build({"family": "torus", "rows": 1, "cols": 8, "regs": 0, "bus": None, **places})
+    found = modulo(b.build(), arch, ModuloConfig(ii=1), Budget())
+    assert isinstance(found, Mapping), found
+    assert legal(found) == []
+    assert simulate(found, iterations=16).ok
+    assert len(found.copies["i"]) == 2
+    without = modulo(b.build(), arch, ModuloConfig(ii=1, recompute=False), Budget())
+    assert isinstance(without, Failure)
+
+
 # -- reasons ----------------------------------------------------------------------------------------------------------
 
 
@@ -147,6 +168,16 @@ def test_contexts_memory_and_operands_are_counted() -> None:
     b.add("select", i, i, i, id="s", liveout="s")
     assert reason(b.build(), "torus:2x2,operands=2") == (
         "operands of node 's': needs 3 operands, has 2 on torus:2x2,operands=2; would help: operands=3"
+    )
+
+
+def test_live_ins_without_memory_are_counted_in_registers() -> None:
+    b, i = counted()
+    for k in range(3):
+        b.add("add", i, b.livein(f"x{k}"), id=f"y{k}", liveout=f"y{k}")
+    assert reason(b.build(), "torus:1x2,regs=1,memory=none") == (
+        "registers that keep live-ins: needs 3 (x0, x1, x2), has 2 on torus:1x2,regs=1,memory=none; "
+        "would help: regs=2, memory=all"
     )
 
 

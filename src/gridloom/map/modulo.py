@@ -6,11 +6,12 @@ modulo-scheduled arrays, and iterative modulo scheduling (Rau 1994). The idea:
 1. for II from MII on, many starts; each places nodes one by one at the (tile, cycle) of least routing cost;
 2. costs are found cycle by cycle over output registers, register files, moves and spills, branches share for free;
 3. overuse is paid for; what touches it is taken out and placed again, crowded places grow dearer;
-4. starts differ in order, luck and in how many registers rotate; short ones walk II up until one succeeds;
+4. starts differ in order, luck, in how many registers rotate and in which nodes are computed more than once; short
+   ones walk II up until one succeeds;
 5. the rest of the budget goes to lower IIs, with more patience from pass to pass.
 
 Cost: a move (placing one node with its edges) is O(edges * window * (tiles * links + registers)). Limits: needs output
-registers and no operand FIFOs (torus and presets); no recomputation; all files of an array rotate alike.
+registers and no operand FIFOs (torus and presets); all files of an array rotate alike.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from gridloom._version import __version__
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
@@ -26,6 +29,7 @@ from gridloom.errors import OptionError
 from gridloom.map.budget import Budget, Clock
 from gridloom.map.modulo_mapping import Solution, congested, to_mapping
 from gridloom.map.modulo_problem import ModuloProblem
+from gridloom.map.modulo_recompute import with_copies
 from gridloom.map.modulo_screening import screen
 from gridloom.map.modulo_search import BATCH, Attempt, Effort, ModuloSearch
 from gridloom.mapping.mii import Mii, mii
@@ -57,6 +61,8 @@ class ModuloConfig:
     extra: int = 3
     #: The chance of what touches overuse to be taken out in a round.
     zeal: float = 0.65
+    #: Whether nodes may be computed more than once.
+    recompute: bool = True
 
     def __post_init__(self) -> None:
         for name, least in (("moves", 1), ("patience", 1), ("doublings", 0), ("passes", 0), ("extra", 0)):
@@ -91,7 +97,7 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     clock.report("done", "" if best is None else f"II {best.ii}")
     if best is None:
         return walk.failure()
-    return to_mapping(problem, best, _provenance(config, budget, clock, best.ii == bound.total))
+    return to_mapping(best, _provenance(config, budget, clock, best.ii == bound.total))
 
 
 class _Walk:
@@ -157,13 +163,21 @@ class _Walk:
         """Run a batch at an II; True when it finds a mapping, which is then the best."""
         number = self.batches.get(ii, 0)
         self.batches[ii] = number + 1
-        won, closest = self.search.batch(ii, number * BATCH, self._effort(turn), self.clock)
+        won, closest = self._search_of(ii, number).batch(ii, number * BATCH, self._effort(turn), self.clock)
         if self.closest is None or closest.overuse <= self.closest.overuse:
             self.closest = closest
         if won is not None:
             self.found = won.solution
         self.clock.report(f"II {ii}", "" if self.found is None else f"II {self.found.ii}")
         return won is not None
+
+    def _search_of(self, ii: int, number: int) -> ModuloSearch:
+        """The search of a batch: every third one computes some nodes more than once."""
+        if number % 3 != 2 or not self.config.recompute:
+            return self.search
+        rng = np.random.default_rng((self.clock.budget.seed, ii, number))
+        problem = with_copies(self.search.problem, ii, rng)
+        return self.search if problem is None else ModuloSearch(problem)
 
     def _effort(self, turn: int) -> Effort:
         c = self.config
@@ -178,7 +192,7 @@ class _Walk:
         tried = sorted(self.batches)
         span = f"II {tried[0]}" if len(tried) == 1 else f"II {tried[0]} to {tried[-1]}"
         left = self.closest.overuse if self.closest is not None else 0
-        crowded = congested(self.search.problem, self.closest.solution) if self.closest is not None else ()
+        crowded = congested(self.closest.solution) if self.closest is not None else ()
         return Failure(
             constraint=f"search at {span}",
             demand="a slot or register for every signal",

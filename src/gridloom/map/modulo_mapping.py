@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 class Solution:
     """A legal state of a search, and what it was found with."""
 
+    problem: ModuloProblem
     ii: int
     registers: Registers
     state: State
 
 
-def to_mapping(problem: ModuloProblem, solution: Solution, provenance: dict[str, Any]) -> Mapping:
+def to_mapping(solution: Solution, provenance: dict[str, Any]) -> Mapping:
     """The mapping with instances, routes over every resource and the rotation of register files."""
-    return _Writer(problem, solution).mapping(provenance)
+    return _Writer(solution).mapping(provenance)
 
 
 class _Writer:
-    def __init__(self, problem: ModuloProblem, solution: Solution) -> None:
+    def __init__(self, solution: Solution) -> None:
+        problem = solution.problem
         self.problem = problem
         self.solution = solution
         self.state = solution.state
@@ -63,6 +65,7 @@ class _Writer:
                 node=dfg.nodes[k].id,
                 place=self.arch.tiles[state.tile[n]].name,
                 cycle=int(state.cycle[n]) - self.shift,
+                copy=problem.copy_of[n],
             )
             for n, k in enumerate(problem.nodes)
         ]
@@ -117,7 +120,7 @@ class _Writer:
 
     def _route(self, e: int) -> Route:
         edge = self.problem.dfg.edges[self.problem.edges[e]]
-        target = self.problem.number[self.problem.dfg.index[edge.target]]
+        target = self.problem.ends[e][1]
         codes: list[int] = self.state.way[e, : self.state.steps[e]].tolist()
         hops: list[Hop] = []
         at = -1
@@ -129,13 +132,15 @@ class _Writer:
         return Route(
             edge=self.problem.edges[e],
             hops=tuple((name, when - self.shift) for name, when in hops),
+            copy=self.problem.copy_of[target],
             source_copy=self._source_copy(e, codes),
         )
 
     def _source_copy(self, e: int, codes: list[int]) -> int:
-        position = self.problem.dfg.index[self.problem.dfg.edges[self.problem.edges[e]].source]
-        if self.problem.number[position] < len(self.problem.nodes):
-            return 0
+        source = self.problem.ends[e][0]
+        if source < len(self.problem.nodes):
+            return self.problem.copy_of[source]
+        position = self.problem.liveins[source - len(self.problem.nodes)]
         resource = self._resource(codes[0] % self.elements)
         mine = sum(1 for k, _ in self.copies if k == position)
         return self.copies.setdefault((position, resource), mine)
@@ -173,15 +178,15 @@ class _Writer:
         hops.append((names[int(self.arch.operand_inputs[tile, operand])], cycle))
 
 
-def memory_words(problem: ModuloProblem, solution: Solution) -> int:
+def memory_words(solution: Solution) -> int:
     """Words of spilled values and live-ins that a solution keeps in the data memory."""
+    problem = solution.problem
     state, tiles = solution.state, len(problem.arch.tiles)
     registers = sum(len(problem.usable(k, solution.registers.limit)) for k in range(len(problem.arch.register_files)))
     elements = 4 * tiles + registers + 1
     lives: dict[tuple[int, int, int], int] = {}
     kept: set[int] = set()
-    for e, edge in enumerate(problem.edges):
-        net = problem.dfg.index[problem.dfg.edges[edge].source]
+    for e, (net, _) in enumerate(problem.ends):
         stored: tuple[int, int, int] | None = None
         for code in state.way[e, : state.steps[e]].tolist():
             cycle, element = divmod(code, elements)
@@ -197,13 +202,13 @@ def memory_words(problem: ModuloProblem, solution: Solution) -> int:
     return sum(life // solution.ii + 1 for life in lives.values()) + len(kept)
 
 
-def congested(problem: ModuloProblem, solution: Solution, most: int = 8) -> tuple[str, ...]:
+def congested(solution: Solution, most: int = 8) -> tuple[str, ...]:
     """The resources that were fought over most, worst first."""
-    tiles, names = len(problem.arch.tiles), problem.arch.resource_names
+    problem = solution.problem
+    names = problem.arch.resource_names
     total = solution.state.history.sum(axis=1)
     limit = solution.registers.limit
     registers = [r for k in range(len(problem.arch.register_files)) for r in problem.usable(k, limit)]
     resource = [*problem.arch.fu.tolist(), *problem.arch.out.tolist(), *registers]
     order = np.argsort(-total, kind="stable")[:most]
-    del tiles
     return tuple(names[resource[k]] for k in order.tolist() if total[k] > 0)

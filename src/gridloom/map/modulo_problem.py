@@ -8,6 +8,7 @@ room where registers and issue slots are not. Routes are written out over every 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -125,10 +126,23 @@ class _Reader:
         return self._latency(loads[0], int(self.arch.out[tile])) if loads else 0
 
 
-class ModuloProblem:
-    """A graph on an array; :meth:`loop` and :meth:`fabric` give the arrays for an II."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """A node that is computed once more, for some of the edges that leave it."""
 
-    def __init__(self, dfg: Dfg, arch: Arch) -> None:
+    #: The node's position in the graph.
+    node: int
+    #: Indices into ``dfg.edges``.
+    readers: frozenset[int]
+
+
+class ModuloProblem:
+    """A graph on an array; :meth:`loop` and :meth:`fabric` give the arrays for an II.
+
+    With ``copies`` some nodes are there more than once: each reads what the node reads, and feeds the edges it names.
+    """
+
+    def __init__(self, dfg: Dfg, arch: Arch, copies: Sequence[Copy] = ()) -> None:
         self.dfg = dfg
         self.arch = arch
         self.structure = structure(arch)
@@ -153,6 +167,38 @@ class ModuloProblem:
         ]
         if len(self.nodes) > MAX_NODES:
             raise OptionError(f"mapper 'modulo' takes graphs of up to {MAX_NODES} nodes, found {len(self.nodes)}")
+        #: Node -> which copy of its graph node it is.
+        self.copy_of = [0] * len(self.nodes)
+        #: The numbers of source and target of each of ``edges``, and of each of ``ties``.
+        self.ends = [self._ends(e) for e in self.edges]
+        self.tie_ends = [self._ends(e) for e in self.ties]
+        for copy in copies:
+            self._add(copy)
+
+    def _ends(self, edge: int) -> tuple[int, int]:
+        record = self.dfg.edges[edge]
+        return self.number[self.dfg.index[record.source]], self.number[self.dfg.index[record.target]]
+
+    def _add(self, copy: Copy) -> None:
+        """One node more: live-ins, which are numbered after nodes, make room."""
+        first, count = self.number[copy.node], len(self.nodes)
+        self.copy_of.append(1 + max(n for n, k in zip(self.copy_of, self.nodes, strict=True) if k == copy.node))
+        self.nodes.append(copy.node)
+        self.number = {k: n + (n >= count) for k, n in self.number.items()}
+        self.ends = [(a + (a >= count), b) for a, b in self.ends]
+        self.tie_ends = [(a + (a >= count), b + (b >= count)) for a, b in self.tie_ends]
+        read = [(e, a) for e, (a, b) in zip(self.edges, self.ends, strict=True) if b == first]
+        self.ends = [
+            (count if e in copy.readers and a == first and b != first else a, b)
+            for e, (a, b) in zip(self.edges, self.ends, strict=True)
+        ]
+        for e, source in read:
+            self.edges.append(e)
+            self.ends.append((count if source == first else source, count))
+        for tie, (a, b) in list(zip(self.ties, self.tie_ends, strict=True)):
+            if first in (a, b):
+                self.ties.append(tie)
+                self.tie_ends.append((count if a == first else a, count if b == first else b))
 
     # -- op classes ---------------------------------------------------------------------------------------------------
 
@@ -178,9 +224,8 @@ class ModuloProblem:
         """What issue cycles have to respect, with the least latency that any tile offers."""
         dfg, found = self.dfg, []
         shortest = {n: self.least_latency(k) for n, k in enumerate(self.nodes)}
-        for e in self.edges + self.ties:
+        for e, (a, b) in zip(self.edges + self.ties, self.ends + self.tie_ends, strict=True):
             edge = dfg.edges[e]
-            a, b = (self.number[dfg.index[end]] for end in (edge.source, edge.target))
             if a >= len(self.nodes) or b >= len(self.nodes):
                 continue
             delay = shortest[a] if edge.kind == "data" else edge.delay
@@ -200,10 +245,8 @@ class ModuloProblem:
         from gridloom.map.place.modulo_kernel import Loop
 
         dfg, count = self.dfg, len(self.nodes)
-        ends = [(self.number[dfg.index[dfg.edges[e].source]], self.number[dfg.index[dfg.edges[e].target]])
-                for e in self.edges]  # fmt: skip
-        ties = [(dfg.edges[e], self.number[dfg.index[dfg.edges[e].source]], self.number[dfg.index[dfg.edges[e].target]])
-                for e in self.ties]  # fmt: skip
+        ends = self.ends
+        ties = [(dfg.edges[e], a, b) for e, (a, b) in zip(self.ties, self.tie_ends, strict=True)]
         out_at, out = _csr(count + len(self.liveins), [(a, e) for e, (a, _) in enumerate(ends)])
         in_at, into = _csr(count, [(b, e) for e, (_, b) in enumerate(ends)])
         tie_at, tie = _csr(count, sorted({(n, k) for k, (_, a, b) in enumerate(ties) for n in (a, b)}))
@@ -241,9 +284,11 @@ class ModuloProblem:
         if cycles is None:
             cycles = np.maximum(least.max(axis=0, initial=0), 0).astype(np.int64)
         else:
-            ends = [(self.dfg.index[self.dfg.edges[e].source], self.dfg.index[self.dfg.edges[e].target],
-                     self.dfg.edges[e].distance) for e in self.edges]  # fmt: skip
-            links = [(self.number[a], self.number[b], d) for a, b, d in ends if self.number[a] < len(self.nodes)]
+            links = [
+                (a, b, self.dfg.edges[e].distance)
+                for e, (a, b) in zip(self.edges, self.ends, strict=True)
+                if a < len(self.nodes)
+            ]
             latency = _ints([self.least_latency(k) for k in self.nodes])
             shorten_lifetimes(least, ii, takes, room, np.array(links, dtype=np.int64).reshape(-1, 3), latency, cycles)
         return cycles + self.offset(ii)

@@ -16,7 +16,8 @@ _SHOWN = 8
 
 def screen(problem: ModuloProblem, bound: Mii, ii: int | None) -> Failure | None:
     """The first reason why no mapping exists (at ``ii``, where one is asked for); None when counting finds none."""
-    found = _op_classes(problem) or _operands(problem) or _data_memory(problem) or _contexts(problem, bound, ii)
+    found = _op_classes(problem) or _operands(problem) or _data_memory(problem) or _live_ins(problem)
+    found = found or _contexts(problem, bound, ii)
     if found is not None or ii is None:
         return found
     return _recurrence(problem, ii) or _buses(problem, ii) or _slots(problem, bound, ii)
@@ -72,6 +73,21 @@ def _data_memory(problem: ModuloProblem) -> Failure | None:
         demand=f"{words * _WORD_BYTES} bytes for {', '.join(array.name for array in problem.dfg.arrays[:_SHOWN])}",
         bound=f"{limit} bytes",
         levers=(f"data_memory={words * _WORD_BYTES}", f"a smaller array {largest.name!r}"),
+    )
+
+
+def _live_ins(problem: ModuloProblem) -> Failure | None:
+    """Without memory every live-in takes a register that does not rotate."""
+    files = problem.arch.register_files
+    room = sum(len(file.registers) - (0 if file.adjustable else file.rotating) for file in files)
+    if problem.structure.memory >= 0 or len(problem.liveins) <= room:
+        return None
+    names = [problem.dfg.nodes[k].id for k in problem.liveins]
+    return Failure(
+        constraint="registers that keep live-ins",
+        demand=f"{len(names)} ({_named(names)})",
+        bound=f"{room} on {problem.arch.name}",
+        levers=(f"regs={-(-len(names) // max(1, len(files)))}" if files else "regs", "memory=all"),
     )
 
 

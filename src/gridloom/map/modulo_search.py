@@ -101,7 +101,7 @@ class ModuloSearch:
                 int(rng.integers(1 << 31)), clock.stop, won, number, report,
             )
         )  # fmt: skip
-        solution = Solution(ii, registers, state)
+        solution = Solution(self.problem, ii, registers, state)
         if found and not self._fits(solution):
             found = False
         if found:
@@ -113,7 +113,7 @@ class ModuloSearch:
         limit = self.problem.arch.data_memory
         if limit is None:
             return True
-        words = sum(array.length for array in self.problem.dfg.arrays) + memory_words(self.problem, solution)
+        words = sum(array.length for array in self.problem.dfg.arrays) + memory_words(solution)
         return words * _WORD_BYTES <= limit
 
     def registers(self, ii: int, number: int) -> Registers:
