@@ -125,6 +125,23 @@ int f(int n) {
   return s;
 }
 """,
+    "a file without a loop": """
+int f(int x) { return 3 * x; }
+""",
+    "`#pragma unroll` on the loop itself": """
+void f(int *restrict x, const int *restrict y, int n) {
+#pragma unroll 4
+  for (int i = 0; i < n; i++)
+    x[i] += y[i] * 3;
+}
+""",
+    "words after the pragma": """
+void f(int *x, int n) {
+#pragma gridloom unroll(2)
+  for (int i = 0; i < n; i++)
+    x[i] ^= 3;
+}
+""",
     "C that is none": """
 void f(int *x) {
   x[0] = y;

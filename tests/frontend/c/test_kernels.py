@@ -61,5 +61,5 @@ def test_a_loop_maps_onto_a_static_array_as_streams():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STREAMS)
 def test_every_loop_without_a_recurrence_maps_onto_a_static_array(name: str):
-    result = gl.map(load(KERNELS / f"{name}.c", memory="streams").dfg, "onehop:9x9", seed=1, time_limit=60)
+    result = gl.map(load(KERNELS / f"{name}.c", memory="streams").dfg, "onehop:9x9", seed=1, effort=200_000)
     assert (result.status, result.verified.legal, result.verified.simulated) == ("mapped", True, True)

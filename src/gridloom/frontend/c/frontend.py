@@ -20,8 +20,10 @@ from gridloom.frontend.c.region import flattened, single
 from gridloom.frontend.c.translate import translate
 from gridloom.frontend.c.unroll import unrolled
 from gridloom.frontend.loop_spec import MAX_UNROLL, Memory, parse
-from gridloom.frontend.text_file import read_text
+from gridloom.frontend.text_file import read_text, shown
 
+_LOOP_WORD: Final = re.compile(r"\b(for|while|do|goto)\b|#[ \t]*include")
+_UNROLL: Final = re.compile(r"#[ \t]*pragma[ \t].*unroll")
 _PRAGMA: Final = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+gridloom\b(.*)$", re.M)
 
 
@@ -161,8 +163,11 @@ def _choose(path: Path, loops: Mapping[str, list[Loop]], asked: COptions) -> Loo
     everything.sort(key=lambda loop: loop.span.start)
     place = f"function {asked.function!r}" if asked.function else "the file"
     if not everything:
+        if not _LOOP_WORD.search(read_text(path)):
+            raise SourceError("has no loop", where=str(path))
         raise SourceError(
-            f"{place} has no loop left after optimisation: clang unrolled it, removed it or found its result",
+            f"{place} has no loop left after optimisation: clang unrolled it, found its result, or removed it (as it "
+            "does with a static function that nothing calls)",
             where=str(path),
         )
     if asked.loop is not None:
@@ -177,6 +182,12 @@ def _choose(path: Path, loops: Mapping[str, list[Loop]], asked: COptions) -> Loo
     innermost = [loop for loop in everything if not loop.children]
     if len(innermost) > 1:
         listed = ", ".join(f"{loop.function.name}:{loop.span.start}" for loop in innermost[:8])
+        if _UNROLL.search(read_text(path)) and all(_is_copy(loop, innermost[0]) for loop in innermost):
+            raise SourceError(
+                f"clang made {len(innermost)} loops of the one in line {innermost[0].span.start}, as #pragma unroll "
+                "asks for; leave that out and use --unroll",
+                where=str(path),
+            )
         raise SourceError(
             f"{place} has {len(innermost)} innermost loops ({listed}); write #pragma gridloom before one, or name it "
             "with --function and --loop",
@@ -185,10 +196,24 @@ def _choose(path: Path, loops: Mapping[str, list[Loop]], asked: COptions) -> Loo
     return innermost[0]
 
 
+def _is_copy(loop: Loop, first: Loop) -> bool:
+    """True for a loop that stands in the lines of another one without being inside it."""
+    same = loop.function is first.function and loop.parent is first.parent
+    return same and first.span.start <= loop.span.start <= max(first.span.end, first.span.start)
+
+
 def _marked(path: Path, loops: list[Loop]) -> Loop | None:
     """The loop below ``#pragma gridloom``."""
     text = read_text(path)
-    lines = [text.count("\n", 0, found.start()) + 1 for found in _PRAGMA.finditer(text)]
+    lines = []
+    for found in _PRAGMA.finditer(text):
+        lines.append(text.count("\n", 0, found.start()) + 1)
+        words = found[1].partition("//")[0].partition("/*")[0].strip()
+        if words:
+            raise SourceError(
+                f"found {shown(words)} after #pragma gridloom, which takes no words; use --unroll, --flatten, --size",
+                where=f"{path}:{lines[-1]}",
+            )
     if not lines:
         return None
     below = [[loop for loop in loops if loop.span.start > line] for line in lines]
