@@ -46,9 +46,12 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     },
     "mappers": {
         "anneal": Entry("gridloom.map.anneal:anneal", "annealing for the static grids and for tiles with spokes"),
+        "ppo": Entry("gridloom.learn.ppo_mapper:ppo", "a learned policy for a streaming engine", "learn"),
         "spokes-random": Entry("gridloom.map.spokes_random:spokes_random", "random samples on spokes, a reference"),
         "neosa": Entry("gridloom.map.neosa:neosa", "the published NeoSA placer with our routes and FIFOs, a reference"),
         "trees": Entry("gridloom.map.tree_layout:trees", "complete binary trees by H-tree or compact layout"),
+        "divide": Entry("gridloom.map.divide:divide", "recursive bisection for the static grids, a reference"),
+        "genetic-grid": Entry("gridloom.map.genetic_grid:genetic_grid", "a genetic placer for the static grids"),
         "width": Entry("gridloom.map.width:width", "annealing with routes for rows of ALUs, fewest columns first"),
         "genetic": Entry("gridloom.map.genetic:genetic", "NSGA-II for rows of ALUs, a reference", "genetic"),
         "modulo": Entry("gridloom.map.modulo:modulo", "scheduling, placement and negotiated routing for modulo arrays"),
@@ -204,6 +207,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "ucsb": Entry("gridloom.flow.suite:built_in", "ten published graphs, read from files, on the smallest squares"),
     },
     "models": {
+        "ppo": Entry("gridloom.learn.streaming_model:PPO", "placement on a streaming engine, learned", "learn"),
         "mappability": Entry("gridloom.learn.mappability:TASK", "columns that a graph needs on rows of ALUs", "learn"),
         "cost-model": Entry("gridloom.learn.cost_model:TASK", "efficiency of a dataflow placement", "learn"),
     },

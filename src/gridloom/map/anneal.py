@@ -23,21 +23,17 @@ from typing import Any
 
 import numpy as np
 
-from gridloom._version import __version__
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.estimate.spatial_bounds import Bound, fifo_bound, latency_bound, wirelength_bound
 from gridloom.map.budget import Budget, Clock
 from gridloom.map.screening import screen
 from gridloom.map.spokes_problem import is_streaming_engine
+from gridloom.map.static_batches import BATCH, best_possible, in_words, objective_bound, provenance, start_seed
 from gridloom.map.static_mapping import to_failure, to_mapping
 from gridloom.map.static_problem import Ints, StaticProblem, build_problem
 from gridloom.map.static_search import Candidate, Objective, StaticSearch
 from gridloom.mapping.model import Failure, Mapping
-
-#: Starts between which nothing is exchanged. Fixed, so that a result does not depend on the number of workers.
-BATCH = 4
 
 # Temperatures of a start, about: what turns a number of moves into moves a temperature.
 _TEMPERATURES = 80
@@ -111,13 +107,12 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     search = StaticSearch(problem, config, fixed)
     search.warm_up()
     clock = budget.start()
-    bound = least(problem, config.objective)
+    bound = objective_bound(problem, config.objective)
     best = _given(search, clock) if config.place else _Starts(search, config, clock, first, bound.value).best()
-    clock.report("done", _in_words(best))
+    clock.report("done", in_words(best))
     if not best.legal:
         return to_failure(problem, best, bool(config.place))
-    proof = {"optimal": best.score[1] <= bound.value, "bound": bound.value, "reason": bound.reason}
-    return to_mapping(problem, best, _provenance(config, budget, clock, proof))
+    return to_mapping(problem, best, provenance("anneal", _changed(config), clock, best, bound))
 
 
 # -- the search -----------------------------------------------------------------------------------------------------
@@ -145,8 +140,8 @@ class _Starts:
                 self._keep(candidate)
             batch += 1
             leader = self.elites[0]
-            self.clock.report(f"{batch * BATCH} starts", _in_words(leader))
-            if self.clock.over() or _best_possible(leader, self.config.objective, self.bound):
+            self.clock.report(f"{batch * BATCH} starts", in_words(leader))
+            if self.clock.over() or best_possible(leader, self.config.objective, self.bound):
                 return leader
             if self.clock.budget.unlimited and batch * BATCH >= self.config.starts:
                 return leader
@@ -164,7 +159,7 @@ class _Starts:
     def _job(self, batch: int, k: int) -> Callable[[], Candidate]:
         number = batch * BATCH + k
         common: dict[str, Any] = {
-            "seed": _seed(self.clock.budget.seed, number),
+            "seed": start_seed(self.clock.budget.seed, number),
             "moves_each": self._moves_each(batch),
             "stop": self.clock.stop,
             "record": self.elites[0].score if self.elites else None,
@@ -188,27 +183,8 @@ class _Starts:
 def _given(search: StaticSearch, clock: Clock) -> Candidate:
     """Route and balance the given placement, with several orders of nets."""
     position = np.array([search.fixed[k] for k in range(search.problem.size)], dtype=np.int32)
-    jobs = [partial(search.realise, position, _seed(clock.budget.seed, k), 0, clock.stop) for k in range(BATCH)]
+    jobs = [partial(search.realise, position, start_seed(clock.budget.seed, k), 0, clock.stop) for k in range(BATCH)]
     return min(clock.run(jobs), key=lambda candidate: candidate.score)
-
-
-def _seed(seed: int, start: int) -> int:
-    """A seed of its own for each start, well apart from its neighbours'."""
-    return int(np.random.SeedSequence((seed, start)).generate_state(1, np.uint64)[0] >> np.uint64(2))
-
-
-def least(problem: StaticProblem, objective: Objective) -> Bound:
-    """What the objective's first figure is at least, and why: the deepest FIFO, the wirelength or the latency."""
-    if objective == "latency":
-        return latency_bound(problem.dfg, problem.arch)
-    if objective == "buffers":
-        return fifo_bound(problem.dfg, problem.arch)
-    return wirelength_bound(problem.dfg, problem.arch)
-
-
-def _best_possible(candidate: Candidate, objective: Objective, bound: int) -> bool:
-    """True when nothing is left to search for; with FIFOs, one as deep as the bound has to be the only one."""
-    return candidate.legal and candidate.score[1] <= bound and (objective != "buffers" or candidate.score[2] <= bound)
 
 
 # -- placements that the user gives -----------------------------------------------------------------------------------
@@ -269,31 +245,14 @@ def _completed(search: StaticSearch, first: dict[int, int]) -> Ints | None:
     return match(search.problem, range(search.problem.size), rows, search.fixed | kept)
 
 
-# -- words ----------------------------------------------------------------------------------------------------------
+# -- provenance ------------------------------------------------------------------------------------------------------
 
 
-def _in_words(candidate: Candidate) -> str:
-    if not candidate.legal or candidate.balance is None:
-        return f"not legal yet: {candidate.routes.overuse} signals without a link"
-    wire = int(np.maximum(candidate.routes.length - 1, 0).sum())
-    depth = candidate.balance
-    return f"FIFO {depth.maximum} (total {depth.total}), wirelength {wire}, latency {depth.latency}"
-
-
-def _provenance(config: AnnealConfig, budget: Budget, clock: Clock, proof: dict[str, Any]) -> dict[str, Any]:
+def _changed(config: AnnealConfig) -> dict[str, Any]:
     changed = {}
     for entry in fields(config):
         value = getattr(config, entry.name)
         plain = dict(value) if isinstance(value, MappingABC) else value
         if plain != getattr(AnnealConfig(), entry.name):
             changed[entry.name] = plain
-    origin = {
-        "mapper": "anneal",
-        "config": changed,
-        "seed": budget.seed,
-        "moves": clock.moves,
-        **proof,
-        "version": __version__,
-    }
-    # A run ended by effort is the same byte for byte, so nothing that a clock says goes into it.
-    return origin if budget.time_limit is None else origin | {"seconds": round(clock.seconds, 6)}
+    return changed
