@@ -321,3 +321,109 @@ def test_describe_lists_every_loop_and_why_one_cannot_be_mapped(c_file):
     assert (inner.number, inner.line, inner.depth, inner.rec_mii, inner.trip, inner.limit) == (1, 6, 1, 1, "5", None)
     assert (inner.ops["load"], inner.ops["mul"]) == (2, 2)
     assert "has 2 ways out" in search.limit
+
+
+# -- the compiler ---------------------------------------------------------------------------------------------------
+
+
+def fake_clang(folder: Path, script: str) -> str:
+    """A program that stands for clang; its last argument but one is the file to write."""
+    path = folder / "clang"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_ir_that_llvmlite_does_not_know_is_reported_with_what_to_do(c_file, tmp_path, monkeypatch):
+    path = c_file("void f(void) {}")
+    script = 'while [ "$1" != -o ]; do shift; done; echo "define new syntax" > "$2"'
+    monkeypatch.setenv("GRIDLOOM_CLANG", fake_clang(tmp_path, script))
+    with pytest.raises(SourceError, match=r"the compiler's IR cannot be read: .*brings a pair that fits$"):
+        load(path)
+
+
+def test_a_compiler_that_ends_without_a_word_is_reported(c_file, tmp_path, monkeypatch):
+    path = c_file("void f(void) {}")
+    monkeypatch.setenv("GRIDLOOM_CLANG", fake_clang(tmp_path, "exit 3"))
+    with pytest.raises(SourceError) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}: clang: clang ended with status 3"
+
+
+def test_nothing_is_left_behind_and_the_source_folder_is_not_written_to(c_file):
+    path = c_file(SCALE)
+    before = sorted(path.parent.iterdir())
+    load(path)
+    assert sorted(path.parent.iterdir()) == before
+
+
+SWITCHES = """
+void f(const int *restrict x, int *restrict y, int n) {
+  for (int i = 0; i < n; i++) {
+    int v = x[i];
+    switch (v & 3) {
+    case 0: v += 7; break;
+    case 1: y[i + 64] = v; /* falls through */
+    case 2: v ^= 0x55; break;
+    case 3: v = -v; break;
+    }
+    switch (v >> 28) {
+    case -3: y[i + 128] = 1; break;
+    case 2: case 5: v >>= 1; break;
+    default: v--;
+    }
+    y[i] = v;
+  }
+}
+"""
+
+
+def test_switches_with_all_cases_with_fall_through_and_with_a_default(c_file):
+    machine = run_both(c_file(SWITCHES), COptions(), {"x": ints(50), "y": ints(200), "n": 50})
+    assert [node.op for node in machine.loop.dfg.nodes].count("store_if") == 2
+
+
+NARROW = """
+int f(const uint8_t *restrict x, uint16_t *restrict y, int n) {
+  int s = 0;
+  for (uint8_t i = 0; i < n; i++) {
+    y[i] = (uint32_t)((uint64_t)(x[i] * 0x9E3779B9u) * 0xDEADBEEFu >> 37);
+    s += (int)(((long long)s * (unsigned)(x[i] << 24)) >> 31);
+    s ^= (uint8_t)(x[i] << (i & 7) | x[i] >> (-i & 7));
+  }
+  return s;
+}
+"""
+
+
+def test_narrow_counters_unsigned_products_and_rotations_by_run_time_amounts(c_file):
+    run_both(c_file(NARROW), COptions(), {"x": np.arange(200, dtype="u1") * 7, "y": np.zeros(200, "u2"), "n": 200})
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_short_trip_counts(c_file, n):
+    path = c_file("int f(int *x, int p, int n) { int s = p, t = 3, u = 1; for (int i = 0; i < n; i++) {"
+                  " s = t + x[i]; t = u; u = s; x[i] = s; } return s ^ t ^ u; }")  # fmt: skip
+    run_both(path, COptions(), {"x": ints(8), "p": 11, "n": n})
+
+
+def test_a_store_under_a_condition_streams_by_writing_back(c_file):
+    path = c_file("void f(const int *restrict x, int16_t *restrict y, int p, int n) { for (int i = 0; i < n; i++)"
+                  " if (x[i] > p) y[i] = x[i]; }")  # fmt: skip
+    machine = run_both(path, COptions(memory="streams"), {"x": ints(40), "y": ints(40).astype("i2"), "p": 0, "n": 40})
+    assert sorted(node.op for node in machine.loop.dfg.nodes if node.op in ("input", "output")) == [
+        "input", "input", "output",
+    ]  # fmt: skip
+
+
+def test_an_array_holds_what_its_promise_or_its_largest_offset_says(c_file):
+    path = c_file("void f(const int x[restrict static 100], int *restrict y, int n) { for (int i = 0; i < n; i++)"
+                  " y[i + 2000] = x[i]; }")  # fmt: skip
+    assert {array.name: array.length for array in load(path).arrays} == {"x": 100, "y": 3024}
+
+
+def test_nodes_know_the_line_that_they_come_from(c_file):
+    path = c_file("void f(int *restrict x, int n) {\n  for (int i = 0; i < n; i++) {\n    int v = x[i];\n"
+                  "    v *= 3;\n    x[i] = v;\n  }\n}")  # fmt: skip
+    loop = load(path)
+    assert {node: loop.lines[node] for node in ("load_x", "mul", "store_x")} == {"load_x": 4, "mul": 5, "store_x": 6}

@@ -49,7 +49,12 @@ def read_module(text: str, where: str) -> Module:
         parsed = llvm.parse_assembly(text)
     except RuntimeError as error:
         first = str(error).strip().splitlines()[0]
-        raise SourceError(f"the compiler's IR cannot be read: {first}", where=where) from None
+        version = ".".join(map(str, llvm.llvm_version_info[:2]))
+        raise SourceError(
+            f"the compiler's IR cannot be read: {first}; a clang newer than llvmlite's LLVM {version} may write what "
+            "that does not know: pip install 'gridloom[c]' brings a pair that fits",
+            where=where,
+        ) from None
     return _Reader(parsed, where).module()
 
 
