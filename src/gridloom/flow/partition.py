@@ -2,13 +2,15 @@
 
 1. split until every part is expected to map, and on while throughput improves (:mod:`gridloom.flow.partition_search`);
 2. map the parts; where the mapper disagrees with the estimator it is believed, and the search goes on;
-3. put floor(W / w) copies of each part side by side, check and simulate them;
-4. run the parts one after the other on the simulated array: what one stores, later ones load. The whole has to give
+3. try with more effort what would pay: one more copy of a part, or a graph that was cut without need;
+4. put floor(W / w) copies of each part side by side, check and simulate them;
+5. run the parts one after the other on the simulated array: what one stores, later ones load. The whole has to give
    what the unsplit graph gives.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
@@ -87,7 +89,7 @@ def partition(request: PartitionRequest) -> PartitionResult:
 
 
 def estimator_of(name: EstimatorName) -> WidthEstimator:
-    """The estimator of a name; ``auto`` is the learned one. MissingWeights where it was never trained."""
+    """The estimator of a name; ``auto`` is the learned one. OptionError where it was never trained."""
     if name == "bound":
         return BoundEstimator()
     estimator: WidthEstimator = registry.load("models", "mappability").estimator()
@@ -100,7 +102,6 @@ class _Mapped:
 
     mapping: Mapping | None
     failure: Failure | None
-    seconds: float
 
 
 @dataclass
@@ -114,7 +115,7 @@ class _Flow:
         request = self.request
         self.began = time.perf_counter()
         self.cpu = time.process_time()
-        self.by_graph: dict[str, _Mapped] = {}
+        self.pushed: set[tuple[frozenset[str], int]] = set()
         self.estimator = None if request.estimator == "mapper" else estimator_of(request.estimator)
         self._warm_up()
         self.search = PartitionSearch(
@@ -149,7 +150,7 @@ class _Flow:
             if stuck:
                 return self._result(root, leaves, failure=self._no_partition(stuck[0]))
             unmapped = [leaf for leaf in leaves if leaf.verdict == "estimated"]
-            if not unmapped:
+            if not unmapped and not self._second_look(root, leaves):
                 return self._confirmed(root, leaves)
             # One disagreement is enough to look for another partition before more is mapped.
             for leaf in unmapped:
@@ -158,8 +159,8 @@ class _Flow:
 
     def _map_leaf(self, leaf: Branch) -> bool:
         """Map a part; True when it costs more than expected, so that the search has to go on."""
-        found = self.mapped.get(leaf.ops) or self.by_graph.get(leaf.part.dfg.name)
-        if found is None or leaf.ops not in self.mapped:
+        found = self.mapped.get(leaf.ops)
+        if found is None:
             began = time.process_time()
             found = self._map(leaf.part.dfg, leaf.expected.width)
             self.search.spent.map += time.process_time() - began
@@ -168,6 +169,42 @@ class _Flow:
         leaf.verdict = "refused" if found.mapping is None else "mapped"
         leaf.width = None if found.mapping is None else width_of(found.mapping)
         return leaf.cost(self.arch.cols) > before + 1e-9
+
+    def _second_look(self, root: Branch, leaves: list[Branch]) -> bool:
+        """Try with more effort what would pay: one more copy of a part, or a graph that was cut without need."""
+        columns = self.arch.cols
+        for branch in _before(root, leaves):
+            if branch.expected.width is None and branch.verdict != "mapped":
+                continue
+            now = (
+                branch.cost(columns) if branch in leaves else sum(leaf.cost(columns) for leaf in _under(branch, leaves))
+            )
+            room = columns // (math.floor(1 / now + 1e-9) + 1)
+            if room >= branch.expected.bound and (branch.ops, room) not in self.pushed:
+                self.pushed.add((branch.ops, room))
+                if self._push(branch, room):
+                    return True
+        return False
+
+    def _push(self, branch: Branch, columns: int) -> bool:
+        """Map a graph on fewer columns with more effort; True when that was found."""
+        began = time.process_time()
+        found = self._mapper(branch.part.dfg, 0, search="push", columns=columns)
+        self.search.spent.map += time.process_time() - began
+        if isinstance(found, Failure):
+            self.mapped.setdefault(branch.ops, _Mapped(mapping=None, failure=found))
+            return False
+        self.mapped[branch.ops] = _Mapped(mapping=found, failure=None)
+        branch.verdict, branch.width = "mapped", width_of(found)
+        return True
+
+    def _mapper(self, part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
+        from gridloom.map.budget import Budget
+
+        mapper = registry.load("mappers", "width")
+        config = config_type(mapper)(polish=False, **settings)
+        found: Mapping | Failure = mapper(part, self.arch, config, Budget(seed=self.request.seed + k))
+        return found
 
     def _estimate(self, part: Dfg) -> WidthEstimate:
         """The estimator's word; without one, what mapping the graph shows."""
@@ -185,16 +222,11 @@ class _Flow:
 
     def _map(self, part: Dfg, expected: int | None) -> _Mapped:
         """The narrowest of a few runs; the first that is as narrow as expected (or as the bound) ends them."""
-        from gridloom.map.budget import Budget
-
-        mapper = registry.load("mappers", "width")
-        config = config_type(mapper)(search="ladder", polish=False)
         enough = expected or bound_estimate(part, self.arch).bound
         best: Mapping | None = None
         failure: Failure | None = None
-        began = time.perf_counter()
         for k in range(self.request.tries):
-            found = mapper(part, self.arch, config, Budget(seed=self.request.seed + k))
+            found = self._mapper(part, k, search="ladder")
             if isinstance(found, Failure):
                 failure = found
                 continue
@@ -202,7 +234,7 @@ class _Flow:
                 best = found
             if width_of(best) <= enough:
                 break
-        return _Mapped(mapping=best, failure=failure, seconds=time.perf_counter() - began)
+        return _Mapped(mapping=best, failure=failure)
 
     def _no_partition(self, leaf: Branch) -> Failure:
         return Failure(
@@ -258,6 +290,13 @@ class _Flow:
             seconds=time.perf_counter() - self.began,
             cpu_seconds=time.process_time() - self.cpu,
         )
+
+
+def _before(root: Branch, leaves: list[Branch]) -> list[Branch]:
+    """The chosen parts and all graphs that they were cut from, the larger first."""
+    if root in leaves or root.children is None:
+        return [root]
+    return [root, *(branch for child in root.children for branch in _before(child, leaves))]
 
 
 def _ops_of(part: Dfg) -> frozenset[str]:

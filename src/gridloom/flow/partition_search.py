@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
 
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
@@ -20,6 +20,9 @@ from gridloom.partition import Bisection, BisectionConfig, Part, bisections, spl
 from gridloom.partition.split import is_op
 
 Ops = frozenset[str]
+
+#: How unequal the parts of a cut may be: where few values cross is not always in the middle.
+TOLERANCES: Final = (0.1, 0.6)
 Verdict = Literal["estimated", "mapped", "refused"]
 
 
@@ -156,7 +159,7 @@ class PartitionSearch:
     def _cut(self, dfg: Dfg) -> Bisection | None:
         """Of the bisections found, the one whose parts cost least by counting; then the fewest loads and stores."""
         try:
-            found = bisections(dfg, self.cuts)
+            found = [cut for share in TOLERANCES for cut in bisections(dfg, replace(self.cuts, tolerance=share))]
         except DfgError:
             return None
         return min(found, key=lambda cut: (self._counted(dfg, cut), cut.transfers, abs(cut.sizes[0] - cut.sizes[1])))

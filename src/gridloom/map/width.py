@@ -36,7 +36,7 @@ from gridloom.map.width_problem import (
     flatten,
 )
 from gridloom.map.width_screening import misplaced, pinned_tiles, screen, width_bound
-from gridloom.map.width_search import TEMPERATURES, Heat, Starts, narrowest, seed_of
+from gridloom.map.width_search import FIT, PUSH, TEMPERATURES, Heat, Starts, narrowest, seed_of
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class WidthConfig:
 
     #: ``rounds``: as long as the budget lasts. ``ladder``: a fixed number of starts that gives up early where a graph
     #: is far from fitting; what the mappability data set is labelled by, and what the partitioning flow maps with.
-    search: Literal["rounds", "ladder"] = "rounds"
+    #: ``push``: a longer ladder on exactly ``columns``.
+    search: Literal["rounds", "ladder", "push"] = "rounds"
     #: Registers between rows: ``none``, ``all``, or ``auto``: those that the routes found without them allow.
     pipeline: Literal["none", "all", "auto"] = "none"
     #: Columns that may be used; None: all of the array.
@@ -64,7 +65,7 @@ class WidthConfig:
     #: How often ``inner`` doubles at most.
     doublings: int = 5
     #: First and last temperature; one resource of wire costs 1.
-    hot: float = 1.5
+    hot: float = 3.0
     cold: float = 0.8
     #: First and last price of a conflict.
     price_first: float = 3.0
@@ -77,8 +78,8 @@ class WidthConfig:
     pin: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.search not in ("rounds", "ladder"):
-            raise OptionError(f"search: expected rounds or ladder, found {self.search!r}")
+        if self.search not in ("rounds", "ladder", "push"):
+            raise OptionError(f"search: expected rounds, ladder or push, found {self.search!r}")
         if self.pipeline not in ("none", "all", "auto"):
             raise OptionError(f"pipeline: expected none, all or auto, found {self.pipeline!r}")
         for name, least in (("columns", 1), ("rounds", 1), ("doublings", 0)):
@@ -147,7 +148,11 @@ class _Widths:
 
     def ladder(self, clock: Clock) -> Layout | None:
         """What a fixed ladder of starts finds."""
-        climb = partial(narrowest, self.starts, self.columns, least=self.bound, seed=clock.budget.seed, stop=clock.stop)
+        push = self.config.search == "push"
+        least, fit = (self.columns, PUSH) if push else (self.bound, FIT)
+        climb = partial(
+            narrowest, self.starts, self.columns, fit=fit, least=least, seed=clock.budget.seed, stop=clock.stop
+        )
         found = clock.run([climb])[0]
         clock.moves += found.moves
         best = found.layout

@@ -34,19 +34,25 @@ TEMPERATURES: Final = 100
 Rung = tuple[float, int]
 
 #: Whether a graph fits at all, and whether it fits fewer columns than it was found on. Hopeless ones end early.
-FIT: Final[tuple[Rung, ...]] = ((0.25, 12), (0.5, 7), (1.0, 4), (1.0, 3), (2.0, 0))
-NARROW: Final[tuple[Rung, ...]] = ((0.25, 6), (0.5, 3), (1.0, 0))
+FIT: Final[tuple[Rung, ...]] = ((0.25, 12), (0.5, 7), (1.0, 4), (1.0, 3), (2.0, 2), (2.0, 0))
+NARROW: Final[tuple[Rung, ...]] = ((0.25, 6), (0.5, 3), (1.0, 2), (1.0, 0))
+#: Whether a graph that fits some columns fits a given smaller number, with more effort.
+PUSH: Final[tuple[Rung, ...]] = ((1.0, 4), (2.0, 3), (4.0, 2), (4.0, 2), (8.0, 2), (8.0, 0))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Heat:
     """Temperatures, prices and history of a start; see the mapper's settings."""
 
-    hot: float = 1.5
+    hot: float = 3.0
     cold: float = 0.8
     price_first: float = 3.0
     price_last: float = 10.0
     history: float = 0.3
+
+
+#: What the starts of a ladder take in turn: graphs of long chains want a cool start, wide ones a warm one.
+TURNS: Final = (Heat(hot=1.5, cold=1.1), Heat())
 
 
 @lru_cache(maxsize=256)
@@ -81,12 +87,19 @@ class Starts:
         return max(16, int(inner * max(2, len(self.graph.nodes)) ** (4 / 3)))
 
     def start(
-        self, columns: int, seed: int, moves: int, given: Layout | None, stop: Bytes, halt: Bytes
+        self,
+        columns: int,
+        seed: int,
+        moves: int,
+        given: Layout | None,
+        stop: Bytes,
+        halt: Bytes,
+        heat: Heat | None = None,
     ) -> Layout | None:
         """One start, from a legal layout to shorten its wires or from a random placement; None: stopped at once."""
         from gridloom.map.place.width_kernel import Schedule, anneal, blank
 
-        array, heat = self.array(columns), self.heat
+        array, heat = self.array(columns), heat or self.heat
         graph, rows = self._kernel_graph(array), kernel_rows(array)
         kept = blank(len(self.graph.nodes), len(array.row), len(self.graph.edges), len(array.base), _longest(array))
         ends = (heat.hot, heat.cold, heat.price_first, heat.price_last)
@@ -264,9 +277,11 @@ class _Ladder:
     def climb(self, columns: int, rungs: Sequence[Rung]) -> Layout | None:
         """The best start on so many columns: the first that is legal, or that with the fewest conflicts."""
         best: Layout | None = None
-        for inner, most in rungs:
+        for k, (inner, most) in enumerate(rungs):
             moves = self.starts.moves(inner)
-            layout = self.starts.start(columns, seed_of(self.seed, self.made), moves, None, self._stop, self._go)
+            heat = TURNS[k % len(TURNS)]
+            seed = seed_of(self.seed, self.made)
+            layout = self.starts.start(columns, seed, moves, None, self._stop, self._go, heat)
             self.made += 1
             if layout is None:
                 break
