@@ -176,9 +176,7 @@ class _Flow:
         for branch in _before(root, leaves):
             if branch.expected.width is None and branch.verdict != "mapped":
                 continue
-            now = (
-                branch.cost(columns) if branch in leaves else sum(leaf.cost(columns) for leaf in _under(branch, leaves))
-            )
+            now = sum(leaf.cost(columns) for leaf in leaves if leaf.ops <= branch.ops)
             room = columns // (math.floor(1 / now + 1e-9) + 1)
             if room >= branch.expected.bound and (branch.ops, room) not in self.pushed:
                 self.pushed.add((branch.ops, room))
