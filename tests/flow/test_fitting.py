@@ -19,8 +19,9 @@ from gridloom.map.static_problem import build_problem
 @pytest.mark.parametrize(
     ("source", "arch", "size"),
     [
-        # 32 leaves on a border of 4 * (side - 1) tiles; 8 x 8 holds all nodes, but has 28 of them.
-        ("neosa-tree_n_63_t_1", "mesh:fit,io=border", "mesh:9x9,io=border"),
+        # 32 leaves on a border of 4 * (side - 1) tiles; 9 x 9 has 32 of them, but only 28 links lead off a full border.
+        ("neosa-tree_n_63_t_1", "mesh:fit,io=border", "mesh:10x10,io=border"),
+        ("neosa-tree_n_63_t_1", "onehop:fit,io=border", "onehop:9x9,io=border"),
         ("neosa-tree_n_63_t_1", "mesh:fit,mul=checkerboard", "mesh:8x8,mul=checkerboard"),
         ("neosa-matmul22", "hex:fit,io=border,mul=borders", "hex:3x3,io=border,mul=borders"),
         ("vector_add", "chess:fit", "chess:2x2"),

@@ -2,7 +2,8 @@
 
 Heterogeneous arrays need more than a tile a node: a border has 4 * (side - 1) tiles, a checkerboard half of them. By
 Hall's theorem the nodes have a tile of their own each exactly if no set of kinds of nodes is larger than the tiles that
-take some of them; kinds are few, so that all sets are tried.
+take some of them; kinds are few, so that all sets are tried. Tiles are not all: where such nodes fill a region, their
+results have to leave it, a link each. A border of a mesh that is full of inputs has four links too few.
 """
 
 from __future__ import annotations
@@ -52,8 +53,10 @@ def sized(arch: str, dfg: Dfg) -> str:
     if not _known(needs, tile_kinds(square(least + 1))):
         return square(least)
     # Side by side: a border of 13 has more even columns than one of 14, so that sides cannot be bisected.
-    found = (side for side in range(least, _LARGEST + 1) if fits(needs, tile_kinds(square(side))))
-    return square(next(found, least))
+    for side in range(least, _LARGEST + 1):
+        if fits(needs, tile_kinds(square(side))) and drains(dfg, tile_kinds(square(side)), link_kinds(square(side))):
+            return square(side)
+    return square(least)
 
 
 def _known(needs: Counter[frozenset[str]], tiles: Counter[frozenset[str]]) -> bool:
@@ -71,6 +74,39 @@ def node_kinds(dfg: Dfg) -> Counter[frozenset[str]]:
 def tile_kinds(arch: str) -> Counter[frozenset[str]]:
     """How many tiles of an ARCH have which op classes."""
     return Counter(tile.classes for tile in load_arch(arch).tiles)
+
+
+@cache
+def link_kinds(arch: str) -> Counter[tuple[frozenset[str], frozenset[str]]]:
+    """How many links of an ARCH go from tiles with which op classes to tiles with which."""
+    array = load_arch(arch)
+    return Counter((array.tiles[a].classes, array.tiles[b].classes) for a, b, _ in array.links)
+
+
+def drains(dfg: Dfg, tiles: Counter[frozenset[str]], links: Counter[tuple[frozenset[str], frozenset[str]]]) -> bool:
+    """False when more results have to leave a region than links do.
+
+    A region are the tiles for a set of kinds. A node of another kind on a tile that is left over there takes up to as
+    many results as it has operands, and gives one, or none at the end of the graph.
+    """
+    needs = node_kinds(dfg)
+    ports = max((len(dfg.in_edges[k]) for k in range(len(dfg.nodes))), default=1)
+    for some in (some for count in range(1, len(needs) + 1) for some in combinations(needs, count)):
+        region = {classes for classes in tiles if any(kind <= classes for kind in some)}
+        spare = sum(tiles[classes] for classes in region) - sum(needs[kind] for kind in some)
+        leaving = sum(count for (a, b), count in links.items() if a in region and b not in region)
+        results, ends = _results(dfg, frozenset(some))
+        if len(region) < len(tiles) and results - spare * max(0, ports - 1) - min(spare, ends) > leaving:
+            return False
+    return True
+
+
+def _results(dfg: Dfg, some: frozenset[frozenset[str]]) -> tuple[int, int]:
+    """(nodes of some kinds that nodes of other kinds read, nodes of other kinds that no one reads)."""
+    inside = [not op.timeless and dfg.required_classes(node.id) in some for node, op in zip(dfg.nodes, dfg.ops)]
+    readers = [[dfg.index[dfg.edges[e].target] for e in row if dfg.edges[e].kind == "data"] for row in dfg.out_edges]
+    results = sum(here and not all(inside[k] for k in row) for here, row in zip(inside, readers))
+    return results, sum(not here and not row for here, row in zip(inside, readers))
 
 
 def fits(needs: Counter[frozenset[str]], tiles: Counter[frozenset[str]]) -> bool:
