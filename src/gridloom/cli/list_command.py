@@ -11,7 +11,10 @@ from gridloom import registry
 
 
 def list_names(
-    group: Annotated[str, typer.Argument(metavar="GROUP", help="archs, mappers, kernels, suites, models or readers.")],
+    group: Annotated[
+        str,
+        typer.Argument(metavar="GROUP", help="archs, mappers, kernels, networks, costs, suites, models or readers."),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """List the arrays, mappers, kernels, suites, models or readers that can be named."""

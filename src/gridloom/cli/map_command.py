@@ -50,13 +50,16 @@ def map_source(
     flatten: Flatten = False,
     unroll: Unroll = None,
     size: Size = None,
+    training: Annotated[bool, typer.Option("--training", help="Built-in networks: the backward pass, too.")] = False,
 ) -> int:
     """Map a source onto an array, check the mapping and simulate it."""
     from gridloom.flow import Request
     from gridloom.flow.options import parse_settings
     from gridloom.frontend.loop_spec import with_options
+    from gridloom.frontend.source import with_training
 
     check_writable([("--output", output), ("--html", html), ("--svg", svg)])
+    source = with_training(source) if training else source
     request = Request(
         source=with_options(source, function=function, loop=loop, flatten=flatten, unroll=unroll, sizes=size or []),
         arch=arch,
@@ -103,6 +106,8 @@ def describe(result: Result) -> str:
         if result.failure.congested:
             lines.append(f"  congested: {', '.join(result.failure.congested[:8])}")
         return "\n".join(lines)
+    if len(result.sections) > 1:
+        graph += f", the longest of {sum(item.count for item in result.sections)} sections"
     lines = [
         f"mapped: {graph} onto {result.arch.name} {how}{cut}",
         "  legal, and simulated to compute what the graph computes",

@@ -77,6 +77,15 @@ def _read_loop(text: str, memory: Memory | None) -> Dfg:
     return read_python(text, memory)
 
 
+def with_training(text: str) -> str:
+    """The SOURCE of a built-in network with its backward pass; OptionError for any other."""
+    prefix, colon, name = text.partition(":")
+    network = name.split(",")[0]
+    if f"{prefix}{colon}" not in (NETWORK_PREFIX, KERNEL_PREFIX) or network not in registry.names("networks"):
+        raise OptionError(f"{shown(text)} is no built-in network (gridloom list networks)", where="--training")
+    return f"{text},training=true"
+
+
 def names_module(text: str) -> bool:
     """True for ``FILE.py:FUNCTION...`` of a file that imports torch: its functions build modules, not loops."""
     stem, found, _ = text.partition(".py:")

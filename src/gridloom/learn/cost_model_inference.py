@@ -48,6 +48,12 @@ class Learned:
         arrays, self.about = weights.load(weights.shipped(NAME) if path is None else path)
         self.arrays: dict[str, Singles] = {key: value.astype(np.float32) for key, value in arrays.items()}
         self.layers = int(self.about["layers"])
+        self._packed: dict[str, tuple[Singles, Singles]] = {}
+        for key, weight in self.arrays.items():
+            name, _, kind = key.rpartition(".")
+            if kind == "weight" and name not in ("op", "stage"):
+                bias = self.arrays.get(f"{name}.bias", np.zeros(len(weight), dtype=np.float32))
+                self._packed[name] = (np.ascontiguousarray(weight.T), bias)
         self._known: tuple[Pipeline, dict[str, Any]] | None = None
 
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
@@ -83,11 +89,11 @@ class Learned:
         return fixed
 
     def _linear(self, name: str, values: Singles) -> Singles:
-        weight, bias = self.arrays[f"{name}.weight"], self.arrays.get(f"{name}.bias")
-        result = (values.reshape(-1, values.shape[-1]) @ weight.T).reshape(*values.shape[:-1], len(weight))
-        if bias is not None:
-            result += bias
-        return result
+        from gridloom.learn.cost_model_kernel import linear
+
+        weight, bias = self._packed[name]
+        result: Singles = linear(np.ascontiguousarray(values).reshape(-1, values.shape[-1]), weight, bias)
+        return result.reshape(*values.shape[:-1], weight.shape[1])
 
     def _forward(self, fixed: dict[str, Any], found: Singles) -> Singles:
         from gridloom.learn import cost_model_kernel as kernel
