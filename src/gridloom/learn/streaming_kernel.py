@@ -79,13 +79,18 @@ def write_mask(tables: Tables, rules: Rules, boards: Boards, b: int, free: Flags
     tile, ii, mask, slots = boards.tile[b], rules.ii, boards.mask[b], boards.slots[b]
     open_tiles(tables, n, tile, boards.used[b], free)
     any_open = False
+    # Only what reads a carried value can be there before its source.
+    hurried = False
+    if rules.carried and rules.forward:
+        for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
+            hurried = hurried or (tile[tables.succ[e]] != NONE and tables.succ[e] != n)
     for t in range(len(free)):
         base = t * ii
         if not free[t] or boards.load[b, t] == ii:
             for s in range(ii):
                 mask[base + s] = False
             continue
-        if rules.carried and rules.forward:
+        if hurried:
             due = arrival(tables, ii, n, t, tile, boards.issue[b])
             last = deadline(tables, ii, n, t, tile, boards.issue[b])
             for s in range(ii):

@@ -47,7 +47,7 @@ class PpoModelConfig:
 
     #: ``attention``, or the baselines ``mlp`` (no graph network, no attention) and ``state`` (the published state).
     policy: Kind = "attention"
-    iterations: int = 150
+    iterations: int = 100
     #: Graphs an iteration, and boards played of each.
     graphs: int = 16
     boards: int = 24

@@ -213,32 +213,33 @@ class StateMlp(nn.Module):
 
     kind: Kind = "state"
 
-    def __init__(self, width: int = 128) -> None:
+    def __init__(self, width: int = 128, slots: int = _MOST_SLOTS, nodes: int = _MOST_NODES) -> None:
         super().__init__()
-        self.device_part = nn.Sequential(nn.Linear(_MOST_SLOTS, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
+        self.slots, self.nodes = slots, nodes
+        self.device_part = nn.Sequential(nn.Linear(slots, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
         self.node_part = nn.Sequential(
-            nn.Linear(3 * _MOST_NODES + _NODE + _GOAL, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
+            nn.Linear(3 * nodes + _NODE + _GOAL, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
         )
-        self.joint_part = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, _MOST_SLOTS))
+        self.joint_part = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, slots))
         self.critic = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, 1))
 
     def observe(self, batch: BoardBatch) -> Arrays:
         """The published state, padded: slots, node, its predecessors, and results."""
         boards, problem = batch.boards, batch.problem
-        if batch.slots > _MOST_SLOTS or problem.size > _MOST_NODES:
-            raise OptionError(f"policy 'state' takes {_MOST_SLOTS} slots and {_MOST_NODES} nodes at most")
+        if batch.slots > self.slots or problem.size > self.nodes:
+            raise OptionError(f"policy 'state' takes {self.slots} slots and {self.nodes} nodes at most")
         position = np.minimum(boards.position, boards.order.shape[1] - 1)
         node = boards.order[np.arange(batch.count), position].astype(np.int64)
-        slots = np.zeros((batch.count, _MOST_SLOTS), dtype=np.float32)
+        slots = np.zeros((batch.count, self.slots), dtype=np.float32)
         slots[:, : batch.slots] = boards.slots / problem.size
-        legal = np.zeros((batch.count, _MOST_SLOTS), dtype=np.bool_)
+        legal = np.zeros((batch.count, self.slots), dtype=np.bool_)
         legal[:, : batch.slots] = boards.mask & batch.running[:, None]
-        ready = np.zeros((batch.count, _MOST_NODES), dtype=np.float32)
+        ready = np.zeros((batch.count, self.nodes), dtype=np.float32)
         ready[:, : problem.size] = boards.ready / 60.0
-        tile = np.zeros((batch.count, _MOST_NODES), dtype=np.float32)
+        tile = np.zeros((batch.count, self.nodes), dtype=np.float32)
         tile[:, : problem.size] = (boards.tile + 1) / 64.0
         return {
-            "actions": np.tile(np.arange(_MOST_SLOTS, dtype=np.int32), (batch.count, 1)),
+            "actions": np.tile(np.arange(self.slots, dtype=np.int32), (batch.count, 1)),
             "legal": legal,
             "slots": slots,
             "ready": ready,
@@ -250,7 +251,7 @@ class StateMlp(nn.Module):
     def encode(self, graph: Encoded) -> tuple[Tensor, Tensor]:
         """Features of the nodes, and a row of predecessors for each."""
         count = len(graph.nodes)
-        rows = torch.zeros(count, _MOST_NODES)
+        rows = torch.zeros(count, self.nodes)
         rows[graph.edges[0][1], graph.edges[0][0]] = 1.0
         return graph.nodes, rows
 
