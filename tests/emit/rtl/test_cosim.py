@@ -83,6 +83,14 @@ def test_ops_of_several_cycles_run_on_their_hardware(number: int, cosimulate: Co
     assert found
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mesh_fifo_2", "torus_spill"])
+def test_a_second_simulator_agrees(name: str) -> None:
+    if not cosim.available("verilator"):
+        pytest.skip("Verilator is not installed")
+    assert cosimulate_mapping(hand_mappings.LEGAL[name](), simulator="verilator").findings == ()
+
+
 def test_a_mapping_that_is_not_balanced_shows_wrong_values(bench_of: Callable[[Mapping], Bench]) -> None:
     mapping = hand_mappings.mesh_unbalanced()
     configuration = configure(mapping)
