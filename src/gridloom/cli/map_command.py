@@ -148,6 +148,7 @@ def _texts(
     result: Result, request: Request, *, output: Path | None, html: Path | None, svg: Path | None
 ) -> dict[Path, str]:
     from gridloom import emit
+    from gridloom.flow.dataflow_load import dataflow_load
     from gridloom.flow.loop_source import listing_of
     from gridloom.mapping import json_format
 
@@ -168,6 +169,7 @@ def _texts(
             verdict=record["verified"],
             command=command_line(request),
             source=listing_of(request.source, result.arch, mapping.dfg),
+            load=dataflow_load(mapping),
         )
     return texts
 

@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Any
 
 from gridloom.emit import palette
+from gridloom.emit.dataflow_card import DataflowLoad, dataflow_card
 from gridloom.emit.details import Details
 from gridloom.emit.report_data import flat_facts, report_data, script_json, timeline
 from gridloom.emit.source_listing import SourceListing, listing_card
@@ -35,13 +36,14 @@ def html_report(
     command: str,
     violations: Sequence[str] = (),
     source: SourceListing | None = None,
+    load: DataflowLoad | None = None,
 ) -> str:
     """The report of a mapping as HTML text.
 
     ``stats``: metrics by name, nested ones allowed. ``verdict``: what is known of it, ``{"legal": bool, "simulated":
     bool}``; a missing or None entry reads "not checked". ``command`` reproduces the mapping. ``violations``: what the
-    checker found, one line each. ``source``: the text that the graph was made of. Linear in the size of the mapping;
-    nothing is fetched when it is opened.
+    checker found, one line each. ``source``: the text that the graph was made of. ``load``: what a dataflow pipeline
+    does with its cycles. Linear in the size of the mapping; nothing is fetched when it is opened.
     """
     details = Details(mapping)
     array = picture(details, live=True)
@@ -56,7 +58,7 @@ def html_report(
         "array": array,
         "span": "wide" if _aspect(array) > 1.35 else "half",
         "graph": graph_picture(mapping.dfg, live=True),
-        "source": listing_card(source, mapping.dfg),
+        "source": listing_card(source, mapping.dfg) + ("" if load is None else dataflow_card(mapping.arch, load)),
         "unit": escape(timeline(details)["unit"]),
         "last": str(timeline(details)["last"]),
         "metrics": _rows(flat_facts(stats)),

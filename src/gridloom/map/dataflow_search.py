@@ -23,7 +23,7 @@ class DataflowConfig:
     """Settings of the annealer."""
 
     #: The cost model that guides the search: a name of ``gridloom list costs``.
-    cost: str = "heuristic"
+    cost: str = "learned"
     #: The cost model that chooses among the finalists; none: the first one's word counts.
     judge: str | None = "simulated"
     #: Chains that anneal side by side and are scored together.
