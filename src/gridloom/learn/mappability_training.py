@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch.nn import functional
 from gridloom.learn.mappability_data import Row
 from gridloom.learn.mappability_features import ArrayShape, GraphFeatures, of_row
 from gridloom.learn.mappability_metrics import Judged, calibrate, threshold
-from gridloom.learn.mappability_network import EXCESS, Network, forward
+from gridloom.learn.mappability_network import EXCESS, Network
 from gridloom.learn.mappability_torch import Dgcnn, MessagePassing, batch_of, published_nodes
 
 
@@ -160,17 +161,29 @@ def _fit(
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-3)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=rate, total_steps=max(2, steps))
     model.train()
-    for _ in range(epochs):
-        rng.shuffle(order)
-        for start in range(0, len(order), size):
-            optimiser.zero_grad()
-            value = loss(order[start : start + size])
-            value.backward()
-            optimiser.step()
-            schedule.step()
-        if over():
-            break
+    with _one_thread():
+        for _ in range(epochs):
+            rng.shuffle(order)
+            for start in range(0, len(order), size):
+                optimiser.zero_grad()
+                value = loss(order[start : start + size])
+                value.backward()
+                optimiser.step()
+                schedule.step()
+            if over():
+                break
     model.eval()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Layers this small are slower on several threads, and much slower on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def judge_own(network: Network, samples: Sequence[Sample], cols: int) -> list[Judged]:
@@ -215,10 +228,3 @@ def judge_dgcnn(model: Dgcnn, samples: Sequence[Sample], cols: int) -> list[Judg
 def judge_bound(samples: Sequence[Sample]) -> list[Judged]:
     """What counting alone says of samples that it does not decide: they map, at the bound."""
     return [Judged(true=sample.row.width, said=sample.row.bound) for sample in samples]
-
-
-def same_as_torch(network: Network, model: MessagePassing, graph: GraphFeatures) -> float:
-    """The largest difference between the numpy network's first member and torch on a graph."""
-    with torch.no_grad():
-        expected = model(batch_of([graph]))[0].numpy()
-    return float(np.abs(forward(network.members[0], graph) - expected).max())

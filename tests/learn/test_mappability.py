@@ -1,0 +1,241 @@
+"""The mappability data set, its features and metrics, and the network that answers without torch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gridloom.arch import build
+from gridloom.dfg.model import Dfg, DfgBuilder
+from gridloom.errors import OptionError
+from gridloom.estimate.width_estimate import bound_estimate
+from gridloom.frontend.source import load_source
+from gridloom.learn import mappability_data as data
+from gridloom.learn.mappability import TASK, MappabilityConfig
+from gridloom.learn.mappability_features import (
+    GLOBAL_FEATURES,
+    NODE_FEATURES,
+    ArrayShape,
+    features,
+    of_graph,
+)
+from gridloom.learn.mappability_graphs import OVERFULL, SHAPES, draw, style_of
+from gridloom.learn.mappability_metrics import Judged, calibrate, calibration_error, metrics, threshold
+from gridloom.learn.mappability_network import EXCESS, LearnedEstimator, Network, load_network, save_network
+from gridloom.run.work import Work
+
+SHAPE = ArrayShape(rows=8, cols=12, constants=16)
+
+
+# -- graphs ---------------------------------------------------------------------------------------------------------
+
+
+def counts(dfg: Dfg) -> tuple[int, int, int]:
+    """Ops, inputs, outputs."""
+    inputs = sum(node.op == "input" for node in dfg.nodes)
+    outputs = sum(node.op == "output" for node in dfg.nodes)
+    return len(dfg.nodes) - inputs - outputs - sum(op.timeless for op in dfg.ops), inputs, outputs
+
+
+def test_graphs_are_the_same_twice_and_of_every_shape() -> None:
+    seen = set()
+    for family in range(120):
+        style = style_of(family)
+        seen.add(style.shape)
+        dfg = draw(family, family % 5)
+        ops, inputs, outputs = counts(dfg)
+        assert 5 <= ops <= 82
+        assert outputs >= 1
+        if style.shape != "part":
+            assert inputs <= style.inputs
+            assert outputs <= style.outputs
+        if family % 10 == 0:
+            assert draw(family, family % 5) == dfg
+    assert seen == {*SHAPES, "part"}
+
+
+def test_many_overfull_graphs_are_decided_by_counting() -> None:
+    arch = build("vpcma")
+    decided = sum(bound_estimate(draw(OVERFULL + k, 0), arch).width is None for k in range(40))
+    assert 8 < decided < 40
+
+
+# -- labels ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_label_is_the_same_twice_and_its_row_gives_the_graph_back(tmp_path: Path) -> None:
+    work = Work(folder=tmp_path, jobs=1)
+    first = data.make(8, 1, "vpcma:4x4", work)
+    assert first["computed"] == 10
+    rows = data.read(tmp_path / data.STORE_NAME)
+    again = data.make(8, 1, "vpcma:4x4", work)
+    assert (again["computed"], again["sha256"]) == (0, first["sha256"])
+    other = tmp_path / "other"
+    other.mkdir()
+    assert data.make(8, 1, "vpcma:4x4", replace(work, folder=other))["sha256"] == first["sha256"]
+    for row in rows:
+        dfg = draw(row.family, row.number)
+        assert tuple(data.encode(data.decode(row))[2]) == row.edges == tuple(data.encode(dfg)[2])
+        assert (row.width is None) == (row.decided != "found")
+        assert row.width is None or row.bound <= row.width <= 4
+
+
+def test_a_missing_or_small_data_set_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="--make-data"):
+        TASK.evaluate(MappabilityConfig(), Work(folder=tmp_path))
+    with pytest.raises(OptionError, match="folds"):
+        MappabilityConfig(folds=1)
+
+
+# -- features -------------------------------------------------------------------------------------------------------
+
+
+def longest(dfg: Dfg) -> int:
+    """Ops on the longest way, by recursion."""
+    best: dict[str, int] = {}
+    for k in dfg.topological:
+        node = dfg.nodes[k]
+        before = max((best[dfg.edges[e].source] for e in dfg.in_edges[k]), default=0)
+        best[node.id] = before + (node.op not in ("input", "output", "const"))
+    return max(best.values())
+
+
+@pytest.mark.parametrize("family", range(0, 60, 6))
+def test_features_know_depth_and_counts(family: int) -> None:
+    dfg = draw(family, 1)
+    found = of_graph(dfg, SHAPE)
+    assert found.nodes.shape == (len(dfg.nodes), NODE_FEATURES)
+    assert found.whole.shape == (GLOBAL_FEATURES,)
+    assert found.nodes[0, 10] * 8 == pytest.approx(longest(dfg))
+    need = bound_estimate(dfg, build("vpcma"))
+    assert found.bound == need.bound
+    assert np.isfinite(found.whole).all()
+
+
+def test_features_do_not_depend_on_the_order_of_nodes() -> None:
+    ops, values, edges = data.encode(draw(4, 2))
+    order = np.random.default_rng(0).permutation(len(ops))
+    place = {int(old): new for new, old in enumerate(order)}
+    moved = features(
+        [ops[k] for k in order], [values[k] for k in order], [(place[a], place[b], k) for a, b, k in edges], SHAPE
+    )
+    np.testing.assert_allclose(moved.whole, features(ops, values, edges, SHAPE).whole, atol=1e-6)
+
+
+# -- metrics --------------------------------------------------------------------------------------------------------
+
+
+def test_metrics_are_counted_right() -> None:
+    judged = [
+        Judged(true=4, said=4),
+        Judged(true=4, said=5),
+        Judged(true=2, said=None),
+        Judged(true=None, said=3),
+        Judged(true=None, said=None),
+    ]
+    found = metrics(judged)
+    assert found["accuracy"] == 0.6
+    assert found["recall"] == pytest.approx(2 / 3, abs=1e-4)
+    assert found["false_positive_rate"] == 0.5
+    assert found["exact_width"] == 0.5
+    assert found["width_error"] == 0.125
+
+
+def test_calibration_makes_probabilities_of_logits() -> None:
+    rng = np.random.default_rng(1)
+    logits = rng.normal(0, 2, 4000)
+    truths = (rng.random(4000) < 1 / (1 + np.exp(-(0.5 * logits + 1)))).astype(float)
+    scale, shift = calibrate(logits, truths)
+    assert scale == pytest.approx(0.5, abs=0.08)
+    assert shift == pytest.approx(1, abs=0.12)
+    p = 1 / (1 + np.exp(-(scale * logits + shift)))
+    right = [Judged(true=1 if t else None, said=None, probability=float(x)) for x, t in zip(p, truths, strict=True)]
+    assert calibration_error(right) < 0.03
+    cut = threshold(p, truths, 0.05)
+    assert ((p >= cut) & (truths == 0)).sum() / (truths == 0).sum() <= 0.05
+    assert threshold(p, truths, 1.0) < cut
+
+
+# -- the network ----------------------------------------------------------------------------------------------------
+
+
+def network(seed: int = 0, rows: int = 8) -> Network:
+    """A network with random weights."""
+    rng = np.random.default_rng(seed)
+    width, hidden = 8, 12
+
+    def array(*size: int) -> np.ndarray:
+        return rng.normal(0, 0.3, size).astype(np.float32)
+
+    member = {
+        "embed.weight": array(width, NODE_FEATURES), "embed.bias": array(width),
+        "layers.0.own.weight": array(width, width), "layers.0.own.bias": array(width),
+        "layers.0.made.weight": array(width, width), "layers.0.read.weight": array(width, width),
+        "first.weight": array(hidden, 3 * width + GLOBAL_FEATURES), "first.bias": array(hidden),
+        "second.weight": array(hidden, hidden), "second.bias": array(hidden),
+        "heads.weight": array(1 + EXCESS, hidden), "heads.bias": array(1 + EXCESS),
+        "mean": array(GLOBAL_FEATURES), "spread": np.ones(GLOBAL_FEATURES, dtype=np.float32),
+    }  # fmt: skip
+    return Network(members=(member,), scale=1.0, shift=0.0, threshold=0.0, rows=rows, constants=16)
+
+
+def test_weights_come_back_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "w.npz"
+    save_network(path, network(3), {"data": {"graphs": 1}})
+    graph = of_graph(draw(1, 1), SHAPE)
+    assert load_network(path).predict(graph) == network(3).predict(graph)
+    assert path.stat().st_size < 2_000_000
+
+
+def test_the_estimator_never_says_less_than_counting() -> None:
+    arch = build("vpcma")
+    eager, shy = LearnedEstimator(network()), LearnedEstimator(replace(network(), threshold=1.1))
+    for family in range(30):
+        dfg = draw(family, 0)
+        said = eager.estimate(dfg, arch)
+        counted = bound_estimate(dfg, arch)
+        assert said.bound == counted.bound
+        if counted.width is not None:
+            assert said.width is not None
+            assert counted.width <= said.width <= 12
+            assert 0 <= (said.probability or 0) <= 1
+        assert shy.estimate(dfg, arch).width is None
+    assert eager.estimate(load_source("kernel:cma_md5"), arch).width is None
+
+
+def test_arrays_it_was_not_trained_for_get_the_bound() -> None:
+    dfg = draw(3, 0)
+    arch = build("vpcma:6x12")
+    assert LearnedEstimator(network()).estimate(dfg, arch) == bound_estimate(dfg, arch)
+    with pytest.raises(OptionError, match="vpcma"):
+        LearnedEstimator(network()).estimate(dfg, build("mesh:4x4"))
+
+
+def chain(ops: int) -> Dfg:
+    b = DfgBuilder("chain", "cma24")
+    value = b.input("x")
+    for _ in range(ops):
+        value = b.add("add", value, b.const(3))
+    b.output(value, "y")
+    return b.build()
+
+
+def test_the_shipped_estimator_knows_what_is_easy_and_what_is_hopeless() -> None:
+    estimator, arch = TASK.estimator(), build("vpcma")
+    easy = estimator.estimate(chain(6), arch)
+    assert easy.width == 1
+    assert (easy.probability or 0) > 0.9
+    # A dense random graph of 80 ops with 12 inputs and outputs: counting lets it pass, no mapper does.
+    rng = np.random.default_rng(0)
+    b = DfgBuilder("dense", "cma24")
+    values = [b.input(f"x{k}") for k in range(12)]
+    for _ in range(80):
+        values.append(b.add("add", *(values[int(k)] for k in rng.choice(len(values), 2, replace=False))))
+    for k in range(12):
+        b.output(values[-1 - k], f"y{k}")
+    dense = b.build()
+    assert bound_estimate(dense, arch).width == 12
+    assert estimator.estimate(dense, arch).width is None
