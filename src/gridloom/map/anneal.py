@@ -29,7 +29,7 @@ from gridloom.errors import OptionError
 from gridloom.map.budget import Budget, Clock
 from gridloom.map.screening import screen
 from gridloom.map.spokes_problem import is_streaming_engine
-from gridloom.map.static_batches import BATCH, best_possible, in_words, objective_bound, provenance, start_seed
+from gridloom.map.static_batches import BATCH, Goal, in_words, provenance, start_seed
 from gridloom.map.static_mapping import to_failure, to_mapping
 from gridloom.map.static_problem import Ints, StaticProblem, build_problem
 from gridloom.map.static_search import Candidate, Objective, StaticSearch
@@ -107,12 +107,12 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     search = StaticSearch(problem, config, fixed)
     search.warm_up()
     clock = budget.start()
-    bound = objective_bound(problem, config.objective)
-    best = _given(search, clock) if config.place else _Starts(search, config, clock, first, bound.value).best()
+    goal = Goal(problem, config.objective)
+    best = _given(search, clock) if config.place else _Starts(search, config, clock, first, goal).best()
     clock.report("done", in_words(best))
     if not best.legal:
         return to_failure(problem, best, bool(config.place))
-    return to_mapping(problem, best, provenance("anneal", _changed(config), clock, best, bound))
+    return to_mapping(problem, best, provenance("anneal", _changed(config), clock, best, goal))
 
 
 # -- the search -----------------------------------------------------------------------------------------------------
@@ -122,10 +122,10 @@ class _Starts:
     """Batches of starts: fresh ones and ones from the best so far."""
 
     def __init__(
-        self, search: StaticSearch, config: AnnealConfig, clock: Clock, first: dict[int, int], bound: int
+        self, search: StaticSearch, config: AnnealConfig, clock: Clock, first: dict[int, int], goal: Goal
     ) -> None:
         self.search = search
-        self.bound = bound
+        self.goal = goal
         self.clock = clock
         self.config = config
         self.first = _completed(search, first)
@@ -141,7 +141,7 @@ class _Starts:
             batch += 1
             leader = self.elites[0]
             self.clock.report(f"{batch * BATCH} starts", in_words(leader))
-            if self.clock.over() or best_possible(leader, self.config.objective, self.bound):
+            if self.clock.over() or self.goal.reached(leader):
                 return leader
             if self.clock.budget.unlimited and batch * BATCH >= self.config.starts:
                 return leader

@@ -24,7 +24,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.map.budget import Budget
 from gridloom.map.screening import match, screen
-from gridloom.map.static_batches import best_of, in_words, objective_bound, provenance, start_seed
+from gridloom.map.static_batches import Goal, best_of, in_words, provenance, start_seed
 from gridloom.map.static_mapping import to_failure, to_mapping
 from gridloom.map.static_problem import Ints, build_problem
 from gridloom.map.static_search import Candidate, Flag, Objective, StaticSearch
@@ -70,18 +70,18 @@ def divide(dfg: Dfg, arch: Arch, config: DivideConfig, budget: Budget) -> Mappin
     cuts.search.warm_up()
     cuts.place(np.random.default_rng(0))
     clock = budget.start()
-    bound = objective_bound(problem, config.objective)
+    goal = Goal(problem, config.objective)
 
     def job(number: int) -> partial[Candidate]:
         return partial(cuts.start, start_seed(budget.seed, number), clock.stop)
 
-    best = best_of(job, clock, starts=config.starts, objective=config.objective, bound=bound.value)
+    best = best_of(job, clock, starts=config.starts, goal=goal)
     clock.report("done", in_words(best))
     if not best.legal:
         return to_failure(problem, best, False)
     given = {entry.name: getattr(config, entry.name) for entry in fields(config)}
     changed = {name: value for name, value in given.items() if value != getattr(DivideConfig(), name)}
-    return to_mapping(problem, best, provenance("divide", changed, clock, best, bound))
+    return to_mapping(problem, best, provenance("divide", changed, clock, best, goal))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.map.budget import Budget, Clock
 from gridloom.map.screening import match, screen
-from gridloom.map.static_batches import BATCH, best_of, in_words, objective_bound, provenance, start_seed
+from gridloom.map.static_batches import BATCH, Goal, best_of, in_words, provenance, start_seed
 from gridloom.map.static_mapping import to_failure, to_mapping
 from gridloom.map.static_problem import Ints, build_problem
 from gridloom.map.static_search import Candidate, Objective, StaticSearch
@@ -83,18 +83,18 @@ def genetic_grid(dfg: Dfg, arch: Arch, config: GeneticGridConfig, budget: Budget
     evolution = _Evolution(StaticSearch(problem, config, {}), config)
     evolution.search.warm_up()
     clock = budget.start()
-    bound = objective_bound(problem, config.objective)
+    goal = Goal(problem, config.objective)
 
     def job(number: int) -> partial[Candidate]:
         return partial(evolution.start, start_seed(budget.seed, number), clock)
 
-    best = best_of(job, clock, starts=config.starts, objective=config.objective, bound=bound.value)
+    best = best_of(job, clock, starts=config.starts, goal=goal)
     clock.report("done", in_words(best))
     if not best.legal:
         return to_failure(problem, best, False)
     given = {entry.name: getattr(config, entry.name) for entry in fields(config)}
     changed = {name: value for name, value in given.items() if value != getattr(GeneticGridConfig(), name)}
-    return to_mapping(problem, best, provenance("genetic-grid", changed, clock, best, bound))
+    return to_mapping(problem, best, provenance("genetic-grid", changed, clock, best, goal))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,7 @@ from gridloom.map.static_search import Candidate, Objective
 BATCH = 4
 
 
-def best_of(
-    job: Callable[[int], Callable[[], Candidate]], clock: Clock, *, starts: int, objective: Objective, bound: int
-) -> Candidate:
+def best_of(job: Callable[[int], Callable[[], Candidate]], clock: Clock, *, starts: int, goal: Goal) -> Candidate:
     """The best of many candidates; ``job(number)`` makes the start of that number.
 
     Ends after ``starts`` when the budget has no limit, with the budget, or at the bound.
@@ -33,7 +32,7 @@ def best_of(
                 best = candidate
         made += BATCH
         clock.report(f"{made} starts", in_words(best))
-        if best is not None and (clock.over() or best_possible(best, objective, bound)):
+        if best is not None and (clock.over() or goal.reached(best)):
             return best
         if best is not None and clock.budget.unlimited and made >= starts:
             return best
@@ -44,18 +43,30 @@ def start_seed(seed: int, start: int) -> int:
     return int(np.random.SeedSequence((seed, start)).generate_state(1, np.uint64)[0] >> np.uint64(2))
 
 
-def objective_bound(problem: StaticProblem, objective: Objective) -> Bound:
-    """What the objective's first figure is at least, and why: the deepest FIFO, the wirelength or the latency."""
-    if objective == "latency":
-        return latency_bound(problem.dfg, problem.arch)
-    if objective == "buffers":
-        return fifo_bound(problem.dfg, problem.arch)
-    return wirelength_bound(problem.dfg, problem.arch)
+class Goal:
+    """What the objective's first figure is at least, and why: counted only once a candidate has not reached 0."""
 
+    def __init__(self, problem: StaticProblem, objective: Objective) -> None:
+        self.problem = problem
+        self.objective = objective
 
-def best_possible(candidate: Candidate, objective: Objective, bound: int) -> bool:
-    """True when nothing is left to search for; with FIFOs, one as deep as the bound has to be the only one."""
-    return candidate.legal and candidate.score[1] <= bound and (objective != "buffers" or candidate.score[2] <= bound)
+    @cached_property
+    def bound(self) -> Bound:
+        """The bound on the deepest FIFO, the wirelength or the latency."""
+        counted = {"buffers": fifo_bound, "wirelength": wirelength_bound, "latency": latency_bound}[self.objective]
+        return counted(self.problem.dfg, self.problem.arch)
+
+    def proof(self, candidate: Candidate) -> Bound | None:
+        """The bound that a candidate is at; None: it is above."""
+        if candidate.score[1] == 0:
+            return Bound(0, "nothing is below 0")
+        return self.bound if candidate.score[1] <= self.bound.value else None
+
+    def reached(self, candidate: Candidate) -> bool:
+        """True when nothing is left to search for; with FIFOs, one as deep as the bound has to be the only one."""
+        if not candidate.legal or self.proof(candidate) is None:
+            return False
+        return self.objective != "buffers" or candidate.score[2] <= candidate.score[1]
 
 
 def in_words(candidate: Candidate | None) -> str:
@@ -68,14 +79,16 @@ def in_words(candidate: Candidate | None) -> str:
     return f"FIFO {depth.maximum} (total {depth.total}), wirelength {wire}, latency {depth.latency}"
 
 
-def provenance(mapper: str, changed: dict[str, Any], clock: Clock, best: Candidate, bound: Bound) -> dict[str, Any]:
+def provenance(mapper: str, changed: dict[str, Any], clock: Clock, best: Candidate, goal: Goal) -> dict[str, Any]:
     """Where a mapping came from; a run ended by effort says nothing that depends on a clock."""
+    proof = goal.proof(best)
+    bound = proof or goal.bound
     origin = {
         "mapper": mapper,
         "config": changed,
         "seed": clock.budget.seed,
         "moves": clock.moves,
-        "optimal": best.score[1] <= bound.value,
+        "optimal": proof is not None,
         "bound": bound.value,
         "reason": bound.reason,
         "version": __version__,
