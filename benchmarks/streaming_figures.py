@@ -1,0 +1,208 @@
+"""What makes learning to place work: figures over seeds, each with its command.
+
+    python benchmarks/streaming_figures.py size      # attention beside MLPs, by number of nodes
+    python benchmarks/streaming_figures.py ifft      # sample efficiency on the IFFT loop
+    python benchmarks/streaming_figures.py order     # topological, reverse and random order, 15 nodes
+    python benchmarks/streaming_figures.py masking   # illegal actions masked, or punished
+    python benchmarks/streaming_figures.py reuse     # shipped weights as they are, fine-tuned, and from scratch
+
+Policies are trained on one graph from scratch unless said otherwise. Writes ppo-NAME.json and ppo-NAME.svg into --folder;
+--quick is for a look.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from gridloom.learn.ppo import PpoConfig, collect, improve
+from gridloom.learn.ppo_mapper import load_policy
+from gridloom.learn.streaming_boards import BoardBatch, BoardOptions
+from gridloom.learn.streaming_graphs import engine, problem_of
+from gridloom.learn.streaming_policy import Arrays, Policy, StateMlp, make_policy
+from gridloom.map.spokes_problem import SpokesProblem
+
+Curve = list[float]
+COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#8e6c8a")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How long each run is."""
+
+    iterations: int
+    boards: int
+    seeds: int
+
+
+class Unmasked(StateMlp):
+    """Sees no mask: an illegal action is possible, and punished."""
+
+    def observe(self, batch: BoardBatch) -> Arrays:
+        """The published state with every slot on offer."""
+        seen = super().observe(batch)
+        seen["legal"] = np.tile(batch.running[:, None], (1, self.slots))
+        seen["legal"][:, 0] = True
+        return seen
+
+
+def policy_for(kind: str, problem: SpokesProblem, ii: int) -> Policy:
+    """A fresh policy, the state's MLPs of the problem's own size."""
+    sizes = {"slots": problem.tiles * ii, "nodes": problem.size}
+    if kind == "unmasked":
+        return Unmasked(**sizes)
+    return StateMlp(**sizes) if kind == "state" else make_policy(kind)
+
+
+def run(
+    problem: SpokesProblem, policy: Policy, options: BoardOptions, s: Setting, seed: int, rate: float
+) -> tuple[Curve, Curve]:
+    """Mean cycles (boards that were completed) of each iteration, and the fewest so far."""
+    config = PpoConfig(rate=rate, graphs=1)
+    optimiser = torch.optim.Adam(policy.parameters(), lr=rate)
+    generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
+    mean: Curve = []
+    best: Curve = []
+    for _ in range(s.iterations):
+        episode = collect(policy, problem, options, s.boards, generator, config)
+        mean.append(episode.cycles)
+        least = float(episode.least) if episode.least > 0 else float("nan")
+        best.append(float(np.nanmin([least, *best[-1:]])) if not np.isnan([least, *best[-1:]]).all() else float("nan"))
+        improve(policy, optimiser, [episode], config, rng)
+    return mean, best
+
+
+def runs(
+    source: str,
+    tiles: int,
+    kinds: dict[str, Callable[[SpokesProblem], Policy]],
+    options: dict[str, BoardOptions],
+    s: Setting,
+) -> dict[str, list[tuple[Curve, Curve]]]:
+    """Every kind over every seed."""
+    problem = problem_of(source, engine(tiles, 6))
+    found: dict[str, list[tuple[Curve, Curve]]] = {}
+    for name, make in kinds.items():
+        for seed in range(s.seeds):
+            torch.manual_seed(seed)
+            found.setdefault(name, []).append(run(problem, make(problem), options[name], s, seed, 1e-3))
+    return found
+
+
+def fresh(kind: str) -> Callable[[SpokesProblem], Policy]:
+    """A maker of fresh policies."""
+    return lambda problem: policy_for(kind, problem, 6)
+
+
+def size(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
+    """Best cycles after equal decisions, by number of nodes."""
+    kinds = {name: fresh(name) for name in ("attention", "mlp", "state")}
+    options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
+    rows: dict[str, dict[str, Curve]] = {name: {} for name in kinds}
+    for nodes, tiles, inputs in ((10, 16, 4), (15, 16, 4), (20, 16, 4), (40, 64, 8), (50, 64, 8)):
+        found = runs(f"kernel:random_growing,nodes={nodes},inputs={inputs},seed=1", tiles, kinds, options, s)
+        for name in kinds:
+            rows[name][str(nodes)] = [best[-1] for _, best in found[name]]
+    return rows, "nodes"
+
+
+def curves(found: dict[str, list[tuple[Curve, Curve]]]) -> dict[str, dict[str, Curve]]:
+    """Iteration -> mean cycles of each seed."""
+    return {
+        name: {str(k + 1): [mean[k] for mean, _ in seeds] for k in range(len(seeds[0][0]))}
+        for name, seeds in found.items()
+    }
+
+
+def ifft(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
+    """Mean cycles by iteration on the IFFT loop."""
+    kinds = {name: fresh(name) for name in ("attention", "mlp", "state")}
+    options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
+    return curves(runs("kernel:ifft", 16, kinds, options, s)), "iteration"
+
+
+def order(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
+    """Mean cycles by iteration for three orders of placement."""
+    names = ("topological", "reverse", "random")
+    kinds = {name: fresh("state") for name in names}
+    options = {name: BoardOptions(order=name) for name in names}  # type: ignore[arg-type]
+    return curves(runs("kernel:random_growing,nodes=15,inputs=4,seed=1", 16, kinds, options, s)), "iteration"
+
+
+def masking(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
+    """Mean cycles by iteration with and without the mask."""
+    kinds = {"masked": fresh("state"), "punished": fresh("unmasked")}
+    options = dict.fromkeys(kinds, BoardOptions(penalty=20.0))
+    return curves(runs("kernel:random_growing,nodes=15,inputs=4,seed=1", 16, kinds, options, s)), "iteration"
+
+
+def reuse(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
+    """Mean cycles by iteration on an unseen graph, from shipped weights and from nothing; iteration 1 is zero-shot."""
+    kinds = {"shipped, fine-tuned": lambda problem: load_policy(None), "from scratch": fresh("attention")}
+    options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
+    return curves(runs("kernel:random_growing,nodes=50,inputs=8,seed=1", 64, kinds, options, s)), "iteration"
+
+
+def svg(data: dict[str, dict[str, Curve]], axis: str, title: str) -> str:
+    """Lines of means with the span of the seeds."""
+    xs = [float(x) for x in next(iter(data.values()))]
+    values = [v for rows in data.values() for row in rows.values() for v in row if not np.isnan(v)]
+    low, high = min(values) * 0.95, max(values) * 1.02
+
+    def at(x: float, y: float) -> str:
+        return f"{60 + 520 * (x - xs[0]) / max(1e-9, xs[-1] - xs[0]):.1f},{320 - 270 * (y - low) / (high - low):.1f}"
+
+    lines = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 380" font-family="sans-serif" font-size="13">',
+        '<rect width="640" height="380" fill="white"/>',
+        f'<text x="60" y="28" font-size="15">{title}</text><text x="320" y="366" text-anchor="middle">{axis}</text>',
+        '<path d="M60,50 V320 H580" fill="none" stroke="#444"/>',
+        '<text x="14" y="185" transform="rotate(-90 14 185)" text-anchor="middle">cycles</text>',
+    ]
+    for y in np.linspace(low, high, 5):
+        lines.append(f'<text x="54" y="{at(xs[0], y).split(",")[1]}" text-anchor="end">{y:.0f}</text>')
+    for x in xs if len(xs) < 8 else xs[:: max(1, len(xs) // 6)]:
+        lines.append(f'<text x="{at(x, low).split(",")[0]}" y="338" text-anchor="middle">{x:.0f}</text>')
+    for k, (name, rows) in enumerate(data.items()):
+        kept = [(float(x), row) for x, row in rows.items() if not np.isnan(row).all()]
+        upper = [at(x, float(np.nanmax(row))) for x, row in kept]
+        lower = [at(x, float(np.nanmin(row))) for x, row in reversed(kept)]
+        lines.append(f'<polygon points="{" ".join(upper + lower)}" fill="{COLOURS[k]}" opacity="0.18"/>')
+        middle = " ".join(at(x, float(np.nanmean(row))) for x, row in kept)
+        lines.append(f'<polyline points="{middle}" fill="none" stroke="{COLOURS[k]}" stroke-width="2"/>')
+        lines.append(f'<text x="440" y="{60 + 18 * k}" fill="{COLOURS[k]}">{name}</text>')
+    return "\n".join([*lines, "</svg>", ""])
+
+
+FIGURES = {
+    "size": (size, Setting(12, 32, 3), "Fewest cycles after equal decisions, by size of graph"),
+    "ifft": (ifft, Setting(16, 24, 3), "Mean cycles while learning to place the IFFT loop"),
+    "order": (order, Setting(40, 64, 3), "Order of placement, 15 nodes on 16 tiles"),
+    "masking": (masking, Setting(40, 64, 3), "Illegal slots masked, or punished; 15 nodes on 16 tiles"),
+    "reuse": (reuse, Setting(8, 24, 3), "Weights of other graphs reused, 50 nodes on 64 tiles"),
+}
+
+
+def main() -> None:
+    """Make one figure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("figure", choices=[*FIGURES])
+    parser.add_argument("--folder", type=Path, default=Path("."))
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    make, setting, title = FIGURES[args.figure]
+    data, axis = make(Setting(2, 8, 1) if args.quick else setting)
+    args.folder.mkdir(parents=True, exist_ok=True)
+    (args.folder / f"ppo-{args.figure}.json").write_text(json.dumps(data) + "\n", encoding="utf-8")
+    (args.folder / f"ppo-{args.figure}.svg").write_text(svg(data, axis, title), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
