@@ -31,8 +31,9 @@ def map(source: Dfg | str | Path, arch: Arch | MappingABC[str, Any] | str | Path
 
     ``source`` is a Dfg, a file or ``kernel:NAME,...``; ``arch`` an Arch, an ARCH string, a YAML file or a dictionary.
     ``options`` are the fields of `Request`: ``mapper``, ``ii``, ``seed``, ``time_limit``, ``effort``, ``jobs``,
-    ``settings``, ``place``, ``init``, ``pin``, ``iterations``, ``progress``, ``interrupted``. Raises a GridloomError
-    for bad input; that there is no mapping is a Result with ``status == "failed"`` and a ``failure``. Costs the search.
+    ``settings``, ``place``, ``init``, ``pin``, ``prove``, ``iterations``, ``progress``, ``interrupted``. Raises a
+    GridloomError for bad input; that there is no mapping is a Result with ``status == "failed"`` and a ``failure``.
+    Costs the search.
     """
     return run_flow(Request(source=source, arch=arch, **options))
 
