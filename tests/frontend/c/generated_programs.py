@@ -221,7 +221,7 @@ class ProgramWriter:
             "  float f = 1.0f;",
         ]
         head = self.head()
-        walks = self.random.randrange(4) == 0
+        walks = self.random.randrange(4) == 0 and type(self) is ProgramWriter
         if walks:
             self.say(f"{self.pick('const uint16_t *from = k', 'const int8_t *from = c')}; int32_t *to = a;")
         self.say(head)
@@ -256,6 +256,39 @@ class ProgramWriter:
         self.depth -= 1
 
 
-def source(seeds: range, *, nest: bool = False) -> str:
+class StreamWriter(ProgramWriter):
+    """Writes functions whose accesses move by a fixed step: most of them are streams."""
+
+    def index(self) -> str:
+        number = self.random.randrange
+        return self.pick("i", f"i + {number(1, 20)}", f"{LENGTH - 1} - i", f"2 * i + {number(3)}", str(number(LENGTH)))
+
+    def element(self) -> str:
+        kind = self.random.randrange(8)
+        if kind < 6:
+            return f"{self.pick('a', 'h', 'c')}[{self.index()}]"
+        return f"st[{self.index()}].{self.pick('h', 'c')}" if kind == 6 else f"pr[{self.index()}].x"
+
+    def place(self) -> str:
+        return self.pick("u[i]", "k[2 * i + 1]", f"b[{LENGTH - 1} - i]", "st[i].w", "st[i + 2].b", "pr[i].y")
+
+    def head(self) -> str:
+        return self.pick("for (int i = 0; i < n; i++) {", "for (int i = n - 1; i >= 0; i--) {")
+
+    def statement(self, room: int) -> None:
+        kind = self.random.randrange(8)
+        if kind < 3:
+            self.say(f"{self.place()} = {self.integer(3)};")
+        elif kind == 3:
+            self.say(f"{self.pick('s', 't', 'y')} {self.pick('=', '+=', '^=')} {self.integer(2)};")
+        elif kind == 4:
+            self.say(f"f = f * 0.5f + {self.single(2)} * 0.001f;")
+        elif room > 0 and kind < 7:
+            self.branches(room)
+        else:
+            self.say(f"o3 = o2; o2 = o1; o1 = {self.integer(2)};")
+
+
+def source(seeds: range, *, nest: bool = False, writer: type[ProgramWriter] = ProgramWriter) -> str:
     """A C file with one function a seed, called ``f`` and the seed."""
-    return HEADER + "".join(ProgramWriter(seed).function(seed, nest=nest) for seed in seeds)
+    return HEADER + "".join(writer(seed).function(seed, nest=nest) for seed in seeds)

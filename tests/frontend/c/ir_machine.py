@@ -176,7 +176,7 @@ class Machine:
             self.put_back(array, seen.memory[array.name], *starts[array.name])
         for name, item in loop.streams.items():
             for k, word in enumerate(seen.outputs.get(name, np.zeros(0, dtype=np.int64)).tolist()):
-                if k in places[item]:
+                if k in places.get(item, {}):
                     self.memory.store(places[item][k], word, item.operands[0].type)
                 else:
                     assert word == UNTOUCHED, f"{name} writes {word} where nothing is stored"

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.frontend.c.generated_programs import arguments, source
+from tests.frontend.c.generated_programs import ProgramWriter, StreamWriter, arguments, source
 from tests.frontend.c.ir_machine import Remainder
 from tests.frontend.c.native import native_library, run_both
 from tests.frontend.c.test_generated_loops import assert_ordered
@@ -21,13 +21,16 @@ pytestmark = pytest.mark.tools
 _REFUSED = re.compile(
     r"has no loop left|no loop around it|has \d+ loops inside|it computes with 64-bit integers|one of several arrays"
     r"|ends when a value that it computes says so|was split into two loops by clang"
+    r"|so it is no stream"
 )
 
 
-def compare(folder: Path, seeds: range, *, nest: bool = False, **options: object) -> int:
+def compare(
+    folder: Path, seeds: range, *, nest: bool = False, writer: type[ProgramWriter] = ProgramWriter, **options: object
+) -> int:
     """Run every function of a generated file; returns how many could be compared."""
     path = folder / f"programs_{seeds.start}.c"
-    path.write_text(source(seeds, nest=nest))
+    path.write_text(source(seeds, nest=nest, writer=writer))
     library = native_library(path)
     compared = 0
     for seed in seeds:
@@ -40,7 +43,7 @@ def compare(folder: Path, seeds: range, *, nest: bool = False, **options: object
             continue
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}") from error
-        if "unroll" not in options:
+        if not options:
             assert_ordered(machine, f"seed {seed}")
         compared += 1
     return compared
@@ -76,6 +79,16 @@ def test_generated_programs_on_the_array_compute_what_their_graphs_do(tmp_path: 
             assert result.refused is None, f"seed {seed}"
             mapped += result.status == "mapped"
     assert mapped >= 1
+
+
+def test_20_generated_programs_as_streams(tmp_path: Path):
+    assert compare(tmp_path, range(7000, 7020), writer=StreamWriter, memory="streams") >= 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(8000, 8200, 50))
+def test_200_generated_programs_as_streams(tmp_path: Path, start: int):
+    assert compare(tmp_path, range(start, start + 50), writer=StreamWriter, memory="streams") >= 15
 
 
 @pytest.mark.slow

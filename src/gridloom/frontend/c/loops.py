@@ -127,7 +127,10 @@ def find_loops(module: Module, function: Function) -> list[Loop]:
             before = predecessors(function)
             order = reverse_postorder(function)
         found.append((header, sources, span))
-    return _nested(function, found)
+    loops = _nested(function, found)
+    for loop in loops:
+        _fold_lagging(loop)
+    return loops
 
 
 def _nested(function: Function, found: list[tuple[str, list[str], LoopSpan | None]]) -> list[Loop]:
@@ -180,6 +183,42 @@ def _merge_latches(function: Function, header: str, latches: list[str]) -> str:
         terminator.targets = [name if target == header else target for target in terminator.targets]
     function.blocks[name] = Block(name, [*merged, jump])
     return name
+
+
+def _fold_lagging(loop: Loop) -> None:
+    """Replace a phi that is one step behind a counter by the counter less its step, as in loops that count down."""
+    for phi in loop.phis:
+        counter = next_value(loop, phi)
+        if not (isinstance(counter, Instruction) and counter in loop.phis and counter is not phi):
+            continue
+        step = _step(next_value(loop, counter), counter)
+        first, lagging = initial_value(loop, counter), initial_value(loop, phi)
+        if not step or first is None or lagging is None or not _is_ahead(first, lagging, step):
+            continue
+        behind = Instruction(phi.name, phi.type, "add", phi.text, phi.block, phi.line)
+        behind.operands = [counter, Constant(phi.type, -step)]
+        block = loop.function.blocks[loop.header]
+        kept = [item for item in block.instructions if item is not phi]
+        place = sum(item.opcode == "phi" for item in kept)
+        block.instructions = [*kept[:place], behind, *kept[place:]]
+        for other in loop.function.blocks.values():
+            for item in other.instructions:
+                item.operands = [behind if operand is phi else operand for operand in item.operands]
+
+
+def _step(value: Value, counter: Value) -> int:
+    """What an addition adds to a counter; 0 where it is none."""
+    if not (isinstance(value, Instruction) and value.opcode == "add" and value.operands[0] is counter):
+        return 0
+    added = value.operands[1]
+    return added.value if isinstance(added, Constant) else 0
+
+
+def _is_ahead(first: Value, lagging: Value, step: int) -> bool:
+    """True when ``first`` is ``lagging`` plus the step."""
+    if isinstance(first, Constant) and isinstance(lagging, Constant):
+        return first.value == lagging.value + step
+    return _step(first, lagging) == step
 
 
 def initial_value(loop: Loop, phi: Instruction) -> Value | None:
