@@ -204,6 +204,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "morpher": Entry("gridloom.flow.suite:built_in", "kernels of Morpher, read from files, on a 4x4 torus"),
         "e2emap": Entry("gridloom.flow.suite:built_in", "kernels of E2EMap, read from files, on a 4x4 torus"),
         "cgra_bench": Entry("gridloom.flow.suite:built_in", "kernels of CGRA-Bench, read from files, on a 4x4 torus"),
+        "tensor": Entry("gridloom.flow.suite:built_in", "built-in networks on a 16 x 8 dataflow grid"),
         "ucsb": Entry("gridloom.flow.suite:built_in", "ten published graphs, read from files, on the smallest squares"),
     },
     "models": {

@@ -164,3 +164,37 @@ def test_links_without_turns_starve_the_later_flow_but_carry_as_much():
 def test_bound_is_that_of_the_slowest_compute_unit():
     mapping = small_network("mlp", width=128, layers=2)
     assert Meter(mapping.dfg, mapping.arch).bound == pipeline(mapping.dfg, mapping.arch).bound
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_packets_and_tokens_agree_where_units_end_and_begin_in_the_same_cycle(seed: int):
+    # Packets of 5 taken by 8, of 8 taken by 6: room comes free in the cycle in which the producer is done.
+    dfg = graph(
+        "uneven",
+        {"x": ("input", 3), "v": ("elementwise", 2), "a": ("output", 7), "b": ("output", 5)},
+        [
+            Edge(source="x", target="v", tokens=8, takes=6, takes_every=4),
+            Edge(source="v", target="a", tokens=5, takes=8, puts_every=3),
+            Edge(source="v", target="b", tokens=7, takes=2, puts_every=2),
+        ],
+    )
+    array = build("rdu:4x4")
+    config = DataflowConfig(cost="heuristic", judge=None, start="random", chains=1, finalists=1)
+    mapping = dataflow(dfg, array, config, Budget(effort=1, seed=seed))
+    assert isinstance(mapping, Mapping)
+    verdict = simulate(mapping, iterations=16)
+    assert verdict.ok
+    assert measure(mapping, skip=4, iterations=8, cap=16).period == verdict.period
+
+
+def test_ways_of_different_depth_start_with_what_their_buffers_hold():
+    array = build("rdu:16x8")
+    sections = lower(registry.load("networks", "gpt2_xl").build(layers=1), array).sections
+    for section in sections[3:6]:
+        meter = Meter(section.dfg, array)
+        carried = edge_tokens(section.dfg, meter.counts)
+        for k, edge in enumerate(section.dfg.edges):
+            early, room = int(meter.flows[k, 7]), int(meter.flows[k, 6])
+            assert early % carried[k] == 0
+            assert 0 <= early <= room - (carried[k] if early else 0)
+            assert early == 0 or edge.room is not None

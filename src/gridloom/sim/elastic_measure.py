@@ -57,18 +57,18 @@ class Meter:
         self.dfg, self.arch = dfg, arch
         self.counts = rates.repetitions(dfg)
         carried = rates.edge_tokens(dfg, self.counts)
-        level = rates.stages(dfg, self.counts)
+        rooms = [self._room(edge.target, edge.room) for edge in dfg.edges]
+        behind = rates.head_starts(dfg, self.counts, rooms)
         self.bound = max(
             (node.work * n for node, n in zip(dfg.nodes, self.counts) if dfg.op_class(node.id) in _COMPUTE), default=1
         )
         rows = []
         for k, edge in enumerate(dfg.edges):
             source, target = dfg.index[edge.source], dfg.index[edge.target]
-            room = self._room(edge.target, edge.room)
+            room = rooms[k]
             early = edge.distance * edge.tokens
-            if warm and rates.is_deep(edge, carried[k]):
-                blocks = min(level[target] - level[source], room // carried[k] - 1)
-                early = max(early, blocks * carried[k])
+            if warm and not edge.distance:
+                early = (behind[target] - behind[source]) * carried[k]
             rows.append(
                 [source, target, edge.tokens, rates.taken(edge), edge.puts_every, edge.takes_every, room, early]
             )

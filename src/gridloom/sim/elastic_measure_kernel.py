@@ -268,8 +268,8 @@ def run_packets(
                 consumed_at[f] = cycle
                 consumed[f] += flows[f, F_TAKES]
                 producer = flows[f, F_SOURCE]
-                # A unit that waits for this room sees it in the next cycle.
-                if until[producer] < 0:
+                # A unit that waits for this room, or is done in this very cycle, sees it in the next one.
+                if until[producer] <= cycle:
                     k2 = free_cell
                     if k2 < 0:
                         return OUT_OF_CELLS
