@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.hand_mappings import rdu_two_stages
 from tests.sim.test_elastic import fork, graph, multi_rate_mapping, ring_mapping
@@ -166,25 +166,32 @@ def test_bound_is_that_of_the_slowest_compute_unit():
     assert Meter(mapping.dfg, mapping.arch).bound == pipeline(mapping.dfg, mapping.arch).bound
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_packets_and_tokens_agree_where_units_end_and_begin_in_the_same_cycle(seed: int):
-    # Packets of 5 taken by 8, of 8 taken by 6: room comes free in the cycle in which the producer is done.
+@settings(max_examples=25)
+@given(
+    work=st.lists(st.integers(1, 9), min_size=4, max_size=4),
+    tokens=st.lists(st.integers(1, 8), min_size=6, max_size=6),
+    every=st.lists(st.integers(1, 4), min_size=3, max_size=3),
+    seed=st.integers(0, 1000),
+)
+# Room comes free in the very cycle in which the producer is done.
+@example(work=[9, 1, 8, 3], tokens=[7, 8, 1, 5, 2, 5], every=[3, 1, 3], seed=57)
+def test_packets_and_tokens_agree_whatever_the_rates(work: list[int], tokens: list[int], every: list[int], seed: int):
+    names = {"x": "input", "v": "elementwise", "a": "output", "b": "output"}
     dfg = graph(
         "uneven",
-        {"x": ("input", 3), "v": ("elementwise", 2), "a": ("output", 7), "b": ("output", 5)},
+        {name: (op, cycles) for (name, op), cycles in zip(names.items(), work)},
         [
-            Edge(source="x", target="v", tokens=8, takes=6, takes_every=4),
-            Edge(source="v", target="a", tokens=5, takes=8, puts_every=3),
-            Edge(source="v", target="b", tokens=7, takes=2, puts_every=2),
+            Edge(source="x", target="v", tokens=tokens[0], takes=tokens[1], takes_every=every[0]),
+            Edge(source="v", target="a", tokens=tokens[2], takes=tokens[3], puts_every=every[1]),
+            Edge(source="v", target="b", tokens=tokens[4], takes=tokens[5], puts_every=every[2]),
         ],
     )
-    array = build("rdu:4x4")
     config = DataflowConfig(cost="heuristic", judge=None, start="random", chains=1, finalists=1)
-    mapping = dataflow(dfg, array, config, Budget(effort=1, seed=seed))
+    mapping = dataflow(dfg, build("rdu:4x4"), config, Budget(effort=1, seed=seed))
     assert isinstance(mapping, Mapping)
-    verdict = simulate(mapping, iterations=16)
+    verdict = simulate(mapping, iterations=12)
     assert verdict.ok
-    assert measure(mapping, skip=4, iterations=8, cap=16).period == verdict.period
+    assert measure(mapping, skip=3, iterations=6, cap=12).period == verdict.period
 
 
 def test_ways_of_different_depth_start_with_what_their_buffers_hold():
