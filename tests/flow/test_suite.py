@@ -36,6 +36,11 @@ def test_every_source_meets_every_array_under_every_seed():
     assert len(cells) == 4
 
 
+def test_sources_can_be_those_of_another_suite():
+    suite = read_suite("suite: s\nsources_of: smoke\narchs: ['mesh:auto']\n", "s")
+    assert [cell.source for cell in suite.cells()] == list(load_suite("smoke").groups[0].sources)
+
+
 def test_groups_keep_sources_apart():
     text = (
         "sources: [kernel:fir]\narchs: ['mesh:6x6']\n"
@@ -76,6 +81,8 @@ def test_published_files_are_found_below_the_folder(benchmarks):
         ("[]", "s: expected keys and values, found list"),
         ("sources: [a", "s: is not YAML: expected ',' or ']', but got '<stream end>' at line 1, column 12"),
         ("source: [a]", "s: source: not a known key; known: suite, summary, mapper, "),
+        ("sources_of: [a]\narchs: [b]", "s: sources_of: expected a suite's name and no sources beside it, found ['a']"),
+        ("sources_of: smoke\nsources: [a]", "s: sources_of: expected a suite's name and no sources beside it"),
         ("archs: [a]", "s: sources: expected a list of words, found None"),
         ("sources: [a]\narchs: mesh", "s: archs: expected a list of words, found 'mesh'"),
         ("sources: [a]\narchs: [b]\nseeds: [x]", "s: seeds: expected a list of whole numbers, found ['x']"),
