@@ -14,6 +14,7 @@ from typing import Final
 
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.frontend.folding import WORD, folded, range_of, simplified, wrap
+from gridloom.frontend.reassociate import shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +223,7 @@ class Body:
 
     def build(self, notes: str = "") -> Dfg:
         """The Dfg. Operations that no store and no live-out needs are left out."""
+        shorten(self)
         self._pin_carried()
         names = self._name_liveouts()
         alive = self._alive(set(names))

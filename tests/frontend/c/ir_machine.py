@@ -159,7 +159,8 @@ class Machine:
         for name, value in loop.liveins.items():
             if name in known:
                 if isinstance(value, Instruction) and value.opcode == "load" and loop.region.contains(value):
-                    stimulus.liveins[name] = self.memory.load(next(iter(places[value].values())), value.type)
+                    touched = next(iter(places.get(value, {}).values()), None)
+                    stimulus.liveins[name] = self.memory.load(touched, value.type) if touched else UNTOUCHED
                     continue
                 if isinstance(value, Instruction) and loop.region.contains(value):
                     value = value.operands[value.incoming.index(previous)]

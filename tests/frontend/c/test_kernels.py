@@ -41,7 +41,7 @@ def test_graph_equals_native_code_for_a_thousand_iterations(file: Path):
 STREAMS = (
     "aes_column", "alpha_blend", "atax", "bicg", "bitcount", "conv3x3", "dct8", "dijkstra_relax", "fft_butterfly",
     "fir", "gemm", "gsm_ltp", "jacobi", "jpeg_fdct_row", "kmeans_distance", "matmul", "mvt", "prefix_sum",
-    "rgb_to_ycc", "saxpy", "sobel", "viterbi",
+    "rgb_to_ycc", "sad4x4", "saxpy", "sobel", "viterbi",
 )  # fmt: skip
 
 
