@@ -9,7 +9,7 @@ pipelined dataflow, one op a PE, II = 1). The idea:
 4. where FIFOs remain, cycles are fixed first and wires are routed as long as values have to wait;
 5. what cannot be routed or balanced is placed again with its hops made dearer; later starts anneal the best ones anew.
 
-Cost: a start of n nodes makes about 40 * inner * n^(4/3) moves, linear beyond 128 nodes; routing takes about as long as
+Cost: a start of n nodes makes about 40 * inner * n^(4/3) moves, linear beyond 64 nodes; routing takes about as long as
 a short start. Limits: routes are not considered while placing except through feedback, one op a tile, no recomputation.
 """
 
@@ -39,7 +39,7 @@ from gridloom.mapping.model import Failure, Mapping
 _TEMPERATURES = 80
 
 # Nodes beyond which the moves of a node no longer grow: large graphs are to take little more time than their size.
-_LARGE = 128
+_LARGE = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class AnnealConfig:
     ii: int | None = None
     #: Starts when the budget has no limit.
     starts: int = 24
-    #: Moves a temperature of the first starts, as a multiple of nodes^(4/3) (nodes * 5 beyond 128 nodes); doubles from
+    #: Moves a temperature of the first starts, as a multiple of nodes^(4/3) (nodes * 4 beyond 64 nodes); doubles from
     #: batch to batch.
     inner: float = 8.0
     #: How often ``inner`` doubles at most.

@@ -221,9 +221,12 @@ class StaticSearch:
             bound = (low + high) // 2
         return best
 
-    def _routed(self, position: Ints, window: Window, seed: int, stop: Flag) -> Routes:
+    def _routed(self, position: Ints, window: Window, seed: int, stop: Flag, rounds: int = 60) -> Routes:
         """Routes that fill a window: short ones are no aim here, shared ones are."""
-        return route(self.problem, position, window.low, window.high, seed=seed, hop=0.05, late=1.0, stop=stop)
+        return route(
+            self.problem, position, window.low, window.high, seed=seed, rounds=rounds, patience=8, hop=0.05, late=1.0,
+            stop=stop,
+        )  # fmt: skip
 
     def _judged(self, position: Ints, routes: Routes, moves: int) -> Candidate:
         """Balance what is routed, and score it."""
@@ -307,7 +310,7 @@ class StaticSearch:
     def _timed(self, position: Ints, allowed: Bools, moves: int, seed: int, stop: Flag, bound: int) -> Candidate:
         """Move nodes with routes and cycles from a placement, so that no FIFO is deeper than ``bound``."""
         window = plan(self.timing, position, shortest(self.problem, position), bound) or self.unplaced
-        routes = self._routed(position, window, seed, stop)
+        routes = self._routed(position, window, seed, stop, rounds=16)
         if routes.legal:
             return self._judged(position, routes, 0)
         position, routes, made = self.joint.run(

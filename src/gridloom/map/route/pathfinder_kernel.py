@@ -18,6 +18,9 @@ Floats = NDArray[np.float64]
 
 _FAR = 1e300
 
+# Hops that a route may lead away from the shortest way and back.
+_ASIDE = 6
+
 
 @njit(cache=True, nogil=True)
 def _enter(
@@ -50,6 +53,8 @@ def _search(
     ``sizes[0]`` tells how many states were visited.
     """
     size = 0
+    # A wait is wound up near the way, not all over the grid, so that searches do not grow with it.
+    span = hops[source, target] + _ASIDE
     for k in range(leaving_at[source], leaving_at[source + 1]):
         link = leaving[k]
         if 1 + hops[link_target[link], target] <= high:
@@ -70,7 +75,8 @@ def _search(
                 continue
             for j in range(following_at[link], following_at[link + 1]):
                 onward = following[j]
-                if depth + 1 + hops[link_target[onward], target] <= high:
+                there = link_target[onward]
+                if depth + 1 + hops[there, target] <= high and hops[source, there] + hops[there, target] <= span:
                     size = _enter(
                         onward, link, depth + 1, cost, own, used, history, present, hop, best, back,
                         layers[depth + 1], size,
