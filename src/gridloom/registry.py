@@ -62,20 +62,6 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "memmap": Entry("gridloom.map.memmap:memmap", "MEMMap: long dependences over memory, a reference"),
         "dataflow": Entry("gridloom.map.dataflow:dataflow", "annealing with a cost model for elastic grids"),
     },
-    "costs": {
-        "heuristic": Entry("gridloom.estimate.heuristic:heuristic", "rules an operation, peak rates a link"),
-        "learned": Entry("gridloom.learn.cost_model_inference:learned", "a graph network trained on measurements"),
-        "simulated": Entry("gridloom.flow.simulated_cost:simulated", "the simulator's measurement of every decision"),
-    },
-    "networks": {
-        "gemm": Entry("gridloom.frontend.tensor.networks:GEMM", "one matrix product with weights"),
-        "mlp": Entry("gridloom.frontend.tensor.networks:MLP", "linear layers with ReLU between them"),
-        "ffn": Entry("gridloom.frontend.tensor.networks:FFN", "the feed-forward part of a transformer block"),
-        "mha": Entry("gridloom.frontend.tensor.networks:MHA", "multi-head attention with its projections"),
-        "encoder": Entry("gridloom.frontend.tensor.networks:ENCODER", "one transformer block"),
-        "bert_large": Entry("gridloom.frontend.tensor.networks:BERT_LARGE", "24 blocks of 1,024 features, 16 heads"),
-        "gpt2_xl": Entry("gridloom.frontend.tensor.networks:GPT2_XL", "48 blocks of 1,600 features, 25 heads"),
-    },
     "kernels": {
         "vector_add": Entry("gridloom.frontend.kernels.streams:VECTOR_ADD", "z = x + y"),
         "axpy": Entry("gridloom.frontend.kernels.streams:AXPY", "z = a x + y, integers or singles"),
@@ -177,6 +163,20 @@ REGISTRY: dict[str, dict[str, Entry]] = {
                 "K8N4",
             )
         },
+    },
+    "costs": {
+        "heuristic": Entry("gridloom.estimate.heuristic:heuristic", "rules an operation, peak rates a link"),
+        "learned": Entry("gridloom.learn.cost_model_inference:learned", "a graph network trained on measurements"),
+        "simulated": Entry("gridloom.flow.simulated_cost:simulated", "the simulator's measurement of every decision"),
+    },
+    "networks": {
+        "gemm": Entry("gridloom.frontend.tensor.networks:GEMM", "one matrix product with weights"),
+        "mlp": Entry("gridloom.frontend.tensor.networks:MLP", "linear layers with ReLU between them"),
+        "ffn": Entry("gridloom.frontend.tensor.networks:FFN", "the feed-forward part of a transformer block"),
+        "mha": Entry("gridloom.frontend.tensor.networks:MHA", "multi-head attention with its projections"),
+        "encoder": Entry("gridloom.frontend.tensor.networks:ENCODER", "one transformer block"),
+        "bert_large": Entry("gridloom.frontend.tensor.networks:BERT_LARGE", "24 blocks of 1,024 features, 16 heads"),
+        "gpt2_xl": Entry("gridloom.frontend.tensor.networks:GPT2_XL", "48 blocks of 1,600 features, 25 heads"),
     },
     "readers": {
         "json": Entry("gridloom.frontend.json_graph:read", "our own graphs, *.json"),
