@@ -35,7 +35,7 @@ class RampConfig:
     #: IIs that are tried.
     attempts: int = 24
     #: Schedules that are tried at an II before the next; one without the strategy ``reschedule``.
-    starts: int = 3
+    starts: int = 2
     #: Moves without a larger clique after which a clique search ends.
     moves: int = 1500
     #: Links of an unmapped op that strategies are tried on.
@@ -43,7 +43,7 @@ class RampConfig:
     #: Edits in a row that may map no more ops than before.
     sideways: int = 2
     #: Placements that are tried for a schedule, one an option of a strategy.
-    options: int = 120
+    options: int = 80
     #: Strategies by name, comma-separated: route, memory, files, livein, recompute, reschedule.
     strategies: str = ",".join(STRATEGIES)
 

@@ -33,7 +33,7 @@ class RegimapConfig:
     #: Links of an unmapped op that moves are tried on.
     links: int = 3
     #: Placements that are tried for a schedule.
-    options: int = 120
+    options: int = 80
 
     def __post_init__(self) -> None:
         for name in ("attempts", "moves", "links", "options"):
