@@ -6,7 +6,7 @@ import pytest
 
 from gridloom import flow
 from gridloom.errors import OptionError
-from gridloom.flow import Request
+from gridloom.flow import Request, mappers
 
 FIELDS = {
     "status", "verified", "mapper", "seed", "seconds", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii",
@@ -116,6 +116,7 @@ def test_unknown_mapper_suggests_the_nearest(mapping):
         ask(mapping, mapper="rigth")
 
 
-def test_auto_names_what_is_available_for_a_style_without_a_mapper():
+def test_auto_names_what_is_available_for_a_style_without_a_mapper(monkeypatch):
+    monkeypatch.setitem(mappers.PREFERRED, "elastic", ())
     with pytest.raises(OptionError, match="is elastic, and no mapper for that style is available yet; mappers: "):
         flow.run(Request(source="kernel:fir", arch="rdu:4x4"))
