@@ -6,8 +6,8 @@
     python benchmarks/streaming_figures.py masking   # illegal actions masked, or punished
     python benchmarks/streaming_figures.py reuse     # shipped weights as they are, fine-tuned, and from scratch
 
-Policies are trained on one graph from scratch unless said otherwise. Writes ppo-NAME.json and ppo-NAME.svg into --folder;
---quick is for a look.
+Policies are trained on one graph from scratch unless said otherwise. Writes ppo-NAME.json and ppo-NAME.svg into
+--folder; --quick is for a look.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import numpy as np
 import torch
 
 from gridloom.learn.ppo import PpoConfig, collect, improve
-from gridloom.learn.ppo_mapper import load_policy
 from gridloom.learn.streaming_boards import BoardBatch, BoardOptions
 from gridloom.learn.streaming_graphs import engine, problem_of
 from gridloom.learn.streaming_policy import Arrays, Policy, StateMlp, make_policy
+from gridloom.learn.streaming_sampler import load_policy
 from gridloom.map.spokes_problem import SpokesProblem
 
 Curve = list[float]

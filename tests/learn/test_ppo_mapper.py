@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ pytest.importorskip("torch_geometric")
 from tests.map.conftest import proved_right
 
 from gridloom.arch import build
-from gridloom.errors import OptionError
+from gridloom.errors import MissingExtra, OptionError
 from gridloom.frontend.source import load_source
 from gridloom.learn.ppo_mapper import PpoMapperConfig, ppo
 from gridloom.learn.streaming_model import PPO, PpoModelConfig, data_hash, summary
@@ -78,6 +79,12 @@ def test_shipped_weights_are_small_and_say_where_they_come_from() -> None:
     assert about["policy"] == "attention"
     assert about["data"] == data_hash(about["seed"])
     assert shipped("ppo").with_suffix(".md").exists()
+
+
+def test_missing_torch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gridloom.learn.streaming_sampler", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'gridloom\[learn\]'"):
+        mapped("kernel:distance", ii=6)
 
 
 def test_missing_weights_are_named() -> None:

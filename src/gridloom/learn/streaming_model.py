@@ -15,10 +15,11 @@ import torch
 
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.learn.ppo import PpoConfig, play
-from gridloom.learn.ppo_mapper import PpoMapperConfig, Sampler, load_policy
+from gridloom.learn.ppo_mapper import PpoMapperConfig
 from gridloom.learn.streaming_boards import BoardBatch, BoardOptions
 from gridloom.learn.streaming_graphs import draw_task, engine, problem_of
 from gridloom.learn.streaming_policy import Kind, Policy
+from gridloom.learn.streaming_sampler import Sampler, load_policy
 from gridloom.learn.streaming_training import Training, TrainingConfig
 from gridloom.learn.weights import save, shipped
 from gridloom.map.budget import Budget
