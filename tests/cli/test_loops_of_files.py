@@ -288,3 +288,33 @@ def test_a_compiler_that_does_not_end_is_stopped(gridloom, files, monkeypatch):
     monkeypatch.setattr(driver, "TIME_LIMIT", 0.2)
     done = gridloom("map", "two.c:dot", "--arch", "torus:4x4")
     assert (done.status, done.err) == (2, "error: two.c: clang did not end within 0.2 s and was stopped\n")
+
+
+@needs_clang
+def test_a_suite_of_our_examples_needs_no_folder_and_takes_streams_where_the_array_has_no_memory(gridloom, files):
+    Path("two.yaml").write_text("""\
+suite: two
+files: examples
+budget: {effort: 20000, time_limit: 30}
+groups:
+  - {sources: [prefix_sum.c], archs: ["torus:4x4"]}
+  - {sources: ["saxpy.c", "fir.c:fir"], archs: ["onehop:9x9"]}
+expected: {cells: 3, mapped: 3}
+""")
+    done = gridloom("bench", "two.yaml", "--jobs", "1", "--json")
+    assert done.status == 0, done.err
+    rows = done.record["rows"]
+    assert [row["cell"]["source"] for row in rows] == ["prefix_sum.c", "saxpy.c", "fir.c:fir"]
+    assert all(row["verified"] == {"legal": True, "simulated": True} for row in rows)
+    assert all(row["elapsed"] >= row["seconds"] for row in rows)
+    assert done.record["summary"]["median_elapsed"] == sorted(row["elapsed"] for row in rows)[1]
+
+
+@needs_clang
+def test_the_suite_of_c_loops_has_every_example(gridloom, files):
+    from gridloom.flow.files import examples_folder
+    from gridloom.flow.suite import load_suite
+
+    torus, static = load_suite("c-loops").groups
+    assert sorted(torus.sources) == sorted(path.name for path in examples_folder().glob("*.c"))
+    assert set(static.sources) < set(torus.sources)
