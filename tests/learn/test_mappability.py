@@ -154,6 +154,11 @@ def test_calibration_makes_probabilities_of_logits() -> None:
     p = 1 / (1 + np.exp(-(scale * logits + shift)))
     right = [Judged(true=1 if t else None, said=None, probability=float(x)) for x, t in zip(p, truths, strict=True)]
     assert calibration_error(right) < 0.03
+    # Ten graphs that are all told apart do not make it certain.
+    few = np.array([-9.0] * 5 + [9.0] * 5)
+    scale, shift = calibrate(few, (few > 0).astype(float))
+    assert 0.05 <= scale < 3
+    assert abs(shift) < 1
     cut = threshold(p, truths, 0.05)
     assert ((p >= cut) & (truths == 0)).sum() / (truths == 0).sum() <= 0.05
     assert threshold(p, truths, 1.0) < cut
@@ -177,6 +182,7 @@ def network(seed: int = 0, rows: int = 8) -> Network:
         "first.weight": array(hidden, 3 * width + GLOBAL_FEATURES), "first.bias": array(hidden),
         "second.weight": array(hidden, hidden), "second.bias": array(hidden),
         "heads.weight": array(1 + EXCESS, hidden), "heads.bias": array(1 + EXCESS),
+        "direct.weight": array(1 + EXCESS, 2 * GLOBAL_FEATURES),
         "mean": array(GLOBAL_FEATURES), "spread": np.ones(GLOBAL_FEATURES, dtype=np.float32),
     }  # fmt: skip
     return Network(members=(member,), scale=1.0, shift=0.0, threshold=0.0, rows=rows, constants=16)

@@ -38,6 +38,8 @@ from gridloom.mapping.model import Failure, Mapping
 from gridloom.partition import BisectionConfig
 
 EstimatorName = Literal["auto", "learned", "bound", "mapper"]
+#: A graph that is said not to map with at least this probability of mapping is mapped where that would pay.
+DOUBT: Final = 0.3
 ESTIMATORS: Final = ("auto", "learned", "bound", "mapper")
 
 
@@ -174,7 +176,7 @@ class _Flow:
         """Try with more effort what would pay: one more copy of a part, or a graph that was cut without need."""
         columns = self.arch.cols
         for branch in _before(root, leaves):
-            if branch.expected.width is None and branch.verdict != "mapped":
+            if _hopeless(branch):
                 continue
             now = sum(leaf.cost(columns) for leaf in leaves if leaf.ops <= branch.ops)
             room = columns // (math.floor(1 / now + 1e-9) + 1)
@@ -288,6 +290,12 @@ class _Flow:
             seconds=time.perf_counter() - self.began,
             cpu_seconds=time.process_time() - self.cpu,
         )
+
+
+def _hopeless(branch: Branch) -> bool:
+    """True for what the estimator all but excludes; where it is in doubt, a mapper may still be asked."""
+    refused = branch.expected.width is None and branch.verdict != "mapped"
+    return refused and (branch.expected.probability or 0.0) < DOUBT
 
 
 def _before(root: Branch, leaves: list[Branch]) -> list[Branch]:

@@ -1,8 +1,9 @@
 """The shipped mappability estimator: message passing along the edges in numpy, so that asking it needs no torch.
 
 Values run both ways along the edges, with weights of their own for producers and readers; the nodes are pooled and
-joined with the numbers about the whole graph and the array. Two heads: whether the graph maps, and by how many columns
-more than the bound. The first is calibrated on graphs that were not trained on, and its threshold is chosen there.
+joined with the numbers about the whole graph and the array, which also reach the answer directly. Two heads: whether
+the graph maps, and by how many columns more than the bound. The first is calibrated on graphs that were not trained
+on, and its threshold is chosen there.
 """
 
 from __future__ import annotations
@@ -43,17 +44,18 @@ class Network:
     """Trained parameters of one or several members, whose answers are averaged."""
 
     members: tuple[Mapping[str, Floats], ...]
-    #: Calibrated probability: sigmoid(scale * logit + shift); mappable from ``threshold`` on.
-    scale: float
-    shift: float
-    threshold: float
     #: The arrays it was trained for.
     rows: int
     constants: int
+    #: Calibrated probability: sigmoid(scale * logit + shift); mappable from ``threshold`` on.
+    scale: float = 1.0
+    shift: float = 0.0
+    threshold: float = 0.5
 
     def predict(self, graph: GraphFeatures) -> Prediction:
         """The averaged answer of the members. About 1 ms each."""
-        answers = [forward(member, graph) for member in self.members]
+        ways = mixers(graph)
+        answers = [forward(member, graph, ways) for member in self.members]
         excess = np.mean([_softmax(answer[1:]) for answer in answers], axis=0)
         return Prediction(logit=float(np.mean([answer[0] for answer in answers])), excess=int(np.argmax(excess)))
 
@@ -62,14 +64,20 @@ class Network:
         return float(1 / (1 + np.exp(-np.clip(self.scale * logit + self.shift, -60, 60))))
 
 
-def forward(p: Mapping[str, Floats], graph: GraphFeatures) -> Floats:
-    """The outputs of one member: the logit, then the scores of the columns above the bound."""
+def mixers(graph: GraphFeatures) -> tuple[Floats, Floats]:
+    """What readers get from makers (half of each operand) and makers from readers (their mean), as matrices."""
     a, b, n = graph.source, graph.target, len(graph.nodes)
     to_reader = np.zeros((n, n), dtype=np.float32)
     np.add.at(to_reader, (b, a), 0.5)
     to_maker = np.zeros((n, n), dtype=np.float32)
     np.add.at(to_maker, (a, b), 1.0)
     to_maker /= np.maximum(1.0, to_maker.sum(axis=1, keepdims=True))
+    return to_reader, to_maker
+
+
+def forward(p: Mapping[str, Floats], graph: GraphFeatures, ways: tuple[Floats, Floats]) -> Floats:
+    """The outputs of one member: the logit, then the scores of the columns above the bound."""
+    to_reader, to_maker = ways
     h = _relu(graph.nodes @ p["embed.weight"].T + p["embed.bias"])
     layer = 0
     while f"layers.{layer}.own.weight" in p:
@@ -78,11 +86,12 @@ def forward(p: Mapping[str, Floats], graph: GraphFeatures) -> Floats:
         mixed += (to_reader @ h) @ p[f"{key}.made.weight"].T + (to_maker @ h) @ p[f"{key}.read.weight"].T
         h = h + _relu(mixed)
         layer += 1
-    whole = (graph.whole - p["mean"]) / p["spread"]
+    whole = np.clip((graph.whole - p["mean"]) / p["spread"], -4, 4)
+    plain = np.concatenate([whole, whole**2 / 4]) @ p["direct.weight"].T
     z = np.concatenate([h.mean(axis=0), h.max(axis=0), h.sum(axis=0) / 40, whole])
     z = _relu(z @ p["first.weight"].T + p["first.bias"])
     z = _relu(z @ p["second.weight"].T + p["second.bias"])
-    return np.asarray(z @ p["heads.weight"].T + p["heads.bias"], dtype=np.float32)
+    return np.asarray(z @ p["heads.weight"].T + p["heads.bias"] + plain, dtype=np.float32)
 
 
 def _relu(x: Floats) -> Floats:

@@ -103,6 +103,7 @@ class MessagePassing(nn.Module):
         self.first = nn.Linear(3 * width + GLOBAL_FEATURES, hidden)
         self.second = nn.Linear(hidden, hidden)
         self.heads = nn.Linear(hidden, 1 + EXCESS)
+        self.direct = nn.Linear(2 * GLOBAL_FEATURES, 1 + EXCESS, bias=False)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("mean", torch.zeros(GLOBAL_FEATURES))
         self.register_buffer("spread", torch.ones(GLOBAL_FEATURES))
@@ -123,11 +124,12 @@ class MessagePassing(nn.Module):
         count = torch.bincount(batch.graph, minlength=batch.size)[:, None]
         home = batch.graph[:, None].expand_as(h)
         largest = torch.full_like(total, -1e9).scatter_reduce(0, home, h, "amax")
-        whole = (batch.whole - self.mean) / self.spread
+        whole = ((batch.whole - self.mean) / self.spread).clamp(-4, 4)
+        plain = self.direct(torch.cat([whole, whole**2 / 4], dim=1))
         z = torch.cat([total / count, largest, total / 40, whole], dim=1)
         z = self.dropout(torch.relu(self.first(z)))
         z = self.dropout(torch.relu(self.second(z)))
-        out: Tensor = self.heads(z)
+        out: Tensor = self.heads(z) + plain
         return out
 
 
