@@ -120,12 +120,15 @@ def sweep(
         clock.report(f"II {ii}", best.words)
         return done
 
-    while best.legal is None and not (clock.budget.unlimited and turns[walk[0]] >= patience):
-        for ii in walk:
+    way = walk
+    while best.legal is None and not (clock.budget.unlimited and turns[walk[-1]] >= patience):
+        for ii in way:
             best.tried = sorted({*best.tried, ii})
             once(ii)
             if best.legal is not None or (clock.over() and (asked is not None or ii == walk[-1])):
                 break
+        # What no II had at once is likeliest where there is most room.
+        way = walk[-2:][::-1]
         if clock.over():
             break
     _improve(best, walk, turns, once, clock, patience)
