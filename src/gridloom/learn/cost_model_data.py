@@ -34,7 +34,7 @@ from gridloom.transform.lower_tensor import lower
 Era = Literal["past", "present"]
 
 #: Version of generator and row; a change makes stored rows answers to another question.
-VERSION: Final = "2"
+VERSION: Final = "3"
 STORE_NAME: Final = "cost-model.sqlite"
 ARRAY: Final = "rdu:16x8"
 #: Networks by number, which goes into the seeds; the model is trained on the first four only.

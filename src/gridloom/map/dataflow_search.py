@@ -31,10 +31,10 @@ class DataflowConfig:
     #: How chains begin: at random, or from a quick annealing of rate times distance.
     start: Literal["random", "short"] = "short"
     #: Temperatures of the first and of the last move, in units of efficiency.
-    hot: float = 0.05
-    cold: float = 0.001
+    hot: float = 0.003
+    cold: float = 0.0003
     #: Share of moves that bring an end of a flow near the other.
-    aimed: float = 0.5
+    aimed: float = 0.8
     #: What a hop of mean route length costs, in units of efficiency: decides between equals.
     wire: float = 0.002
     #: Placements that the judge sees.

@@ -24,6 +24,8 @@ Words = NDArray[np.int64]
 
 _MAX_CYCLES = 1 << 40
 _MAX_WHEEL_BITS = 22
+#: Cycles of full speed after which a pipeline has settled.
+_SETTLED = 8192
 _COMPUTE = ("gemm", "vector")
 
 
@@ -99,13 +101,14 @@ class Meter:
         route_start: Words,
         route_links: Words,
         *,
-        skip: int = 1,
-        iterations: int = 2,
+        skip: int | None = None,
+        iterations: int | None = None,
         cap: int | None = None,
         fair: bool = True,
     ) -> Measurement:
         """The period over so many iterations after ``skip`` ones that are not counted.
 
+        Both are 2 to 16 unless told: short iterations take more of them to settle.
         Edge e goes over the links ``route_links[route_start[e]:route_start[e + 1]]`` (numbers as in ``link_number``),
         at least one each. With ``cap`` no unit runs more iterations than that; unless ``fair``, links serve the flow of
         the lowest number first instead of taking turns. Costs the packets of the iterations
@@ -113,6 +116,8 @@ class Meter:
         """
         from gridloom.sim import elastic_measure_kernel as kernel
 
+        settle = min(16, max(2, _SETTLED // self.bound))
+        skip, iterations = skip or settle, iterations or settle
         count, links = len(self.units), int(self.link_number.max()) + 1
         last = skip + iterations
         finish = np.full(last + 64, -1, dtype=np.int64)
