@@ -180,7 +180,9 @@ class _Flow:
                 continue
             now = sum(leaf.cost(columns) for leaf in leaves if leaf.ops <= branch.ops)
             room = columns // (math.floor(1 / now + 1e-9) + 1)
-            if room >= branch.expected.bound and (branch.ops, room) not in self.pushed:
+            # A ladder that ends two columns short has never been pushed there.
+            near = branch.verdict != "mapped" or (branch.width or 0) <= room + 1
+            if near and room >= branch.expected.bound and (branch.ops, room) not in self.pushed:
                 self.pushed.add((branch.ops, room))
                 if self._push(branch, room):
                     return True
@@ -294,8 +296,9 @@ class _Flow:
 
 def _hopeless(branch: Branch) -> bool:
     """True for what the estimator all but excludes; where it is in doubt, a mapper may still be asked."""
-    refused = branch.expected.width is None and branch.verdict != "mapped"
-    return refused and (branch.expected.probability or 0.0) < DOUBT
+    if branch.verdict != "estimated":
+        return branch.verdict == "refused"
+    return branch.expected.width is None and (branch.expected.probability or 0.0) < DOUBT
 
 
 def _before(root: Branch, leaves: list[Branch]) -> list[Branch]:
