@@ -25,7 +25,7 @@ SPOKES = ("vector_add", "mul_add", "stream_pair", "fir", "gray", "dct4", "distan
 
 @cache
 def mapped(kernel: str, arch: str, mapper: str) -> Mapping:
-    result = gl.map(f"kernel:{kernel}", arch=arch, mapper=mapper, effort=400_000, time_limit=20, seed=1)
+    result = gl.map(f"kernel:{kernel}", arch=arch, mapper=mapper, effort=400_000, time_limit=120, seed=1)
     assert result.mapping is not None, f"{kernel} on {arch}: {result.failure}"
     return result.mapping
 
