@@ -96,7 +96,10 @@ class Machine:
         for name, variable in self.module.globals.items():
             image = initial_bytes(variable, layout)
             self.memory.objects.setdefault(name, bytearray(image or layout.size(variable.contents_type)))
-        env: dict[object, object] = {a: arguments[a.name] for a in self.function.arguments}
+        env: dict[object, object] = {}
+        for a in self.function.arguments:
+            given = arguments[a.name]
+            env[a] = wrap(given, bits_of(a.type)) if isinstance(given, int) else given
         return self.walk(env, self.function.entry, "", frozenset())[1]
 
     def walk(self, env, block, previous, within, trace=None):
@@ -350,6 +353,8 @@ class Machine:
         if kind == "f32":
             x = single(a)
             found = {"fabs": abs(x), "sqrt": np.sqrt(x)}
+            if stem == "copysign":
+                found[stem] = np.copysign(x, single(b))
             if stem in ("minnum", "maxnum"):
                 found[stem] = (np.fmin if stem == "minnum" else np.fmax)(x, single(b))
             return pattern(found[stem])

@@ -21,6 +21,7 @@ from gridloom.frontend.loop_body import readable
 
 #: Words of an array whose length the source does not give; as many again after the largest fixed offset.
 DEFAULT_LENGTH = 1024
+MAX_OFFSET = 1 << 20
 
 _SIGNED_USES = {"sext": True, "sitofp": True, "ashr": True, "sdiv": True, "srem": True,
                 "zext": False, "uitofp": False, "lshr": False, "udiv": False, "urem": False}  # fmt: skip
@@ -181,8 +182,10 @@ class Arrays:
         if isinstance(base, Instruction) and base.opcode == "alloca":
             kind = re.search(r"alloca ([^,]+)", base.text)
             return max(self.layout.size(kind[1].strip()) // stride, 1) if kind else DEFAULT_LENGTH
-        # A fixed offset leads to elements that an array of the default length may not have.
-        return DEFAULT_LENGTH + max(0, max(row.place.constant for row in rows) // stride)
+        # A fixed offset leads to elements that an array of the default length may not have; a huge one is the part of
+        # an index that wraps around.
+        offsets = [row.place.constant // stride for row in rows]
+        return DEFAULT_LENGTH + max([0, *(offset for offset in offsets if offset <= MAX_OFFSET)])
 
     def _contents(self, base: Base, size: int, stride: int, offset: int) -> tuple[int, ...] | None:
         if not isinstance(base, Global) or not base.constant:

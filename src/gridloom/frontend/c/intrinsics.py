@@ -136,6 +136,12 @@ def _single_extremum(op: str) -> Rule:
     return rule
 
 
+def _copy_sign(to: Lowering, item: Instruction, bits: int) -> Operand:
+    size, sign = map(to.value, item.operands)
+    body = to.body
+    return body.emit("or", body.emit("and", size, Const(0x7FFFFFFF)), body.emit("and", sign, Const(-0x80000000)))
+
+
 def _multiply_add(to: Lowering, item: Instruction, bits: int) -> Operand:
     a, b, c = map(to.value, item.operands)
     return to.body.emit("fadd", to.body.emit("fmul", a, b), c, hint=item.name)
@@ -169,6 +175,8 @@ INTRINSICS: Final[dict[str, Rule]] = {
     "maxnum": _single_extremum("fmax"),
     "minimumnum": _single_extremum("fmin"),
     "maximumnum": _single_extremum("fmax"),
+    "copysign": _copy_sign,
+    "copysignf": _copy_sign,
     "fmuladd": _multiply_add,
     "fma": _refuse_fused,
     "fmaf": _refuse_fused,
