@@ -182,6 +182,14 @@ def test_missing_solver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch):
         exact(far(1), build("torus:2x2"), QUICK, Budget())
 
 
+def test_model_that_is_too_large_is_not_built(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gridloom.map.exact_solver.MAX_SIZE", 100)
+    found = exact(far(1), build("torus:2x2,regs=4"), QUICK, Budget())
+    assert isinstance(found, Failure)
+    assert (found.constraint, found.bound) == ("size of the exact model", "100")
+    assert found.levers[0] == "--mapper modulo"
+
+
 def test_wrong_settings_and_arrays_are_refused():
     with pytest.raises(OptionError, match="workers: expected at least 1, found 0"):
         ExactConfig(workers=0)

@@ -157,6 +157,13 @@ def test_refuted_with_short_routes_says_so():
     assert "with routes of at most 1 links" in found.bound
 
 
+def test_model_that_is_too_large_is_not_built(monkeypatch: pytest.MonkeyPatch, triangle: Dfg):
+    monkeypatch.setattr("gridloom.map.exact_solver.MAX_SIZE", 10)
+    found = exact(triangle, build("mesh:3x3"), ExactConfig(workers=1), Budget())
+    assert isinstance(found, Failure)
+    assert (found.constraint, found.levers[0]) == ("size of the exact model", "--mapper anneal")
+
+
 def test_too_many_nodes_are_refused_by_counting():
     result = run(Request(source="kernel:distance", arch="mesh:2x2", mapper="exact", time_limit=5))
     assert result.failure is not None

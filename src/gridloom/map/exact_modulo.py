@@ -24,7 +24,7 @@ from gridloom.map.budget import Budget, Clock
 from gridloom.map.exact_config import ExactConfig, provenance
 from gridloom.map.exact_modulo_mapping import to_mapping
 from gridloom.map.exact_modulo_model import LoopModel, Scope
-from gridloom.map.exact_solver import Solved, cp_model, solve
+from gridloom.map.exact_solver import ModelTooLargeError, Solved, cp_model, solve, too_large
 from gridloom.map.modulo_problem import ModuloProblem
 from gridloom.map.modulo_screening import screen
 from gridloom.map.schedule.modulo import NONE, least_distances
@@ -50,7 +50,10 @@ def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     if reason is not None:
         return reason
     least_distances(1, [], 1)  # compiled before the clock starts
-    return _Walk(problem, bound, config, budget.start()).result()
+    try:
+        return _Walk(problem, bound, config, budget.start()).result()
+    except ModelTooLargeError as error:
+        return too_large(error.size, "modulo")
 
 
 def sufficient_spread(problem: ModuloProblem, ii: int) -> int:
@@ -117,7 +120,7 @@ class _Walk:
             if found:
                 return found
         slots = Scope(ii=ii, spread=None, rotate=c.rotate, spill=c.spill, copies=c.copies)
-        found, answer = self._solve(ii, slots)
+        _, answer = self._solve(ii, slots)
         if answer == "infeasible":
             return _Decision("refuted", f"II {ii}: refuted for schedules of any length{self._allowed()}")
         enough = sufficient_spread(self.problem, ii)
@@ -139,7 +142,12 @@ class _Walk:
     def _solve(self, ii: int, scope: Scope) -> tuple[_Decision | None, str]:
         if self.clock.over():
             return None, "unknown"
-        model = LoopModel(self.problem, scope)
+        try:
+            model = LoopModel(self.problem, scope)
+        except ModelTooLargeError:
+            if scope.registers is not None:
+                raise
+            return None, "unknown"
         solved = solve(model.model, self.clock, workers=self.config.workers, share=_SHARE)
         if solved.found and model.flat:
             return _Decision("found", f"II {ii}: found", model, solved), solved.answer

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from gridloom.map.exact_solver import cp_model
+from gridloom.map.exact_solver import check_size, cp_model
 from gridloom.map.exact_symmetry import representatives
 from gridloom.map.modulo_problem import ModuloProblem
 from gridloom.map.schedule.modulo import NONE, least_distances
@@ -83,7 +83,13 @@ class LoopModel:
         self._timeless: dict[tuple[str, int, int, int], Any] = {}
         self._behind: dict[tuple[str, int, int, int], list[Any]] = defaultdict(list)
         self._windows()
+        check_size(self._size())
         self._build()
+
+    def _size(self) -> int:
+        """About the number of variables: places of values and units that they pass, places of issues."""
+        places = self.tiles * (4 if self.scope.spill else 2) + len(self.registers)
+        return places * sum(map(len, self.span)) + self.tiles * sum(map(len, self.window))
 
     def _build(self) -> None:
         self._add_issues()

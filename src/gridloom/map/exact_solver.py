@@ -13,12 +13,16 @@ from typing import Any, Literal
 
 from gridloom.errors import MissingExtra
 from gridloom.map.budget import Clock
+from gridloom.mapping.model import Failure
 
 #: What a solver says of a model. ``feasible``: a solution, but its objective may not be the best.
 Answer = Literal["optimal", "feasible", "infeasible", "unknown"]
 
 #: Units of effort in one deterministic second of CP-SAT.
 EFFORT_A_SECOND = 10_000
+
+#: Variables (or literals of clauses) beyond which a model is not built: it would take memory, and find nothing in time.
+MAX_SIZE = 2_000_000
 
 # How often a solve looks at its budget.
 _TICK = 0.02
@@ -31,6 +35,30 @@ def cp_model() -> Any:
     except ImportError:
         raise MissingExtra("mapper 'exact' needs OR-Tools; install it with: pip install 'gridloom[exact]'") from None
     return module
+
+
+class ModelTooLargeError(Exception):
+    """A model that is not built. ``size`` is about the number of its variables."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        super().__init__(f"about {size} variables, {MAX_SIZE} are built at most")
+
+
+def check_size(size: int) -> None:
+    """Raise ModelTooLargeError for a model that is better not built."""
+    if size > MAX_SIZE:
+        raise ModelTooLargeError(size)
+
+
+def too_large(size: int, other: str) -> Failure:
+    """What a user is told of a model that was not built."""
+    return Failure(
+        constraint="size of the exact model",
+        demand=f"about {size} variables",
+        bound=f"{MAX_SIZE}",
+        levers=(f"--mapper {other}", "a smaller graph or array"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from gridloom.estimate.spatial_bounds import Bound, fifo_bound, latency_bound, w
 from gridloom.map.balance.exact import Balance, Timing, balance
 from gridloom.map.budget import Budget, Clock
 from gridloom.map.exact_config import ExactConfig, provenance
-from gridloom.map.exact_solver import Solved, cp_model, solve
+from gridloom.map.exact_solver import ModelTooLargeError, Solved, cp_model, solve, too_large
 from gridloom.map.exact_static_model import StaticModel, StaticScope
 from gridloom.map.screening import screen
 from gridloom.map.static_mapping import to_mapping
@@ -46,7 +46,10 @@ def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     even = np.ones(len(problem.edges), dtype=np.int32)
     apart = balance(timing, np.zeros(problem.size, dtype=np.int32), even)  # also compiles before the clock starts
     search = _Search(problem, timing, config, budget.start(), apart)
-    return search.result()
+    try:
+        return search.result()
+    except ModelTooLargeError as error:
+        return too_large(error.size, "anneal")
 
 
 def sufficient_length(problem: StaticProblem) -> int:
@@ -169,7 +172,13 @@ class _Search:
     def _solve(self, scope: StaticScope, share: float = _SHARE) -> str:
         if self.clock.over():
             return "unknown"
-        model = StaticModel(self.problem, scope)
+        try:
+            model = StaticModel(self.problem, scope)
+        except ModelTooLargeError:
+            # Without a mapping there is no smaller model to fall back on.
+            if self.best is None and scope.aim != "any":
+                raise
+            return "unknown"
         solved = solve(model.model, self.clock, workers=self.config.workers, share=share)
         if scope.aim != "any" and solved.bound is not None:
             self._learn(scope, solved)

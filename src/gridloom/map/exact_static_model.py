@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gridloom.map.exact_solver import Solved, cp_model
+from gridloom.map.exact_solver import Solved, check_size, cp_model
 from gridloom.map.exact_symmetry import representatives
 from gridloom.map.route.pathfinder import Routes
 from gridloom.map.static_problem import UNLIMITED, Ints, StaticProblem
@@ -53,6 +53,7 @@ class StaticModel:
         self.used: dict[tuple[int, int, int], Any] = {}
         self.age: dict[tuple[int, int], Any] = {}
         self.crossing = np.flatnonzero(problem.source != problem.target).tolist()
+        check_size(self._size())
         self._add_places()
         self._add_lengths()
         if scope.longest == 1:
@@ -63,6 +64,13 @@ class StaticModel:
         self._add_wirelength()
         if self._timed():
             self._add_cycles()
+
+    def _size(self) -> int:
+        """About the number of variables and of literals in clauses."""
+        p = self.problem
+        around = sum(int((p.hops <= age + 1).sum()) for age in range(self.scope.longest))
+        nets = len(set(p.source.tolist())) * p.links.count * self.scope.longest if self.scope.links else 0
+        return p.size * p.tiles + 2 * len(self.crossing) * around // 4 + nets
 
     # -- places -------------------------------------------------------------------------------------------------------
 
