@@ -296,9 +296,9 @@ class _Flow:
 
 def _hopeless(branch: Branch) -> bool:
     """True for what the estimator all but excludes; where it is in doubt, a mapper may still be asked."""
-    if branch.verdict != "estimated":
-        return branch.verdict == "refused"
-    return branch.expected.width is None and (branch.expected.probability or 0.0) < DOUBT
+    if branch.verdict == "mapped" or branch.expected.width is not None:
+        return False
+    return (branch.expected.probability or 0.0) < DOUBT
 
 
 def _before(root: Branch, leaves: list[Branch]) -> list[Branch]:
