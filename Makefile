@@ -14,7 +14,7 @@ READY := $(VENV)/.ready
 .PHONY: help venv demo test test-slow lint types format coverage clean
 
 help:
-	@echo "make demo       map a kernel, verify and simulate it, draw it, write report.html"
+	@echo "make demo       map a loop of a C file, verify and simulate it, draw it, write report.html"
 	@echo "make test       lint, types and all tests that are not slow"
 	@echo "make test-slow  the slow tests"
 	@echo "make lint | types | format | coverage | venv | clean"
@@ -31,7 +31,8 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
-	$(BIN)/gridloom map kernel:kmeans,k=4,n=4 --arch chess:8x8 -o demo-mapping.json --html report.html
+	$(BIN)/gridloom show examples/kernels/fir.c
+	$(BIN)/gridloom map examples/kernels/fir.c --arch torus:4x4 --time-limit 20 -o demo-mapping.json --html report.html
 	$(BIN)/gridloom show demo-mapping.json
 
 test: $(READY) lint types
