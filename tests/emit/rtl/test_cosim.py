@@ -58,7 +58,7 @@ def test_many_random_mappings_run_on_their_hardware(style: str, count: int, cosi
 
 LATENCIES: tuple[tuple[dict[str, object], int], ...] = (
     ({"family": "mesh", "rows": 4, "cols": 4, "latency": {"*": 1, "mul": 2}}, 1),
-    ({"family": "onehop", "rows": 4, "cols": 4, "latency": {"*": 2, "mul": 4}}, 1),
+    ({"family": "onehop", "rows": 4, "cols": 4, "latency": {"*": 1, "mul": 4}}, 1),
     ({"family": "torus", "rows": 3, "cols": 3, "regs": 4, "latency": {"*": 1, "mul": 2, "mem": 3}}, 4),
     ({"family": "torus", "rows": 3, "cols": 3, "regs": 8, "file": "central", "latency": {"*": 1, "mul": 3}}, 4),
 )
