@@ -32,7 +32,7 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)
 	$(BIN)/gridloom show examples/kernels/fir.c
-	$(BIN)/gridloom map examples/kernels/fir.c --arch torus:4x4 --time-limit 20 -o demo-mapping.json --html report.html
+	$(BIN)/gridloom map examples/kernels/fir.c --arch torus:4x4 --time-limit 5 -o demo-mapping.json --html report.html
 	$(BIN)/gridloom show demo-mapping.json
 
 test: $(READY) lint types
