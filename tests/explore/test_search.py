@@ -109,3 +109,14 @@ def test_a_cluster_gives_the_same(grid: Exploration) -> None:
     pytest.importorskip("distributed")
     found = explore(parse_space(BASE, "tiny"), executor=ExecutorSpec(backend="dask", workers=2))
     assert outline(found) == outline(grid)
+
+
+def test_a_c_loop_is_judged_as_the_array_takes_it() -> None:
+    pytest.importorskip("ziglang")
+    from gridloom.explore.points import candidate, probability
+
+    source = str(Path(__file__).parents[2] / "examples" / "kernels" / "fir.c")
+    space = parse_space(f"kernels: ['{source}']\narray: 'onehop:{{n}}x{{n}}'\nparameters: {{n: [2, 9]}}", "loop")
+    small, large = (candidate(space, point) for point in space.grid())
+    assert probability("bounds", source, small) == 0.0
+    assert probability("bounds", source, large) == 1.0

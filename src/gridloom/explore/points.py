@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-import hashlib
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +13,14 @@ from typing import Any
 
 from gridloom._version import __version__
 from gridloom.arch.model import Arch
-from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.explore.hardware import Cost, cost
 from gridloom.explore.space import Point, Space
-from gridloom.flow.bench import run_cell
+from gridloom.flow.bench import graph_hash, graph_of, run_cell
+from gridloom.flow.files import memory_of
 from gridloom.flow.run import read_arch, suited
 from gridloom.flow.suite import load_suite
-from gridloom.frontend.source import load_source
 from gridloom.mapping.mii import mii
 from gridloom.run import Job, ask, canonical_json
 
@@ -114,7 +113,7 @@ def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[An
             run_cell,
             {
                 "source": source,
-                "graph": _content(source),
+                "graph": graph_hash(source, memory_of(one.arch)),
                 "arch": one.point.array,
                 "array": one.arch.fingerprint,
                 "mapper": one.point.mapper,
@@ -168,7 +167,7 @@ def probability(estimator: str, source: str, one: Candidate) -> float:
     """What an estimator gives for the chance that a kernel maps; 1 where it has nothing to say."""
     if one.arch is None:
         return 0.0
-    dfg = suited(_graph(source), one.arch)
+    dfg = suited(graph_of(source, memory_of(one.arch)), one.arch)
     bound = mii(dfg, one.arch)
     if bound.missing or (one.arch.style == "static" and bound.res > 1):
         return 0.0
@@ -204,16 +203,4 @@ def _mean(values: Sequence[float]) -> float | None:
 
 @cache
 def _arch(array: str) -> Arch:
-    import json
-
     return read_arch(json.loads(array))
-
-
-@cache
-def _graph(source: str) -> Dfg:
-    return load_source(source)
-
-
-@cache
-def _content(source: str) -> str:
-    return hashlib.blake2b(json_format.dumps(_graph(source)).encode(), digest_size=12).hexdigest()

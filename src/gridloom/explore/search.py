@@ -13,16 +13,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gridloom.errors import MissingExtra
 from gridloom.explore.points import Candidate, Evaluated, candidate, evaluated, expand_kernels, jobs_of, probability
 from gridloom.explore.space import OBJECTIVES, Point, Space
-from gridloom.flow.bench import run_cell
-from gridloom.flow.result import blank_record, failure_record
-from gridloom.mapping.model import Failure
+from gridloom.flow.bench import broken_record, run_cell
 from gridloom.run import ExecutorSpec, Job, Progress, Store, StoreError, WorkerPool, run_stored
 
 #: What an optimiser is told of a figure that a point does not have.
@@ -294,13 +292,4 @@ def kept_open(spec: ExecutorSpec, space: Space) -> Iterator[ExecutorSpec | Execu
 
 def _row(value: Any, error: Any, job: Job[Any]) -> Mapping[str, Any]:
     named = {"cell": {"source": job.argument["source"], "arch": job.argument["arch"], "seed": job.argument["seed"]}}
-    if value is not None:
-        return {**named, **value}
-    reason = "no reason was given" if error is None else f"{error.type}: {error.message}"
-    failure = Failure(constraint="the run", demand="an answer", bound=f"an error ({reason})")
-    return {**named, **blank_record(), "seed": job.argument["seed"], "failure": failure_record(failure)}
-
-
-def without_rows(found: Exploration) -> Exploration:
-    """The same without the kernels' rows, which are most of its memory."""
-    return replace(found, points=tuple(replace(one, rows=()) for one in found.points))
+    return {**named, **(value if value is not None else broken_record(error, job.argument["seed"]))}

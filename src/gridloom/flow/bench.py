@@ -91,7 +91,7 @@ def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
         run_cell,
         {
             "source": source,
-            "graph": _content(source, memory),
+            "graph": graph_hash(source, memory),
             "arch": arch,
             "array": _fingerprint(arch),
             "mapper": suite.mapper,
@@ -179,7 +179,7 @@ def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
 def _array(arch: str, source: str) -> tuple[str, Memory]:
     """The array of a cell, and how it takes memory accesses: which any size of it tells."""
     memory = _memory(re.sub(r":(auto|fit)\b", ":2x2", arch)) if is_loop(source) else "arrays"
-    return sized(arch, _graph(source, memory)), memory
+    return sized(arch, graph_of(source, memory)), memory
 
 
 @cache
@@ -188,7 +188,8 @@ def _memory(arch: str) -> Memory:
 
 
 @cache
-def _graph(source: str, memory: Memory) -> Dfg:
+def graph_of(source: str, memory: Memory) -> Dfg:
+    """The graph of a SOURCE for an array that takes memory accesses that way, read once."""
     return load_source(source, memory=memory)
 
 
@@ -198,8 +199,9 @@ def _fingerprint(arch: str) -> str:
 
 
 @cache
-def _content(source: str, memory: Memory) -> str:
-    return hashlib.blake2b(json_format.dumps(_graph(source, memory)).encode(), digest_size=12).hexdigest()
+def graph_hash(source: str, memory: Memory) -> str:
+    """What a job's key says of its graph: the file behind a SOURCE may change."""
+    return hashlib.blake2b(json_format.dumps(graph_of(source, memory)).encode(), digest_size=12).hexdigest()
 
 
 def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None, elapsed: float) -> dict[str, Any]:
@@ -208,8 +210,11 @@ def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None, el
         # From reading the source to the last check; ``seconds`` is the search alone.
         "elapsed": round(elapsed, 3),
     }
-    if value is not None:
-        return {**named, **value}
+    return {**named, **(value if value is not None else broken_record(error, cell.seed))}
+
+
+def broken_record(error: JobError | None, seed: int) -> dict[str, Any]:
+    """The record of a job that gave none: every field is there, and the failure says what happened."""
     reason = "no reason was given" if error is None else f"{error.type}: {error.message}"
     failure = Failure(constraint="the run", demand="an answer", bound=f"an error ({reason})")
-    return {**named, **blank_record(), "seed": cell.seed, "failure": failure_record(failure)}
+    return {**blank_record(), "seed": seed, "failure": failure_record(failure)}
