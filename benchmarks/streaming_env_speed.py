@@ -12,8 +12,8 @@ import time
 from gridloom.learn.streaming_boards import BoardBatch, BoardOptions, observation
 from gridloom.learn.streaming_graphs import engine, problem_of
 
-CASES = (("kernel:random_growing,nodes=15,inputs=4,seed=1", 16, 1024), ("kernel:ifft", 16, 1024),
-         ("kernel:random_growing,nodes=50,inputs=8,seed=1", 64, 512))  # fmt: skip
+CASES = (("kernel:random_growing,nodes=15,inputs=4,seed=1,domain=opaque", 16, 1024), ("kernel:ifft", 16, 1024),
+         ("kernel:random_growing,nodes=50,inputs=8,seed=1,domain=opaque", 64, 512))  # fmt: skip
 
 
 def measure(source: str, tiles: int, boards: int, episodes: int = 12) -> dict[str, object]:

@@ -106,7 +106,9 @@ def size(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
     options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
     rows: dict[str, dict[str, Curve]] = {name: {} for name in kinds}
     for nodes, tiles, inputs in ((10, 16, 4), (15, 16, 4), (20, 16, 4), (40, 64, 8), (50, 64, 8)):
-        found = runs(f"kernel:random_growing,nodes={nodes},inputs={inputs},seed=1", tiles, kinds, options, s)
+        found = runs(
+            f"kernel:random_growing,nodes={nodes},inputs={inputs},seed=1,domain=opaque", tiles, kinds, options, s
+        )
         for name in kinds:
             rows[name][str(nodes)] = [best[-1] for _, best in found[name]]
     return rows, "nodes"
@@ -132,21 +134,27 @@ def order(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
     names = ("topological", "reverse", "random")
     kinds = {name: fresh("state") for name in names}
     options = {name: BoardOptions(order=name) for name in names}  # type: ignore[arg-type]
-    return curves(runs("kernel:random_growing,nodes=15,inputs=4,seed=1", 16, kinds, options, s)), "iteration"
+    return curves(
+        runs("kernel:random_growing,nodes=15,inputs=4,seed=1,domain=opaque", 16, kinds, options, s)
+    ), "iteration"
 
 
 def masking(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
     """Mean cycles by iteration with and without the mask."""
     kinds = {"masked": fresh("state"), "punished": fresh("unmasked")}
     options = dict.fromkeys(kinds, BoardOptions(penalty=20.0))
-    return curves(runs("kernel:random_growing,nodes=15,inputs=4,seed=1", 16, kinds, options, s)), "iteration"
+    return curves(
+        runs("kernel:random_growing,nodes=15,inputs=4,seed=1,domain=opaque", 16, kinds, options, s)
+    ), "iteration"
 
 
 def reuse(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
     """Mean cycles by iteration on an unseen graph, from shipped weights and from nothing; iteration 1 is zero-shot."""
     kinds = {"shipped, fine-tuned": lambda problem: load_policy(None), "from scratch": fresh("attention")}
     options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
-    return curves(runs("kernel:random_growing,nodes=50,inputs=8,seed=1", 64, kinds, options, s)), "iteration"
+    return curves(
+        runs("kernel:random_growing,nodes=50,inputs=8,seed=1,domain=opaque", 64, kinds, options, s)
+    ), "iteration"
 
 
 def svg(data: dict[str, dict[str, Curve]], axis: str, title: str) -> str:

@@ -99,6 +99,27 @@ I32: dict[str, Reference] = {
     # The smaller of the two by their upper 31 bits; bit 0 of the result says whether the right one won.
     "min_tag": lambda a, b: (b >> 1 << 1) + 1 if b >> 1 < a >> 1 else a >> 1 << 1,
     "select_tag": lambda a, b, c: b if a % 2 else c,
+    "mul_rsub": lambda a, b, c: i32(a * b - c),
+    "mul_and": lambda a, b, c: i32(u32(a * b) & u32(c)),
+    "mul_or": lambda a, b, c: i32(u32(a * b) | u32(c)),
+    "mul_xor": lambda a, b, c: i32(u32(a * b) ^ u32(c)),
+    "shl_sub": lambda a, b, c: i32(c - (a << (b % 32))),
+    "shl_rsub": lambda a, b, c: i32((a << (b % 32)) - c),
+    "shl_and": lambda a, b, c: i32(u32(a << (b % 32)) & u32(c)),
+    "shl_or": lambda a, b, c: i32(u32(a << (b % 32)) | u32(c)),
+    "shl_xor": lambda a, b, c: i32(u32(a << (b % 32)) ^ u32(c)),
+    "shr_add": lambda a, b, c: i32((a >> (b % 32)) + c),
+    "shr_sub": lambda a, b, c: i32(c - (a >> (b % 32))),
+    "shr_rsub": lambda a, b, c: i32((a >> (b % 32)) - c),
+    "shr_and": lambda a, b, c: i32(u32(a >> (b % 32)) & u32(c)),
+    "shr_or": lambda a, b, c: i32(u32(a >> (b % 32)) | u32(c)),
+    "shr_xor": lambda a, b, c: i32(u32(a >> (b % 32)) ^ u32(c)),
+    "lshr_add": lambda a, b, c: i32((u32(a) >> (b % 32)) + c),
+    "lshr_sub": lambda a, b, c: i32(c - (u32(a) >> (b % 32))),
+    "lshr_rsub": lambda a, b, c: i32((u32(a) >> (b % 32)) - c),
+    "lshr_and": lambda a, b, c: i32((u32(a) >> (b % 32)) & u32(c)),
+    "lshr_or": lambda a, b, c: i32((u32(a) >> (b % 32)) | u32(c)),
+    "lshr_xor": lambda a, b, c: i32((u32(a) >> (b % 32)) ^ u32(c)),
 }
 
 
@@ -192,6 +213,7 @@ F32: dict[str, Reference] = {
     "fsquare": lambda a: f_mul(a, a),
     # Two roundings: a product and a sum.
     "fmul_add": lambda a, b, c: f_add(f_mul(a, b), c),
+    "fmul_rsub": lambda a, b, c: f_add(f_mul(a, b), i32(c ^ 0x80000000)),
     "fmul_sub": lambda a, b, c: f_add(f_mul(a, b) ^ (0 if f_mul(a, b) == NAN else 0x80000000), c),
     "int_to_float": lambda a: rounded(Fraction(a)) if a else 0,
     "float_to_int": f_to_int,

@@ -36,7 +36,6 @@ NARROW: dict[str, Callable[..., int]] = {
     "urem": lambda w, a, b: (a % 2**w) % (b % 2**w) if b else a,
     "mulh": lambda w, a, b: (a * b) // 2**w,
     "shl": lambda w, a, b: a * 2 ** (b % slots(w)),
-    "shl_add": lambda w, a, b, c: a * 2 ** (b % slots(w)) + c,
     "shr": lambda w, a, b: math.floor(Fraction(a, 2 ** (b % slots(w)))),
     "lshr": lambda w, a, b: (a % 2**w) // 2 ** (b % slots(w)),
     "rotl": lambda w, a, b: int((f"{a % 2**w:0{w}b}" * 2 + "0" * slots(w))[b % slots(w) :][:w], 2),
@@ -47,6 +46,20 @@ NARROW: dict[str, Callable[..., int]] = {
     "popcount": lambda w, a: f"{a % 2**w:b}".count("1"),
     "clz": lambda w, a: w - (a % 2**w).bit_length(),
 }
+
+
+#: Fused ops: the shift of the table above, then the second op on numbers without a limit.
+SECOND: dict[str, Callable[[int, int], int]] = {
+    "add": lambda x, c: x + c,
+    "sub": lambda x, c: c - x,
+    "rsub": lambda x, c: x - c,
+    "and": lambda x, c: x & c,
+    "or": lambda x, c: x | c,
+    "xor": lambda x, c: x ^ c,
+}
+for first in ("shl", "shr", "lshr"):
+    for second, combine in SECOND.items():
+        NARROW[f"{first}_{second}"] = lambda w, a, b, c, f=NARROW[first], g=combine: g(f(w, a, b), c)
 
 
 def slots(width: int) -> int:

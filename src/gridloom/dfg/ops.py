@@ -126,6 +126,23 @@ _FLOAT: dict[str, tuple[int, str, bool]] = {
     "fmul_sub": (3, "fp", True),
 }
 
+#: Fused op -> (first op on operands 0 and 1, second op, operand at which the second reads the first); the other operand
+#: of the second is operand 2. ``sub`` takes the first's result from operand 2, ``rsub`` the other way round.
+FUSED: Final = {
+    f"{first}_{name}": (first, second, at)
+    for first in ("mul", "shl", "shr", "lshr")
+    for name, second, at in (
+        ("add", "add", 0), ("sub", "sub", 1), ("rsub", "sub", 0), ("and", "and", 0), ("or", "or", 0), ("xor", "xor", 0)
+    )
+} | {"fmul_add": ("fmul", "fadd", 0), "fmul_sub": ("fmul", "fsub", 1), "fmul_rsub": ("fmul", "fsub", 0)}  # fmt: skip
+
+# The last rows of the table: the codes of all others stay as they are.
+_FUSED: dict[str, tuple[int, str, bool]] = {
+    name: (3, "fp" if name.startswith("f") else "mul", True)
+    for name in FUSED
+    if name not in _ARITHMETIC and name not in _FLOAT
+}
+
 _CMA24: dict[str, tuple[int, str, bool]] = {
     "nop": (1, "alu", True),
     "add": (2, "alu", True),
@@ -162,6 +179,7 @@ _F32_MEANS: Final = {
     "add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "neg": "fneg", "abs": "fabs", "min": "fmin",
     "max": "fmax", "eq": "feq", "ne": "fne", "lt": "flt", "le": "fle", "gt": "fgt", "ge": "fge", "sqrt": "fsqrt",
     "square": "fsquare", "mul_add": "fmul_add", "mul_sub": "fmul_sub",
+    "mul_rsub": "fmul_rsub",
 }  # fmt: skip
 
 
@@ -175,7 +193,7 @@ def _table(*rows: dict[str, tuple[int, str, bool]], base: int = 0) -> dict[str, 
     }
 
 
-_I32 = _table(_COMMON, _ARITHMETIC, _FLOAT)
+_I32 = _table(_COMMON, _ARITHMETIC, _FLOAT, _FUSED)
 _F32 = _I32 | {name: Op(name, _I32[f].arity, _I32[f].op_class, _I32[f].code) for name, f in _F32_MEANS.items()}
 
 #: domain -> op name -> Op. ``opaque`` holds the ops whose class is known; any other name is an ``alu`` of any arity.

@@ -4,8 +4,8 @@ A value travels as ``int64``: sign-extended 32 bits (``i32``), the bit pattern o
 the carry in bit 24 (``cma24``), or 64 mixed bits (``opaque``, ``tensor``). Loads, stores, inputs and outputs are the
 business of whoever runs the graph; here they are the identity on the operand that flows through.
 
-Singles: each of add, subtract, multiply, divide and square root rounds once, to nearest even; ``fmul_add`` and
-``fmul_sub`` round twice, after the product and after the sum. A result that is not a number is always the pattern
+Singles: each of add, subtract, multiply, divide and square root rounds once, to nearest even; fused ops round twice,
+after the product and after the sum. A result that is not a number is always the pattern
 0x7FC00000: which NaN a processor would hand on depends on how a compiler orders the operands.
 """
 
@@ -17,7 +17,7 @@ import struct
 import numpy as np
 from numba import njit
 
-from gridloom.dfg.ops import OP_TABLE
+from gridloom.dfg.ops import FUSED, OP_TABLE
 
 DOMAIN_CODE = {"i32": 0, "f32": 0, "cma24": 1, "opaque": 2, "tensor": 2}
 
@@ -45,11 +45,19 @@ _C = {name: op.code for name, op in OP_TABLE["cma24"].items()}
     )
 )  # fmt: skip
 (F_NE, F_GT, F_GE, F_SQUARE, F_MUL_SUB) = (_I[n] for n in ("fne", "fgt", "fge", "fsquare", "fmul_sub"))
+F_MUL_RSUB = _I["fmul_rsub"]
 (C_ADD, C_SUB, C_MULT, C_SL, C_SR, C_SRA, C_SEL, C_NOT, C_AND, C_OR, C_XOR, C_EQL, C_GT, C_LT) = (
     _C[n] for n in ("add", "sub", "mult", "sl", "sr", "sra", "sel", "not", "and", "or", "xor", "eql", "gt", "lt")
 )
 
 _FIRST_FLOAT = F_ADD
+_FIRST_FUSED = F_MUL_SUB + 1
+
+# Of each fused op behind the floats, by its code: the two ops, and whether the second reads the first at operand 1.
+_ROWS = [FUSED[name] for name, code in _I.items() if code >= _FIRST_FUSED and code != F_MUL_RSUB]
+_FUSED_FIRST = tuple(_I[first] for first, _, _ in _ROWS)
+_FUSED_SECOND = tuple(_I[second] for _, second, _ in _ROWS)
+_FUSED_AT = tuple(at for _, _, at in _ROWS)
 
 #: The pattern of every computed NaN.
 QUIET_NAN = 0x7FC00000
@@ -207,6 +215,8 @@ def _f32(op: int, a: int, b: int, c: int) -> int:
         return _f32_divide(x, y)
     if op == F_MUL_SUB:
         return _result_bits(np.float32(bits_to_single(c) - np.float32(x * y)))
+    if op == F_MUL_RSUB:
+        return _result_bits(np.float32(np.float32(x * y) - bits_to_single(c)))
     return _result_bits(np.float32(np.float32(x * y) + bits_to_single(c)))
 
 
@@ -218,6 +228,21 @@ def _f32_divide(x: np.float32, y: np.float32) -> int:
         return QUIET_NAN
     negative = (math.copysign(1.0, np.float64(x)) < 0) != (math.copysign(1.0, np.float64(y)) < 0)
     return wrap32(0xFF800000) if negative else 0x7F800000
+
+
+@njit(cache=True, nogil=True)
+def _i32_fused(op: int, a: int, b: int, c: int) -> int:
+    """A product or shift of a and b, then a sum, a difference or logic with c."""
+    row = op - _FIRST_FUSED
+    value = wrap32(a * b) if _FUSED_FIRST[row] == I_MUL else _i32_shift(_FUSED_FIRST[row], a, b)
+    second = _FUSED_SECOND[row]
+    if second == I_ADD:
+        return wrap32(value + c)
+    if second == I_SUB:
+        return wrap32(c - value if _FUSED_AT[row] else value - c)
+    if second == I_AND:
+        return value & c
+    return value | c if second == I_OR else value ^ c
 
 
 @njit(cache=True, nogil=True)
@@ -265,6 +290,8 @@ def _i32(op: int, a: int, b: int, c: int) -> int:
         return b | 1 if (b | 1) < (a | 1) else a & ~1
     if op == I_SELECT_TAG:
         return b if a & 1 else c
+    if op >= _FIRST_FUSED and op != F_MUL_RSUB:
+        return _i32_fused(op, a, b, c)
     if op >= _FIRST_FLOAT:
         return _f32(op, a, b, c)
     return a

@@ -12,13 +12,13 @@ import numpy as np
 
 from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus, Words
 from gridloom.dfg.model import Dfg
-from gridloom.dfg.ops import OP_TABLE
+from gridloom.dfg.ops import FUSED, OP_TABLE
 from gridloom.dfg.semantics import DOMAIN_CODE, evaluate
 from gridloom.errors import SimulationError
 
-_SHIFTS = ("shl", "shr", "lshr", "rotl", "shl_add")
+_SHIFTS = ("shl", "shr", "lshr", "rotl", *(name for name, (first, *_) in FUSED.items() if "sh" in first))
 #: Ops whose first two operands are read as numbers without a sign, and not merely compared.
-_UNSIGNED = ("lshr", "udiv", "urem", "popcount", "clz")
+_UNSIGNED = ("lshr", "udiv", "urem", "popcount", "clz", *(name for name in FUSED if name.startswith("lshr_")))
 
 
 def word_of(value: int, width: int) -> int:

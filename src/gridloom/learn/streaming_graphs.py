@@ -69,11 +69,11 @@ def _source(rng: np.random.Generator, big: bool) -> str:
     seed = FIRST_SEED + int(rng.integers(1 << 30))
     shape = rng.random()
     if shape < 0.65:
-        return f"kernel:random_growing,nodes={nodes},inputs={int(rng.integers(2, 10))},seed={seed}"
+        return f"kernel:random_growing,nodes={nodes},inputs={int(rng.integers(2, 10))},seed={seed},domain=opaque"
     if shape < 0.85:
         width = int(rng.integers(2, 9 if big else 6))
-        return f"kernel:random_layered,layers={max(1, nodes // width)},width={width},seed={seed}"
-    return f"kernel:random_series_parallel,nodes={nodes},seed={seed}"
+        return f"kernel:random_layered,layers={max(1, nodes // width)},width={width},seed={seed},domain=opaque"
+    return f"kernel:random_series_parallel,nodes={nodes},seed={seed},domain=opaque"
 
 
 def _with_variables(dfg: Dfg, rng: np.random.Generator) -> Dfg:

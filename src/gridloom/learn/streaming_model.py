@@ -31,8 +31,12 @@ from gridloom.run.work import Work
 
 #: An evaluation's graphs: SOURCE, tiles. None of them is drawn for training.
 GRAPHS: Final = (
-    *((f"kernel:random_growing,nodes={n},inputs=4,seed={s}", 16) for n in (10, 15, 20) for s in (1, 2, 3, 4)),
-    *((f"kernel:random_growing,nodes={n},inputs=8,seed={s}", 64) for n in (40, 50) for s in (1, 2, 3)),
+    *(
+        (f"kernel:random_growing,nodes={n},inputs=4,seed={s},domain=opaque", 16)
+        for n in (10, 15, 20)
+        for s in (1, 2, 3, 4)
+    ),
+    *((f"kernel:random_growing,nodes={n},inputs=8,seed={s},domain=opaque", 64) for n in (40, 50) for s in (1, 2, 3)),
     *((f"kernel:{name}", 16) for name in ("distance", "fft_radix2", "fft_radix4", "ifft")),
 )
 
@@ -48,7 +52,7 @@ class PpoModelConfig:
 
     #: ``attention``, or the baselines ``mlp`` (no graph network, no attention) and ``state`` (the published state).
     policy: Kind = "attention"
-    iterations: int = 100
+    iterations: int = 250
     #: Graphs an iteration, and boards played of each.
     graphs: int = 16
     boards: int = 24

@@ -1,4 +1,4 @@
-"""Fused instructions: a multiply or shift and the sum that alone reads it become one op.
+"""Fused instructions: a multiply or shift and the sum, difference or logic that alone reads it become one op.
 
 Units that multiply or shift and then add (the streaming engine's) run such a pair in one slot. The fused ops compute
 what the pair computed, bit for bit: integers wrap, and a fused single-precision sum rounds after the product too.
@@ -11,26 +11,22 @@ from typing import Final
 
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg, Edge, Node
-from gridloom.dfg.ops import OP_TABLE, lookup
+from gridloom.dfg.ops import FUSED, OP_TABLE, lookup
 
-#: (first op, second op, operand at which the second reads the first) -> the fused op.
-_PAIRS: Final = {
-    ("mul", "add", 0): "mul_add",
-    ("mul", "add", 1): "mul_add",
-    ("square", "add", 0): "mul_add",
-    ("square", "add", 1): "mul_add",
-    # mul_sub takes the product from its third operand: only a product that is subtracted fits.
-    ("mul", "sub", 1): "mul_sub",
-    ("square", "sub", 1): "mul_sub",
-    ("shl", "add", 0): "shl_add",
-    ("shl", "add", 1): "shl_add",
-    ("fmul", "fadd", 0): "fmul_add",
-    ("fmul", "fadd", 1): "fmul_add",
-    ("fsquare", "fadd", 0): "fmul_add",
-    ("fsquare", "fadd", 1): "fmul_add",
-    ("fmul", "fsub", 1): "fmul_sub",
-    ("fsquare", "fsub", 1): "fmul_sub",
-}
+_SQUARES: Final = {"mul": "square", "fmul": "fsquare"}
+
+
+def _pairs() -> dict[tuple[str, str, int], str]:
+    """(first op, second op, operand at which the second reads the first) -> the fused op."""
+    table = {}
+    for name, (first, second, at) in FUSED.items():
+        places = (at,) if second in ("sub", "fsub") else (0, 1)
+        for op in (first, _SQUARES[first]) if first in _SQUARES else (first,):
+            table.update({(op, second, place): name for place in places})
+    return table
+
+
+_PAIRS: Final = _pairs()
 
 _NAME: Final = {op.code: name for name, op in OP_TABLE["i32"].items()}
 
@@ -51,10 +47,10 @@ def fuses(arch: Arch) -> bool:
 
 
 def fuse(dfg: Dfg) -> Dfg:
-    """The same graph with fused instructions where a product or shift has a sum as its single reader.
+    """The same graph with fused instructions where a product or shift has a sum or logic as its single reader.
 
-    The fused node keeps the id, the variable and the live-out of the sum. Products that other nodes, earlier iterations
-    or the user read stay as they are. Linear in nodes and edges.
+    The fused node keeps the id, the variable and the live-out of its reader. Products that other nodes, earlier
+    iterations or the user read stay as they are. Linear in nodes and edges.
     """
     if dfg.domain not in ("i32", "f32"):
         return dfg

@@ -13,14 +13,18 @@ from tests.constructive import construct
 from tests.emit.rtl.conftest import Cosimulate
 from tests.random_cases import legal_mappings, loop_graph, static_graph
 
-from gridloom.arch.spec import build_spec
+from gridloom.arch.spec import build, build_spec
+from gridloom.dfg.model import DfgBuilder
 from gridloom.emit.rtl import cosim
 from gridloom.emit.rtl.cosim import Bench
 from gridloom.errors import MissingExtra
 from gridloom.flow.hardware import compare, cosimulate_mapping
+from gridloom.map.anneal import AnnealConfig, anneal
+from gridloom.map.budget import Budget
 from gridloom.mapping import Mapping
 from gridloom.mapping.configuration import configure
 from gridloom.sim import stimulus_for
+from gridloom.transform.fuse import fuse
 
 pytestmark = pytest.mark.tools
 
@@ -130,6 +134,20 @@ def test_a_slot_that_starts_late_is_a_problem(bench_of: Callable[[Mapping], Benc
 def test_a_bench_runs_more_than_one_configuration(bench_of: Callable[[Mapping], Bench]) -> None:
     first, second = hand_mappings.mesh_fifo_2(), hand_mappings.mesh_fifo_split()
     assert bench_of(first) is bench_of(second)
+
+
+def test_fused_instructions_run_on_tiles_with_spokes(cosimulate: Cosimulate) -> None:
+    b = DfgBuilder("fused")
+    x, y, z = b.input("x"), b.input("y"), b.input("z")
+    folded = b.add("xor", x, b.add("lshr", y, b.const(7)))
+    masked = b.add("and", b.add("mul", folded, z), y)
+    b.output(b.add("sub", b.add("shl", masked, b.const(3)), folded), "v")
+    b.output(b.add("or", b.add("shr", z, x), y), "w")
+    graph = fuse(b.build())
+    assert {node.op for node in graph.nodes} >= {"lshr_xor", "mul_and", "shl_rsub", "shr_or"}
+    mapping = anneal(graph, build("streaming-engine:8,spokes=2"), AnnealConfig(), Budget(effort=20_000, seed=1))
+    assert isinstance(mapping, Mapping)
+    assert cosimulate(mapping) == ()
 
 
 def test_a_missing_simulator_names_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

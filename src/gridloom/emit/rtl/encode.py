@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gridloom.arch.model import Kind
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.emit.rtl.bits import Fields, UnitFields
-from gridloom.emit.rtl.parameters import OPCODES, HardwareParameters
+from gridloom.emit.rtl.parameters import HardwareParameters
 from gridloom.emit.rtl.structure import Hardware, Unit, hardware_domain
 from gridloom.errors import MappingError
 from gridloom.mapping.configuration import Configuration, Operand, Slot
@@ -307,7 +307,7 @@ class _Encoder:
         if code is None:
             raise MappingError(
                 f"node {node.id!r}: op {node.op!r} is not in the function unit of tile {unit.name!r}"
-                + ("; no hardware is generated for it" if op.code >= OPCODES or op.op_class == "mem" else "")
+                + ("; no hardware is generated for it" if op.op_class not in ("alu", "mul", "div") else "")
             )
         return {"opcode": code} | self._emission(slot)
 

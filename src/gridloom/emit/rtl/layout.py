@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from gridloom.emit.rtl.parameters import OPCODE_BITS, HardwareParameters, bits_for
+from gridloom.emit.rtl.parameters import HardwareParameters, bits_for
 from gridloom.emit.rtl.structure import Hardware, Shape
 
 CHUNK: Final = 32
@@ -117,7 +117,7 @@ def _issue_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters)
     if shape.moves:
         fields.add("always", 1, "it issues in every round: what it moves is the same in all of them")
     fields.add("start", parameters.stage_bits, "round of the first firing")
-    fields.add("opcode", OPCODE_BITS, "code of the op table")
+    fields.add("opcode", shape.opcode_bits, "code of the op table")
     fields.add("write", 1, "the result goes to the output register")
     fields.add("latency", bits_for(shape.latency) if shape.latency > 1 else 0, "cycles to the output register, less 1")
     if shape.emits:

@@ -12,8 +12,8 @@ from typing import Any
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import OptionError
 
-#: Op codes above this do not fit the opcode field.
-OPCODES = 64
+#: Op codes from this on fit no opcode field; a field has ``OPCODE_BITS`` unless its unit has ops that need more.
+OPCODES = 128
 OPCODE_BITS = 6
 
 _RANGES = {

@@ -17,7 +17,7 @@ import numpy as np
 from gridloom.arch.model import Arch, Kind
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.emit.rtl.names import unique_names
-from gridloom.emit.rtl.parameters import OPCODES, HardwareParameters, bits_for
+from gridloom.emit.rtl.parameters import OPCODE_BITS, OPCODES, HardwareParameters, bits_for
 from gridloom.errors import ArchError
 
 UnitKind = Literal["pe", "const", "file"]
@@ -78,6 +78,11 @@ class Shape:
     exports: bool = False
     #: Settings of the array that reach the unit.
     gates: int = 0
+
+    @property
+    def opcode_bits(self) -> int:
+        """Bits of an opcode: one more than usual where the unit has fused ops."""
+        return max(OPCODE_BITS, bits_for(self.ops.bit_length()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,13 +325,14 @@ class Hardware:
         return tuple(muxes), tuple(arcs)
 
     def _ops(self, t: int) -> int:
-        """The opcodes of a tile as a mask."""
+        """The opcodes of a tile as a mask; fused ops, where none are named, only on arrays whose graphs have them."""
         classes = self.arch.tiles[t].classes
         chosen, base = self.parameters.ops, _CODE_BASE[self.domain]
+        limit = OPCODES if chosen is not None or "flow_starts_apart" in self.arch.rules else 1 << OPCODE_BITS
         return sum(
             1 << op.code - base
             for name, op in OP_TABLE[self.domain].items()
-            if op.code - base < OPCODES and op.op_class in classes & {"alu", "mul", "div"}
+            if op.code - base < limit and op.op_class in classes & {"alu", "mul", "div"}
             if chosen is None or name in chosen or name == "move"
         )
 

@@ -250,7 +250,8 @@ class _UnitModule:
         names: dict[str, object] = {
             "W": w, "OPERANDS": count, "STAGE_BITS": p.stage_bits, "VALUES": p.values, "VALUE_BITS": value_bits(p),
             "COUNT_BITS": count_bits(p), "OFFSET_BITS": offset_bits(self.hardware), "CHUNK": CHUNK,
-            "CMA": int(self.hardware.domain == "cma24"), "OPS": f"64'h{shape.ops:x}",
+            "CMA": int(self.hardware.domain == "cma24"), "OPCODE_BITS": shape.opcode_bits,
+            "OPS": f"128'h{shape.ops:x}",
         }  # fmt: skip
         connections = {
             "clk": "clk", "run": "run", "stage": "stage", "past": "past", "value_write": self._region(REGION_VALUE),

@@ -12,7 +12,8 @@ module gl_pe #(
     parameter OFFSET_BITS = 8,
     parameter CHUNK = 32,
     parameter CMA = 0,
-    parameter [63:0] OPS = 64'hFFFF_FFFF_FFFF_FFFF
+    parameter OPCODE_BITS = 6,
+    parameter [127:0] OPS = {128{1'b1}}
 ) (
     input  wire                           clk,
     input  wire                           run,
@@ -24,7 +25,7 @@ module gl_pe #(
     input  wire                           valid,
     input  wire                           always_on,
     input  wire [STAGE_BITS-1:0]          start,
-    input  wire [5:0]                     opcode,
+    input  wire [OPCODE_BITS-1:0]         opcode,
     input  wire [OPERANDS*2-1:0]          sources,
     input  wire [OPERANDS*COUNT_BITS-1:0] counts,
     input  wire [OPERANDS*VALUE_BITS-1:0] bases,
@@ -72,11 +73,11 @@ module gl_pe #(
     wire [W-1:0] computed;
     generate
         if (CMA) begin : cma
-            gl_cma_alu #(.OPS(OPS)) unit (
+            gl_cma_alu #(.OPS(OPS[63:0])) unit (
                 .opcode(opcode), .a(taken[W-1:0]), .b(taken[2*W-1:W]), .y(computed));
             wire unused = &{1'b0, taken[3*W-1:2*W]};
         end else begin : integers
-            gl_alu #(.W(W), .OPS(OPS)) unit (
+            gl_alu #(.W(W), .OPCODE_BITS(OPCODE_BITS), .OPS(OPS)) unit (
                 .opcode(opcode), .a(taken[W-1:0]), .b(taken[2*W-1:W]), .c(taken[3*W-1:2*W]), .y(computed));
         end
     endgenerate
