@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
-from gridloom.transform.lower_tensor import Section, lower
+from gridloom.transform.lower_tensor import Section, alike, lower
 
 MapGraph = Callable[[Request, Dfg, Arch], Result]
 
@@ -58,7 +57,7 @@ def run_sections(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) ->
     It is ``mapped`` when every section is; period and throughput are those of a whole sample. A time limit or an effort
     is shared by the different sections. Costs the searches.
     """
-    groups = _alike(lower(dfg, arch).sections)
+    groups = alike(lower(dfg, arch).sections)
     share = replace(
         request,
         time_limit=None if request.time_limit is None else request.time_limit / len(groups),
@@ -75,22 +74,3 @@ def run_sections(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) ->
     seconds = sum(item.result.seconds for item in mapped)
     metrics = {**longest.metrics, "period": total, "throughput": 1 / total if total else None}
     return replace(longest, seconds=seconds, metrics=metrics, sections=tuple(mapped))
-
-
-def _alike(sections: tuple[Section, ...]) -> list[list[Section]]:
-    """Sections by what is mapped of them: units, work and flows, whatever they are called."""
-    groups: dict[tuple[object, ...], list[Section]] = {}
-    for section in sections:
-        groups.setdefault(_shape(section), []).append(section)
-    return list(groups.values())
-
-
-def _shape(section: Section) -> tuple[object, ...]:
-    dfg = section.dfg
-    nodes = tuple((node.op, node.work) for node in dfg.nodes)
-    edges = tuple(
-        (dfg.index[e.source], dfg.index[e.target], e.tokens, e.takes, e.puts_every, e.takes_every, e.room)
-        for e in dfg.edges
-    )
-    bound: Fraction = section.bound
-    return nodes, edges, section.blocks, bound

@@ -8,8 +8,8 @@ hardware, ours by `gridloom.sim.elastic_measure`. Inference does not need torch 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,18 +18,6 @@ from gridloom.learn import cost_model_data as data
 from gridloom.learn import weights
 from gridloom.learn.cost_model_inference import NAME, Learned
 from gridloom.run.work import Work
-
-#: Variants and what is left out of them, as the tables of `evaluate` list them.
-_ROWS: Final = (
-    ("sharing", "nothing"),
-    ("algorithm", "nothing"),
-    ("text", "nothing"),
-    ("text", "edges"),
-    ("text", "nodes"),
-    ("sharing", "edges"),
-    ("sharing", "nodes"),
-    ("sharing", "annotations"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +34,13 @@ class CostModelConfig:
     width: int = 24
     layers: int = 2
     folds: int = 5
-    #: What `evaluate` reports: errors on graphs held out, tables by cross-validation, or searches at equal time.
-    report: Literal["accuracy", "tables", "search"] = "accuracy"
-    #: Searches: seconds of search (CPU) each, and seeds.
+    #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, past and present tool chain,
+    #: searches at equal time, or how the temperature of those was chosen.
+    report: Literal["accuracy", "tables", "adaptivity", "search", "tuning"] = "accuracy"
+    #: Searches: seconds of search (CPU) each, seeds, and families with a plus between them (none: all).
     seconds: float = 5.0
     seeds: int = 5
+    subjects: str = ""
 
     def __post_init__(self) -> None:
         for name in ("decisions", "epochs", "width", "layers", "seeds"):
@@ -77,6 +67,7 @@ class CostModelTask:
     def train(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
         """Train on everything and save the weights; then cross-validate by graph and save the figures with them."""
         from gridloom.learn import cost_model_training as training
+        from gridloom.learn.cost_model_tables import cross_validate
 
         samples = self._samples(config, work)
         found = training.groups(samples)
@@ -101,7 +92,7 @@ class CostModelTask:
         target.parent.mkdir(parents=True, exist_ok=True)
         weights.save(target, model.state_dict(), about)
         if not work.over():
-            about["cross_validation"] = cross_validate(found, config, work, "sharing", "nothing")
+            about["cross_validation"] = cross_validate(found, config, work)
         about["cpu_seconds"] = round(time.process_time() - began, 1)
         weights.save(target, model.state_dict(), about)
         return {**about, "weights": str(target)}
@@ -122,8 +113,19 @@ class CostModelTask:
         if config.report == "search":
             from gridloom.learn.cost_model_search import compare
 
-            return compare(work, seconds=config.seconds, seeds=config.seeds)
-        return self._accuracy(config, work) if config.report == "accuracy" else tables(self, config, work)
+            return compare(work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects)
+        if config.report == "tuning":
+            from gridloom.learn.cost_model_search import tune
+
+            return tune(work, seconds=config.seconds, seeds=config.seeds)
+        if config.report == "accuracy":
+            return self._accuracy(config, work)
+        from gridloom.learn import cost_model_tables as tables
+
+        if config.report == "tables":
+            return {"era": config.era, **tables.ablations(self._samples(config, work), config, work)}
+        eras: tuple[data.Era, ...] = ("past", "present")
+        return tables.adaptivity({era: self._samples(replace(config, era=era), work) for era in eras}, config, work)
 
     def _accuracy(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
         """Errors and ranks of the weights on graphs that they were not trained on, measured now; and their speed."""
@@ -131,7 +133,7 @@ class CostModelTask:
         report: dict[str, Any] = {}
         for name, listed, decisions in (
             ("building blocks", data.held_out_graphs(), 48 * 8),
-            ("large networks", data.large_graphs(), 16 * 5),
+            ("large networks", data.large_graphs(), 16 * 14),
         ):
             work.progress(name, 0.1 if not report else 0.6)
             data.make(work, era=config.era, decisions=decisions, listed=listed)
@@ -191,39 +193,6 @@ def _random_places(found: Any, count: int) -> Any:
     from gridloom.map.dataflow_search import DataflowConfig, Search
 
     return Search(found, DataflowConfig(cost="heuristic", chains=count, start="random"), 0).places
-
-
-def cross_validate(found: list[Any], config: CostModelConfig, work: Work, variant: Any, without: Any) -> dict[str, Any]:
-    """Figures over all graphs, each predicted by a model that was not trained on it."""
-    from gridloom.learn import cost_model_training as training
-
-    folds = training.fold_of(found, config.folds)
-    predicted: list[Any] = [None] * len(found)
-    for fold in range(config.folds):
-        seen = [group for group, mine in zip(found, folds) if mine != fold]
-        model = training.train(
-            seen, variant=variant, without=without, epochs=config.epochs, width=config.width, layers=config.layers,
-            seed=work.seed + fold, told=lambda _share: work.stopped(),
-        )  # fmt: skip
-        for k, group in enumerate(found):
-            if folds[k] == fold:
-                predicted[k] = training.predictions(model, group)
-        work.progress(f"{variant} without {without}: fold {fold + 1}", (fold + 1) / (config.folds + 1))
-    return training.figures(predicted, found)
-
-
-def tables(task: CostModelTask, config: CostModelConfig, work: Work) -> dict[str, Any]:
-    """Cross-validated figures of every variant and of what is left out of it, beside the hand-written cost model."""
-    from gridloom.learn import cost_model_training as training
-
-    found = training.groups(task._samples(config, work))
-    rows = [{"model": "heuristic", **training.figures([group.heuristic for group in found], found)}]
-    for variant, without in _ROWS:
-        if work.over():
-            break
-        name = variant if without == "nothing" else f"{variant} - {without}"
-        rows.append({"model": name, **cross_validate(found, config, work, variant, without)})
-    return {"era": config.era, "decisions": sum(len(group.labels) for group in found), "rows": rows}
 
 
 TASK = CostModelTask()

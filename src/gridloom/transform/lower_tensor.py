@@ -77,6 +77,24 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95) -> Lowered:
     return Lowered(name=dfg.name, sections=tuple(sections))
 
 
+def alike(sections: tuple[Section, ...]) -> list[list[Section]]:
+    """Sections by what is mapped of them: units, work and flows, whatever they are called. Linear in their sizes."""
+    groups: dict[tuple[object, ...], list[Section]] = {}
+    for section in sections:
+        groups.setdefault(_shape(section), []).append(section)
+    return list(groups.values())
+
+
+def _shape(section: Section) -> tuple[object, ...]:
+    dfg = section.dfg
+    nodes = tuple((node.op, node.work) for node in dfg.nodes)
+    edges = tuple(
+        (dfg.index[e.source], dfg.index[e.target], e.tokens, e.takes, e.puts_every, e.takes_every, e.room)
+        for e in dfg.edges
+    )
+    return nodes, edges, section.blocks, section.bound
+
+
 def _filled(fabric: Fabric, fill: float) -> Fabric:
     return replace(fabric, compute=max(1, int(fill * fabric.compute)), memory=max(1, int(fill * fabric.memory)))
 
