@@ -27,7 +27,7 @@ def partition(
     seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
     seeds: Annotated[int, typer.Option("--seeds", help="Bisections a cut.")] = 6,
     patience: Annotated[int, typer.Option("--patience", help="Splits in a row that may not improve anything.")] = 1,
-    tries: Annotated[int, typer.Option("--tries", help="Mapping runs a part, until its expected width is found.")] = 2,
+    tries: Annotated[int, typer.Option("--tries", help="Mapping runs before a part is given up on some columns.")] = 1,
     iterations: Annotated[int, typer.Option("--iterations", help="Of the loop, for its execution time.")] = 1024,
     reconfiguration: Annotated[
         int | None, typer.Option("--reconfiguration", help="Cycles to load a configuration.")

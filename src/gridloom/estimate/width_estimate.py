@@ -51,6 +51,10 @@ class WidthEstimator(Protocol):
         """The columns that the graph needs on the array."""
         ...
 
+    def probability(self, dfg: Dfg, arch: Arch, columns: int) -> float | None:
+        """The probability that the graph fits the first columns of the array; None: it has no opinion."""
+        ...
+
 
 def check_columns(arch: Arch) -> None:
     """OptionError unless widths mean something on the array: static columns, each with ports."""
@@ -108,3 +112,8 @@ class BoundEstimator:
     def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:
         """The bound as the width; not mappable where counting refuses."""
         return bound_estimate(dfg, arch)
+
+    def probability(self, dfg: Dfg, arch: Arch, columns: int) -> float | None:
+        """0 where counting excludes it; counting alone has no opinion otherwise."""
+        found = bound_estimate(dfg, arch)
+        return 0.0 if found.width is None or found.bound > columns else None

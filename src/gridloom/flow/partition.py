@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -28,17 +28,17 @@ from gridloom.estimate.width_estimate import (
     bound_estimate,
     check_columns,
 )
-from gridloom.flow.mappers import config_type
+from gridloom.flow.partition_mapping import PartMapper, next_room, room_for
 from gridloom.flow.partition_result import MappedPart, PartitionResult
 from gridloom.flow.partition_run import confirm_parts
 from gridloom.flow.partition_search import Branch, PartitionSearch, Spent
 from gridloom.flow.run import read_arch, read_source
 from gridloom.flow.unroll_columns import width_of
 from gridloom.mapping.model import Failure, Mapping
-from gridloom.partition import BisectionConfig
+from gridloom.partition import BisectionConfig, bisections, split
 
 EstimatorName = Literal["auto", "learned", "bound", "mapper"]
-#: A graph that is said not to map with at least this probability of mapping is mapped where that would pay.
+#: What would pay is tried with more effort from this probability on that it maps.
 DOUBT: Final = 0.3
 ESTIMATORS: Final = ("auto", "learned", "bound", "mapper")
 
@@ -60,8 +60,8 @@ class PartitionRequest:
     seed: int = 0
     #: Splits in a row that may fail to improve the throughput.
     patience: int = 1
-    #: Mapping runs a part until its expected width is found.
-    tries: int = 2
+    #: Mapping runs, with seeds of their own, before a part is given up on some columns.
+    tries: int = 1
     #: Iterations of the loop, for the execution time.
     loop_iterations: int = 1024
     #: Cycles to load a configuration; None: one for each PE and each constant register.
@@ -98,46 +98,42 @@ def estimator_of(name: EstimatorName) -> WidthEstimator:
     return estimator
 
 
-@dataclass(kw_only=True)
-class _Mapped:
-    """What mapping a graph gave."""
-
-    mapping: Mapping | None
-    failure: Failure | None
-
-
 @dataclass
 class _Flow:
     request: PartitionRequest
     dfg: Dfg
     arch: Arch
-    mapped: dict[frozenset[str], _Mapped] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         request = self.request
         self.began = time.perf_counter()
         self.cpu = time.process_time()
-        self.pushed: set[tuple[frozenset[str], int]] = set()
+        self.mapper = PartMapper(arch=self.arch, seed=request.seed, tries=request.tries)
         self.estimator = None if request.estimator == "mapper" else estimator_of(request.estimator)
+        self.cuts = BisectionConfig(method=request.method, seeds=request.seeds, seed=request.seed)
         self._warm_up()
         self.search = PartitionSearch(
             dfg=self.dfg,
             arch=self.arch,
             estimate=self._estimate,
-            cuts=BisectionConfig(method=request.method, seeds=request.seeds, seed=request.seed),
+            cuts=self.cuts,
             patience=request.patience,
         )
 
     def _warm_up(self) -> None:
-        """Compile kernels and load the model before the clock runs."""
+        """Compile kernels and load what the stages need, with a graph of two ops, before the clock runs."""
         from gridloom.dfg.model import DfgBuilder
 
-        b = DfgBuilder("warm_up", self.dfg.domain)
-        b.output(b.input("x"), "y")
+        b = DfgBuilder("warm_up", "cma24")
+        x = b.input("x")
+        b.output(b.add("xor", b.add("add", x, x), x), "y")
         tiny = b.build()
-        self._map(tiny, None)
+        bisections(tiny, self.cuts)
+        mapping = self.mapper.run(tiny, 0, search="fit", columns=1)
         if self.estimator is not None:
             self.estimator.estimate(tiny, self.arch)
+        if isinstance(mapping, Mapping):
+            confirm_parts(tiny, split(tiny, dict.fromkeys(_ops_of(tiny), 0)), [mapping], 1, 0)
         self.began, self.cpu = time.perf_counter(), time.process_time()
 
     # -- figure 4 -----------------------------------------------------------------------------------------------------
@@ -160,53 +156,42 @@ class _Flow:
                     break
 
     def _map_leaf(self, leaf: Branch) -> bool:
-        """Map a part; True when it costs more than expected, so that the search has to go on."""
-        found = self.mapped.get(leaf.ops)
-        if found is None:
-            began = time.process_time()
-            found = self._map(leaf.part.dfg, leaf.expected.width)
-            self.search.spent.map += time.process_time() - began
-            self.mapped[leaf.ops] = found
-        before = leaf.cost(self.arch.cols)
-        leaf.verdict = "refused" if found.mapping is None else "mapped"
-        leaf.width = None if found.mapping is None else width_of(found.mapping)
-        return leaf.cost(self.arch.cols) > before + 1e-9
+        """Map a part on the columns that its expected copies leave it; True when it needs more than that."""
+        columns = self.arch.cols
+        room = room_for(leaf.width or columns, columns)
+        if self.mapper.fits(leaf.ops, leaf.part.dfg, room):
+            leaf.verdict, leaf.width = "mapped", width_of(self.mapper.best[leaf.ops])
+            return False
+        # What it needs is not known: the search goes on with the next number of copies, and may ask again.
+        leaf.width = next_room(room, columns)
+        leaf.verdict = "refused" if leaf.width is None else "estimated"
+        return True
 
     def _second_look(self, root: Branch, leaves: list[Branch]) -> bool:
         """Try with more effort what would pay: one more copy of a part, or a graph that was cut without need."""
         columns = self.arch.cols
         for branch in _before(root, leaves):
-            if _hopeless(branch):
-                continue
             now = sum(leaf.cost(columns) for leaf in leaves if leaf.ops <= branch.ops)
             room = columns // (math.floor(1 / now + 1e-9) + 1)
-            # A ladder that ends two columns short has never been pushed there.
-            near = branch.verdict != "mapped" or (branch.width or 0) <= room + 1
-            if near and room >= branch.expected.bound and (branch.ops, room) not in self.pushed:
-                self.pushed.add((branch.ops, room))
-                if self._push(branch, room):
-                    return True
+            if room < branch.expected.bound or self.mapper.asked(branch.ops, "push", room):
+                continue
+            if self._doubtful(branch, room):
+                continue
+            if self.mapper.fits(branch.ops, branch.part.dfg, room, "push"):
+                branch.verdict, branch.width = "mapped", width_of(self.mapper.best[branch.ops])
+                return True
         return False
 
-    def _push(self, branch: Branch, columns: int) -> bool:
-        """Map a graph on fewer columns with more effort; True when that was found."""
-        began = time.process_time()
-        found = self._mapper(branch.part.dfg, 0, search="push", columns=columns)
-        self.search.spent.map += time.process_time() - began
-        if isinstance(found, Failure):
-            self.mapped.setdefault(branch.ops, _Mapped(mapping=None, failure=found))
+    def _doubtful(self, branch: Branch, columns: int) -> bool:
+        """True where the estimator all but excludes that a graph fits so many columns, or counting does."""
+        if bound_estimate(branch.part.dfg, self.arch).width is None:
+            return True
+        if self.estimator is None:
             return False
-        self.mapped[branch.ops] = _Mapped(mapping=found, failure=None)
-        branch.verdict, branch.width = "mapped", width_of(found)
-        return True
-
-    def _mapper(self, part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
-        from gridloom.map.budget import Budget
-
-        mapper = registry.load("mappers", "width")
-        config = config_type(mapper)(polish=False, **settings)
-        found: Mapping | Failure = mapper(part, self.arch, config, Budget(seed=self.request.seed + k))
-        return found
+        began = time.process_time()
+        probability = self.estimator.probability(branch.part.dfg, self.arch, columns)
+        self.search.spent.estimate += time.process_time() - began
+        return probability is not None and probability < DOUBT
 
     def _estimate(self, part: Dfg) -> WidthEstimate:
         """The estimator's word; without one, what mapping the graph shows."""
@@ -215,28 +200,10 @@ class _Flow:
         counted = bound_estimate(part, self.arch)
         if counted.width is None:
             return counted
-        began = time.process_time()
-        found = self._map(part, None)
-        self.search.spent.map += time.process_time() - began
-        self.mapped[_ops_of(part)] = found
-        width = None if found.mapping is None else width_of(found.mapping)
-        return WidthEstimate(width=width, bound=counted.bound, reason="mapped" if width else str(found.failure))
-
-    def _map(self, part: Dfg, expected: int | None) -> _Mapped:
-        """The narrowest of a few runs; the first that is as narrow as expected (or as the bound) ends them."""
-        enough = expected or bound_estimate(part, self.arch).bound
-        best: Mapping | None = None
-        failure: Failure | None = None
-        for k in range(self.request.tries):
-            found = self._mapper(part, k, search="ladder")
-            if isinstance(found, Failure):
-                failure = found
-                continue
-            if best is None or width_of(found) < width_of(best):
-                best = found
-            if width_of(best) <= enough:
-                break
-        return _Mapped(mapping=best, failure=failure)
+        ops = _ops_of(part)
+        width = self.mapper.narrowest(ops, part, counted.bound)
+        reason = "mapped" if width else str(self.mapper.failures[ops])
+        return WidthEstimate(width=width, bound=counted.bound, reason=reason)
 
     def _no_partition(self, leaf: Branch) -> Failure:
         return Failure(
@@ -251,7 +218,7 @@ class _Flow:
     def _confirmed(self, root: Branch, leaves: list[Branch]) -> PartitionResult:
         mappings = []
         for leaf in leaves:
-            mapping = self.mapped[leaf.ops].mapping
+            mapping = self.mapper.best.get(leaf.ops)
             if mapping is None:  # a chosen leaf has a width, and so a mapping
                 raise OptionError(f"part {leaf.part.dfg.name!r} was chosen without a mapping")
             mappings.append(mapping)
@@ -275,7 +242,8 @@ class _Flow:
             leaf.chosen = True
         spent: Spent = self.search.spent
         if self.estimator is None:
-            spent.estimate = max(0.0, spent.estimate - spent.map)
+            spent.estimate = max(0.0, spent.estimate - self.mapper.seconds)
+        spent.map = self.mapper.seconds
         return PartitionResult(
             dfg=self.dfg,
             arch=self.arch,
@@ -286,19 +254,12 @@ class _Flow:
             parts=confirmed,
             failure=failure,
             explored=len(self.search.branches),
-            attempts=len(self.mapped),
+            attempts=self.mapper.attempts,
             spent=spent,
             confirm_seconds=confirm,
             seconds=time.perf_counter() - self.began,
             cpu_seconds=time.process_time() - self.cpu,
         )
-
-
-def _hopeless(branch: Branch) -> bool:
-    """True for what the estimator all but excludes; where it is in doubt, a mapper may still be asked."""
-    if branch.verdict == "mapped" or branch.expected.width is not None:
-        return False
-    return (branch.expected.probability or 0.0) < DOUBT
 
 
 def _before(root: Branch, leaves: list[Branch]) -> list[Branch]:

@@ -9,7 +9,7 @@ on, and its threshold is chosen there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -162,6 +162,17 @@ class LearnedEstimator:
             return WidthEstimate(width=None, bound=counted.bound, reason=reason, probability=probability)
         width = min(arch.cols, counted.bound + said.excess)
         return WidthEstimate(width=width, bound=counted.bound, reason="learned", probability=probability)
+
+    def probability(self, dfg: Dfg, arch: Arch, columns: int) -> float | None:
+        """The probability that the graph fits the first columns; None for arrays that it was not trained for."""
+        counted = bound_estimate(dfg, arch)
+        shape = ArrayShape.of(arch)
+        if counted.width is None or counted.bound > columns:
+            return 0.0
+        if (shape.rows, shape.constants) != (self.network.rows, self.network.constants):
+            return None
+        graph = of_graph(dfg, replace(shape, cols=columns))
+        return self.network.probability(self.network.predict(graph).logit)
 
 
 @lru_cache(maxsize=1)

@@ -51,9 +51,9 @@ class WidthConfig:
     """Settings of ``width``."""
 
     #: ``rounds``: as long as the budget lasts. ``ladder``: a fixed number of starts that gives up early where a graph
-    #: is far from fitting; what the mappability data set is labelled by, and what the partitioning flow maps with.
-    #: ``push``: a longer ladder on exactly ``columns``.
-    search: Literal["rounds", "ladder", "push"] = "rounds"
+    #: is far from fitting; what the mappability data set is labelled by.
+    #: ``fit``: the same on exactly ``columns``; ``push``: a longer one.
+    search: Literal["rounds", "ladder", "fit", "push"] = "rounds"
     #: Registers between rows: ``none``, ``all``, or ``auto``: those that the routes found without them allow.
     pipeline: Literal["none", "all", "auto"] = "none"
     #: Columns that may be used; None: all of the array.
@@ -78,8 +78,8 @@ class WidthConfig:
     pin: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.search not in ("rounds", "ladder", "push"):
-            raise OptionError(f"search: expected rounds, ladder or push, found {self.search!r}")
+        if self.search not in ("rounds", "ladder", "fit", "push"):
+            raise OptionError(f"search: expected rounds, ladder, fit or push, found {self.search!r}")
         if self.pipeline not in ("none", "all", "auto"):
             raise OptionError(f"pipeline: expected none, all or auto, found {self.pipeline!r}")
         for name, least in (("columns", 1), ("rounds", 1), ("doublings", 0)):
@@ -148,8 +148,8 @@ class _Widths:
 
     def ladder(self, clock: Clock) -> Layout | None:
         """What a fixed ladder of starts finds."""
-        push = self.config.search == "push"
-        least, fit = (self.columns, PUSH) if push else (self.bound, FIT)
+        least = self.bound if self.config.search == "ladder" else self.columns
+        fit = PUSH if self.config.search == "push" else FIT
         climb = partial(
             narrowest, self.starts, self.columns, fit=fit, least=least, seed=clock.budget.seed, stop=clock.stop
         )
