@@ -65,6 +65,24 @@ def test_bottleneck_is_named_and_the_card_is_part_of_the_report(mapping: Mapping
     assert 'id="h-flow"' not in html_report(mapping, stats={}, verdict={}, command="gridloom map")
 
 
+def test_bottleneck_is_ringed_in_the_picture(mapping: Mapping, load: DataflowLoad):
+    assert load.hot
+    ringed = load_picture(mapping.arch, load).count('"#d00000"')
+    assert ringed == len(load.hot)
+    assert '"#d00000"' not in load_picture(mapping.arch, DataflowLoad(**{**_fields(load), "hot": frozenset()}))
+
+
+def test_no_operation_is_above_its_roof_nor_a_roof_above_the_peak(load: DataflowLoad):
+    assert all(row.reached <= row.roof * (1 + 1e-9) and row.roof <= row.peak for row in load.operations)
+
+
+def test_legend_names_what_every_stage_does(mapping: Mapping, load: DataflowLoad):
+    card = dataflow_card(mapping.arch, load)
+    for unit in load.units:
+        assert stage_colour(unit.stage) in card.partition('class="stages"')[2]
+    assert "fc0.bias_add" in card.partition('class="stages"')[2].partition("</ul>")[0]
+
+
 def test_names_are_escaped(mapping: Mapping, load: DataflowLoad):
     card = dataflow_card(mapping.arch, DataflowLoad(**{**_fields(load), "bottleneck": "<b>&"}))
     assert "&lt;b&gt;&amp;" in card

@@ -10,8 +10,11 @@ from gridloom.arch.model import Arch
 from gridloom.emit import palette
 from gridloom.emit.svg_text import escape
 
-_CELL: Final = 46.0
-_EDGE: Final = 60.0
+_CELL: Final = 44.0
+_EDGE: Final = 48.0
+#: Colours of links by load, a quarter of the cycles each; the palest ones of the heat map do not show as lines.
+_LOADS: Final = palette.HEAT[2:]
+_HOT: Final = "#d00000"
 #: Hues go round so that neighbouring stages differ clearly.
 _HUE_STEP: Final = 137.5
 
@@ -38,8 +41,9 @@ class OperationLoad:
     flops: int
     #: Floating-point operations a byte that goes into its units.
     intensity: float
-    #: What its units could do, and what they do.
+    #: What its units could do, what the vectors let them do that their links can bring, and what they do.
     peak: float
+    roof: float
     reached: float
     busy: float
     starved: float
@@ -53,6 +57,8 @@ class DataflowLoad:
     period: float
     bound: float
     bottleneck: str
+    #: Tiles and links that the bottleneck's sentence is about.
+    hot: frozenset[str]
     units: tuple[UnitLoad, ...]
     operations: tuple[OperationLoad, ...]
     #: Link -> share of cycles in which it carries a vector.
@@ -62,24 +68,30 @@ class DataflowLoad:
 def dataflow_card(arch: Arch, load: DataflowLoad) -> str:
     """The card as HTML. Linear in units and links."""
     return (
-        '<section class="card wide" aria-labelledby="h-flow"><h2 id="h-flow">Pipeline</h2>'
-        f"<p>Period {load.period:.0f} cycles a block, {load.bound:.0f} at the least "
-        f"({100 * load.bound / load.period:.0f} %). {escape(load.bottleneck)}</p>"
-        f"{load_picture(arch, load)}{_table(load)}</section>"
+        '<section class="card wide" aria-labelledby="h-flow"><h2 id="h-flow">Pipeline</h2><div class="flow">'
+        f'<div class="picture">{load_picture(arch, load)}</div><div>'
+        f"<p>Period {load.period:,.0f} cycles a block, {load.bound:,.0f} at the least "
+        f"({100 * load.bound / load.period:.0f} %). <strong>{escape(load.bottleneck)}</strong></p>"
+        f"{_legend(load)}{_table(load)}</div></div></section>"
     )
 
 
 def load_picture(arch: Arch, load: DataflowLoad) -> str:
-    """The grid as SVG: units in the colour of their stage, links as dark as they are loaded."""
-    width, height = 2 * _EDGE + arch.cols * _CELL, 2 * _EDGE + arch.rows * _CELL
-    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    """The grid as SVG: units in the colour of their stage, links as dark as they are loaded, the bottleneck ringed."""
+    centres = {tile.name: _centre(arch, tile.name) for tile in arch.tiles}
+    left, right = min(x for x, _ in centres.values()), max(x for x, _ in centres.values())
+    top, bottom = min(y for _, y in centres.values()), max(y for _, y in centres.values())
+    width, height = right - left + _CELL, bottom - top + _CELL
+    view = f"{left - _CELL / 2:.0f} {top - _CELL / 2:.0f} {width:.0f} {height:.0f}"
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="{view}"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="Load of units and links">']
-    parts += [_link(arch, name, share) for name, share in sorted(load.links.items(), key=lambda item: item[1])]
+    for name, share in sorted(load.links.items(), key=lambda item: item[1]):
+        parts.append(_link(arch, name, share, hot=name in load.hot))
     used = {unit.tile: unit for unit in load.units}
     for tile in arch.tiles:
         if tile.kind != "switch":
-            x, y = _centre(arch, tile.name)
-            parts.append(_unit(x, y, tile.kind, used.get(tile.name)))
+            x, y = centres[tile.name]
+            parts.append(_unit(x, y, tile.kind, used.get(tile.name), hot=tile.name in load.hot))
     return "".join([*parts, "</svg>"])
 
 
@@ -95,7 +107,7 @@ def _centre(arch: Arch, name: str) -> tuple[float, float]:
     return _EDGE + (tile.col + 0.5) * _CELL, _EDGE + (tile.row + 0.5) * _CELL
 
 
-def _unit(x: float, y: float, kind: str, unit: UnitLoad | None) -> str:
+def _unit(x: float, y: float, kind: str, unit: UnitLoad | None, *, hot: bool) -> str:
     half = 13.0
     corner = 2 if kind == "cu" else 9
     box = f'x="{x - half:.1f}" y="{y - half:.1f}" width="{2 * half}" height="{2 * half}" rx="{corner}"'
@@ -108,13 +120,14 @@ def _unit(x: float, y: float, kind: str, unit: UnitLoad | None) -> str:
     filled = (
         f'x="{x - half:.1f}" y="{y + half - 2 * half * unit.busy:.1f}" width="4" height="{2 * half * unit.busy:.1f}"'
     )
+    rim = f'stroke="{_HOT}" stroke-width="4"' if hot else 'stroke="#444"'
     return (
-        f'<g><title>{escape(words)}</title><rect {box} fill="{stage_colour(unit.stage)}" stroke="#444"/>'
+        f'<g><title>{escape(words)}</title><rect {box} fill="{stage_colour(unit.stage)}" {rim}/>'
         f'<rect {filled} fill="#333"/></g>'
     )
 
 
-def _link(arch: Arch, name: str, share: float) -> str:
+def _link(arch: Arch, name: str, share: float, *, hot: bool) -> str:
     first, _, second = name.partition(">")
     target, _, channel = second.partition("#")
     (x1, y1), (x2, y2) = _centre(arch, first), _centre(arch, target)
@@ -123,23 +136,48 @@ def _link(arch: Arch, name: str, share: float) -> str:
     shift = 2.0 + 3.0 * int(channel or 0)
     dx, dy = -(y2 - y1) / length * shift, (x2 - x1) / length * shift
     ends = f'x1="{x1 + dx:.1f}" y1="{y1 + dy:.1f}" x2="{x2 + dx:.1f}" y2="{y2 + dy:.1f}"'
-    colour = palette.heat_colour(min(1.0, share))
+    colour = _HOT if hot else _LOADS[min(len(_LOADS) - 1, int(share * len(_LOADS)))]
     return (
-        f'<line {ends} stroke="{colour}" stroke-width="{1 + 2 * min(1.0, share):.1f}">'
+        f'<line {ends} stroke="{colour}" stroke-width="{1.2 + 2 * min(1.0, share):.1f}">'
         f"<title>{escape(name)}: {share:.0%}</title></line>"
     )
 
 
+def _legend(load: DataflowLoad) -> str:
+    """Stages by colour with what is done in them, then the colours of links and the shapes of units."""
+    stages: dict[int, dict[str, None]] = {}
+    for unit in load.units:
+        stages.setdefault(unit.stage, {})[unit.operation] = None
+    items = []
+    for stage, operations in sorted(stages.items()):
+        names = [*operations][:3]
+        more = f" and {len(operations) - 3} more" if len(operations) > 3 else ""
+        items.append(f'<li><i style="background:{stage_colour(stage)}"></i>{escape(", ".join(names) + more)}</li>')
+    scale = "".join(f'<i style="background:{colour}"></i>' for colour in _LOADS)
+    return (
+        f'<ul class="stages" aria-label="Stages">{"".join(items)}</ul>'
+        f'<p class="hint"><span class="scale"><span>links: 0 %</span>{scale}<span>100 % of the cycles</span></span> '
+        "Square: compute unit, round: memory unit or DRAM, bar: share of cycles that it works, red: the bottleneck.</p>"
+    )
+
+
 def _table(load: DataflowLoad) -> str:
-    heads = ("operation", "units", "FLOP a block", "FLOP a byte", "FLOP a cycle", "of its peak", "starved", "stalled")
+    heads = (
+        "operation", "units", "FLOP a block", "FLOP a byte", "FLOP a cycle", "peak", "roof", "of its roof", "starved",
+        "stalled",
+    )  # fmt: skip
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     rows = []
     for row in load.operations:
-        share = row.reached / row.peak if row.peak else 0.0
+        share = row.reached / row.roof if row.roof else 0.0
+        roof = f"{row.roof:,.0f} ({'units' if row.roof >= row.peak else 'links'})"
         cells = (
-            str(row.units), f"{row.flops:,}", f"{row.intensity:.2f}", f"{row.reached:.1f} of {row.peak:.0f}",
+            str(row.units), f"{row.flops:,}", f"{row.intensity:.2f}", f"{row.reached:,.1f}", f"{row.peak:,.0f}", roof,
             f"{share:.0%}", f"{row.starved:.0%}", f"{row.stalled:.0%}",
         )  # fmt: skip
         body = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         rows.append(f'<tr><th scope="row">{escape(row.operation)}</th>{body}</tr>')
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return (
+        f'<div class="scroll"><table class="roofline"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )

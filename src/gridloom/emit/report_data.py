@@ -154,7 +154,7 @@ def _fact(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:.0f}" if value.is_integer() else f"{value:.4g}"
     if isinstance(value, list | tuple):
         return ", ".join(_fact(item) for item in value) or "none"
     return str(value)

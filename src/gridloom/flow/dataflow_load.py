@@ -28,10 +28,12 @@ def dataflow_load(mapping: Mapping, *, iterations: int = 8) -> DataflowLoad | No
     names = [mapping.arch.resource_names[r] for r in np.flatnonzero(meter.link_number >= 0)]
     shares = found.links[:, 0] / found.cycles
     loads = {names[k]: float(shares[k]) for k in np.flatnonzero(shares)}
+    bottleneck, hot = _bottleneck(mapping, units, loads)
     return DataflowLoad(
         period=found.period,
         bound=found.bound,
-        bottleneck=_bottleneck(mapping, units, loads),
+        bottleneck=bottleneck,
+        hot=hot,
         units=units,
         operations=_operations(mapping, meter, found, units),
         links=loads,
@@ -80,14 +82,18 @@ def _operations(
     for operation, mine in members.items():
         each = 2 * p.lanes if dfg.op_class(dfg.nodes[mine[0]].id) == "gemm" else p.lanes
         flops = sum(dfg.nodes[k].work * meter.counts[k] * each for k in mine)
-        taken = sum(carried[e] for k in mine for e in dfg.in_edges[k])
+        flows = [e for k in mine for e in dfg.in_edges[k]]
+        intensity = flops / max(1, sum(carried[e] for e in flows) * p.vector_bytes)
+        peak = float(each * len(mine))
         rows.append(
             OperationLoad(
                 operation=operation,
                 units=len(mine),
                 flops=flops,
-                intensity=flops / max(1, taken * p.vector_bytes),
-                peak=float(each * len(mine)),
+                intensity=intensity,
+                peak=peak,
+                # A link brings a vector a cycle, and every flow into a unit has a link of its own at the best.
+                roof=min(peak, intensity * len(flows) * p.vector_bytes),
                 reached=flops / found.period,
                 busy=float(np.mean([units[k].busy for k in mine])),
                 starved=float(np.mean([units[k].starved for k in mine])),
@@ -97,14 +103,15 @@ def _operations(
     return tuple(rows)
 
 
-def _bottleneck(mapping: Mapping, units: tuple[UnitLoad, ...], links: dict[str, float]) -> str:
-    """What holds the pipeline up, in a sentence."""
+def _bottleneck(mapping: Mapping, units: tuple[UnitLoad, ...], links: dict[str, float]) -> tuple[str, frozenset[str]]:
+    """What holds the pipeline up, in a sentence, and the tiles and links that it is about."""
     busiest = max(units, key=lambda unit: unit.busy)
+    where = frozenset({busiest.tile})
     if busiest.busy >= _FULL:
-        return f"Bottleneck: {busiest.node} on {busiest.tile} works all the time."
+        return f"Bottleneck: {busiest.node} on {busiest.tile} works all the time.", where
     link = max(links, key=lambda name: links[name])
     if links[link] >= _FULL:
-        return f"Bottleneck: link {link} carries vectors all the time."
+        return f"Bottleneck: link {link} carries vectors all the time.", frozenset({link})
     # Neither is full: a packet's way there and back takes longer than its buffer lasts.
     dfg = mapping.dfg
     edges = [e for e in dfg.in_edges[dfg.index[busiest.node]] if dfg.edges[e].room is None]
@@ -114,10 +121,12 @@ def _bottleneck(mapping: Mapping, units: tuple[UnitLoad, ...], links: dict[str, 
         return carried[e] * (2.0 * dfg.edges[e].tokens + len(mapping.route_of[e, 0].hops))
 
     longest = max(edges, key=pressure, default=None)
+    working = f"Bottleneck: {busiest.node} on {busiest.tile} is busy {busiest.busy:.0%}; "
     if longest is None:
-        return f"Bottleneck: {busiest.node} on {busiest.tile} is busy {busiest.busy:.0%}; it waits for memory."
-    hops = len(mapping.route_of[longest, 0].hops) - 2
+        return f"{working}it waits for memory.", where
+    hops = [name for name, _ in mapping.route_of[longest, 0].hops if name in links]
     return (
-        f"Bottleneck: {busiest.node} on {busiest.tile} is busy {busiest.busy:.0%}; packets of "
-        f"{dfg.edges[longest].source} come over {hops} links and their credit goes back, longer than a FIFO lasts."
+        f"{working}packets of {dfg.edges[longest].source} come over {len(hops)} links and their credit goes back, "
+        "longer than a FIFO lasts.",
+        where | set(hops),
     )
