@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,12 +11,14 @@ gymnasium = pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
+from gridloom.dfg.model import Dfg  # noqa: E402
 from gridloom.errors import OptionError  # noqa: E402
 from gridloom.frontend.source import load_source  # noqa: E402
 from gridloom.learn.streaming_boards import BoardBatch, BoardOptions  # noqa: E402
 from gridloom.learn.streaming_env import StreamingEnv, StreamingVectorEnv, make_problem  # noqa: E402
-from gridloom.learn.streaming_kernel import COMPLETE, STUCK  # noqa: E402
+from gridloom.learn.streaming_kernel import COMPLETE, RUNNING, STUCK  # noqa: E402
 from gridloom.map.spokes_mapping import realise, to_mapping  # noqa: E402
+from gridloom.map.spokes_problem import SpokesProblem  # noqa: E402
 from gridloom.verify import legal  # noqa: E402
 
 ARCH = "streaming-engine:8,spokes=4,level=paper"
@@ -96,6 +100,102 @@ def test_mask_is_what_the_checker_allows() -> None:
             assert mask[slot] == (not taken and not (beside & foes))
         env.step(int(rng.choice(np.flatnonzero(mask))))
     assert env.batch.boards.over[0] == COMPLETE
+
+
+class Oracle:
+    """The rules of placement from the graph alone, node by node, in topological order; slow and plain."""
+
+    def __init__(self, problem: SpokesProblem, ii: int) -> None:
+        self.dfg, self.ii, self.tiles = problem.dfg, ii, problem.tiles
+        self.names = [problem.name(n) for n in range(problem.size)]
+        self.at: dict[str, tuple[int, int]] = {}
+        self.edges = [e for e in self.dfg.edges if e.kind == "data" and {e.source, e.target} <= set(self.names)]
+        self.now = [e for e in self.edges if e.distance == 0]
+
+    def variables(self, name: str) -> set[str]:
+        sources = [self.dfg.node(e.source) for e in self.dfg.edges if e.target == name]
+        found = {node.variable or node.id for node in sources if node.op == "livein"}
+        return found | ({self.dfg.node(name).variable or ""} - {""})
+
+    def apart(self, a: str, b: str) -> bool:
+        fed = {e.target for e in self.now}
+        readers = [{e.target for e in self.now if e.source == p} for p in self.names]
+        return {a, b}.isdisjoint(fed) or any({a, b} <= row for row in readers)
+
+    def issue(self, name: str, tile: int, spoke: int, issues: dict[str, int]) -> int:
+        due = [0]
+        for e in self.edges:
+            if e.target == name and e.source in self.at and e.source != name:
+                way = abs(self.at[e.source][0] - tile)
+                due.append(issues[e.source] + 3 + way - self.ii * e.distance)
+        cycle = max(due)
+        while cycle % self.ii != spoke:
+            cycle += 1
+        return cycle
+
+    def issues(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for name in self.names:
+            if name in self.at:
+                found[name] = self.issue(name, *self.at[name], found | dict.fromkeys(self.at.keys() - found, -(10**6)))
+        return found
+
+    def legal(self, name: str, tile: int, spoke: int) -> bool:
+        issues = self.issues()
+        if (tile, spoke) in self.at.values():
+            return False
+        for other, (there, _) in self.at.items():
+            if there == tile and self.apart(name, other):
+                return False
+            if there != tile and self.variables(name) & self.variables(other):
+                return False
+        cycle = self.issue(name, tile, spoke, issues)
+        late = [e for e in self.edges if e.source == name and e.target in self.at]
+        return all(
+            cycle + 3 + abs(self.at[e.target][0] - tile) <= issues[e.target] + self.ii * e.distance for e in late
+        )
+
+
+def with_variables(source: str) -> Dfg:
+    """The graph with a tile-memory variable that the third and the last op share."""
+    dfg = load_source(source)
+    ops = [k for k, node in enumerate(dfg.nodes) if node.op not in ("input", "output", "const", "livein")]
+    shared = {ops[2], ops[-1]}
+    nodes = (replace(node, variable="v") if k in shared else node for k, node in enumerate(dfg.nodes))
+    return replace(dfg, nodes=tuple(nodes))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "graph",
+    [SOURCE, with_variables(SOURCE), "kernel:ifft", "kernel:dot_product,lanes=3", "kernel:kmeans,k=2,n=2"],
+    ids=["random", "variables", "ifft", "carried", "liveins"],
+)
+def test_boards_keep_the_rules_of_a_slow_oracle(graph: str | Dfg, seed: int) -> None:
+    ii = 6
+    problem = make_problem(graph, "streaming-engine:12,spokes=6,level=paper", ii)
+    batch = BoardBatch(problem, 2, BoardOptions(ii=ii), seed=seed)
+    oracles = [Oracle(problem, ii) for _ in range(2)]
+    for _ in range(problem.size):
+        before = batch.boards.cycles.copy()
+        action = batch.random_actions()
+        for b, oracle in enumerate(oracles):
+            if batch.boards.over[b] != RUNNING:
+                continue
+            name = problem.name(int(batch.boards.node[b]))
+            slots = [(t, s) for t in range(problem.tiles) for s in range(ii)]
+            assert batch.boards.mask[b].tolist() == [oracle.legal(name, *slot) for slot in slots]
+            oracle.at[name] = slots[action[b]]
+        running = batch.boards.over == RUNNING
+        batch.step(action)
+        for b, oracle in enumerate(oracles):
+            issues = oracle.issues()
+            assert batch.boards.cycles[b] == max(issues.values()) + 3
+            if running[b] and batch.boards.over[b] != STUCK:
+                assert batch.boards.reward[b] == before[b] - batch.boards.cycles[b]
+            assert [int(r) for r in batch.boards.ready[b]] == [
+                issues[name] + 3 if name in issues else 0 for name in oracle.names
+            ]
 
 
 def test_illegal_action_costs_the_penalty_and_places_nothing() -> None:

@@ -92,6 +92,7 @@ class BoardBatch:
             carried=bool((tables.pred_distance > 0).any()),
         )
         self.boards = self._boards()
+        self.goal = np.tile(np.array(options.goal, dtype=np.float32), (count, 1))
         self.reset()
 
     def _boards(self) -> kernel.Boards:
@@ -115,6 +116,8 @@ class BoardBatch:
             position=ints(),
             steps=ints(),
             over=ints(),
+            node=np.zeros(count, dtype=np.int64),
+            vacant=np.zeros((count, slots), dtype=np.bool_),
             mask=np.zeros((count, slots), dtype=np.bool_),
             reward=np.zeros(count, dtype=np.float32),
         )
@@ -185,7 +188,4 @@ def tails(problem: SpokesProblem) -> Ints:
 def observation(batch: BoardBatch) -> dict[str, Any]:
     """What the published state holds, for every board: slots, the node to be placed, results; and the goal."""
     boards = batch.boards
-    position = np.minimum(boards.position, boards.order.shape[1] - 1)
-    node = boards.order[np.arange(batch.count), position]
-    goal = np.tile(np.array(batch.options.goal, dtype=np.float32), (batch.count, 1))
-    return {"slots": boards.slots, "node": node.astype(np.int64), "ready": boards.ready, "goal": goal}
+    return {"slots": boards.slots, "node": boards.node, "ready": boards.ready, "goal": batch.goal}

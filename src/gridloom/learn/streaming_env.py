@@ -124,7 +124,7 @@ class StreamingEnv(gymnasium.Env[Observation, int]):
     def _observation(self) -> Observation:
         seen = observation(self.batch)
         return {"slots": seen["slots"][0].copy(), "node": seen["node"][0], "ready": seen["ready"][0].copy(),
-                "goal": seen["goal"][0]}  # fmt: skip
+                "goal": seen["goal"][0].copy()}  # fmt: skip
 
     def _info(self) -> dict[str, Any]:
         complete = bool(self.batch.boards.over[0] == COMPLETE)

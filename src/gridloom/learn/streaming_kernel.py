@@ -1,7 +1,8 @@
 """Many placements at once on a streaming engine, compiled: one step of every board, its mask and what a policy sees.
 
 A board is one graph being placed node by node. All boards of a batch share the graph, the II and the array; what a step
-leaves in ``slots`` and ``ready`` is the observation itself, so that nothing is copied.
+leaves in ``slots`` and ``ready`` is the observation itself, so that nothing is copied. What a step calls is inlined:
+handing the tables on to a function costs more than placing a node.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gridloom.map.spokes_kernel import NONE, arrival, deadline, open_tiles
+from gridloom.map.spokes_kernel import NONE, arrival, deadline
 from gridloom.map.spokes_problem import Tables
 
 Ints = NDArray[np.int32]
@@ -51,7 +52,10 @@ class Boards(NamedTuple):
     position: Ints
     steps: Ints
     over: Ints
-    #: Slots that the next node may have.
+    #: The node to be placed next; the last one when there is none.
+    node: NDArray[np.int64]
+    #: Slots without a node, and those of them that the next node may have.
+    vacant: Flags
     mask: Flags
     reward: Floats
 
@@ -72,36 +76,67 @@ class Rules(NamedTuple):
     carried: bool
 
 
-@njit(cache=True, nogil=True)
-def write_mask(tables: Tables, rules: Rules, boards: Boards, b: int, free: Flags) -> bool:
-    """The legal slots of the next node of a board; False when there is none."""
+@njit(cache=True, nogil=True, inline="always")
+def write_mask(tables: Tables, rules: Rules, boards: Boards, b: int) -> bool:
+    """The legal slots of the next node of a board; False when there is none.
+
+    A copy of the vacant slots, in which the few tiles that rules close to the node are then struck out.
+    """
     n = boards.order[b, boards.position[b]]
-    tile, ii, mask, slots = boards.tile[b], rules.ii, boards.mask[b], boards.slots[b]
-    open_tiles(tables, n, tile, boards.used[b], free)
-    any_open = False
-    # Only what reads a carried value can be there before its source.
-    hurried = False
+    boards.node[b] = n
+    mask, vacant = boards.mask, boards.vacant
+    for k in range(mask.shape[1]):
+        mask[b, k] = vacant[b, k]
+    for e in range(tables.foe_at[n], tables.foe_at[n + 1]):
+        t = boards.tile[b, tables.foe[e]]
+        if t != NONE:
+            _close(rules.ii, boards, b, t)
+    if tables.group[n] != NONE:
+        _tie(tables, rules.ii, boards, b, n)
     if rules.carried and rules.forward:
-        for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
-            hurried = hurried or (tile[tables.succ[e]] != NONE and tables.succ[e] != n)
-    for t in range(len(free)):
-        base = t * ii
-        if not free[t] or boards.load[b, t] == ii:
-            for s in range(ii):
-                mask[base + s] = False
-            continue
-        if hurried:
-            due = arrival(tables, ii, n, t, tile, boards.issue[b])
-            last = deadline(tables, ii, n, t, tile, boards.issue[b])
-            for s in range(ii):
-                fine = slots[base + s] == 0 and due + (s - due) % ii <= last
-                mask[base + s] = fine
-                any_open = any_open or fine
-        else:
-            for s in range(ii):
-                mask[base + s] = slots[base + s] == 0
-            any_open = True
-    return any_open
+        _hurry(tables, rules, boards, b, n)
+    found = False
+    for k in range(mask.shape[1]):
+        if mask[b, k]:
+            found = True
+            break
+    return found
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _close(ii: int, boards: Boards, b: int, t: int) -> None:
+    for k in range(t * ii, t * ii + ii):
+        boards.mask[b, k] = False
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _tie(tables: Tables, ii: int, boards: Boards, b: int, n: int) -> None:
+    """Tile memory: a node with a variable goes where the variable is, or where there is room for it."""
+    home = NONE
+    for m in range(len(tables.group)):
+        if tables.group[m] == tables.group[n] and m != n and boards.tile[b, m] != NONE:
+            home = boards.tile[b, m]
+    for t in range(tables.device[0]):
+        full = tables.entries[n] > 0 and boards.used[b, t] + tables.entries[n] > tables.device[4]
+        if full or (home != NONE and t != home):
+            _close(ii, boards, b, t)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _hurry(tables: Tables, rules: Rules, boards: Boards, b: int, n: int) -> None:
+    """Strike out slots too late for readers that are there already: only readers of a carried value can be."""
+    hurried = False
+    for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
+        hurried = hurried or (boards.tile[b, tables.succ[e]] != NONE and tables.succ[e] != n)
+    if not hurried:
+        return
+    ii, tile, issue = rules.ii, boards.tile[b], boards.issue[b]
+    for t in range(tables.device[0]):
+        due = arrival(tables, ii, n, t, tile, issue)
+        last = deadline(tables, ii, n, t, tile, issue)
+        for s in range(ii):
+            if due + (s - due) % ii > last:
+                boards.mask[b, t * ii + s] = False
 
 
 @njit(cache=True, nogil=True)
@@ -134,7 +169,7 @@ def _reschedule(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _latest(tables: Tables, tile: Ints, ready: Ints, n: int) -> int:
     """The last result that node n waits for, of predecessors that are placed."""
     last = 0
@@ -145,7 +180,7 @@ def _latest(tables: Tables, tile: Ints, ready: Ints, n: int) -> int:
     return last
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _put(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int, n: int, slot: int, scratch: Ints) -> bool:
     """Place node n in a legal slot; the reward is left in ``boards``. False when carried values are then late."""
     ii, latency = rules.ii, tables.device[1]
@@ -156,6 +191,7 @@ def _put(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int, n: in
     new_tile = 1 if boards.load[b, t] == 0 else 0
     tile[n], boards.spoke[b, n], issue[n] = t, s, now
     boards.slots[b, slot] = n + 1
+    boards.vacant[b, slot] = False
     boards.ready[b, n] = now + latency
     boards.used[b, t] += tables.entries[n]
     boards.load[b, t] += 1
@@ -181,7 +217,6 @@ def step(tables: Tables, tail: Ints, rules: Rules, boards: Boards, action: Ints,
     An illegal action costs the penalty and leaves the board as it is; ``limit`` steps end it. A node without a legal
     slot costs the penalty and ends the board. O(boards * (tiles * II + edges of the node)).
     """
-    free = np.empty(tables.device[0], dtype=np.bool_)
     scratch = np.empty(boards.tile.shape[1], dtype=np.int32)
     for b in range(len(action)):
         boards.reward[b] = 0
@@ -201,7 +236,7 @@ def step(tables: Tables, tail: Ints, rules: Rules, boards: Boards, action: Ints,
         boards.position[b] += 1
         if boards.position[b] == boards.order.shape[1]:
             boards.over[b] = COMPLETE
-        elif not write_mask(tables, rules, boards, b, free):
+        elif not write_mask(tables, rules, boards, b):
             boards.over[b] = STUCK
             boards.reward[b] -= rules.penalty
         elif boards.steps[b] >= limit:
@@ -213,7 +248,6 @@ def reset(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, which: Flags, nodes: Ints, slots: Ints, floor: int
 ) -> None:
     """Empty the boards that ``which`` names and put ``nodes`` (a partial placement) in ``slots`` on them."""
-    free = np.empty(tables.device[0], dtype=np.bool_)
     scratch = np.empty(boards.tile.shape[1], dtype=np.int32)
     for b in range(len(which)):
         if not which[b]:
@@ -223,6 +257,7 @@ def reset(
         boards.issue[b, :] = 0
         boards.ready[b, :] = 0
         boards.slots[b, :] = 0
+        boards.vacant[b, :] = True
         boards.used[b, :] = 0
         boards.load[b, :] = 0
         boards.cycles[b] = 0
@@ -236,7 +271,7 @@ def reset(
         boards.reward[b] = 0
         if boards.order.shape[1] == 0:
             boards.over[b] = COMPLETE
-        elif not write_mask(tables, rules, boards, b, free):
+        elif not write_mask(tables, rules, boards, b):
             boards.over[b] = STUCK
 
 

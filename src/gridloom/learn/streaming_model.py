@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,10 +58,11 @@ class PpoModelConfig:
     boards: int = 24
     rate: float = 1e-3
     entropy: float = 0.01
-    #: Evaluation: the II, seconds of processor time for each mapper, seconds for the exact one.
+    #: Evaluation: the II, seconds of processor time for each mapper, seconds and threads for the exact one.
     ii: int = 6
     seconds: float = 2.0
     exact_seconds: float = 60.0
+    workers: int = 2
     #: Evaluation: graphs that are measured at most.
     most: int = 1000
 
@@ -207,8 +208,8 @@ def _exact(problem: SpokesProblem, config: PpoModelConfig, seed: int, floor: int
     from gridloom.map.exact_spokes import optimum
 
     try:
-        clock = replace(_cpu_budget(config.exact_seconds, seed), workers=2).start()
-        best, bound, _ = optimum(problem, config.ii, clock, floor, 8)
+        clock = Budget(time_limit=config.exact_seconds, seed=seed, workers=config.workers).start()
+        best, bound, _ = optimum(problem, config.ii, clock, floor, config.workers)
     except MissingExtra:
         return {"exact": None, "bound": floor, "optimal": False}
     cycles = None if best.legal is None else best.legal.cycles

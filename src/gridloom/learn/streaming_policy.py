@@ -12,6 +12,7 @@ three MLPs over the published state (slots, node, results), padded to a fixed si
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -83,7 +84,7 @@ def relations(problem: SpokesProblem) -> list[NDArray[np.int64]]:
     return [forward, forward[::-1].copy(), together]
 
 
-class SlotPolicy(nn.Module):
+class SlotPolicy(nn.Module, ABC):
     """What the policies that describe slots share: the shortlist they see, the MLPs over slots and over the rest.
 
     Subclasses say what the node to be placed and its surroundings look like: ``encode`` once a graph, ``join`` a step.
@@ -109,7 +110,6 @@ class SlotPolicy(nn.Module):
         """What the next decision on every board is made from."""
         boards = batch.boards
         actions, features, legal = batch.shortlist(CANDIDATES)
-        position = np.minimum(boards.position, boards.order.shape[1] - 1)
         placed = boards.tile != NONE
         slack = boards.issue + batch.tail - boards.bound[:, None]
         states = np.stack([placed, placed * slack / 12.0, placed * boards.ready / 60.0], axis=2)
@@ -127,19 +127,19 @@ class SlotPolicy(nn.Module):
             "actions": actions,
             "legal": legal,
             "features": features,
-            "node": boards.order[np.arange(batch.count), position].astype(np.int64),
+            "node": boards.node.copy(),
             "states": states.astype(np.float32),
             "device": device.astype(np.float32),
-            "goal": np.tile(np.array(batch.options.goal, dtype=np.float32), (batch.count, 1)),
+            "goal": batch.goal,
         }
 
+    @abstractmethod
     def encode(self, graph: Encoded) -> tuple[Tensor, Tensor]:
         """What a graph means to the policy, computed once for all its steps."""
-        raise NotImplementedError
 
+    @abstractmethod
     def join(self, encoded: tuple[Tensor, Tensor], seen: dict[str, Tensor]) -> Tensor:
         """The node to be placed with its surroundings, a row each."""
-        raise NotImplementedError
 
     def forward(self, encoded: tuple[Tensor, Tensor], seen: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Logits of the candidates (illegal ones at minus infinity) and the value, for each row of ``seen``."""
@@ -245,7 +245,7 @@ class StateMlp(nn.Module):
             "ready": ready,
             "tile": tile,
             "node": node,
-            "goal": np.tile(np.array(batch.options.goal, dtype=np.float32), (batch.count, 1)),
+            "goal": batch.goal,
         }
 
     def encode(self, graph: Encoded) -> tuple[Tensor, Tensor]:
