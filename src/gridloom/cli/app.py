@@ -15,6 +15,7 @@ from gridloom.cli.list_command import list_names
 from gridloom.cli.map_command import map_source
 from gridloom.cli.model_commands import evaluate, train
 from gridloom.cli.partition_command import partition
+from gridloom.cli.program_command import program
 from gridloom.cli.rtl_command import rtl
 from gridloom.cli.show_command import show
 
@@ -32,6 +33,7 @@ app.command("simulate")(simulate)
 app.command("show")(show)
 app.command("bench")(bench)
 app.command("rtl")(rtl)
+app.command("program")(program)
 app.command("partition")(partition)
 app.command("estimate")(estimate)
 app.command("mappability-figure")(mappability_figure)

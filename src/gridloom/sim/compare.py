@@ -58,7 +58,7 @@ def _compare(program: Program, iterations: int, seed: int) -> Verdict:
         found = execute(program, stimulus)
         counts.append(stimulus.iterations)
         cycles += found.cycles
-        wrong = list(_differences(dfg, expected, found))
+        wrong = list(differences(dfg, expected, found))
         mismatches += wrong
         if wrong and divergence is None:
             divergence = _first_divergence(dfg, expected, found.observation)
@@ -89,7 +89,8 @@ def _runs(interpreter: Interpreter, depth: int, iterations: int, seed: int) -> I
             yield prefix, interpreter.run(prefix)
 
 
-def _differences(dfg: Dfg, expected: Observation, found: ArrayRun) -> Iterator[Mismatch]:
+def differences(dfg: Dfg, expected: Observation, found: ArrayRun) -> Iterator[Mismatch]:
+    """Every output, store, live-out and result that a run got wrong."""
     n = expected.iterations
     seen = found.observation
     if found.trap is not None:

@@ -51,27 +51,51 @@ def run(configuration: Configuration, stimulus: Stimulus, *, seed: int = 0) -> O
 
 def execute(program: Program, stimulus: Stimulus) -> ArrayRun:
     """Run a compiled program; the same one may be run on any number of stimuli."""
-    configuration = program.configuration
-    if configuration.arch.style == "elastic":
-        raise SimulationError(
-            f"array {configuration.arch.name!r} is elastic: it has no cycles to run; simulate its mapping instead"
+    running = Execution(program, stimulus)
+    running.advance(running.last)
+    return running.outcome()
+
+
+class Execution:
+    """A run on its way: what stands on the array after ``cycle`` cycles."""
+
+    def __init__(self, program: Program, stimulus: Stimulus) -> None:
+        configuration = program.configuration
+        if configuration.arch.style == "elastic":
+            raise SimulationError(
+                f"array {configuration.arch.name!r} is elastic: it has no cycles to run; simulate its mapping instead"
+            )
+        self.program = program
+        self.stimulus = stimulus
+        self.cycle = 0
+        self.last = program.cycles(stimulus.iterations)
+        self.constants = _constants(configuration, stimulus)
+        self.streams = _streams(program, stimulus)
+        self.results = np.full(
+            (max(stimulus.iterations, 1), max(len(program.issues), 1)), kernel.POISON, dtype=np.int64
         )
-    n = stimulus.iterations
-    constants = _constants(configuration, stimulus)
-    streams = _streams(program, stimulus)
-    results = np.full((max(n, 1), max(len(program.issues), 1)), kernel.POISON, dtype=np.int64)
-    memory = _memory(program, stimulus, constants)
-    trap = np.zeros(4, dtype=np.int64)
-    cycles = program.cycles(n)
-    width = int(program.issues[:, kernel.I_COUNT].max(initial=0))
-    kernel.clock(
-        cycles, configuration.ii, n, DOMAIN_CODE[configuration.dfg.domain], _cells(program, constants), program.base,
-        program.mask, program.start, program.code, program.issues, program.operands, program.initial, constants,
-        streams, results, memory, program.file_start, program.file_rows, np.zeros(max(width, 3), dtype=np.int64),
-        np.zeros((len(program.issues) + 1, 2), dtype=np.int64), trap,
-    )  # fmt: skip
-    observation = _observe(program, stimulus, constants, results, memory)
-    return ArrayRun(observation=observation, cycles=cycles, trap=_trap(program, trap))
+        self.memory = _memory(program, stimulus, self.constants)
+        self._cells = _cells(program, self.constants)
+        self._trap = np.zeros(4, dtype=np.int64)
+        width = int(program.issues[:, kernel.I_COUNT].max(initial=0))
+        self._buffer = np.zeros(max(width, 3), dtype=np.int64)
+        self._pending = np.zeros((len(program.issues) + 1, 2), dtype=np.int64)
+
+    def advance(self, cycle: int) -> None:
+        """Run up to a cycle."""
+        program, configuration = self.program, self.program.configuration
+        kernel.clock(
+            cycle, configuration.ii, self.stimulus.iterations, DOMAIN_CODE[configuration.dfg.domain], self._cells,
+            program.base, program.mask, program.start, program.code, program.issues, program.operands, program.initial,
+            self.constants, self.streams, self.results, self.memory, program.file_start, program.file_rows,
+            self._buffer, self._pending, self._trap, self.cycle,
+        )  # fmt: skip
+        self.cycle = cycle
+
+    def outcome(self) -> ArrayRun:
+        """What the run has shown so far."""
+        observation = _observe(self.program, self.stimulus, self.constants, self.results, self.memory)
+        return ArrayRun(observation=observation, cycles=self.cycle, trap=_trap(self.program, self._trap))
 
 
 def _constants(configuration: Configuration, stimulus: Stimulus) -> Words:

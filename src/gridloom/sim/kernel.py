@@ -192,14 +192,15 @@ def clock(
     buffer: Words,
     pending: Words,
     trap: Words,
+    first: int = 0,
 ) -> None:
-    """Run the array for ``cycles`` cycles; fills ``results[firing, issue]``, ``memory`` and ``trap``.
+    """Run the array from cycle ``first`` up to ``cycles``; fills ``results[firing, issue]``, ``memory`` and ``trap``.
 
     Costs one pass over the program of a slot a cycle.
     """
-    turn = 0
-    slot = 0
-    for cycle in range(cycles):
+    turn = first // ii
+    slot = first % ii
+    for cycle in range(first, cycles):
         if slot == 0 and cycle > 0:
             _rotate(cycle, file_start, file_rows, cells, base, mask)
         count = 0

@@ -1,0 +1,50 @@
+"""Legality of a program: every flow by itself, and that flows share nothing but channels."""
+
+from __future__ import annotations
+
+from gridloom.mapping.program import Flow, Program
+from gridloom.verify.legality import legal
+from gridloom.verify.violation import Violation
+
+
+def legal_program(program: Program) -> list[Violation]:
+    """Every rule that a program breaks; empty: legal. Costs what the flows' mappings cost."""
+    found: list[Violation] = []
+    owner: dict[str, str] = {}
+    for flow in program.flows:
+        found += [
+            Violation(violation.kind, f"flow {flow.name}: {violation.where}", violation.demanded, violation.allowed)
+            for violation in legal(flow.mapping)
+        ]
+        found += _outside(program, flow)
+        for tile in sorted(_tiles(flow)):
+            other = owner.setdefault(tile, flow.name)
+            if other != flow.name:
+                found.append(Violation("tile-shared", tile, f"flows {other} and {flow.name}", "one flow a tile"))
+    return found
+
+
+def _tiles(flow: Flow) -> set[str]:
+    """The tiles whose function unit, ports or links a flow uses, and its base tile."""
+    arch = flow.mapping.arch
+    names = {instance.place for instance in flow.mapping.instances}
+    for route in flow.mapping.routes:
+        names |= {arch.tiles[int(arch.tile[arch.resource(name)])].name for name, _ in route.hops}
+    if flow.base < len(arch.tiles):
+        names.add(arch.tiles[flow.base].name)
+    return names
+
+
+def _outside(program: Program, flow: Flow) -> list[Violation]:
+    """A flow stays on the array, within the tiles that it names."""
+    where = f"flow {flow.name}"
+    count = len(program.arch.tiles)
+    if flow.mapping.arch.fingerprint != program.arch.fingerprint:
+        return [Violation("flow-array", where, flow.mapping.arch.name, f"the program's array {program.arch.name}")]
+    if flow.base + flow.tiles > count:
+        last = flow.base + flow.tiles - 1
+        return [Violation("flow-tiles", where, f"tiles {flow.base} to {last}", f"tiles 0 to {count - 1}")]
+    column = {tile.name: k for k, tile in enumerate(program.arch.tiles)}
+    stray = sorted(t for t in _tiles(flow) if not flow.base <= column[t] < flow.base + flow.tiles)
+    allowed = f"tiles {flow.base} to {flow.base + flow.tiles - 1}"
+    return [Violation("flow-tiles", where, tile, allowed) for tile in stray]
