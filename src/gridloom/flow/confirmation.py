@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gridloom.flow.result import Result, Verified
+from gridloom.mapping.configuration import Configuration
 from gridloom.mapping.model import Failure, Mapping
+
+if TYPE_CHECKING:
+    from gridloom.sim import Verdict
 
 _SHOWN = 5
 
@@ -61,7 +65,17 @@ def run_simulation(mapping: Mapping, *, iterations: int, seed: int) -> Simulatio
     """
     from gridloom.sim import simulate
 
-    verdict = simulate(mapping, iterations=iterations, seed=seed)
+    return _told(simulate(mapping, iterations=iterations, seed=seed))
+
+
+def run_configuration(configuration: Configuration, *, iterations: int, seed: int) -> Simulation:
+    """:func:`run_simulation` of a configuration, for a caller that runs it again."""
+    from gridloom.sim.compare import simulate_configuration
+
+    return _told(simulate_configuration(configuration, iterations=iterations, seed=seed))
+
+
+def _told(verdict: Verdict) -> Simulation:
     found = [verdict.error] if verdict.error else []
     found += [str(mismatch) for mismatch in verdict.mismatches]
     if verdict.divergence is not None:

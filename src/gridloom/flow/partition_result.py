@@ -10,6 +10,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.estimate.width_estimate import demand
 from gridloom.flow.partition_search import Branch, Spent
 from gridloom.flow.result import failure_record
+from gridloom.mapping.configuration import Configuration
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.partition import Part
 
@@ -24,6 +25,8 @@ class MappedPart:
     part: Part
     #: The mapping of the unrolled part.
     mapping: Mapping
+    #: What it runs by; None: it is not legal.
+    configuration: Configuration | None
     #: Columns of one copy, and the copies.
     width: int
     unroll: int

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridloom.dfg.interpreter import Stimulus, Words, interpret
 from gridloom.dfg.model import Dfg
-from gridloom.flow.confirmation import illegalities, metrics, run_simulation
+from gridloom.flow.confirmation import illegalities, metrics, run_configuration
 from gridloom.flow.partition_result import MappedPart
 from gridloom.flow.unroll_columns import copy_name, side_by_side, width_of
 from gridloom.mapping.configuration import configure
@@ -39,8 +39,9 @@ def confirm_parts(
         copies = mapping.arch.cols // width
         placed = side_by_side(mapping, copies)
         problems = [f"{placed.dfg.name}: {text}" for text in illegalities(placed)]
-        if not problems:
-            simulation = run_simulation(placed, iterations=iterations, seed=seed)
+        configuration = None if problems else configure(placed)
+        if configuration is not None:
+            simulation = run_configuration(configuration, iterations=iterations, seed=seed)
             problems = [f"{placed.dfg.name}: {text}" for text in simulation.findings]
         findings += problems
         measured = metrics(placed)
@@ -48,6 +49,7 @@ def confirm_parts(
             MappedPart(
                 part=part,
                 mapping=placed,
+                configuration=configuration,
                 width=width,
                 unroll=copies,
                 latency=int(measured["latency"] or 0),
@@ -100,7 +102,10 @@ def _run(item: MappedPart, memory: dict[str, Words], stimulus: Stimulus) -> dict
         padded = np.concatenate([memory[source], np.zeros(rounds * copies - n, dtype=np.int64)])
         for k in range(copies):
             streams[copy_name(name, k)] = np.ascontiguousarray(padded[k::copies])
-    seen = run(configure(item.mapping), Stimulus(iterations=rounds, streams=streams, liveins=dict(stimulus.liveins)))
+    seen = run(
+        item.configuration or configure(item.mapping),
+        Stimulus(iterations=rounds, streams=streams, liveins=dict(stimulus.liveins)),
+    )
     outputs = {}
     for name in item.part.stores:
         words = np.empty(rounds * copies, dtype=np.int64)
