@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from gridloom.emit.chart import ticks
 from gridloom.learn.ppo import PpoConfig, collect, improve
 from gridloom.learn.streaming_boards import BoardBatch, BoardOptions
 from gridloom.learn.streaming_graphs import engine, problem_of
@@ -150,46 +151,87 @@ def masking(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
 
 def reuse(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
     """Mean cycles by iteration on an unseen graph, from shipped weights and from nothing; iteration 1 is zero-shot."""
-    kinds = {"shipped, fine-tuned": lambda problem: load_policy(None), "from scratch": fresh("attention")}
+    kinds = {"shipped": lambda problem: load_policy(None), "from scratch": fresh("attention")}
     options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
     return curves(
         runs("kernel:random_growing,nodes=50,inputs=8,seed=1,domain=opaque", 64, kinds, options, s)
     ), "iteration"
 
 
-def svg(data: dict[str, dict[str, Curve]], axis: str, title: str) -> str:
-    """Lines of means with the span of the seeds."""
-    xs = [float(x) for x in next(iter(data.values()))]
+@dataclass(frozen=True)
+class Frame:
+    """From values to pixels; cycles on a logarithmic axis where they span an order of magnitude."""
+
+    xs: list[float]
+    ys: list[float]
+    log: bool
+
+    def x(self, value: float) -> float:
+        """Pixels from the left."""
+        return 64 + 440 * (value - self.xs[0]) / max(1e-9, self.xs[-1] - self.xs[0])
+
+    def y(self, value: float) -> float:
+        """Pixels from the top."""
+        low, high, here = (np.log(v) if self.log else v for v in (self.ys[0], self.ys[-1], value))
+        return 322 - 266 * float((here - low) / (high - low))
+
+    def at(self, x: float, y: float) -> str:
+        """A point of a path."""
+        return f"{self.x(x):.1f},{self.y(y):.1f}"
+
+
+def frame(data: dict[str, dict[str, Curve]]) -> Frame:
+    """Axes with round numbers around all values."""
     values = [v for rows in data.values() for row in rows.values() for v in row if not np.isnan(v)]
-    low, high = min(values) * 0.95, max(values) * 1.02
+    log = max(values) > 5 * min(values)
+    marks = ticks(min(values), max(values))
+    if log:
+        steps = [m * 10**k for k in range(6) for m in (1, 2, 5)]
+        first = max(k for k, step in enumerate(steps) if step <= min(values))
+        marks = steps[first : 1 + min(k for k, step in enumerate(steps) if step >= max(values))]
+    return Frame([float(x) for x in next(iter(data.values()))], [float(mark) for mark in marks], log)
 
-    def at(x: float, y: float) -> str:
-        return f"{60 + 520 * (x - xs[0]) / max(1e-9, xs[-1] - xs[0]):.1f},{320 - 270 * (y - low) / (high - low):.1f}"
 
+def svg(data: dict[str, dict[str, Curve]], axis: str, title: str) -> str:
+    """Lines of means with the span of the seeds; names at the right."""
+    f = frame(data)
     lines = [
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 380" font-family="sans-serif" font-size="13">',
         '<rect width="640" height="380" fill="white"/>',
-        f'<text x="60" y="28" font-size="15">{title}</text><text x="320" y="366" text-anchor="middle">{axis}</text>',
-        '<path d="M60,50 V320 H580" fill="none" stroke="#444"/>',
-        '<text x="14" y="185" transform="rotate(-90 14 185)" text-anchor="middle">cycles</text>',
+        f'<text x="64" y="30" font-size="15">{title}</text><text x="284" y="366" text-anchor="middle">{axis}</text>',
+        '<text x="16" y="189" transform="rotate(-90 16 189)" text-anchor="middle">'
+        f"{'cycles, log' if f.log else 'cycles'}</text>",
     ]
-    for y in np.linspace(low, high, 5):
-        lines.append(f'<text x="54" y="{at(xs[0], y).split(",")[1]}" text-anchor="end">{y:.0f}</text>')
-    for x in xs if len(xs) < 8 else xs[:: max(1, len(xs) // 6)]:
-        lines.append(f'<text x="{at(x, low).split(",")[0]}" y="338" text-anchor="middle">{x:.0f}</text>')
+    for mark in f.ys:
+        y = f.y(mark)
+        lines.append(f'<path d="M64,{y:.1f} H504" stroke="#ddd"/>')
+        lines.append(f'<text x="56" y="{y + 4:.1f}" text-anchor="end" fill="#444">{mark:g}</text>')
+    for x in f.xs if len(f.xs) < 8 else [x for x in f.xs if x == 1 or x % (5 if len(f.xs) > 16 else 2) == 0]:
+        lines.append(f'<text x="{f.x(x):.1f}" y="342" text-anchor="middle" fill="#444">{x:.0f}</text>')
     for k, (name, rows) in enumerate(data.items()):
-        kept = [(float(x), row) for x, row in rows.items() if not np.isnan(row).all()]
-        upper = [at(x, float(np.nanmax(row))) for x, row in kept]
-        lower = [at(x, float(np.nanmin(row))) for x, row in reversed(kept)]
-        lines.append(f'<polygon points="{" ".join(upper + lower)}" fill="{COLOURS[k]}" opacity="0.18"/>')
-        middle = " ".join(at(x, float(np.nanmean(row))) for x, row in kept)
-        lines.append(f'<polyline points="{middle}" fill="none" stroke="{COLOURS[k]}" stroke-width="2"/>')
-        lines.append(f'<text x="440" y="{60 + 18 * k}" fill="{COLOURS[k]}">{name}</text>')
+        lines += _line(f, k, name, [(float(x), row) for x, row in rows.items() if not np.isnan(row).all()])
     return "\n".join([*lines, "</svg>", ""])
 
 
+def _line(f: Frame, k: int, name: str, kept: list[tuple[float, Curve]]) -> list[str]:
+    """One line with its band, points where there are few, and its name beside a piece of it."""
+    upper = [f.at(x, float(np.nanmax(row))) for x, row in kept]
+    lower = [f.at(x, float(np.nanmin(row))) for x, row in reversed(kept)]
+    means = [(x, float(np.nanmean(row))) for x, row in kept]
+    pen = f'fill="none" stroke="{COLOURS[k]}" stroke-width="2"' + (' stroke-dasharray="6 4"' if k % 2 else "")
+    y = 66 + 24 * k
+    lines = [
+        f'<polygon points="{" ".join(upper + lower)}" fill="{COLOURS[k]}" opacity="0.15"/>',
+        f'<polyline points="{" ".join(f.at(*point) for point in means)}" {pen}/>',
+        f'<path d="M516,{y} h22" {pen}/><text x="544" y="{y + 4}" fill="{COLOURS[k]}">{name}</text>',
+    ]
+    if len(kept) < 8:
+        lines += [f'<circle cx="{f.x(x):.1f}" cy="{f.y(m):.1f}" r="3" fill="{COLOURS[k]}"/>' for x, m in means]
+    return lines
+
+
 FIGURES = {
-    "size": (size, Setting(12, 32, 3), "Fewest cycles after equal decisions, by size of graph"),
+    "size": (size, Setting(30, 32, 3), "Fewest cycles after equal decisions, by size of graph"),
     "ifft": (ifft, Setting(16, 24, 3), "Mean cycles while learning to place the IFFT loop"),
     "order": (order, Setting(40, 64, 3), "Order of placement, 15 nodes on 16 tiles"),
     "masking": (masking, Setting(40, 64, 3), "Illegal slots masked, or punished; 15 nodes on 16 tiles"),
@@ -203,13 +245,18 @@ def main() -> None:
     parser.add_argument("figure", choices=[*FIGURES])
     parser.add_argument("--folder", type=Path, default=Path("."))
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--redraw", action="store_true", help="only the picture, from the JSON file of an earlier run")
     args = parser.parse_args()
     torch.set_num_threads(1)
     make, setting, title = FIGURES[args.figure]
-    data, axis = make(Setting(2, 8, 1) if args.quick else setting)
     args.folder.mkdir(parents=True, exist_ok=True)
-    (args.folder / f"ppo-{args.figure}.json").write_text(json.dumps(data) + "\n", encoding="utf-8")
-    (args.folder / f"ppo-{args.figure}.svg").write_text(svg(data, axis, title), encoding="utf-8")
+    kept = args.folder / f"ppo-{args.figure}.json"
+    if not args.redraw:
+        data, axis = make(Setting(2, 8, 1) if args.quick else setting)
+        kept.write_text(json.dumps({"axis": axis, "data": data}) + "\n", encoding="utf-8")
+    read = json.loads(kept.read_text(encoding="utf-8"))
+    picture = svg(read["data"], read["axis"], title)
+    (args.folder / f"ppo-{args.figure}.svg").write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":
