@@ -4,8 +4,9 @@ Issues may be later than the rule makes them: whatever tiles and spokes they hav
 optimum is the same. A placement moved to the left, or mirrored, stays one: the first tile is used, and one pair of
 nodes is ordered. Annealing gives a first solution and an upper bound.
 
-Level strict: links and delay registers are not in the model. Its optimum is a bound, which is reached when the solution
-(or an annealed one) finds links and registers for all values. Cost: exponential at worst; 20 nodes in seconds.
+Level strict: links and, summed over the spokes, delay registers are in the model up to 40 nodes on 16 tiles
+(``exact_spokes_links``); a solution that one spoke's registers do not hold, and any larger problem, gives a bound, which
+is reached when an annealed placement has it. Cost: exponential at worst; 20 nodes in seconds, with links in minutes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.map.budget import Budget, Clock
 from gridloom.map.exact_config import ExactConfig
 from gridloom.map.exact_solver import Solved, cp_model, solve
+from gridloom.map.exact_spokes_links import Links, add_links, modelled, placement
 from gridloom.map.spokes_anneal import annealed
 from gridloom.map.spokes_mapping import Placement, to_mapping
 from gridloom.map.spokes_problem import SpokesProblem, build_problem
@@ -38,6 +40,7 @@ class _Model:
     tile: list[Any]
     spoke: list[Any]
     issue: list[Any]
+    links: Links | None = None
 
 
 def exact_spokes(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
@@ -70,15 +73,22 @@ def optimum(problem: SpokesProblem, ii: int, clock: Clock, floor: int, workers: 
     best = _annealed(problem, ii, clock, floor)
     if best.legal is not None and best.legal.cycles <= floor:
         return best, floor, False
-    model = _build(problem, ii, None if best.legal is None or problem.strict else best.legal.cycles)
+    model = _build(problem, ii, None if best.legal is None or not _whole(problem) else best.legal.cycles)
     hints = [] if best.legal is None else _hints(model, best.legal)
     found = solve(model.model, clock, workers=workers, hints=hints)
-    if found.found:
+    if found.found and model.links is not None:
+        best.keep(placement(problem, ii, found, model.tile, model.issue, model.links))
+    elif found.found:
         best.take(problem, ii, *(_values(found, row) for row in (model.tile, model.spoke)))
     bound = max(floor, found.bound or floor)
     if found.answer == "infeasible" and best.legal is not None:
         bound = best.legal.cycles
     return best, bound, found.answer == "infeasible" and best.legal is None
+
+
+def _whole(problem: SpokesProblem) -> bool:
+    """True when what the model leaves out cannot make its optimum too low."""
+    return not problem.strict or modelled(problem)
 
 
 def _annealed(problem: SpokesProblem, ii: int, clock: Clock, floor: int) -> Best:
@@ -119,6 +129,7 @@ def _build(problem: SpokesProblem, ii: int, upper: int | None) -> _Model:
             else:
                 model.add(issue[n] >= issue[p] + wait)
     _rules(model, problem, tile)
+    links = add_links(model, problem, ii, tile, issue, last) if modelled(problem) else None
     if count > 0:
         model.add_min_equality(0, tile)
     if problem.cliques and len(problem.cliques[0][1]) > 1:
@@ -129,7 +140,7 @@ def _build(problem: SpokesProblem, ii: int, upper: int | None) -> _Model:
     for n in nodes:
         model.add(cycles >= issue[n] + problem.latency)
     model.minimize(cycles)
-    return _Model(model, tile, spoke, issue)
+    return _Model(model, tile, spoke, issue, links)
 
 
 def _rules(model: Any, problem: SpokesProblem, tile: list[Any]) -> None:

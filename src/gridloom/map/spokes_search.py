@@ -71,7 +71,10 @@ class Best:
 
     def take(self, problem: SpokesProblem, ii: int, tile: Ints, spoke: Ints) -> None:
         """Look at a placement."""
-        found = realise(problem, ii, tile, spoke)
+        self.keep(realise(problem, ii, tile, spoke))
+
+    def keep(self, found: Placement | None) -> None:
+        """Look at a placement that has its ways already."""
         if found is None:
             return
         if found.violations:
