@@ -5,8 +5,8 @@ optimum is the same. A placement moved to the left, or mirrored, stays one: the 
 nodes is ordered. Annealing gives a first solution and an upper bound.
 
 Level strict: links and, summed over the spokes, delay registers are in the model up to 40 nodes on 16 tiles
-(``exact_spokes_links``); a solution that one spoke's registers do not hold, and any larger problem, gives a bound, which
-is reached when an annealed placement has it. Cost: exponential at worst; 20 nodes in seconds, with links in minutes.
+(``exact_spokes_links``). A solution that one spoke's registers do not hold, and any larger problem, gives a bound,
+which is reached when an annealed placement has it. Cost: exponential at worst; 20 nodes in seconds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Links and delay registers in the exact model for tiles with spokes, level strict.
 
-A way has no detours (the rule for issues knows none), so a value that leaves tile x at cycle r is at tile y at r + |y - x|, whatever way it takes. Seen
-from a link that points to the right, values of one phase (r - x) mod II meet, to the left of one (r + x) mod II: two
-values may use one link unless their phases are equal. For each value and direction a tree of used links is chosen.
+A way has no detours (the rule for issues knows none), so a value that leaves tile x at cycle r is at tile y at
+r + |y - x|, whatever way it takes. Seen from a link that points to the right, values of one phase (r - x) mod II meet,
+to the left of one (r + x) mod II: two values may use one link unless their phases are equal. For each value and
+direction a tree of used links is chosen.
 
 Delay registers: on each tile the waits together fit its registers times the II. This is what all spokes together must
 keep, not each of them: the solution is looked at again afterwards.
