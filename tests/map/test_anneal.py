@@ -18,6 +18,7 @@ from gridloom.map.anneal import AnnealConfig, anneal
 from gridloom.map.budget import Budget
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure, Mapping
+from gridloom.verify.stats import stats
 
 FAMILIES = ("mesh", "onehop", "hex", "chess")
 SHORT = Budget(effort=400_000, seed=1)
@@ -152,6 +153,24 @@ def test_a_tree_of_15_nodes_needs_two_links_more_than_edges_on_a_4x4_mesh_and_no
         found = mapped(dfg, arch, config, Budget(effort=3_000_000))
         wires.append(sum(max(0, sum(">" in name for name, _ in route.hops) - 1) for route in found.routes))
     assert wires == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("graph", "array", "occupancy"),
+    [
+        ("tree_n_31_t_1", "onehop:6x6", 31 / 36),
+        ("tree_n_63_t_1", "onehop:8x8", 63 / 64),
+        ("tree_n_15_t_4", "mesh:8x8", 60 / 64),
+        ("tree_n_15_t_1_r_3", "onehop:7x7", 39 / 49),
+    ],
+)
+def test_published_perfect_placements_are_found(graph, array, occupancy):
+    dfg = registry.load("kernels", f"neosa-{graph}").build()
+    found = mapped(dfg, array, AnnealConfig(objective="wirelength"), Budget(effort=40_000_000))
+    proved_right(found)
+    figures = stats(found)
+    assert (figures.wirelength, figures.buffers_max, figures.occupancy) == (0, 0, pytest.approx(occupancy))
+    assert found.provenance["optimal"] is True
 
 
 def test_one_cycle_is_the_first_and_aligned_inputs_issue_in_it():

@@ -32,7 +32,7 @@ from gridloom.map.spokes_problem import is_streaming_engine
 from gridloom.map.static_batches import BATCH, Goal, in_words, provenance, start_seed
 from gridloom.map.static_mapping import to_failure, to_mapping
 from gridloom.map.static_problem import Ints, StaticProblem, build_problem
-from gridloom.map.static_search import Candidate, Objective, StaticSearch
+from gridloom.map.static_search import WAYS_SHARE, Candidate, Objective, StaticSearch
 from gridloom.mapping.model import Failure, Mapping
 
 # Temperatures of a start, about: what turns a number of moves into moves a temperature.
@@ -166,7 +166,7 @@ class _Starts:
         }
         if self.elites and self.config.elites > 0 and k % 2 == 1:
             elite = self.elites[(batch + k // 2) % len(self.elites)]
-            return partial(self.search.resume, elite, heat=self.config.reheat, **common)
+            return partial(self.search.start, elite.position, heat=self.config.reheat, **common)
         heat = self.config.heat if self.first is None else self.config.reheat
         return partial(self.search.start, self.first, heat=heat, region=number, **common)
 
@@ -176,7 +176,8 @@ class _Starts:
         moves = int(inner * count * min(count, _LARGE) ** (1 / 3))
         effort = self.clock.budget.effort
         if effort is not None:
-            moves = min(moves, effort // (BATCH * _TEMPERATURES))
+            each = WAYS_SHARE if self.config.objective == "wirelength" else _TEMPERATURES
+            moves = min(moves, effort // (BATCH * each))
         return max(moves, 16)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gridloom.map.balance.exact import Balance, Timing, Window, balance, plan
 from gridloom.map.place.joint import JointAnnealer
+from gridloom.map.place.ways import HOT, WaysAnnealer
 from gridloom.map.route.pathfinder import Routes, route, shortest
 from gridloom.map.screening import match
 from gridloom.map.static_problem import Bools, Ints, StaticProblem
@@ -27,11 +28,11 @@ Flag = NDArray[np.uint8]
 # The cost of one hop too many: weights are whole numbers, feedback raises them in steps finer than a hop.
 _UNIT = 8
 
-# First temperature of joint runs that begin at a legal candidate with short wires, in links.
-_WARM = 0.45
+# First temperature of runs that begin at a candidate with short wires, in links.
+_WARM = 0.5
 
-# Joint moves of a start that makes wires short, by moves a temperature of its placement.
-_JOINT_SHARE = 40
+#: Moves of a start that makes wires short, by moves a temperature of plain annealing.
+WAYS_SHARE = 160
 
 
 class SearchSettings(Protocol):
@@ -81,6 +82,7 @@ class StaticSearch:
         self.fixed_tiles: Bools = np.zeros(problem.tiles, dtype=np.bool_)
         self.fixed_tiles[list(fixed.values())] = True
         self.joint = JointAnnealer(self.timing, self.movable, self.fixed_tiles, self.grid)
+        self.ways = WaysAnnealer(problem, self.movable, self.fixed_tiles, self.grid)
         self.regions = self._regions()
 
     # -- placement --------------------------------------------------------------------------------------------------
@@ -250,15 +252,6 @@ class StaticSearch:
 
     # -- a start ----------------------------------------------------------------------------------------------------
 
-    def resume(
-        self, elite: Candidate, *, seed: int, heat: float, moves_each: int, stop: Flag, record: Score
-    ) -> Candidate:
-        """A start from a candidate: its placement annealed anew; where wires count and it is legal, with its routes."""
-        if self.config.objective == "wirelength" and elite.legal:
-            fresh = replace(elite, moves=0)
-            return self._polished(fresh, self.problem.allowed, self._joint_moves(moves_each), seed, stop, hot=_WARM)
-        return self.start(elite.position, seed=seed, heat=heat, moves_each=moves_each, stop=stop, record=record)
-
     def start(
         self,
         first: Ints | None,
@@ -274,35 +267,37 @@ class StaticSearch:
         rng = np.random.default_rng(seed)
         allowed = self.regions[region % len(self.regions)] if first is None else self._region_of(first)
         position = self.scattered(rng, allowed) if first is None else first
+        if self.config.objective == "wirelength" and len(self.movable) and not self.recurrent.any():
+            return self._short_wired(position, moves_each, seed, stop, hot=HOT if first is None else _WARM)
         position, _, moves = self.anneal(position, allowed, seed=seed, heat=heat, moves_each=moves_each, stop=stop)
         short = shortest(self.problem, position)
         routes = route(self.problem, position, short, short + self.config.detour, seed=seed, rounds=30, stop=stop)
         best = self._judged(position, routes, moves)
         if len(self.movable) == 0:
             return best
-        joint_moves = self._joint_moves(moves_each)
-        if self.config.objective == "wirelength":
-            # Where routes are as short as hops there is nothing to mend.
-            if not routes.legal or best.score[1] > int(np.maximum(short - 1, 0).sum()):
-                best = self._polished(best, allowed, joint_moves, seed, stop)
-        elif not routes.legal:
+        joint_moves = self.config.joint * len(self.movable)
+        if not routes.legal or self.config.objective == "wirelength":
             best = self._polished(best, allowed, joint_moves, seed, stop)
         attempt = partial(self._timed, best.position, allowed, joint_moves, seed, stop)
         return self._shallowest(best, attempt, stop, record)
 
-    def _joint_moves(self, moves_each: int) -> int:
-        """Moves of a joint run: a number a node; where wires count, more in longer starts."""
-        moves = self.config.joint * len(self.movable)
-        return max(moves, _JOINT_SHARE * moves_each) if self.config.objective == "wirelength" else moves
+    def _short_wired(self, position: Ints, moves_each: int, seed: int, stop: Flag, hot: float) -> Candidate:
+        """Anneal a placement with shortest ways; where signals are left without links, move nodes with all routes."""
+        moves = WAYS_SHARE * moves_each
+        position, routes, made = self.ways.run(position, moves=moves, seed=seed, stop=stop, hot=hot)
+        found = self._judged(position, routes, made)
+        allowed = self.problem.allowed
+        if not routes.legal:
+            found = self._polished(found, allowed, self.config.joint * len(self.movable), seed, stop)
+        attempt = partial(self._timed, found.position, allowed, self.config.joint * len(self.movable), seed, stop)
+        return self._shallowest(found, attempt, stop)
 
-    def _polished(
-        self, candidate: Candidate, allowed: Bools, moves: int, seed: int, stop: Flag, hot: float = 0.6
-    ) -> Candidate:
+    def _polished(self, candidate: Candidate, allowed: Bools, moves: int, seed: int, stop: Flag) -> Candidate:
         """Move nodes with their routes until every signal has a link, or until wires are short."""
         shorten = self.config.objective == "wirelength"
         position, routes, made = self.joint.run(
             candidate.position, candidate.routes, None, allowed, bound=2, moves=moves, seed=seed, stop=stop,
-            first_legal=not shorten, hot=hot if shorten else 1.0, cold=0.2 if shorten else 0.5,
+            first_legal=not shorten, hot=0.6 if shorten else 1.0, cold=0.2 if shorten else 0.5,
             hop=2.0 if shorten else 0.5, price=2.0 if shorten else 6.0,
         )  # fmt: skip
         return self._better(candidate, position, routes, made)
@@ -334,6 +329,8 @@ class StaticSearch:
         candidate = self._judged(position, self._routed(position, self.unplaced, 0, now), 0)
         if len(self.movable):
             self.joint.run(position, candidate.routes, self.unplaced.issue, allowed, bound=0, moves=1, seed=0, stop=now)
+            if self.config.objective == "wirelength":
+                self.ways.run(position, moves=1, seed=0, stop=now)
         short = shortest(self.problem, position)
         balance(self.timing, position, short)
 

@@ -1,0 +1,96 @@
+"""Placements annealed together with shortest ways: see :mod:`gridloom.map.place.ways_kernel`."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.map.route.pathfinder import Routes
+from gridloom.map.static_problem import Bools, Ints, StaticProblem
+
+if TYPE_CHECKING:
+    from gridloom.map.place.ways_kernel import Ground
+
+# Between these temperatures (in links) nodes settle; the rest of a schedule would be spent on noise and on nothing.
+HOT, COLD = 0.7, 0.3
+
+# What a fight costs, in links: more than one, and nodes cannot pass each other any more. Where that leaves fights, runs
+# with higher prices follow, from this temperature.
+_PRICES = (1.0, 2.0, 4.0)
+_TEPID = 0.45
+
+
+class WaysAnnealer:
+    """The annealer with shortest ways of one problem, with the nodes that stay and the grid's shape."""
+
+    def __init__(self, problem: StaticProblem, movable: Ints, fixed_tiles: Bools, grid: Ints) -> None:
+        self.problem = problem
+        self._movable, self._fixed, self._grid = movable, fixed_tiles, grid
+
+    @cached_property
+    def ground(self) -> Ground:
+        """The kernel's view of the problem."""
+        from gridloom.map.place.ways_kernel import Ground, list_ways
+
+        p, links = self.problem, self.problem.links
+        starts, incident = p.incident
+        owner = np.repeat(np.arange(p.size, dtype=np.int32), np.diff(starts))
+        net_at, net = p.nets
+        pair, listed, ways = list_ways(
+            p.hops, links.target, links.leaving_at, links.leaving, links.following_at, links.following
+        )
+        return Ground(
+            movable=self._movable,
+            fixed=self._fixed,
+            kind=p.kind,
+            allowed=p.allowed,
+            starts=starts,
+            incident=incident,
+            neighbour=np.where(p.source[incident] == owner, p.target[incident], p.source[incident]).astype(np.int32),
+            source=p.source,
+            target=p.target,
+            net_at=net_at,
+            net=net,
+            hops=p.hops,
+            row=p.row,
+            col=p.col,
+            grid=self._grid,
+            pair=pair,
+            listed=listed,
+            ways=ways,
+        )
+
+    def run(
+        self, position: Ints, *, moves: int, seed: int, stop: NDArray[np.uint8], hot: float = HOT
+    ) -> tuple[Ints, Routes, int]:
+        """(placement, routes, moves) from a placement: the shortest wires found for which every signal has its links.
+
+        Where no such placement was met, the last one with the routes it has; edges may be without.
+        """
+        position, routes, made = self._cooled(position, hot, _PRICES[0], moves, seed, stop)
+        for price in _PRICES[1:]:
+            if routes.legal or stop[0]:
+                break
+            position, routes, more = self._cooled(position, _TEPID, price, moves // 2, seed + 1, stop)
+            made += more
+        return position, routes, made
+
+    def _cooled(
+        self, position: Ints, hot: float, price: float, moves: int, seed: int, stop: NDArray[np.uint8]
+    ) -> tuple[Ints, Routes, int]:
+        from gridloom.map.place.ways_kernel import REACH, Course, Plan, anneal_ways
+
+        p = self.problem
+        occupant = np.full(p.tiles, -1, dtype=np.int32)
+        occupant[position] = np.arange(p.size, dtype=np.int32)
+        way = np.full((max(1, len(p.edges)), REACH), -1, dtype=np.int32)
+        length = np.zeros(len(way), dtype=np.int32)
+        plan = Plan(position.copy(), occupant, way, length, np.zeros(max(1, p.links.count), dtype=np.int32))
+        _, _, made = anneal_ways(self.ground, plan, Course(hot, COLD, price, moves), seed, stop)
+        length = length[: len(p.edges)]
+        lost = int((length[p.source != p.target] == 0).sum())
+        overuse = int(np.maximum(plan.used - 1, 0).sum())
+        return plan.position, Routes(way, length, plan.used, overuse, lost), int(made)
