@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,13 +15,14 @@ from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.estimate.width_estimate import WidthEstimate, bound_estimate
 from gridloom.flow.partition import PartitionRequest, partition
+from gridloom.flow.partition_mapping import PartMapper, next_room, room_for
 from gridloom.flow.partition_result import PartitionResult, tree_lines
 from gridloom.flow.partition_run import run_mapped, whole_differences
 from gridloom.flow.partition_search import PartitionSearch
 from gridloom.flow.unroll_columns import side_by_side, width_of
 from gridloom.map.budget import Budget
 from gridloom.map.width import WidthConfig, width
-from gridloom.mapping.model import Mapping
+from gridloom.mapping.model import Failure, Mapping
 from gridloom.partition import BisectionConfig
 from gridloom.sim import simulate, stimulus_for
 from gridloom.verify import legal
@@ -189,3 +191,85 @@ def test_copies_side_by_side_are_legal_and_share_their_constants(small: Arch) ->
     constants = [item for item in placed.instances if item.place.startswith("const")]
     assert len(constants) == sum(item.place.startswith("const") for item in found.instances)
     assert width_of(placed) == copies * width_of(found)
+
+
+# -- what the mapper is asked ---------------------------------------------------------------------------------------
+
+
+def test_columns_that_a_copy_may_take() -> None:
+    assert [room_for(width, 12) for width in range(1, 13)] == [1, 2, 3, 4, 6, 6, 12, 12, 12, 12, 12, 12]
+    assert [next_room(room, 12) for room in (1, 2, 3, 4, 6, 12)] == [2, 3, 4, 6, 12, None]
+
+
+def test_the_mapper_is_asked_once(small: Arch, monkeypatch: pytest.MonkeyPatch) -> None:
+    dfg, ops = lanes(2, 3), frozenset({"all"})
+    mapper = PartMapper(arch=small, seed=0, tries=1)
+    asked: list[int] = []
+    run = mapper.run
+
+    def counted(part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
+        asked.append(settings["columns"])
+        return run(part, k, **settings)
+
+    monkeypatch.setattr(mapper, "run", counted)
+    found = mapper.narrowest(ops, dfg, 2)
+    assert found == 2
+    assert asked == [6, 2]
+    assert mapper.fits(ops, dfg, 3)
+    assert not mapper.fits(ops, dfg, 1)
+    assert not mapper.fits(ops, dfg, 1)
+    assert asked == [6, 2, 1]
+    assert mapper.attempts == 1
+    assert width_of(mapper.best[ops]) == 2
+
+
+class Pessimist:
+    """Expects everything to need all columns, and doubts that anything fits fewer."""
+
+    name = "pessimist"
+
+    def __init__(self) -> None:
+        self.doubted: list[int] = []
+
+    def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:
+        return replace(bound_estimate(dfg, arch), width=arch.cols)
+
+    def probability(self, dfg: Dfg, arch: Arch, columns: int) -> float | None:
+        self.doubted.append(columns)
+        return 0.0
+
+
+def test_what_the_estimator_excludes_is_not_pushed(small: Arch, monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator = Pessimist()
+    monkeypatch.setattr("gridloom.flow.partition.estimator_of", lambda name: estimator)
+    searches: list[str] = []
+    run = PartMapper.run
+
+    def counted(self: PartMapper, part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
+        searches.append(settings["search"])
+        return run(self, part, k, **settings)
+
+    monkeypatch.setattr(PartMapper, "run", counted)
+    result = partition(PartitionRequest(source=lanes(1, 3), arch=small, seeds=2, patience=0))
+    assert result.failure is None
+    assert estimator.doubted
+    assert set(searches) == {"fit"}
+
+
+def test_a_part_that_needs_more_than_expected_goes_on_with_fewer_copies(
+    small: Arch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits = PartMapper.fits
+    refused: list[int] = []
+
+    def stingy(self: PartMapper, ops: frozenset[str], part: Dfg, columns: int, search: str = "fit") -> bool:
+        if columns < 6:
+            refused.append(columns)
+            return False
+        return fits(self, ops, part, columns, search)
+
+    monkeypatch.setattr(PartMapper, "fits", stingy)
+    result = partition(PartitionRequest(source=lanes(1, 2), arch=small, estimator="bound", seeds=2, patience=0))
+    assert result.failure is None
+    assert {1, 2, 3} <= set(refused)
+    assert [leaf.verdict for leaf in result.leaves] == ["mapped"]

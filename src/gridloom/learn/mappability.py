@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gridloom.arch import build
 from gridloom.errors import OptionError
 from gridloom.learn import mappability_data as data
+from gridloom.learn.mappability_checkpoints import Checkpoints
 from gridloom.learn.mappability_features import ArrayShape
 from gridloom.learn.mappability_graphs import OVERFULL
 from gridloom.learn.mappability_metrics import Judged, calibration_error, metrics
@@ -75,7 +76,7 @@ class Mappability:
 
         rows, samples, shape = _samples(config, work)
         began = time.process_time()
-        network = train_own(samples, _own(config), shape, work.seed, work.over)
+        network = train_own(samples, _own(config), shape, work.seed, work.over, _kept(rows, work))
         path = work.weights or work.folder / f"{NAME}.npz"
         about = {"data": data.summary(rows), "settings": asdict(_own(config)), "seed": work.seed, "arch": config.arch}
         save_network(path, network, about)
@@ -84,8 +85,9 @@ class Mappability:
     def evaluate(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
         """Our network, DGCNN and the bound on held-out families, fold by fold; and the estimator's time a graph."""
         rows, samples, shape = _samples(config, work)
-        settings = tuned(config, samples, shape, work) if config.dgcnn else None
-        judged = _folds(config, settings, samples, shape, work)
+        kept = _kept(rows, work).of(folds=config.folds)
+        settings = tuned(config, samples, shape, work, kept) if config.dgcnn else None
+        judged = _folds(config, settings, samples, shape, work, kept)
         decided = [Judged(true=None, said=None, open=False) for row in rows if row.decided == "bound"]
         report: dict[str, Any] = {"data": data.summary(rows), "folds": config.folds}
         for name, found in judged.items():
@@ -146,6 +148,7 @@ def _folds(
     samples: Sequence[Sample],
     shape: ArrayShape,
     work: Work,
+    kept: Checkpoints,
 ) -> dict[str, list[Judged]]:
     from gridloom.learn import mappability_training as training
 
@@ -153,19 +156,45 @@ def _folds(
     judged: dict[str, list[Judged]] = {"own": [], "bound": [], **({"dgcnn": []} if dgcnn else {})}
     for k, held in enumerate(folds):
         rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold]
-        network = training.train_own(rest, _own(config), shape, work.seed + k, work.over)
+        here = kept.of(held=k, split=work.seed)
+        network = training.train_own(rest, _own(config), shape, work.seed + k, work.over, here)
         judged["own"] += training.judge_own(network, held, shape.cols)
         judged["bound"] += training.judge_bound(held)
         if dgcnn is not None:
-            model = training.train_dgcnn(rest, dgcnn, shape.cols, work.seed + k, work.over)
-            judged["dgcnn"] += training.judge_dgcnn(model, held, shape.cols)
+            judged["dgcnn"] += _dgcnn_fold(dgcnn, rest, held, shape, work, here, k)
         work.progress(f"fold {k + 1} of {config.folds}", (k + 1) / config.folds)
         if work.over():
             break
     return judged
 
 
-def tuned(config: MappabilityConfig, samples: Sequence[Sample], shape: ArrayShape, work: Work) -> DgcnnSettings:
+def _kept(rows: list[data.Row], work: Work) -> Checkpoints:
+    return Checkpoints(folder=work.folder, about={"data": data.data_hash(rows)}, resume=work.resume, over=work.over)
+
+
+def _dgcnn_fold(
+    settings: DgcnnSettings,
+    rest: Sequence[Sample],
+    held: Sequence[Sample],
+    shape: ArrayShape,
+    work: Work,
+    kept: Checkpoints,
+    k: int,
+) -> list[Judged]:
+    """What DGCNN says of a fold when it is trained on the others."""
+    from gridloom.learn import mappability_training as training
+
+    def said() -> list[int | None]:
+        model = training.train_dgcnn(rest, settings, shape.cols, work.seed + k, work.over)
+        return [item.said for item in training.judge_dgcnn(model, held, shape.cols)]
+
+    found = kept.of(settings=asdict(settings)).plain("dgcnn", said)
+    return [Judged(true=sample.row.width, said=width) for sample, width in zip(held, found, strict=True)]
+
+
+def tuned(
+    config: MappabilityConfig, samples: Sequence[Sample], shape: ArrayShape, work: Work, kept: Checkpoints
+) -> DgcnnSettings:
     """DGCNN's settings: the published ones, or the best of some trials on one fold with a quarter of the epochs."""
     from gridloom.learn import mappability_training as training
 
@@ -189,9 +218,13 @@ def tuned(config: MappabilityConfig, samples: Sequence[Sample], shape: ArrayShap
         model = training.train_dgcnn(rest, settings, shape.cols, work.seed, work.over)
         return float(metrics(training.judge_dgcnn(model, folds[0], shape.cols))["accuracy"])
 
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=work.seed))
-    study.optimize(trial, n_trials=config.trials)
-    return training.DgcnnSettings(epochs=config.epochs, **study.best_params)
+    def best() -> dict[str, Any]:
+        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=work.seed))
+        study.optimize(trial, n_trials=config.trials)
+        return dict(study.best_params)
+
+    found = kept.of(trials=config.trials, epochs=config.epochs, seed=work.seed).plain("tuning", best)
+    return training.DgcnnSettings(epochs=config.epochs, **found)
 
 
 def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Work) -> float | None:

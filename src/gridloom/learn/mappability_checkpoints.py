@@ -1,0 +1,84 @@
+"""What training and evaluation have done so far, so that a stopped run goes on: networks and answers, a file each.
+
+A file is named by what it answers (data, settings, seed, what was held out), so that nothing of another data set or of
+other settings is ever taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.learn import weights
+from gridloom.run import canonical_json
+
+T = TypeVar("T")
+
+FOLDER: Final = "checkpoints"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoints:
+    """Finished pieces of a piece of work; without a folder nothing is kept."""
+
+    folder: Path | None = None
+    #: What the pieces depend on.
+    about: Mapping[str, Any] = field(default_factory=dict)
+    #: False: make everything anew.
+    resume: bool = True
+    #: True once a piece may have been cut short: it is used, but not kept.
+    over: Callable[[], bool] = field(default=lambda: False)
+
+    def of(self, **more: Any) -> Checkpoints:
+        """The checkpoints of a part of the work."""
+        return replace(self, about={**self.about, **more})
+
+    def arrays(self, name: str, make: Callable[[], dict[str, NDArray[np.float32]]]) -> dict[str, NDArray[np.float32]]:
+        """Trained parameters, from a file or made."""
+
+        def write(path: Path, value: dict[str, NDArray[np.float32]]) -> None:
+            weights.save(path, value, dict(self.about))
+
+        return self._kept(name, ".npz", make, lambda path: dict(weights.load(path)[0]), write)
+
+    def plain(self, name: str, make: Callable[[], T]) -> T:
+        """Plain data, from a file or made."""
+
+        def read(path: Path) -> T:
+            value: T = json.loads(path.read_text(encoding="utf-8"))
+            return value
+
+        def write(path: Path, value: T) -> None:
+            path.write_text(json.dumps(value), encoding="utf-8")
+
+        return self._kept(name, ".json", make, read, write)
+
+    def _kept(
+        self,
+        name: str,
+        suffix: str,
+        make: Callable[[], T],
+        read: Callable[[Path], T],
+        write: Callable[[Path, T], object],
+    ) -> T:
+        if self.folder is None:
+            return make()
+        digest = hashlib.sha256(canonical_json(dict(self.about)).encode()).hexdigest()[:16]
+        path = self.folder / FOLDER / f"{name}-{digest}{suffix}"
+        if self.resume and path.exists():
+            return read(path)
+        value = make()
+        if not self.over():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # A reader, or a run that is killed meanwhile, never leaves half a file under the name that counts.
+            part = path.with_name(f"part-{path.name}")
+            write(part, value)
+            part.replace(path)
+        return value
