@@ -194,6 +194,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "smoke": Entry("gridloom.flow.suite:built_in", "ten small kernels on the four static grids"),
         "neosa": Entry("gridloom.flow.suite:built_in", "37 graphs on the smallest square of each static topology"),
         "neosa-reconvergent": Entry("gridloom.flow.suite:built_in", "the 15 graphs of neosa that are no forests"),
+        "neosa-files": Entry("gridloom.flow.suite:built_in", "neosa with the published files"),
         "neosa-border": Entry("gridloom.flow.suite:built_in", "neosa with inputs and outputs on the border"),
         "neosa-multipliers": Entry("gridloom.flow.suite:built_in", "neosa-border with multipliers on some tiles only"),
         "neosa-multipliers-any": Entry("gridloom.flow.suite:built_in", "neosa with multipliers on some tiles only"),

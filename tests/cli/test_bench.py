@@ -47,6 +47,13 @@ def test_fewer_mapped_cells_than_expected_is_status_1(gridloom, suite, tmp_path)
     assert (done.status, done.err) == (1, "3 cells are mapped, the suite expects 4\n")
 
 
+def test_figures_are_written_where_there_are_numbers(gridloom, suite, tmp_path):
+    done = gridloom("bench", suite, "--jobs", "1", "--plot", "all.svg", "--plot", "wirelength=wires.svg")
+    assert (done.status, done.err) == (0, "wrote all.svg\nwrote wires.svg\n")
+    for name in ("all.svg", "wires.svg"):
+        assert "Wirelength" in (tmp_path / name).read_text()
+
+
 def test_rows_written_as_csv_compare_equal_and_worse_ones_do_not(gridloom, suite, tmp_path):
     assert gridloom("bench", suite, "--jobs", "1", "--csv", "golden.csv").status == 0
     same = gridloom("bench", suite, "--jobs", "1", "--compare", "golden.csv", "--tolerance", "0", "--json")
@@ -151,9 +158,12 @@ def test_broken_cell_is_a_failed_row_and_the_others_go_on(gridloom, suite, monke
             ["area:intel", "--plot", "registers=a.svg"],
             "--plot: no figure 'registers' for intel; known: overhead, fifo, growth, four-bit",
         ),
-        (["smoke", "--plot", "a.svg"], "--plot: only the suite area has figures"),
+        (
+            ["smoke", "--plot", "area=a.svg"],
+            "--plot: no figure 'area' for a suite; known: ii, fifo, wirelength, seconds",
+        ),
     ],
 )
-def test_mistakes_about_areas_are_named(gridloom, arguments, message):
+def test_mistakes_about_areas_and_figures_are_named(gridloom, arguments, message):
     done = gridloom("bench", *arguments)
     assert (done.status, done.err) == (2, f"error: {message}\n")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridloom.cli.outputs import check_writable, write_all
+from gridloom.cli.outputs import figure_files, write_all
 from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
 
@@ -20,12 +20,12 @@ def bench_area(suite: str, csv: Path | None, plots: list[str], as_json: bool) ->
     ``plots``: FILE.svg for all figures in one picture, FIGURE=FILE.svg for one of them.
     """
     from gridloom.emit.rtl.area_bench import bench_area as run
-    from gridloom.emit.rtl.area_plots import plot
+    from gridloom.emit.rtl.area_plots import figures, plot
 
     target = suite.partition(":")[2] or "gates"
     if target not in ("gates", "intel", "xilinx"):
         raise OptionError(f"area: expected area, area:intel or area:xilinx, found {suite!r}")
-    wanted = _figures(plots, target)
+    wanted = figure_files(plots, figures(target), target)
     cache = Path.home() / ".cache" / "gridloom" / "area"
     with display() as shown:
         # A flat array of LUTs takes Yosys longer than everything else together.
@@ -38,25 +38,6 @@ def bench_area(suite: str, csv: Path | None, plots: list[str], as_json: bool) ->
         note("wrote " + ", ".join(str(path) for path in texts))
     print(json.dumps(_record(suite, report)) if as_json else "\n".join(lines(report)))
     return 0
-
-
-def _figures(plots: list[str], target: str) -> list[tuple[str, Path]]:
-    """(figure, file) pairs; OptionError before the long work for a figure that there is not."""
-    from gridloom.emit.rtl.area_plots import figures
-
-    wanted = []
-    for text in plots:
-        figure, between, name = text.partition("=")
-        path = Path(name if between else text)
-        if path.suffix != ".svg":
-            raise OptionError(f"expected FILE.svg or FIGURE=FILE.svg, found {text!r}", where="--plot")
-        check_writable([("--plot", path)])
-        chosen = figure if between else "all"
-        if chosen not in ("all", *figures(target)):
-            known = ", ".join(figures(target))
-            raise OptionError(f"no figure {chosen!r} for {target}; known: {known}", where="--plot")
-        wanted.append((chosen, path))
-    return wanted
 
 
 def _record(suite: str, report: AreaReport) -> dict[str, object]:

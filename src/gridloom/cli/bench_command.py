@@ -43,7 +43,7 @@ def bench(
     time_limit: Annotated[float | None, typer.Option("--time-limit", help="Another limit than the suite's.")] = None,
     folder: Annotated[Path | None, typer.Option("--folder", help="Where published graphs are.")] = None,
     plot: Annotated[
-        list[str] | None, typer.Option("--plot", help="Areas only: FILE.svg, or one figure as overhead=FILE.svg.")
+        list[str] | None, typer.Option("--plot", help="FILE.svg, or one figure as wirelength=FILE.svg.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -58,8 +58,7 @@ def bench(
         from gridloom.cli.area_command import bench_area
 
         return bench_area(suite, csv, plot or [], as_json)
-    if plot:
-        raise OptionError("only the suite area has figures", where="--plot")
+    wanted = _figures(plot or [])
     if resume and store is None:
         raise OptionError("needs a store to go on with: --store FILE", where="--resume")
     tolerances = parse_tolerances(tolerance or [])
@@ -82,12 +81,32 @@ def bench(
     if csv is not None:
         write_all({csv: table(report.rows)})
         note(f"wrote {csv}")
+    _draw(report, wanted)
     if as_json:
         record = report.to_dict()
         print(json.dumps(record if comparison is None else {**record, "comparison": comparison.to_dict()}))
     else:
         print("\n".join(describe(report, comparison)))
     return _status(asked, report, comparison)
+
+
+def _figures(plots: list[str]) -> list[tuple[str, Path]]:
+    from gridloom.cli.outputs import figure_files
+    from gridloom.emit.suite_plots import FIGURES
+
+    return figure_files(plots, FIGURES, "a suite")
+
+
+def _draw(report: Report, wanted: list[tuple[str, Path]]) -> None:
+    from gridloom.emit.suite_plots import plot
+
+    for figure, path in wanted:
+        text = plot(report.rows, figure, report.suite)
+        if text is None:
+            note(f"{path} is not written: no cell has a number for it")
+        else:
+            write_all({path: text})
+            note(f"wrote {path}")
 
 
 def _folder(named: Path | None) -> Path | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from gridloom.errors import OptionError
@@ -25,6 +25,22 @@ def check_writable(files: Iterable[tuple[str, Path | None]]) -> None:
         other = seen.setdefault(path.absolute(), option)
         if other != option:
             raise OptionError(f"{path} is also the file of {other}; name another", where=option)
+
+
+def figure_files(plots: Iterable[str], known: Collection[str], of: str) -> list[tuple[str, Path]]:
+    """(figure, file) pairs of ``--plot``; OptionError before the long work for a figure that there is not."""
+    wanted = []
+    for text in plots:
+        figure, between, name = text.partition("=")
+        path = Path(name if between else text)
+        if path.suffix != ".svg":
+            raise OptionError(f"expected FILE.svg or FIGURE=FILE.svg, found {text!r}", where="--plot")
+        check_writable([("--plot", path)])
+        chosen = figure if between else "all"
+        if chosen not in ("all", *known):
+            raise OptionError(f"no figure {chosen!r} for {of}; known: {', '.join(known)}", where="--plot")
+        wanted.append((chosen, path))
+    return wanted
 
 
 def write_all(texts: Mapping[Path, str]) -> None:
