@@ -40,6 +40,8 @@ from gridloom.partition import BisectionConfig, bisections, split
 EstimatorName = Literal["auto", "learned", "bound", "mapper"]
 #: What would pay is tried with more effort from this probability on that it maps.
 DOUBT: Final = 0.3
+#: The share of graphs that map which a short search maps already: one that it did not map is likelier not to.
+SHORT: Final = 0.95
 ESTIMATORS: Final = ("auto", "learned", "bound", "mapper")
 
 
@@ -175,12 +177,14 @@ class _Flow:
             room = columns // (math.floor(1 / now + 1e-9) + 1)
             if room < branch.expected.bound or self.mapper.asked(branch.ops, "push", room):
                 continue
-            if self._doubtful(branch, room):
-                continue
-            if self.mapper.fits(branch.ops, branch.part.dfg, room, "push"):
+            if any(self._found(branch, room, search) for search in ("fit", "push")):
                 branch.verdict, branch.width = "mapped", width_of(self.mapper.best[branch.ops])
                 return True
         return False
+
+    def _found(self, branch: Branch, columns: int, search: str) -> bool:
+        """True when a graph is found to fit so many columns; what is doubtful is not tried."""
+        return not self._doubtful(branch, columns) and self.mapper.fits(branch.ops, branch.part.dfg, columns, search)
 
     def _doubtful(self, branch: Branch, columns: int) -> bool:
         """True where the estimator all but excludes that a graph fits so many columns, or counting does."""
@@ -191,7 +195,11 @@ class _Flow:
         began = time.process_time()
         probability = self.estimator.probability(branch.part.dfg, self.arch, columns)
         self.search.spent.estimate += time.process_time() - began
-        return probability is not None and probability < DOUBT
+        if probability is None:
+            return False
+        if self.mapper.asked(branch.ops, "fit", columns):
+            probability *= (1 - SHORT) / (1 - SHORT * probability)
+        return probability < DOUBT
 
     def _estimate(self, part: Dfg) -> WidthEstimate:
         """The estimator's word; without one, what mapping the graph shows."""

@@ -9,7 +9,7 @@ on, and its threshold is chosen there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -36,7 +36,17 @@ class Prediction:
     """What a network says of a graph: the logit that it maps, and the columns above the bound if it does."""
 
     logit: float
-    excess: int
+    #: The share of each number of columns above the bound; the last stands for all above.
+    shares: tuple[float, ...]
+
+    @property
+    def excess(self) -> int:
+        """The likeliest number of columns above the bound."""
+        return int(np.argmax(self.shares))
+
+    def within(self, columns: int) -> float:
+        """The probability that so many columns above the bound are enough, if it maps at all."""
+        return sum(self.shares[: columns + 1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +66,8 @@ class Network:
         """The averaged answer of the members. About 1 ms each."""
         ways = mixers(graph)
         answers = [forward(member, graph, ways) for member in self.members]
-        excess = np.mean([_softmax(answer[1:]) for answer in answers], axis=0)
-        return Prediction(logit=float(np.mean([answer[0] for answer in answers])), excess=int(np.argmax(excess)))
+        shares = np.mean([_softmax(answer[1:]) for answer in answers], axis=0)
+        return Prediction(logit=float(np.mean([answer[0] for answer in answers])), shares=tuple(shares.tolist()))
 
     def probability(self, logit: float) -> float:
         """The calibrated probability of a logit."""
@@ -171,8 +181,9 @@ class LearnedEstimator:
             return 0.0
         if (shape.rows, shape.constants) != (self.network.rows, self.network.constants):
             return None
-        graph = of_graph(dfg, replace(shape, cols=columns))
-        return self.network.probability(self.network.predict(graph).logit)
+        said = self.network.predict(of_graph(dfg, shape))
+        narrow = said.within(columns - counted.bound) if columns < arch.cols else 1.0
+        return narrow * self.network.probability(said.logit)
 
 
 @lru_cache(maxsize=1)
