@@ -10,6 +10,7 @@ import pytest
 
 from gridloom import registry
 from gridloom.errors import OptionError
+from gridloom.estimate.dataflow import Guide
 from gridloom.learn import cost_model_data as data
 from gridloom.learn import weights
 from gridloom.learn.cost_model_inference import Learned, features
@@ -51,6 +52,28 @@ def test_inference_without_torch_says_what_torch_says(tmp_path: Path, pipeline: 
     with torch.no_grad():
         expected = torch.sigmoid(regressor(Graph.of(pipeline), torch.as_tensor(found))).numpy()
     assert Learned(path).efficiency(pipeline, decisions) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_search_is_told_the_prediction_and_the_mean_over_flows(tmp_path: Path, pipeline: data.Pipeline):
+    regressor, path = saved(tmp_path)
+    decisions = data.routed(pipeline, random_places(pipeline, 4), "present")
+    with torch.no_grad():
+        logits, flows = regressor.both(Graph.of(pipeline), torch.as_tensor(features(pipeline, decisions)))
+    expected = torch.sigmoid(logits) + torch.sigmoid(flows).mean(dim=1)
+    learned = Learned(path)
+    assert isinstance(learned, Guide)
+    assert learned.preference(pipeline, decisions) == pytest.approx(expected.numpy(), abs=1e-5)
+
+
+def test_on_a_step_of_the_prediction_shorter_ways_are_still_preferred():
+    found = data.graph_pipeline("mlp", (("layers", 3), ("width", 448)), "present")
+    search = Search(found, DataflowConfig(cost="heuristic", chains=8), 0)
+    search._shorten()
+    shaken, units = search.places.copy(), np.flatnonzero(found.unit_kind == 0)
+    shaken[:, units[:2]] = shaken[:, units[:2][::-1]]
+    learned = registry.load("costs", "learned")()
+    near, far = (data.routed(found, places, "present") for places in (search.places, shaken))
+    assert np.all(learned.preference(found, near) > learned.preference(found, far))
 
 
 def test_a_decision_scores_the_same_alone_and_in_a_batch(tmp_path: Path, pipeline: data.Pipeline):

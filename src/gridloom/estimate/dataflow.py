@@ -8,7 +8,7 @@ name from the registry; none of them knows how it comes to its number.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,14 @@ class CostModel(Protocol):
 
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
         """Predicted throughput over the bound, one number a decision; higher is better."""
+
+
+@runtime_checkable
+class Guide(Protocol):
+    """A cost model that has more to say to a search than its prediction."""
+
+    def preference(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
+        """What a search should raise, one number a decision; about as large as efficiencies are."""
 
 
 def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:

@@ -25,11 +25,11 @@ class CostModelConfig:
     """Settings of data, training and evaluation."""
 
     #: Decisions of the data set.
-    decisions: int = 8640
+    decisions: int = 9728
     #: State of the tool chain that the data comes from.
     era: Literal["present", "past"] = "present"
     #: Passes over the data set.
-    epochs: int = 8
+    epochs: int = 12
     #: Values of a node or edge, and layers of the graph network.
     width: int = 24
     layers: int = 2

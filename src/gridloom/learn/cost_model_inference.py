@@ -16,6 +16,7 @@ Singles = NDArray[np.float32]
 
 NAME: Final = "cost-model"
 _STAGES: Final = 16
+_FLOW_WEIGHT: Final = 1.0
 
 
 def rooms(found: Pipeline) -> Ints:
@@ -54,16 +55,29 @@ class Learned:
             if kind == "weight" and name not in ("op", "stage"):
                 bias = self.arrays.get(f"{name}.bias", np.zeros(len(weight), dtype=np.float32))
                 self._packed[name] = (np.ascontiguousarray(weight.T), bias)
+        #: What the mean over flows counts in `preference`.
+        self.flow_weight = _FLOW_WEIGHT
         self._known: tuple[Pipeline, dict[str, Any]] | None = None
 
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
         """Predicted throughput over the bound. About 0.2 ms a decision of a hundred units, in batches."""
         logits = self.logits(pipeline, features(pipeline, decisions, self._fixed(pipeline)["room"]))
-        return 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
+        return _share(logits)
+
+    def preference(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
+        """What a search should raise: the prediction, and a little what each flow alone would allow, in the mean.
+
+        Throughput has steps: it stays where it is until the last of the slowest flows has become faster. The mean over
+        flows says which way is up on such a step. Costs what `efficiency` does.
+        """
+        found = features(pipeline, decisions, self._fixed(pipeline)["room"])
+        logits, flows = self._forward(self._fixed(pipeline), found)
+        mean: Floats = _share(flows).mean(axis=1)
+        return _share(logits) + self.flow_weight * mean
 
     def logits(self, pipeline: Pipeline, found: Singles) -> Singles:
         """Logits of the efficiency of decisions with these features."""
-        return self._forward(self._fixed(pipeline), found)
+        return self._forward(self._fixed(pipeline), found)[0]
 
     def _fixed(self, found: Pipeline) -> dict[str, Any]:
         """What is the same in all decisions on a pipeline."""
@@ -95,7 +109,7 @@ class Learned:
         result: Singles = linear(np.ascontiguousarray(values).reshape(-1, values.shape[-1]), weight, bias)
         return result.reshape(*values.shape[:-1], weight.shape[1])
 
-    def _forward(self, fixed: dict[str, Any], found: Singles) -> Singles:
+    def _forward(self, fixed: dict[str, Any], found: Singles) -> tuple[Singles, Singles]:
         from gridloom.learn import cost_model_kernel as kernel
 
         source, target, units = fixed["source"], fixed["target"], fixed["units"]
@@ -117,7 +131,12 @@ class Learned:
         pooled = np.hstack([kernel.pool_edges(edges, self._linear("attention", edges)[..., 0]), nodes.mean(axis=1)])
         for layer in ("head.0", "head.2"):
             pooled = np.maximum(0, self._linear(layer, pooled))
-        return self._linear("head.4", pooled)[:, 0]
+        return self._linear("head.4", pooled)[:, 0], self._linear("limit", edges)[..., 0]
+
+
+def _share(logits: Singles) -> Floats:
+    found: Floats = 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
+    return found
 
 
 @cache

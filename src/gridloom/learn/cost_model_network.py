@@ -6,7 +6,8 @@ h = W_V [h, s]; the maximum there is read as the one with 0, since a single vect
 keep their values. ``text`` follows the published text, where W_V is 3m x m and edges are updated as well:
 h_v = max(0, W_V [h_v, a_E, a_V]), h_e = max(0, W_E [h_e, h_u, h_v]). Both end in the mean over nodes and a 3-layer ReLU
 regressor. ``sharing`` is ours: edges know who shares their links, messages go along flows with their direction,
-and edges are pooled by attention, maximum and mean, since the worst flow decides.
+and edges are pooled by attention, maximum and mean, since the worst flow decides. It also says of every flow how fast
+the pipeline would be if this one decided: labels do not have that, but the least of them has to be the label.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ class Regressor(nn.Module):
             self.node_into = nn.ModuleList([nn.Linear(m, m, bias=False) for _ in range(layers)])
             self.node_out = nn.ModuleList([nn.Linear(m, m, bias=False) for _ in range(layers)])
             self.attention = nn.Linear(m, 1)
+            self.limit = nn.Linear(m, 1)
             pooled = 4 * m
         elif variant == "algorithm":
             self.w_e = nn.ModuleList([nn.Linear(2 * m, m) for _ in range(layers)])
@@ -112,13 +114,17 @@ class Regressor(nn.Module):
 
     def forward(self, graph: Graph, features: Tensor) -> Tensor:
         """The logit of each decision; ``features`` is decision, flow, feature."""
+        return self.both(graph, features)[0]
+
+    def both(self, graph: Graph, features: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The logit of each decision, and in ours that of each flow of it: how fast it would be by this flow alone."""
         edges = self.edge_in(features * self.kept)
         nodes = self.nodes(graph).expand(len(features), -1, -1)
         if self.variant == "sharing":
             return self._sharing(graph, nodes, edges)
-        return self._published(graph, nodes, edges)
+        return self._published(graph, nodes, edges), None
 
-    def _sharing(self, graph: Graph, nodes: Tensor, edges: Tensor) -> Tensor:
+    def _sharing(self, graph: Graph, nodes: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
         edges = torch.relu(edges)
         nodes = torch.relu(nodes)
         for k in range(self.layers):
@@ -129,7 +135,7 @@ class Regressor(nn.Module):
             nodes = torch.relu(self.node_self[k](nodes) + self.node_into[k](into) + self.node_out[k](out))
         weight = torch.softmax(self.attention(edges), dim=1)
         pooled = [(weight * edges).sum(1), edges.amax(1), edges.mean(1), nodes.mean(1)]
-        return self.head(torch.cat(pooled, dim=1))[:, 0]
+        return self.head(torch.cat(pooled, dim=1))[:, 0], self.limit(edges)[:, :, 0]
 
     def _published(self, graph: Graph, nodes: Tensor, edges: Tensor) -> Tensor:
         both = torch.cat([graph.source, graph.target])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gridloom import registry
 from gridloom.errors import OptionError
-from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Ints, Pipeline
+from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Guide, Ints, Pipeline
 from gridloom.map.budget import Clock
 from gridloom.map.route.dataflow import route
 
@@ -102,7 +102,8 @@ class Search:
     def score(self, places: Ints) -> tuple[Floats, Decisions]:
         """What the cost model says of placements, less the price of wire."""
         decisions = route(self.pipeline, places, aware=self.config.aware)
-        scores = self.model.efficiency(self.pipeline, decisions)
+        prefer = self.model.preference if isinstance(self.model, Guide) else self.model.efficiency
+        scores = prefer(self.pipeline, decisions)
         hops = np.diff(decisions.route_start).reshape(len(places), self.pipeline.flows)
         mean = hops @ self.pipeline.rate / max(1e-12, float(self.pipeline.rate.sum()))
         return np.asarray(scores - self.config.wire * mean, dtype=np.float64), decisions
@@ -137,7 +138,7 @@ class Search:
             step += 1
             if step % 64 == 0:
                 self._concentrate(done)
-                clock.report("annealing", f"predicted {max(score for score, _ in self.best):.3f}")
+                clock.report("annealing", f"score {max(score for score, _ in self.best):.3f}")
 
     def _shorten(self) -> None:
         from gridloom.map.place import dataflow_kernel as kernel
