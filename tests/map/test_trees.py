@@ -79,6 +79,20 @@ def test_h_trees_need_no_fifo_and_their_latency_is_their_path(nodes):
     assert stats(found).wirelength == np.maximum(wires - 1, 0).sum()
 
 
+@pytest.mark.parametrize(("nodes", "latency"), [(15, 4), (31, 6), (63, 11), (127, 14)])
+def test_h_trees_are_as_fast_as_published_by_hops_from_leaf_to_root(nodes, latency):
+    found = mapped(tree(nodes), h_tree(nodes.bit_length()), TreesConfig())
+    assert stats(found).latency - 1 <= latency
+    assert stats(found).occupancy == nodes / H_TREE_AREA[nodes]
+
+
+@pytest.mark.parametrize(("nodes", "latency"), [(15, 6), (31, 8), (63, 9)])
+def test_compact_trees_are_as_fast_as_published(nodes, latency):
+    found = mapped(tree(nodes), compact(nodes.bit_length())[0], TreesConfig(layout="compact", objective="latency"))
+    assert stats(found).latency <= latency
+    assert stats(found).occupancy == nodes / COMPACT_AREA[nodes]
+
+
 @pytest.mark.parametrize(("nodes", "deepest"), [(15, 1), (31, 2), (63, 1), (127, 2)])
 @pytest.mark.parametrize("objective", ["wirelength", "latency"])
 def test_compact_trees_are_legal_with_fifos_no_deeper_than_published(nodes, deepest, objective):

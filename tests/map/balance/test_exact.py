@@ -113,6 +113,46 @@ def test_with_the_latency_first_fifos_are_the_smallest_at_the_least_latency():
     assert (found.latency, found.maximum) == (5, 0)
 
 
+def unequal_paths() -> Dfg:
+    """From x to join: five nodes one way, one node (m) the other."""
+    b = DfgBuilder("unequal", "opaque")
+    x = b.add("input", id="x")
+    m = b.add("op", x, id="m")
+    last = x
+    for k in range(5):
+        last = b.add("op", last, id=f"n{k}")
+    b.add("op", m, last, id="join")
+    return b.build()
+
+
+def waits(arch, position: dict[str, str]) -> dict[tuple[str, str], int] | None:
+    """Edge -> FIFO cycles, all routes one link long, nodes on the named tiles and the others where there is room."""
+    dfg = unequal_paths()
+    problem = build_problem(dfg, arch)
+    free = [tile.name for tile in arch.tiles if tile.name not in position.values()]
+    names = [dfg.nodes[n].id for n in problem.nodes.tolist()]
+    tiles = [arch.tile_index[position[name] if name in position else free.pop()] for name in names]
+    found = balance(Timing(problem), np.array(tiles, dtype=np.int32), np.ones(len(problem.edges), dtype=np.int32))
+    if found is None:
+        return None
+    edges = [dfg.edges[e] for e in problem.edges.tolist()]
+    return {(edge.source, edge.target): int(found.fifo[k]) for k, edge in enumerate(edges) if found.fifo[k]}
+
+
+def test_a_delay_is_split_along_the_short_path():
+    assert waits(build("mesh:3x3"), {}) == {("x", "m"): 2, ("m", "join"): 2}
+
+
+def test_a_delay_is_split_as_the_tiles_on_the_path_allow():
+    def limited(value: int):
+        where = {"tiles": [[0, 0]]}
+        return build({"family": "mesh", "rows": 3, "cols": 3, "fifo": [{"value": 3}, {"where": where, "value": value}]})
+
+    assert waits(limited(1), {"m": "pe_0_0"}) == {("x", "m"): 1, ("m", "join"): 3}
+    assert waits(limited(1), {"join": "pe_0_0"}) == {("x", "m"): 3, ("m", "join"): 1}
+    assert waits(limited(0), {"m": "pe_0_0"}) is None
+
+
 def test_a_recurrence_longer_than_its_distance_has_no_balance():
     b = DfgBuilder("ring", "opaque")
     x = b.add("input", id="x")
