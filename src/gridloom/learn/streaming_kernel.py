@@ -1,8 +1,9 @@
 """Many placements at once on a streaming engine, compiled: one step of every board, its mask and what a policy sees.
 
 A board is one graph being placed node by node. All boards of a batch share the graph, the II and the array; what a step
-leaves in ``slots`` and ``ready`` is the observation itself, so that nothing is copied. What a step calls is inlined:
-handing the tables on to a function costs more than placing a node.
+leaves in ``slots`` and ``ready`` is the observation itself, so that nothing is copied. A step goes over all boards in
+two rounds, placing and masking, each a loop that calls nothing on its usual way: handing the tables on to a function
+for every board costs more than placing a node.
 """
 
 from __future__ import annotations
@@ -76,40 +77,42 @@ class Rules(NamedTuple):
     carried: bool
 
 
-@njit(cache=True, nogil=True, inline="always")
-def write_mask(tables: Tables, rules: Rules, boards: Boards, b: int) -> bool:
-    """The legal slots of the next node of a board; False when there is none.
+@njit(cache=True, nogil=True)
+def _mask_all(tables: Tables, rules: Rules, boards: Boards, chosen: Flags) -> None:
+    """The legal slots of the next node of each chosen board; one that has none is over.
 
-    A copy of the vacant slots, in which the few tiles that rules close to the node are then struck out.
+    A mask is a copy of the vacant slots, in which the few tiles that rules close to the node are then struck out.
     """
-    n = boards.order[b, boards.position[b]]
-    boards.node[b] = n
-    mask, vacant = boards.mask, boards.vacant
-    for k in range(mask.shape[1]):
-        mask[b, k] = vacant[b, k]
-    for e in range(tables.foe_at[n], tables.foe_at[n + 1]):
-        t = boards.tile[b, tables.foe[e]]
-        if t != NONE:
-            _close(rules.ii, boards, b, t)
-    if tables.group[n] != NONE:
-        _tie(tables, rules.ii, boards, b, n)
-    if rules.carried and rules.forward:
-        _hurry(tables, rules, boards, b, n)
-    found = False
-    for k in range(mask.shape[1]):
-        if mask[b, k]:
-            found = True
-            break
-    return found
+    order, position, node, over, tile = boards.order, boards.position, boards.node, boards.over, boards.tile
+    mask, vacant, foe_at, foe, group = boards.mask, boards.vacant, tables.foe_at, tables.foe, tables.group
+    succ_at, succ_distance = tables.succ_at, tables.succ_distance
+    ii, width, hurried = rules.ii, boards.mask.shape[1], rules.carried and rules.forward
+    for b in range(len(chosen)):
+        if not chosen[b]:
+            continue
+        n = order[b, position[b]]
+        node[b] = n
+        for k in range(width):
+            mask[b, k] = vacant[b, k]
+        for e in range(foe_at[n], foe_at[n + 1]):
+            t = tile[b, foe[e]]
+            if t != NONE:
+                for k in range(t * ii, t * ii + ii):
+                    mask[b, k] = False
+        if group[n] != NONE:
+            _tie(tables, ii, boards, b, n)
+        for e in range(succ_at[n], succ_at[n + 1] if hurried else succ_at[n]):
+            if succ_distance[e] > 0:
+                _hurry(tables, rules, boards, b, n)
+                break
+        over[b] = STUCK
+        for k in range(width):
+            if mask[b, k]:
+                over[b] = RUNNING
+                break
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _close(ii: int, boards: Boards, b: int, t: int) -> None:
-    for k in range(t * ii, t * ii + ii):
-        boards.mask[b, k] = False
-
-
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _tie(tables: Tables, ii: int, boards: Boards, b: int, n: int) -> None:
     """Tile memory: a node with a variable goes where the variable is, or where there is room for it."""
     home = NONE
@@ -119,10 +122,10 @@ def _tie(tables: Tables, ii: int, boards: Boards, b: int, n: int) -> None:
     for t in range(tables.device[0]):
         full = tables.entries[n] > 0 and boards.used[b, t] + tables.entries[n] > tables.device[4]
         if full or (home != NONE and t != home):
-            _close(ii, boards, b, t)
+            boards.mask[b, t * ii : t * ii + ii] = False
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _hurry(tables: Tables, rules: Rules, boards: Boards, b: int, n: int) -> None:
     """Strike out slots too late for readers that are there already: only readers of a carried value can be."""
     hurried = False
@@ -169,45 +172,57 @@ def _reschedule(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int
     return False
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _latest(tables: Tables, tile: Ints, ready: Ints, n: int) -> int:
+@njit(cache=True, nogil=True)
+def _latest(tables: Tables, boards: Boards, b: int, n: int) -> int:
     """The last result that node n waits for, of predecessors that are placed."""
     last = 0
     for e in range(tables.pred_at[n], tables.pred_at[n + 1]):
         p = tables.pred[e]
-        if tile[p] != NONE and p != n and tables.pred_distance[e] == 0:
-            last = max(last, ready[p])
+        if boards.tile[b, p] != NONE and p != n and tables.pred_distance[e] == 0:
+            last = max(last, boards.ready[b, p])
     return last
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _put(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int, n: int, slot: int, scratch: Ints) -> bool:
-    """Place node n in a legal slot; the reward is left in ``boards``. False when carried values are then late."""
-    ii, latency = rules.ii, tables.device[1]
-    t, s = slot // ii, slot % ii
-    tile, issue = boards.tile[b], boards.issue[b]
-    due = arrival(tables, ii, n, t, tile, issue)
-    now = due + (s - due) % ii
-    new_tile = 1 if boards.load[b, t] == 0 else 0
-    tile[n], boards.spoke[b, n], issue[n] = t, s, now
-    boards.slots[b, slot] = n + 1
-    boards.vacant[b, slot] = False
-    boards.ready[b, n] = now + latency
-    boards.used[b, t] += tables.entries[n]
-    boards.load[b, t] += 1
-    cycles, bound = boards.cycles[b], boards.bound[b]
-    boards.cycles[b] = max(cycles, now + latency)
-    boards.bound[b] = max(bound, now + tail[n])
-    if not rules.forward and not _reschedule(tables, tail, rules, boards, b, scratch):
-        return False
-    if rules.reward == MAKESPAN:
-        cost = boards.cycles[b] - cycles
-    elif rules.reward == BOUND:
-        cost = boards.bound[b] - bound
-    else:
-        cost = boards.ready[b, n] - _latest(tables, boards.tile[b], boards.ready[b], n)
-    boards.reward[b] = -rules.cycles * cost - rules.tiles * new_tile
-    return True
+@njit(cache=True, nogil=True)
+def _put_all(
+    tables: Tables, tail: Ints, rules: Rules, boards: Boards, nodes: Ints, places: Ints, chosen: Flags
+) -> None:
+    """Place a node in a legal slot of each chosen board; rewards are left in ``boards``.
+
+    A board whose carried values are then late is over, and not chosen any more.
+    """
+    tile, spoke, issue, ready, slots = boards.tile, boards.spoke, boards.issue, boards.ready, boards.slots
+    vacant, used, load, cycles, bound = boards.vacant, boards.used, boards.load, boards.cycles, boards.bound
+    pred_at, pred, lag, back, far = tables.pred_at, tables.pred, tables.pred_lag, tables.pred_distance, tables.pred_far
+    entries, ii, latency, reward = tables.entries, rules.ii, tables.device[1], boards.reward
+    scratch = np.empty(tile.shape[1], dtype=np.int32)
+    for b in range(len(chosen)):
+        if not chosen[b]:
+            continue
+        n, slot = nodes[b], places[b]
+        t, s = slot // ii, slot % ii
+        due = 0
+        for e in range(pred_at[n], pred_at[n + 1]):
+            p = pred[e]
+            there = tile[b, p]
+            if there != NONE and p != n:
+                due = max(due, issue[b, p] + lag[e] - ii * back[e] + (abs(there - t) if far[e] else 0))
+        now = due + (s - due) % ii
+        new_tile = 1 if load[b, t] == 0 else 0
+        tile[b, n], spoke[b, n], issue[b, n], ready[b, n] = t, s, now, now + latency
+        slots[b, slot], vacant[b, slot] = n + 1, False
+        used[b, t] += entries[n]
+        load[b, t] += 1
+        last, longest = cycles[b], bound[b]
+        cycles[b] = max(last, now + latency)
+        bound[b] = max(longest, now + tail[n])
+        if not rules.forward and not _reschedule(tables, tail, rules, boards, b, scratch):
+            boards.over[b], chosen[b], reward[b] = STUCK, False, -rules.penalty
+            continue
+        cost = cycles[b] - last if rules.reward == MAKESPAN else bound[b] - longest
+        if rules.reward == LATENCY:
+            cost = ready[b, n] - _latest(tables, boards, b, n)
+        reward[b] = -rules.cycles * cost - rules.tiles * new_tile
 
 
 @njit(cache=True, nogil=True)
@@ -217,30 +232,33 @@ def step(tables: Tables, tail: Ints, rules: Rules, boards: Boards, action: Ints,
     An illegal action costs the penalty and leaves the board as it is; ``limit`` steps end it. A node without a legal
     slot costs the penalty and ends the board. O(boards * (tiles * II + edges of the node)).
     """
-    scratch = np.empty(boards.tile.shape[1], dtype=np.int32)
-    for b in range(len(action)):
-        boards.reward[b] = 0
-        if boards.over[b] != RUNNING:
+    order, position, steps, over, mask = boards.order, boards.position, boards.steps, boards.over, boards.mask
+    reward, count = boards.reward, len(action)
+    chosen = np.zeros(count, dtype=np.bool_)
+    nodes = np.zeros(count, dtype=np.int32)
+    for b in range(count):
+        reward[b] = 0
+        if over[b] != RUNNING:
             continue
-        boards.steps[b] += 1
-        if not boards.mask[b, action[b]]:
-            boards.reward[b] = -rules.penalty
-            if boards.steps[b] >= limit:
-                boards.over[b] = STUCK
-            continue
-        n = boards.order[b, boards.position[b]]
-        if not _put(tables, tail, rules, boards, b, n, action[b], scratch):
-            boards.over[b] = STUCK
-            boards.reward[b] = -rules.penalty
-            continue
-        boards.position[b] += 1
-        if boards.position[b] == boards.order.shape[1]:
-            boards.over[b] = COMPLETE
-        elif not write_mask(tables, rules, boards, b):
-            boards.over[b] = STUCK
-            boards.reward[b] -= rules.penalty
-        elif boards.steps[b] >= limit:
-            boards.over[b] = STUCK
+        steps[b] += 1
+        if mask[b, action[b]]:
+            chosen[b], nodes[b] = True, order[b, position[b]]
+        else:
+            reward[b] = -rules.penalty
+            if steps[b] >= limit:
+                over[b] = STUCK
+    _put_all(tables, tail, rules, boards, nodes, action, chosen)
+    for b in range(count):
+        if chosen[b]:
+            position[b] += 1
+            if position[b] == order.shape[1]:
+                over[b], chosen[b] = COMPLETE, False
+    _mask_all(tables, rules, boards, chosen)
+    for b in range(count):
+        if chosen[b] and over[b] == STUCK:
+            reward[b] -= rules.penalty
+        elif chosen[b] and steps[b] >= limit:
+            over[b] = STUCK
 
 
 @njit(cache=True, nogil=True)
@@ -248,7 +266,6 @@ def reset(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, which: Flags, nodes: Ints, slots: Ints, floor: int
 ) -> None:
     """Empty the boards that ``which`` names and put ``nodes`` (a partial placement) in ``slots`` on them."""
-    scratch = np.empty(boards.tile.shape[1], dtype=np.int32)
     for b in range(len(which)):
         if not which[b]:
             continue
@@ -265,14 +282,17 @@ def reset(
         boards.position[b] = 0
         boards.steps[b] = 0
         boards.over[b] = RUNNING
-        for k in range(len(nodes)):
-            if not _put(tables, tail, rules, boards, b, nodes[k], slots[k], scratch):
-                boards.over[b] = STUCK
-        boards.reward[b] = 0
-        if boards.order.shape[1] == 0:
-            boards.over[b] = COMPLETE
-        elif not write_mask(tables, rules, boards, b):
-            boards.over[b] = STUCK
+    chosen = which.copy()
+    for k in range(len(nodes)):
+        full = np.full(len(which), 1, dtype=np.int32)
+        _put_all(tables, tail, rules, boards, full * nodes[k], full * slots[k], chosen)
+    if boards.order.shape[1] > 0:
+        _mask_all(tables, rules, boards, chosen)
+    for b in range(len(which)):
+        if which[b]:
+            boards.reward[b] = 0
+            if chosen[b] and boards.order.shape[1] == 0:
+                boards.over[b] = COMPLETE
 
 
 @njit(cache=True, nogil=True)
