@@ -38,7 +38,7 @@ class CostModelConfig:
     #: searches at equal time, or how the temperature of those was chosen.
     report: Literal["accuracy", "tables", "adaptivity", "search", "tuning"] = "accuracy"
     #: Searches: seconds of search (CPU) each, seeds, and families with a plus between them (none: all).
-    seconds: float = 5.0
+    seconds: float = 3.0
     seeds: int = 5
     subjects: str = ""
 

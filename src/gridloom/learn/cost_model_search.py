@@ -32,8 +32,8 @@ TUNING: Final[tuple[Network, ...]] = (
     ("mlp", {"width": 448, "layers": 3}),
     ("mha", {"width": 448, "heads": 8, "rows": 64}),
 )
-#: First temperature of a search by each cost model, the better of those tried on `TUNING`; the last is a tenth of it.
-HOT: Final[MappingABC[str, float]] = {"heuristic": 0.003, "learned": 0.003, "simulated": 0.003}
+#: First temperature of searches by each cost model, the best on `TUNING` (of equals the mapper's); the last is a tenth.
+HOT: Final[MappingABC[str, float]] = {"heuristic": 0.001, "learned": 0.003, "simulated": 0.003}
 COSTS: Final = ("heuristic", "learned")
 _CHAINS: Final = 4
 
