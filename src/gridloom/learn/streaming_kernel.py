@@ -311,28 +311,16 @@ def uniform(boards: Boards, random: Floats, action: Ints) -> None:
                 pick -= 1
 
 
-@njit(cache=True, nogil=True)
-def _outlook(tables: Tables, tail: Ints, tile: Ints, ready: Ints, n: int, t: int, done: int) -> tuple[int, int, int]:
-    """(longest path through the readers, distances to their other operands, how many of those) for node n on tile t.
+class Ranked(NamedTuple):
+    """What ranking knows of the listed slots, for their features; board first, then place in the list."""
 
-    A reader can sit anywhere between its operands: with results at r and q on tiles d apart it issues at
-    (r + q + d) / 2 at the earliest.
-    """
-    longest, far, count = done - tables.device[1] + tail[n], 0, 0
-    for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
-        c = tables.succ[e]
-        if tables.succ_distance[e] or not tables.succ_far[e]:
-            continue
-        for k in range(tables.pred_at[c], tables.pred_at[c + 1]):
-            q = tables.pred[k]
-            if q == n or tile[q] == NONE or tables.pred_distance[k]:
-                continue
-            d = abs(tile[q] - t)
-            meet = max(done, ready[q], (done + ready[q] + d + 1) // 2)
-            longest = max(longest, meet + tail[c])
-            far += d
-            count += 1
-    return longest, far, count
+    #: Cycle at which operands are there; longest path through the readers; distances to their other operands.
+    due: Ints
+    longest: Ints
+    far: Ints
+    #: Of a board: earliest issue of any legal slot, other operands of readers that are placed.
+    soonest: Ints
+    others: Ints
 
 
 @njit(cache=True, nogil=True)
@@ -344,101 +332,146 @@ def shortlist(
     Promising is a short longest path through the node and its readers, then an early issue, then a near place. Where
     there are fewer slots, ``legal`` is False. O(boards * tiles * II * readers).
     """
-    most, ii, latency = actions.shape[1], rules.ii, tables.device[1]
-    tiles = tables.device[0]
-    key = np.empty(tiles * ii, dtype=np.int64)
-    longest = np.empty(tiles * ii, dtype=np.int32)
-    for b in range(len(boards.over)):
-        legal[b, :] = False
-        actions[b, :] = 0
-        features[b, :, :] = 0
-        if boards.over[b] != RUNNING:
-            continue
-        n = boards.order[b, boards.position[b]]
-        tile, issue, ready, mask = boards.tile[b], boards.issue[b], boards.ready[b], boards.mask[b]
-        middle = tiles // 2
-        if boards.position[b] > 0:
-            middle = tile[boards.order[b, 0]] if tile[boards.order[b, 0]] != NONE else middle
-        found, soonest = 0, 1 << 20
-        for t in range(tiles):
-            due = NONE
-            for s in range(ii):
-                slot = t * ii + s
-                if not mask[slot]:
-                    continue
-                if due == NONE:
-                    due = arrival(tables, ii, n, t, tile, issue)
-                now = due + (s - due) % ii
-                best, far, _ = _outlook(tables, tail, tile, ready, n, t, now + latency)
-                longest[slot] = best
-                soonest = min(soonest, now)
-                rank = min(best, 4095) * 4096 + min(now, 4095)
-                key[found] = ((rank * 512 + min(far, 511)) * 256 + min(255, abs(t - middle))) * 65536 + slot
-                found += 1
-        ranked = np.sort(key[:found])
-        for k in range(min(found, most)):
-            slot = ranked[k] % 65536
-            actions[b, k] = slot
-            legal[b, k] = True
-            _describe(tables, tail, rules, boards, b, n, slot, soonest, longest[slot], k, features[b, k])
+    count, most = actions.shape
+    ranked = Ranked(
+        np.zeros((count, most), dtype=np.int32),
+        np.zeros((count, most), dtype=np.int32),
+        np.zeros((count, most), dtype=np.int32),
+        np.zeros(count, dtype=np.int32),
+        np.zeros(count, dtype=np.int32),
+    )
+    legal[:] = False
+    actions[:] = 0
+    features[:] = 0
+    _rank_all(tables, tail, rules, boards, ranked, actions, legal)
+    _describe_all(tables, tail, rules, boards, ranked, actions, legal, features)
 
 
 @njit(cache=True, nogil=True)
-def _describe(
-    tables: Tables,
-    tail: Ints,
-    rules: Rules,
-    boards: Boards,
-    b: int,
-    n: int,
-    slot: int,
-    soonest: int,
-    longest: int,
-    rank: int,
-    row: Floats,
+def _meetings(tables: Tables, tail: Ints, boards: Boards, b: int, n: int, meet: Ints) -> int:
+    """The other operands of the readers of n that are placed: rows (tile, result, what follows the reader); how many.
+
+    A reader can sit anywhere between its operands: with results at r and q on tiles d apart it issues at
+    (r + q + d) / 2 at the earliest.
+    """
+    count = 0
+    for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
+        c = tables.succ[e]
+        if tables.succ_distance[e] or not tables.succ_far[e]:
+            continue
+        for k in range(tables.pred_at[c], tables.pred_at[c + 1]):
+            q = tables.pred[k]
+            if q != n and boards.tile[b, q] != NONE and not tables.pred_distance[k]:
+                meet[count, 0], meet[count, 1], meet[count, 2] = boards.tile[b, q], boards.ready[b, q], tail[c]
+                count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _rank_all(
+    tables: Tables, tail: Ints, rules: Rules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags
 ) -> None:
-    """The features of one candidate, each about 0 to 1."""
+    """Fill ``actions`` and ``legal``, and what is known of each action."""
+    most, ii, tiles, latency = actions.shape[1], rules.ii, tables.device[0], tables.device[1]
+    tile, issue, mask, over, order, node = (
+        boards.tile,
+        boards.issue,
+        boards.mask,
+        boards.over,
+        boards.order,
+        boards.node,
+    )
+    key = np.empty(tiles * ii, dtype=np.int64)
+    path = np.empty(tiles * ii, dtype=np.int32)
+    dues, fars = np.empty(tiles, dtype=np.int32), np.empty(tiles, dtype=np.int32)
+    meet = np.empty((len(tables.pred) + 1, 3), dtype=np.int32)
+    for b in range(len(over)):
+        if over[b] != RUNNING:
+            continue
+        n = node[b]
+        first = tile[b, order[b, 0]]
+        middle = first if boards.position[b] > 0 and first != NONE else tiles // 2
+        others = _meetings(tables, tail, boards, b, n, meet)
+        found, soonest = 0, 1 << 20
+        for t in range(tiles):
+            dues[t] = NONE
+            for slot in range(t * ii, t * ii + ii):
+                if not mask[b, slot]:
+                    continue
+                if dues[t] == NONE:
+                    dues[t] = arrival(tables, ii, n, t, tile[b], issue[b])
+                    fars[t] = 0
+                    for m in range(others):
+                        fars[t] += abs(meet[m, 0] - t)
+                now = dues[t] + (slot - t * ii - dues[t]) % ii
+                done, best = now + latency, now + tail[n]
+                for m in range(others):
+                    between = max(done, meet[m, 1], (done + meet[m, 1] + abs(meet[m, 0] - t) + 1) // 2)
+                    best = max(best, between + meet[m, 2])
+                path[slot] = best
+                soonest = min(soonest, now)
+                rank = min(best, 4095) * 4096 + min(now, 4095)
+                key[found] = ((rank * 512 + min(fars[t], 511)) * 256 + min(255, abs(t - middle))) * 65536 + slot
+                found += 1
+        ranked.soonest[b], ranked.others[b] = soonest, others
+        order_of = np.sort(key[:found])
+        for k in range(min(found, most)):
+            slot = order_of[k] % 65536
+            actions[b, k], legal[b, k], ranked.longest[b, k] = slot, True, path[slot]
+            ranked.due[b, k], ranked.far[b, k] = dues[slot // ii], fars[slot // ii]
+
+
+@njit(cache=True, nogil=True)
+def _describe_all(
+    tables: Tables, tail: Ints, rules: Rules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags, rows: Floats
+) -> None:
+    """The features of every listed slot, each about 0 to 1."""
     ii, latency, tiles = rules.ii, tables.device[1], tables.device[0]
-    t, s = slot // ii, slot % ii
-    tile, load, slots = boards.tile[b], boards.load[b], boards.slots[b]
-    due = arrival(tables, ii, n, t, tile, boards.issue[b])
-    now = due + (s - due) % ii
-    bound = boards.bound[b]
-    _, far, count = _outlook(tables, tail, tile, boards.ready[b], n, t, now + latency)
-    row[0] = (now - soonest) / 6.0
-    row[1] = (now - due) / 6.0
-    row[2] = max(0, now + tail[n] - bound) / 6.0
-    row[3] = max(0, longest - bound) / 6.0
-    row[4] = min(0, longest - bound) / 12.0
-    row[5] = far / (4.0 * max(1, count))
-    row[6] = min(count, 4) / 4.0
-    row[7] = load[t] / ii
-    row[8] = 1.0 if load[t] == 0 else 0.0
-    left = load[t - 1] if t > 0 else ii
-    right = load[t + 1] if t + 1 < tiles else ii
-    row[9] = (left + right) / (2.0 * ii)
-    row[10] = 1.0 if slots[t * ii + (now + latency) % ii] == 0 else 0.0
-    beside = 0
-    for d in (-1, 1):
-        if 0 <= t + d < tiles and slots[(t + d) * ii + (now + latency + 1) % ii] == 0:
-            beside += 1
-    row[11] = beside / 2.0
-    row[12] = min(t, tiles - 1 - t) / 8.0 if min(t, tiles - 1 - t) < 8 else 1.0
-    away, near, placed = 0, 64, 0
-    for e in range(tables.pred_at[n], tables.pred_at[n + 1]):
-        p = tables.pred[e]
-        if tile[p] != NONE and p != n:
-            away += abs(tile[p] - t)
-            near = min(near, abs(tile[p] - t))
-            placed += 1
-    row[13] = away / (4.0 * max(1, placed))
-    row[14] = 1.0 if placed and near == 0 else 0.0
-    apart, others = 0, 0
-    for e in range(tables.foe_at[n], tables.foe_at[n + 1]):
-        m = tables.foe[e]
-        if tile[m] != NONE:
-            apart += abs(tile[m] - t)
-            others += 1
-    row[15] = apart / (8.0 * max(1, others))
-    row[16] = 1.0 if rank == 0 else 0.0
-    row[17] = rank / 32.0
+    tile, load, slots, bounds, node = boards.tile, boards.load, boards.slots, boards.bound, boards.node
+    dues, longests, fars = ranked.due, ranked.longest, ranked.far
+    pred_at, pred, foe_at, foe = tables.pred_at, tables.pred, tables.foe_at, tables.foe
+    for b in range(actions.shape[0]):
+        n, bound, count, soonest = node[b], bounds[b], ranked.others[b], ranked.soonest[b]
+        for k in range(actions.shape[1]):
+            if not legal[b, k]:
+                break
+            t, s = actions[b, k] // ii, actions[b, k] % ii
+            due, longest = dues[b, k], longests[b, k]
+            now = due + (s - due) % ii
+            rows[b, k, 0] = (now - soonest) / 6.0
+            rows[b, k, 1] = (now - due) / 6.0
+            rows[b, k, 2] = max(0, now + tail[n] - bound) / 6.0
+            rows[b, k, 3] = max(0, longest - bound) / 6.0
+            rows[b, k, 4] = min(0, longest - bound) / 12.0
+            rows[b, k, 5] = fars[b, k] / (4.0 * max(1, count))
+            rows[b, k, 6] = min(count, 4) / 4.0
+            rows[b, k, 7] = load[b, t] / ii
+            rows[b, k, 8] = 1.0 if load[b, t] == 0 else 0.0
+            left = load[b, t - 1] if t > 0 else ii
+            right = load[b, t + 1] if t + 1 < tiles else ii
+            rows[b, k, 9] = (left + right) / (2.0 * ii)
+            rows[b, k, 10] = 1.0 if slots[b, t * ii + (now + latency) % ii] == 0 else 0.0
+            beside = 0
+            for d in (-1, 1):
+                if 0 <= t + d < tiles and slots[b, (t + d) * ii + (now + latency + 1) % ii] == 0:
+                    beside += 1
+            rows[b, k, 11] = beside / 2.0
+            rows[b, k, 12] = min(t, tiles - 1 - t) / 8.0 if min(t, tiles - 1 - t) < 8 else 1.0
+            away, near, placed = 0, 64, 0
+            for e in range(pred_at[n], pred_at[n + 1]):
+                there = tile[b, pred[e]]
+                if there != NONE and pred[e] != n:
+                    away += abs(there - t)
+                    near = min(near, abs(there - t))
+                    placed += 1
+            rows[b, k, 13] = away / (4.0 * max(1, placed))
+            rows[b, k, 14] = 1.0 if placed and near == 0 else 0.0
+            apart, rivals = 0, 0
+            for e in range(foe_at[n], foe_at[n + 1]):
+                there = tile[b, foe[e]]
+                if there != NONE:
+                    apart += abs(there - t)
+                    rivals += 1
+            rows[b, k, 15] = apart / (8.0 * max(1, rivals))
+            rows[b, k, 16] = 1.0 if k == 0 else 0.0
+            rows[b, k, 17] = k / 32.0
