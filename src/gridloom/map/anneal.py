@@ -38,6 +38,11 @@ from gridloom.mapping.model import Failure, Mapping
 # Temperatures of a start, about: what turns a number of moves into moves a temperature.
 _TEMPERATURES = 80
 
+# Short wires: the part of a time limit after which the rest is for long starts, and how much of the rest they plan for:
+# mending takes as long again.
+_TRIAL = 0.1
+_LONG, _LONG_MENDED = 0.9, 0.45
+
 # Nodes beyond which the moves of a node no longer grow: large graphs are to take little more time than their size.
 _LARGE = 64
 
@@ -130,21 +135,54 @@ class _Starts:
         self.config = config
         self.first = _completed(search, first)
         self.elites: list[Candidate] = []
+        #: Moves of a start of the last batch that has no fights to mend; whether some had; whether long ones were made.
+        self.planned = 0
+        self.mended = False
+        self.lengthened = False
 
     def best(self) -> Candidate:
         """Run batches until the budget or the proof ends them."""
         batch = 0
         while True:
-            for candidate in self.clock.run([self._job(batch, k) for k in range(BATCH)]):
-                self.clock.moves += candidate.moves
-                self._keep(candidate)
+            leader = self._run([self._job(batch, k) for k in range(BATCH)])
             batch += 1
-            leader = self.elites[0]
             self.clock.report(f"{batch * BATCH} starts", in_words(leader))
-            if self.clock.over() or self.goal.reached(leader):
+            if self._ended(leader):
                 return leader
             if self.clock.budget.unlimited and batch * BATCH >= self.config.starts:
                 return leader
+            if self._time_for_long_starts():
+                leader = self._run(self._long_jobs(batch))
+                self.clock.report("long starts", in_words(leader))
+                if self._ended(leader):
+                    return leader
+
+    def _run(self, jobs: list[Callable[[], Candidate]]) -> Candidate:
+        """Run a batch; returns the best so far."""
+        for candidate in self.clock.run(jobs):
+            self.clock.moves += candidate.moves
+            self.mended = self.mended or candidate.moves > self.planned
+            self._keep(candidate)
+        return self.elites[0]
+
+    def _ended(self, leader: Candidate) -> bool:
+        return self.clock.over() or self.goal.reached(leader)
+
+    def _time_for_long_starts(self) -> bool:
+        """True once, under a time limit, when speed is known: one long start has shorter wires than many short ones."""
+        limit = self.clock.budget.time_limit
+        if self.config.objective != "wirelength" or limit is None or self.lengthened or self.search.recurrent.any():
+            return False
+        self.lengthened = self.clock.seconds > _TRIAL * limit
+        return self.lengthened
+
+    def _long_jobs(self, batch: int) -> list[Callable[[], Candidate]]:
+        """A start for each worker that takes what is left of the time; less where starts had fights to mend."""
+        workers = self.clock.budget.workers
+        each = self.clock.moves / max(self.clock.seconds, 1e-6) / workers
+        share = _LONG_MENDED if self.mended else _LONG
+        moves_each = max(16, int(share * each * (self.clock.remaining or 0.0) / WAYS_SHARE))
+        return [self._job(batch, 2 * k, moves_each) for k in range(workers)]
 
     def _keep(self, candidate: Candidate) -> None:
         """Elites are sorted; of equal placements and scores the first stays."""
@@ -156,11 +194,13 @@ class _Starts:
         self.elites.sort(key=lambda elite: elite.score)
         del self.elites[max(1, self.config.elites) :]
 
-    def _job(self, batch: int, k: int) -> Callable[[], Candidate]:
+    def _job(self, batch: int, k: int, moves_each: int | None = None) -> Callable[[], Candidate]:
         number = batch * BATCH + k
+        moves_each = moves_each or self._moves_each(batch)
+        self.planned = WAYS_SHARE * moves_each
         common: dict[str, Any] = {
             "seed": start_seed(self.clock.budget.seed, number),
-            "moves_each": self._moves_each(batch),
+            "moves_each": moves_each,
             "stop": self.clock.stop,
             "record": self.elites[0].score if self.elites else None,
         }

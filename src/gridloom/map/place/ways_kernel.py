@@ -298,7 +298,8 @@ def anneal_ways(ground: Ground, plan: Plan, course: Course, seed: int, stop: NDA
     temperature = course.hot
     cooling = (course.cold / course.hot) ** (256.0 / max(256, course.moves))
     made = 0
-    while made < course.moves and stop[0] == 0:
+    # No edge has less than a link: nothing is left to find then.
+    while made < course.moves and stop[0] == 0 and best_wire > len(ground.net):
         made += 1
         if made % 256 == 0:
             temperature *= cooling
