@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from pathlib import Path
 
 from gridloom.mapping.program import loads
@@ -19,6 +21,24 @@ def test_program_prints_its_flows_and_runs(gridloom, tmp_path):
     assert {run["message_cycles"] for run in record["runs"]} == {1, 7, 60}
     saved = loads((tmp_path / "p.json").read_text(encoding="utf-8"))
     assert [flow.ii for flow in saved.flows] == [flow["ii"] for flow in record["flows"]]
+
+
+def test_spoke_ram_has_as_many_entries_a_tile_as_the_ii_of_its_flow(gridloom, tmp_path):
+    done = gridloom("program", EXAMPLE, *ARCH, "--spoke-ram", tmp_path / "s.json")
+    assert done.status == 0, done.err
+    for part in json.loads((tmp_path / "s.json").read_text(encoding="utf-8")).values():
+        counts = Counter(entry["tile"] for entry in part["entries"])
+        assert set(counts.values()) == {part["ii"]} and part["base"] in counts
+        assert any(entry["master"] == "base" for entry in part["entries"])
+
+
+def test_spoke_ram_of_a_mapping_is_written_for_tiles_with_spokes_only(gridloom, tmp_path):
+    words = ("map", "kernel:distance", "--effort", "2000", "--spoke-ram", tmp_path / "s.json")
+    assert gridloom(*words, "--arch", "streaming-engine:8,spokes=4").status == 0
+    entries = json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))
+    assert sum(entry["instruction"] is not None for entry in entries) == 6
+    refused = gridloom(*words, "--arch", "mesh:4x4")
+    assert refused.status == 2 and "--spoke-ram: array 'mesh:4x4' has no spokes" in refused.err
 
 
 def test_text_names_channels_and_base_tiles(gridloom):

@@ -15,6 +15,7 @@ from gridloom.cli.progress import display, first_interrupt_asks, note
 
 if TYPE_CHECKING:
     from gridloom.flow import Request, Result
+    from gridloom.mapping.model import Mapping
 
 #: Fields of the record that a report lists as metrics; the rest is in its title, badges and command.
 REPORTED: Final = (
@@ -44,6 +45,10 @@ def map_source(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the mapping here (JSON).")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a report here.")] = None,
     svg: Annotated[Path | None, typer.Option("--svg", help="Write a picture here.")] = None,
+    spokes: Annotated[
+        Path | None,
+        typer.Option("--spoke-ram", help="Streaming engine: write what each tile does in each spoke (JSON)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     function: Function = None,
     loop: Loop = None,
@@ -58,7 +63,9 @@ def map_source(
     from gridloom.frontend.loop_spec import with_options
     from gridloom.frontend.source import with_training
 
-    check_writable([("--output", output), ("--html", html), ("--svg", svg)])
+    check_writable([("--output", output), ("--html", html), ("--svg", svg), ("--spoke-ram", spokes)])
+    if spokes is not None:
+        check_spokes(arch)
     source = with_training(source) if training else source
     request = Request(
         source=with_options(source, function=function, loop=loop, flatten=flatten, unroll=unroll, sizes=size or []),
@@ -78,11 +85,30 @@ def map_source(
     result = _search(request)
     if result.mapping is not None:
         texts = _texts(result, request, output=output, html=html, svg=svg)
+        if spokes is not None:
+            texts[spokes] = spoke_text(result.mapping)
         write_all(texts)
         for path in texts:
             note(f"wrote {path}")
     print(json.dumps(result.to_dict()) if as_json else describe(result))
     return 0 if result.mapping is not None else 1
+
+
+def check_spokes(arch: str) -> None:
+    """OptionError for an array whose tiles have no spokes."""
+    from gridloom.errors import OptionError
+    from gridloom.flow.run import read_arch
+
+    if "flow_starts_apart" not in read_arch(arch).rules:
+        raise OptionError(f"array {arch!r} has no spokes; only a streaming-engine has", where="--spoke-ram")
+
+
+def spoke_text(mapping: Mapping) -> str:
+    """The spoke RAM of a mapping as JSON, an entry a line."""
+    from gridloom.emit.spoke_ram import spoke_ram
+
+    rows = ",\n".join(f" {json.dumps(entry.to_dict())}" for entry in spoke_ram(mapping))
+    return f"[\n{rows}\n]\n"
 
 
 def _search(request: Request) -> Result:

@@ -13,6 +13,7 @@ from gridloom.cli.progress import note
 
 if TYPE_CHECKING:
     from gridloom.flow.programs import ProgramResult
+    from gridloom.mapping.program import Program
 
 
 def program(
@@ -23,6 +24,9 @@ def program(
     time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds of search a flow.")] = None,
     effort: Annotated[int | None, typer.Option("--effort", min=1, help="Moves a flow.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the program here (JSON).")] = None,
+    spokes: Annotated[
+        Path | None, typer.Option("--spoke-ram", help="Write what each tile does in each spoke, by flow (JSON).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Map the flows of a program onto tiles of their own, check them, run them together with messages of any length."""
@@ -30,17 +34,33 @@ def program(
     from gridloom.flow.request import Request
     from gridloom.mapping.program import dumps
 
-    check_writable([("--output", output)])
+    check_writable([("--output", output), ("--spoke-ram", spokes)])
     if time_limit is None and effort is None:
         effort = 200_000
     read = read_program(source)
     request = Request(source="", arch=arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
     result = map_program(read, request)
-    if output is not None and result.program is not None:
-        write_all({output: dumps(result.program)})
-        note(f"wrote {output}")
+    if result.program is not None:
+        texts = {} if output is None else {output: dumps(result.program)}
+        if spokes is not None:
+            texts[spokes] = _spokes(result.program)
+        write_all(texts)
+        for path in texts:
+            note(f"wrote {path}")
     print(json.dumps(result.to_json()) if as_json else _text(result))
     return 0 if result.program is not None else 1
+
+
+def _spokes(mapped: Program) -> str:
+    """The spoke RAM of the tiles of each flow: as many entries a tile as the flow's II."""
+    from gridloom.emit.spoke_ram import spoke_ram
+
+    found = {}
+    for flow in mapped.flows:
+        own = {tile.name for tile in mapped.arch.tiles[flow.base : flow.base + flow.tiles]}
+        rows = [entry.to_dict() for entry in spoke_ram(flow.mapping) if entry.tile in own]
+        found[flow.name] = {"base": f"t_{flow.base}", "ii": flow.ii, "entries": rows}
+    return json.dumps(found, indent=1) + "\n"
 
 
 def _text(result: ProgramResult) -> str:
