@@ -46,12 +46,21 @@ class MappabilityConfig:
     dgcnn: bool = True
     #: Trials of Optuna on DGCNN's settings before its folds; 0: the published defaults.
     trials: int = 0
-    epochs: int = 30
+    epochs: int = 20
+    dgcnn_epochs: int = 30
     #: Networks whose answers are averaged; each is trained without a share of the families.
     members: int = 4
 
     def __post_init__(self) -> None:
-        for name, least in (("families", 1), ("graphs", 1), ("folds", 2), ("trials", 0), ("epochs", 1), ("members", 1)):
+        for name, least in (
+            ("families", 1),
+            ("graphs", 1),
+            ("folds", 2),
+            ("trials", 0),
+            ("epochs", 1),
+            ("dgcnn_epochs", 1),
+            ("members", 1),
+        ):
             if getattr(self, name) < least:
                 raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
 
@@ -199,7 +208,7 @@ def tuned(
     from gridloom.learn import mappability_training as training
 
     if config.trials == 0:
-        return training.DgcnnSettings(epochs=config.epochs)
+        return training.DgcnnSettings(epochs=config.dgcnn_epochs)
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -213,7 +222,7 @@ def tuned(
             kept=asked.suggest_categorical("kept", [20, 30, 50]),
             dropout=asked.suggest_float("dropout", 0.1, 0.5),
             rate=asked.suggest_float("rate", 3e-4, 1e-2, log=True),
-            epochs=max(1, config.epochs // 4),
+            epochs=max(1, config.dgcnn_epochs // 4),
         )
         model = training.train_dgcnn(rest, settings, shape.cols, work.seed, work.over)
         return float(metrics(training.judge_dgcnn(model, folds[0], shape.cols))["accuracy"])
@@ -223,8 +232,8 @@ def tuned(
         study.optimize(trial, n_trials=config.trials)
         return dict(study.best_params)
 
-    found = kept.of(trials=config.trials, epochs=config.epochs, seed=work.seed).plain("tuning", best)
-    return training.DgcnnSettings(epochs=config.epochs, **found)
+    found = kept.of(trials=config.trials, epochs=config.dgcnn_epochs, seed=work.seed).plain("tuning", best)
+    return training.DgcnnSettings(epochs=config.dgcnn_epochs, **found)
 
 
 def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Work) -> float | None:

@@ -52,7 +52,7 @@ class WidthConfig:
 
     #: ``rounds``: as long as the budget lasts. ``ladder``: a fixed number of starts that gives up early where a graph
     #: is far from fitting; what the mappability data set is labelled by.
-    #: ``fit``: the same on exactly ``columns``; ``push``: a longer one.
+    #: ``fit``: its first part, on exactly ``columns``; ``push``: a longer one.
     search: Literal["rounds", "ladder", "fit", "push"] = "rounds"
     #: Registers between rows: ``none``, ``all``, or ``auto``: those that the routes found without them allow.
     pipeline: Literal["none", "all", "auto"] = "none"
