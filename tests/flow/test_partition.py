@@ -273,3 +273,20 @@ def test_a_part_that_needs_more_than_expected_goes_on_with_fewer_copies(
     assert result.failure is None
     assert {1, 2, 3} <= set(refused)
     assert [leaf.verdict for leaf in result.leaves] == ["mapped"]
+
+
+# -- the published kernels ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kernel", "published"),
+    [("aes", 1.0), ("radix4_fft", 1.0), ("rgb_to_ycc", 1.71), ("dct8", 0.353), ("md5", 0.191)],
+)
+def test_published_kernels_reach_the_published_throughput_with_few_attempts(kernel: str, published: float) -> None:
+    pytest.importorskip("pymetis")
+    result = partition(PartitionRequest(source=f"kernel:cma_{kernel}", arch="vpcma"))
+    assert result.failure is None
+    assert result.estimator == "learned"
+    assert (result.throughput_real or 0) >= published
+    # Published: 20 of 38.
+    assert 2 * result.attempts <= result.explored
