@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 # Between these temperatures (in links) nodes settle; the rest of a schedule would be spent on noise and on nothing.
 HOT, COLD = 0.7, 0.3
 
-# What a fight costs, in links: more than one, and nodes cannot pass each other any more. Where that leaves fights, runs
-# with higher prices follow, from this temperature.
-_PRICES = (1.0, 2.0, 4.0)
-_TEPID = 0.45
+# What a fight costs, in links: more than one, and nodes hardly pass each other any more. Where that leaves fights, hotter
+# runs with higher prices follow: (price, first temperature).
+_PRICE = 1.0
+_DEARER = ((3.0, 1.0), (6.0, 0.9))
 
 
 class WaysAnnealer:
@@ -70,11 +70,11 @@ class WaysAnnealer:
 
         Where no such placement was met, the last one with the routes it has; edges may be without.
         """
-        position, routes, made = self._cooled(position, hot, _PRICES[0], moves, seed, stop)
-        for price in _PRICES[1:]:
+        position, routes, made = self._cooled(position, hot, _PRICE, moves, seed, stop)
+        for price, warm in _DEARER:
             if routes.legal or stop[0]:
                 break
-            position, routes, more = self._cooled(position, _TEPID, price, moves // 2, seed + 1, stop)
+            position, routes, more = self._cooled(position, warm, price, moves, seed + 1, stop)
             made += more
         return position, routes, made
 

@@ -23,7 +23,7 @@ Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 
 #: Links of the longest listed ways, and ways listed for a pair of tiles.
-REACH = 5
+REACH = 8
 _WAYS = 8
 
 
