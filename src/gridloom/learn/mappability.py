@@ -50,19 +50,16 @@ class MappabilityConfig:
     dgcnn_epochs: int = 30
     #: Networks whose answers are averaged; each is trained without a share of the families.
     members: int = 4
+    #: False positives at most, as a share of the graphs that do not map, where the threshold is chosen.
+    most_false: float = 0.03
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("families", 1),
-            ("graphs", 1),
-            ("folds", 2),
-            ("trials", 0),
-            ("epochs", 1),
-            ("dgcnn_epochs", 1),
-            ("members", 1),
-        ):
+        at_least = {"families": 1, "graphs": 1, "folds": 2, "trials": 0, "epochs": 1, "dgcnn_epochs": 1, "members": 1}
+        for name, least in at_least.items():
             if getattr(self, name) < least:
                 raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+        if not 0 <= self.most_false <= 1:
+            raise OptionError(f"most_false: expected 0 to 1, found {self.most_false}")
 
 
 class Mappability:
@@ -148,7 +145,7 @@ def _samples(config: MappabilityConfig, work: Work) -> tuple[list[data.Row], lis
 def _own(config: MappabilityConfig) -> OwnSettings:
     from gridloom.learn.mappability_training import OwnSettings
 
-    return OwnSettings(epochs=config.epochs, members=config.members)
+    return OwnSettings(epochs=config.epochs, members=config.members, most_false=config.most_false)
 
 
 def _folds(
