@@ -245,3 +245,21 @@ def test_the_shipped_estimator_knows_what_is_easy_and_what_is_hopeless() -> None
     dense = b.build()
     assert bound_estimate(dense, arch).width == 12
     assert estimator.estimate(dense, arch).width is None
+
+
+def test_more_columns_are_never_less_likely_to_do() -> None:
+    estimator, arch = TASK.estimator(), build("vpcma")
+    dfg = load_source("kernel:cma_aes")
+    said = [estimator.probability(dfg, arch, columns) or 0.0 for columns in range(1, 13)]
+    assert said[:5] == [0.0] * 5
+    assert said == sorted(said)
+    assert said[-1] == estimator.estimate(dfg, arch).probability
+    # The mapper finds 7 columns and never 6.
+    assert said[5] < 0.5 < said[7]
+    assert estimator.probability(dfg, build("vpcma:6x12"), 12) is None
+
+
+@pytest.mark.parametrize("bad", [{"most_false": 2.0}, {"folds": 1}, {"dgcnn_epochs": 0}])
+def test_settings_are_checked(bad: dict[str, float]) -> None:
+    with pytest.raises(OptionError, match=next(iter(bad))):
+        TASK.config(**bad)
