@@ -7,10 +7,11 @@ pipelined dataflow, one op a PE, II = 1). The idea:
 2. links are negotiated for, one signal of one age a link;
 3. issue cycles and FIFOs are optimal for the routes (difference constraints, minimum cuts);
 4. where FIFOs remain, cycles are fixed first and wires are routed as long as values have to wait;
-5. what cannot be routed or balanced is placed again with its hops made dearer; later starts anneal the best ones anew.
+5. what cannot be routed or balanced is annealed together with its routes; later starts anneal the best ones anew;
+6. for short wires, placements are annealed together with shortest ways from the beginning.
 
 Cost: a start of n nodes makes about 40 * inner * n^(4/3) moves, linear beyond 64 nodes; routing takes about as long as
-a short start. Limits: routes are not considered while placing except through feedback, one op a tile, no recomputation.
+a short start. Limits: for other objectives links are not seen while placing, one op a tile, no recomputation.
 """
 
 from __future__ import annotations

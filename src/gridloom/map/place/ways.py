@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Between these temperatures (in links) nodes settle; the rest of a schedule would be spent on noise and on nothing.
 HOT, COLD = 0.7, 0.3
 
-# What a fight costs, in links: more than one, and nodes hardly pass each other any more. Where that leaves fights, hotter
+# What a fight costs, in links: more than one, and nodes hardly pass each other any more. Where fights are left, hotter
 # runs with higher prices follow: (price, first temperature).
 _PRICE = 1.0
 _DEARER = ((3.0, 1.0), (6.0, 0.9))
