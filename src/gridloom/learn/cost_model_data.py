@@ -93,7 +93,7 @@ def held_out_graphs() -> list[tuple[str, dict[str, int]]]:
 
 
 def large_graphs() -> list[tuple[str, dict[str, int]]]:
-    """The sections that differ of one block of each of two large networks, which no training sees either."""
+    """Sections of one block of each of two large networks, one of each size, which no training sees either."""
     bert = [("bert_large", {"layers": 1, "section": k}) for k in (0, 1, 2, 3, 5)]
     return [*bert, *(("gpt2_xl", {"layers": 1, "section": k}) for k in (0, 1, 3, 4, 6, 7, 8, 11, 16))]
 
