@@ -22,6 +22,9 @@ HOT, COLD = 0.7, 0.3
 _PRICE = 1.0
 _DEARER = ((3.0, 1.0), (6.0, 0.9))
 
+# Links of an edge beyond which it counts as a fight in first runs: good mappings have no longer ones.
+_NEAR = 5
+
 
 class WaysAnnealer:
     """The annealer with shortest ways of one problem, with the nodes that stay and the grid's shape."""
@@ -63,6 +66,12 @@ class WaysAnnealer:
             ways=ways,
         )
 
+    @cached_property
+    def near(self) -> Ground:
+        """The same, with ways of a few links only."""
+        ground = self.ground
+        return ground._replace(listed=np.where(ground.hops <= _NEAR, ground.listed, 0).astype(np.int32))
+
     def run(
         self, position: Ints, *, moves: int, seed: int, stop: NDArray[np.uint8], hot: float = HOT
     ) -> tuple[Ints, Routes, int]:
@@ -70,16 +79,16 @@ class WaysAnnealer:
 
         Where no such placement was met, the last one with the routes it has; edges may be without.
         """
-        position, routes, made = self._cooled(position, hot, _PRICE, moves, seed, stop)
+        position, routes, made = self._cooled(self.near, position, hot, _PRICE, moves, seed, stop)
         for price, warm in _DEARER:
             if routes.legal or stop[0]:
                 break
-            position, routes, more = self._cooled(position, warm, price, moves, seed + 1, stop)
+            position, routes, more = self._cooled(self.ground, position, warm, price, moves, seed + 1, stop)
             made += more
         return position, routes, made
 
     def _cooled(
-        self, position: Ints, hot: float, price: float, moves: int, seed: int, stop: NDArray[np.uint8]
+        self, ground: Ground, position: Ints, hot: float, price: float, moves: int, seed: int, stop: NDArray[np.uint8]
     ) -> tuple[Ints, Routes, int]:
         from gridloom.map.place.ways_kernel import REACH, Course, Plan, anneal_ways
 
@@ -89,7 +98,7 @@ class WaysAnnealer:
         way = np.full((max(1, len(p.edges)), REACH), -1, dtype=np.int32)
         length = np.zeros(len(way), dtype=np.int32)
         plan = Plan(position.copy(), occupant, way, length, np.zeros(max(1, p.links.count), dtype=np.int32))
-        _, _, made = anneal_ways(self.ground, plan, Course(hot, COLD, price, moves), seed, stop)
+        _, _, made = anneal_ways(ground, plan, Course(hot, COLD, price, moves), seed, stop)
         length = length[: len(p.edges)]
         lost = int((length[p.source != p.target] == 0).sum())
         overuse = int(np.maximum(plan.used - 1, 0).sum())
