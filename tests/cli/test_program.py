@@ -46,6 +46,8 @@ def test_text_names_channels_and_base_tiles(gridloom):
     assert done.status == 0, done.err
     assert "  transfer scale.z -> smooth.x" in done.out
     assert "  power: base t_0, " in done.out
+    assert done.out.startswith("mapped: scaled_filter onto streaming-engine:32,spokes=8\n  legal, and simulated")
+    assert "  messages of one cycle: 3" in done.out and "  messages of 1 to 60 cycles: " in done.out
 
 
 def test_program_that_does_not_fit_is_a_failure(gridloom):

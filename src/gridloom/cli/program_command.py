@@ -69,7 +69,9 @@ def _text(result: ProgramResult) -> str:
         of = f"flow {result.flow}: " if result.flow else ""
         return f"{result.name}: {of}{failure.constraint}: needs {failure.demand}, has {failure.bound}"
     record = result.to_json()
-    lines = [f"{result.name} on {result.arch.name}: {record['status']}, {record['verified']}"]
+    lines = [f"{record['status']}: {result.name} onto {result.arch.name}"]
+    if result.program is not None:
+        lines.append("  legal, and simulated to compute what the graphs compute, however long messages take")
     lines += [str(violation) for violation in result.violations]
     if result.verdict is not None:
         lines += [str(mismatch) for mismatch in result.verdict.mismatches]
@@ -80,5 +82,22 @@ def _text(result: ProgramResult) -> str:
             f"iterations, cycles {flow['began']} to {flow['ended']}, {flow['waited']} of them waiting"
         )
     lines += [f"  {channel}" for channel in (result.program.channels if result.program else ())]
-    lines += [f"  messages of up to {r['message_cycles']} cycles: {r['cycles']} cycles" for r in record.get("runs", [])]
+    lines += [
+        f"  messages of {_times(most)}: {' and '.join(map(str, cycles))} cycles in all"
+        for most, cycles in _by_latency(record.get("runs", [])).items()
+    ]
     return "\n".join(lines)
+
+
+def _by_latency(runs: list[dict[str, int]]) -> dict[int, list[int]]:
+    """Cycles of the runs, each once, by their longest message."""
+    found: dict[int, list[int]] = {}
+    for run in runs:
+        cycles = found.setdefault(run["message_cycles"], [])
+        if run["cycles"] not in cycles:
+            cycles.append(run["cycles"])
+    return found
+
+
+def _times(most: int) -> str:
+    return "one cycle" if most == 1 else f"1 to {most} cycles"
