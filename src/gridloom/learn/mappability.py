@@ -96,8 +96,12 @@ class Mappability:
         judged = _folds(config, settings, samples, shape, work, kept)
         decided = [Judged(true=None, said=None, open=False) for row in rows if row.decided == "bound"]
         report: dict[str, Any] = {"data": data.summary(rows), "folds": config.folds}
+        whole = len(judged["bound"]) == len(samples)
         for name, found in judged.items():
-            report[name] = {"undecided": metrics(found), "all": metrics([*found, *decided])}
+            report[name] = {"undecided": metrics(found)}
+            # What counting decides belongs to no fold: it says nothing beside a part of them.
+            if whole:
+                report[name]["all"] = metrics([*found, *decided])
         report["own"]["calibration_error"] = calibration_error(judged["own"])
         report["own"]["ms_a_graph"] = milliseconds(samples, config, work)
         if settings is not None:
