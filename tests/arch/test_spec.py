@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -192,10 +191,8 @@ def test_stars_in_comments_and_strings_are_no_aliases(tmp_path: Path) -> None:
 def test_bomb_of_aliases_is_refused_at_once(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 12)]
-    start = time.perf_counter()
     with pytest.raises(ArchError, match="anchors and aliases"):
         load_yaml(yaml(tmp_path, "\n".join(lines)))
-    assert time.perf_counter() - start < 2
 
 
 def test_long_file_is_refused_unread(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -170,10 +169,39 @@ def test_shipped_weights_are_small_and_have_a_card():
     assert str(weights.load(path)[1]["data"]) in card
 
 
-@pytest.mark.slow
-def test_inference_scores_thousands_of_decisions_a_second():
-    learned = registry.load("costs", "learned")()
-    began = time.thread_time()
-    figures = model.speed(learned)
-    assert time.thread_time() > began
-    assert figures["ms_per_decision"] < 1 / 3
+@pytest.fixture(scope="module")
+def decisions() -> list[training.Group]:
+    family, graph = SMALL
+    row = data.sample({"family": family, "graph": graph, "era": "present", "seed": 1})
+    made = data.Sample(
+        family=family, graph=tuple(sorted(graph.items())), era="present",
+        places=np.array(row["places"]), labels=np.array(row["labels"]),
+    )  # fmt: skip
+    return training.groups([made])
+
+
+@pytest.mark.parametrize(("constants", "starts"), [(0, 1), (1, 2), (9, 3)])
+def test_training_that_ends_at_a_constant_starts_again(
+    monkeypatch: pytest.MonkeyPatch, decisions: list[training.Group], constants: int, starts: int
+):
+    rates: list[float] = []
+    monkeypatch.setattr(training, "_train", lambda *given: rates.append(given[4]))
+    monkeypatch.setattr(training, "_constant", lambda *_: len(rates) <= constants)
+    training.train(decisions, epochs=1)
+    assert rates == [6e-3, 6e-3, 2e-3][:starts]
+
+
+def test_training_that_is_told_to_end_does_not_start_again(
+    monkeypatch: pytest.MonkeyPatch, decisions: list[training.Group]
+):
+    shares: list[float] = []
+    monkeypatch.setattr(training, "_constant", lambda *_: True)
+    training.train(decisions, epochs=3, told=lambda share: not shares.append(share))
+    assert shares == [1 / 3]
+
+
+def test_a_network_that_says_the_same_of_all_is_constant(decisions: list[training.Group]):
+    shut = Regressor("sharing").eval()
+    torch.nn.init.zeros_(shut.head[-1].weight)
+    assert training._constant(shut, decisions)
+    assert not training._constant(training.train(decisions, epochs=80), decisions)

@@ -21,6 +21,10 @@ from gridloom.learn.cost_model_network import Graph, Regressor, Variant, Without
 _TIE = 0.01
 #: How near the soft least of the flows' logits is to the least.
 _SHARPNESS = 16.0
+#: Predictions that differ by less are one.
+_CONSTANT = 1e-3
+#: Starts until one does not end at a constant: first weights wide or not, and the largest step.
+_STARTS = ((False, 6e-3), (True, 6e-3), (True, 2e-3))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,17 +90,48 @@ def train(
     """A regressor trained on these graphs with Adam. ``told`` hears the share that is done and may end it early.
 
     The loss is the error of the logarithm, to which ours adds that of the slowest flow and a ranking of pairs on the
-    same graph.
+    same graph. With few decisions training may end at a constant, all rectifiers shut: then it starts again, with wider
+    weights, and a third time with smaller steps.
     """
-    torch.manual_seed(seed)
     torch.set_num_threads(1)
-    random = np.random.default_rng(seed)
-    model = Regressor(variant, without, width, layers)
+    ended = False
+
+    def heard(share: float) -> bool:
+        nonlocal ended
+        ended = told(share)
+        return ended
+
+    for wide, rate in _STARTS:
+        torch.manual_seed(seed)
+        model = Regressor(variant, without, width, layers)
+        _draw(model, wide)
+        _train(model, found, epochs, batch, rate, np.random.default_rng(seed), heard)
+        if ended or not _constant(model, found):
+            break
+    return model
+
+
+def _draw(model: Regressor, wide: bool) -> None:
+    """First weights: as they were drawn, or so wide that rectifiers pass variances on (He et al. 2015)."""
     with torch.no_grad():
+        for layer in model.modules() if wide else ():
+            if isinstance(layer, nn.Linear):
+                nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
         model.head[-1].bias.fill_(0.2)
+
+
+def _constant(model: Regressor, found: Sequence[Group]) -> bool:
+    said = np.concatenate([predictions(model, group) for group in found])
+    return float(said.std()) < _CONSTANT
+
+
+def _train(
+    model: Regressor, found: Sequence[Group], epochs: int, batch: int, rate: float, random: np.random.Generator,
+    told: Callable[[float], bool],
+) -> None:  # fmt: skip
     steps = epochs * sum(-(-len(group.labels) // batch) for group in found)
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=6e-3, total_steps=steps + 1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate / 2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=steps + 1)
     done = 0
     for _ in range(epochs):
         for group, rows in _batches(found, batch, random):
@@ -111,7 +146,6 @@ def train(
         if told(done / steps):
             break
     model.eval()
-    return model
 
 
 def _batches(found: Sequence[Group], size: int, random: np.random.Generator) -> list[tuple[Group, Tensor]]:
