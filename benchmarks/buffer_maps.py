@@ -26,6 +26,8 @@ from gridloom.mapping.model import Mapping
 GRAPHS = ("K4N4", "K4N5", "K4N6", "K4N7", "K4N8", "K5N4", "K6N4", "K7N4", "K8N4")
 STRAND = 5
 CELL = 24
+#: Colours of a FIFO of 0, 1, 2, 3, and 4 or more.
+SHADES = ("#eef2f6", "#7fa8d1", "#4a7fb5", "#2a5d94", "#163f6b")
 
 
 def depths(mapping: Mapping) -> dict[tuple[int, int], int]:
@@ -41,20 +43,19 @@ def depths(mapping: Mapping) -> dict[tuple[int, int], int]:
 
 
 def picture(side: int, used: dict[tuple[int, int], int], rows: range) -> str:
-    """The grid as SVG; tiles without a FIFO are white, those outside ``rows`` cannot have one and are crossed."""
-    deepest = max(used.values(), default=1)
+    """The grid as SVG: deeper FIFOs are darker, tiles without one in use pale, those outside ``rows`` only outlines."""
     size = side * CELL
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 {size} {size}">']
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 {size} {size}">'
+    parts = [head, f'<rect width="{size}" height="{size}" fill="white"/>']
     for row in range(side):
         for col in range(side):
             x, y, depth = col * CELL, row * CELL, used.get((row, col), 0)
-            shade = 255 - round(205 * depth / deepest) if depth else 255
-            fill = f"rgb({shade},{shade},255)" if depth else "white"
-            parts.append(f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" fill="{fill}" stroke="#999"/>')
-            if row not in rows:
-                parts.append(f'<path d="M{x} {y}l{CELL} {CELL}m0 -{CELL}l-{CELL} {CELL}" stroke="#ddd"/>')
+            fill = SHADES[min(depth, len(SHADES) - 1)] if row in rows else "none"
+            edge = ' stroke="#d8dde3" stroke-dasharray="2 2"' if row not in rows else ""
+            box = f'x="{x + 1.5:g}" y="{y + 1.5:g}" width="{CELL - 3}" height="{CELL - 3}" rx="3"'
+            parts.append(f'<rect {box} fill="{fill}"{edge}/>')
             if depth:
-                words = f'x="{x + CELL / 2:g}" y="{y + CELL * 0.7:g}" font-size="13" text-anchor="middle"'
+                words = f'x="{x + CELL / 2:g}" y="{y + CELL * 0.68:g}" font-size="12" text-anchor="middle" fill="white"'
                 parts.append(f'<text {words} font-family="sans-serif">{depth}</text>')
     return "\n".join([*parts, "</svg>\n"])
 
