@@ -23,6 +23,7 @@ def lanes(tmp_path):
 
 
 def test_partition_reports_and_draws_the_tree(gridloom, lanes, tmp_path):
+    pytest.importorskip("pymetis")
     svg = tmp_path / "tree.svg"
     done = gridloom(
         "partition", lanes, "--arch", "vpcma:4x4", "--estimator", "bound", "--tries", "1", "--seeds", "2",
@@ -41,6 +42,7 @@ def test_partition_reports_and_draws_the_tree(gridloom, lanes, tmp_path):
 
 
 def test_partition_compares_with_the_flow_without_estimator(gridloom, lanes):
+    pytest.importorskip("pymetis")
     done = gridloom(
         "partition", lanes, "--arch", "vpcma:4x4", "--estimator", "bound", "--tries", "1", "--seeds", "2", "--compare"
     )

@@ -27,6 +27,8 @@ from gridloom.partition import BisectionConfig
 from gridloom.sim import simulate, stimulus_for
 from gridloom.verify import legal
 
+pytest.importorskip("pymetis")
+
 
 @pytest.fixture(scope="module")
 def small() -> Arch:

@@ -84,6 +84,7 @@ def test_a_label_is_the_same_twice_and_its_row_gives_the_graph_back(tmp_path: Pa
 
 
 def test_a_missing_or_small_data_set_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     with pytest.raises(OptionError, match="--make-data"):
         TASK.evaluate(MappabilityConfig(), Work(folder=tmp_path))
     with pytest.raises(OptionError, match="folds"):

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gridloom.dfg.model import Dfg, DfgBuilder
+from gridloom.dfg.model import Dfg, DfgBuilder, Edge
 from gridloom.mapping.model import Mapping
 
 
@@ -23,6 +23,27 @@ def random_dag(nodes: int, seed: int, *, inputs: int = 3, fan_in: int = 2, local
     for name in made:
         if name not in used:
             b.output(name, f"y_{name}")
+    return b.build()
+
+
+def counter(b: DfgBuilder) -> str:
+    """i = 0, 1, 2, ..."""
+    b.add("add", id="i")
+    b.edges.append(Edge(source="i", target="i", operand=0, distance=1, initial=(-1,)))
+    b.edges.append(Edge(source=b.const(1), target="i", operand=1))
+    return "i"
+
+
+def far(distance: int) -> Dfg:
+    """B[i] = A[i] + A[i - distance], the old value carried."""
+    b = DfgBuilder(f"far{distance}")
+    b.array("A", 64)
+    b.array("B", 64)
+    i = counter(b)
+    a = b.load("A", i, id="a")
+    b.add("add", a, id="s")
+    b.edges.append(Edge(source="a", target="s", operand=1, distance=distance, initial=tuple(range(1, distance + 1))))
+    b.store("B", i, "s", id="w")
     return b.build()
 
 

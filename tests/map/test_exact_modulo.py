@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.map.conftest import proved_right
+from tests.map.conftest import counter, far, proved_right
 from tests.random_cases import loop_graph
 
 from gridloom.arch import build
-from gridloom.dfg import Dfg, DfgBuilder, Edge
+from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.flow import Request, run
 from gridloom.frontend.source import load_source
@@ -29,27 +29,6 @@ from gridloom.mapping.mii import mii
 pytest.importorskip("ortools")
 
 QUICK = ExactConfig(workers=1)
-
-
-def counter(b: DfgBuilder) -> str:
-    """i = 0, 1, 2, ..."""
-    b.add("add", id="i")
-    b.edges.append(Edge(source="i", target="i", operand=0, distance=1, initial=(-1,)))
-    b.edges.append(Edge(source=b.const(1), target="i", operand=1))
-    return "i"
-
-
-def far(distance: int) -> Dfg:
-    """B[i] = A[i] + A[i - distance], the old value carried."""
-    b = DfgBuilder(f"far{distance}")
-    b.array("A", 64)
-    b.array("B", 64)
-    i = counter(b)
-    a = b.load("A", i, id="a")
-    b.add("add", a, id="s")
-    b.edges.append(Edge(source="a", target="s", operand=1, distance=distance, initial=tuple(range(1, distance + 1))))
-    b.store("B", i, "s", id="w")
-    return b.build()
 
 
 def fan(width: int) -> Dfg:

@@ -6,8 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 import pytest
-from tests.map.conftest import proved_right
-from tests.map.test_exact_modulo import far
+from tests.map.conftest import far, proved_right
 
 from gridloom.arch import Arch, build
 from gridloom.dfg import Dfg

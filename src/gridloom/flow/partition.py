@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping as MappingABC
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -20,7 +21,7 @@ from typing import Any, Final, Literal
 from gridloom import registry
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
+from gridloom.errors import MissingExtra, OptionError
 from gridloom.estimate.width_estimate import (
     BoundEstimator,
     WidthEstimate,
@@ -130,7 +131,8 @@ class _Flow:
         x = b.input("x")
         b.output(b.add("xor", b.add("add", x, x), x), "y")
         tiny = b.build()
-        bisections(tiny, self.cuts)
+        with suppress(MissingExtra):  # a graph that fits is not cut
+            bisections(tiny, self.cuts)
         mapping = self.mapper.run(tiny, 0, search="fit", columns=1)
         if self.estimator is not None:
             self.estimator.estimate(tiny, self.arch)
