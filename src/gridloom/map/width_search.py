@@ -36,6 +36,9 @@ Rung = tuple[float, int]
 #: Whether a graph fits at all, and whether it fits fewer columns than it was found on. Hopeless ones end early.
 FIT: Final[tuple[Rung, ...]] = ((0.25, 12), (0.5, 7), (1.0, 4), (1.0, 3), (2.0, 2), (2.0, 0))
 NARROW: Final[tuple[Rung, ...]] = ((0.25, 6), (0.5, 3), (1.0, 2), (1.0, 0))
+#: The same with long starts for what is one or two conflicts short: what is found is then less a matter of luck.
+LONG_FIT: Final[tuple[Rung, ...]] = (*FIT[:-1], (2.0, 2), (8.0, 2), (8.0, 1), (16.0, 0))
+LONG_NARROW: Final[tuple[Rung, ...]] = (*NARROW[:-1], (1.0, 2), (4.0, 2), (8.0, 0))
 #: Whether a graph that fits some columns fits a given smaller number, with more effort.
 PUSH: Final[tuple[Rung, ...]] = ((1.0, 4), (2.0, 3), (4.0, 2), (4.0, 2), (8.0, 2), (8.0, 0))
 
