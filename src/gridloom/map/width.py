@@ -36,7 +36,18 @@ from gridloom.map.width_problem import (
     flatten,
 )
 from gridloom.map.width_screening import misplaced, pinned_tiles, screen, width_bound
-from gridloom.map.width_search import FIT, PUSH, TEMPERATURES, Heat, Starts, narrowest, seed_of
+from gridloom.map.width_search import (
+    FIT,
+    LONG_FIT,
+    LONG_NARROW,
+    NARROW,
+    PUSH,
+    TEMPERATURES,
+    Heat,
+    Starts,
+    narrowest,
+    seed_of,
+)
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
@@ -52,7 +63,7 @@ class WidthConfig:
 
     #: ``rounds``: as long as the budget lasts. ``ladder``: a fixed number of starts that gives up early where a graph
     #: is far from fitting; what the mappability data set is labelled by.
-    #: ``fit``: its first part, on exactly ``columns``; ``push``: a longer one.
+    #: ``fit``: its short starts, on exactly ``columns``; ``push``: longer ones.
     search: Literal["rounds", "ladder", "fit", "push"] = "rounds"
     #: Registers between rows: ``none``, ``all``, or ``auto``: those that the routes found without them allow.
     pipeline: Literal["none", "all", "auto"] = "none"
@@ -148,10 +159,17 @@ class _Widths:
 
     def ladder(self, clock: Clock) -> Layout | None:
         """What a fixed ladder of starts finds."""
-        least = self.bound if self.config.search == "ladder" else self.columns
-        fit = PUSH if self.config.search == "push" else FIT
+        label = self.config.search == "ladder"
+        fit = {"ladder": LONG_FIT, "fit": FIT, "push": PUSH}[self.config.search]
         climb = partial(
-            narrowest, self.starts, self.columns, fit=fit, least=least, seed=clock.budget.seed, stop=clock.stop
+            narrowest,
+            self.starts,
+            self.columns,
+            fit=fit,
+            narrow=LONG_NARROW if label else NARROW,
+            least=self.bound if label else self.columns,
+            seed=clock.budget.seed,
+            stop=clock.stop,
         )
         found = clock.run([climb])[0]
         clock.moves += found.moves
