@@ -12,6 +12,7 @@ from gridloom.arch import build
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.estimate.width_estimate import bound_estimate
+from gridloom.flow.options import configure, parse_settings
 from gridloom.frontend.source import load_source
 from gridloom.learn import mappability_data as data
 from gridloom.learn.mappability import TASK, MappabilityConfig
@@ -81,6 +82,54 @@ def test_a_label_is_the_same_twice_and_its_row_gives_the_graph_back(tmp_path: Pa
         assert tuple(data.encode(data.decode(row))[2]) == row.edges == tuple(data.encode(dfg)[2])
         assert (row.width is None) == (row.decided != "found")
         assert row.width is None or row.bound <= row.width <= 4
+
+
+def test_the_questions_of_the_main_array_stay_what_they_were() -> None:
+    # Stores of labels that took half an hour are found again by these keys.
+    alone = [job.key for job in data.jobs(8, 2, "vpcma")]
+    assert alone[0] == "88f09c19413333003e2fbff5a9c6f24c466adf64a35e0e762bda9080dacfa35f"
+    more = list(data.jobs(8, 2, "vpcma", data.Others(arrays=("vpcma:4x12", "vpcma:8x16"), families=4)))
+    assert [job.key for job in more[: len(alone)]] == alone
+    asked = [job.argument for job in more[len(alone) :]]
+    assert len(asked) == 2 * (4 + 1)
+    assert [question["arch"] for question in asked[:2]] == ["vpcma:4x12", "vpcma:8x16"]
+    assert min(question["number"] for question in asked) >= data.OTHER_NUMBERS
+    assert len({(question["family"], question["number"]) for question in asked}) == len(asked)
+
+
+def test_families_of_another_array_spread_over_all_and_more_of_them_only_add() -> None:
+    few, many = (data.some_families("vpcma:6x12", 640, count) for count in (100, 400))
+    usual = [family for family in many if family < OVERFULL]
+    assert (len(usual), len(many), len(set(many))) == (400, 500, 500)
+    assert set(few) < set(many)
+    assert all(40 < sum(160 * k <= family < 160 * (k + 1) for family in usual) < 160 for k in range(4))
+    assert set(many) != set(data.some_families("vpcma:10x12", 640, 400))
+    assert len(data.some_families("vpcma:6x12", 8, 400)) == 10
+
+
+def test_other_arrays_are_labelled_after_the_main_one(tmp_path: Path) -> None:
+    told: list[str] = []
+    work = Work(folder=tmp_path, jobs=1, progress=lambda text, _: told.append(text))
+    data.make(4, 1, "vpcma:4x4", work)
+    config = MappabilityConfig(
+        families=4, graphs=1, arch="vpcma:4x4", others="vpcma:3x4", unseen="vpcma:2x4", others_families=4
+    )
+    made = TASK.make_data(config, work)
+    assert made["computed"] == 10
+    assert told[-1] == "15 of 15 graphs"
+    assert {spec: found["graphs"] for spec, found in made["arrays"].items()} == {
+        "vpcma:2x4": 5, "vpcma:3x4": 5, "vpcma:4x4": 5
+    }  # fmt: skip
+    rows = data.read(tmp_path / data.STORE_NAME)
+    assert {row.arch for row in rows if data.is_main(row)} == {"vpcma:4x4"}
+    assert sum(point["graphs"] for point in TASK.by_size(tmp_path, 10)) == 4
+
+
+def test_an_array_is_named_once() -> None:
+    config = configure(MappabilityConfig, parse_settings(["others=vpcma:6x12 vpcma:4x12", "unseen="]), "mappability")
+    assert config.others_and_unseen() == (("vpcma:6x12", "vpcma:4x12"), ())
+    with pytest.raises(OptionError, match="'vpcma:8x12' is the same array as 'vpcma'"):
+        MappabilityConfig(unseen="vpcma:8x12").others_and_unseen()
 
 
 def test_a_missing_or_small_data_set_is_named(tmp_path: Path) -> None:

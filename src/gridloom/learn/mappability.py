@@ -40,7 +40,14 @@ class MappabilityConfig:
     #: Families of graphs, and graphs of each.
     families: int = 640
     graphs: int = 11
+    #: The array that figures are of.
     arch: str = "vpcma"
+    #: Arrays that training sees as well, and arrays that it never sees but that are measured on; spaces between them.
+    others: str = "vpcma:4x12 vpcma:6x12 vpcma:10x12 vpcma:8x16"
+    unseen: str = "vpcma:7x12 vpcma:9x14"
+    #: Of how many families each of those arrays has graphs, and how many.
+    others_families: int = 400
+    others_graphs: int = 1
     folds: int = 5
     #: Evaluation: also DGCNN; it takes most of the time.
     dgcnn: bool = True
@@ -54,12 +61,24 @@ class MappabilityConfig:
     most_false: float = 0.03
 
     def __post_init__(self) -> None:
-        at_least = {"families": 1, "graphs": 1, "folds": 2, "trials": 0, "epochs": 1, "dgcnn_epochs": 1, "members": 1}
+        at_least = {"families": 1, "graphs": 1, "folds": 2, "trials": 0, "epochs": 1, "dgcnn_epochs": 1, "members": 1,
+                    "others_families": 1, "others_graphs": 1}  # fmt: skip
         for name, least in at_least.items():
             if getattr(self, name) < least:
                 raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
         if not 0 <= self.most_false <= 1:
             raise OptionError(f"most_false: expected 0 to 1, found {self.most_false}")
+
+    def others_and_unseen(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The arrays beside the main one; OptionError where two of all these are of one shape."""
+        others, unseen = tuple(self.others.split()), tuple(self.unseen.split())
+        seen: dict[ArrayShape, str] = {}
+        for spec in (self.arch, *others, *unseen):
+            shape = ArrayShape.of(data.array(spec))
+            if shape in seen:
+                raise OptionError(f"others, unseen: {spec!r} is the same array as {seen[shape]!r}; name each once")
+            seen[shape] = spec
+        return others, unseen
 
 
 class Mappability:
@@ -74,7 +93,9 @@ class Mappability:
 
     def make_data(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
         """Label what is missing of the data set; goes on where it was stopped."""
-        return data.make(config.families, config.graphs, config.arch, work)
+        others, unseen = config.others_and_unseen()
+        more = data.Others(arrays=(*others, *unseen), families=config.others_families, graphs=config.others_graphs)
+        return data.make(config.families, config.graphs, config.arch, work, more)
 
     def train(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
         """Train our network on all graphs of the data set and save it."""
@@ -110,7 +131,7 @@ class Mappability:
 
     def by_size(self, folder: Path, step: int) -> list[dict[str, Any]]:
         """Mappable share and utilisation N_op / (W * H) of the data set's graphs, by their number of ops."""
-        rows = [row for row in data.read(folder / data.STORE_NAME) if row.family < OVERFULL]
+        rows = [row for row in data.read(folder / data.STORE_NAME) if row.family < OVERFULL and data.is_main(row)]
         groups: dict[int, list[data.Row]] = {}
         for row in rows:
             groups.setdefault((row.counts[0] - 1) // step, []).append(row)
@@ -134,7 +155,7 @@ def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
 def _samples(config: MappabilityConfig, work: Work) -> tuple[list[data.Row], list[Sample], ArrayShape]:
     from gridloom.learn.mappability_training import samples_of
 
-    rows = [row for row in data.read(work.folder / data.STORE_NAME) if row.arch == config.arch]
+    rows = [row for row in data.read(work.folder / data.STORE_NAME) if row.arch == config.arch and data.is_main(row)]
     shape = ArrayShape.of(build(config.arch))
     samples = samples_of(rows, shape)
     if len(samples) < FEWEST:

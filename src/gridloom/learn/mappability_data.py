@@ -3,13 +3,17 @@
 A label is the fewest columns that a fixed ladder of starts finds (``gridloom.map.width_search.narrowest``), or that it
 finds none. The ladder is counted in moves, not in seconds, so a label is the same on every machine. One row a graph in
 a store: a killed run goes on where it was.
+
+Most graphs are labelled for one array, the *main* one. For each of the *other* arrays there are further graphs of some
+of the same families, with numbers of their own: an estimator that is trained on them too knows arrays by their shape.
 """
 
 from __future__ import annotations
 
 import hashlib
+import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -33,6 +37,18 @@ STORE_NAME: Final = "mappability.sqlite"
 #: Names of ops, as the rows number them.
 OPS: Final = tuple(sorted(OP_TABLE["cma24"]))
 _NUMBER: Final = {name: k for k, name in enumerate(OPS)}
+
+#: Graphs of the main array have numbers below this, those of the other arrays have higher ones.
+OTHER_NUMBERS: Final = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Others:
+    """What is labelled beside the main array: arrays, and of how many families how many graphs for each."""
+
+    arrays: tuple[str, ...] = ()
+    families: int = 400
+    graphs: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,24 +123,61 @@ def decode(row: Row) -> Dfg:
     return Dfg(name=f"random_{row.family}_{row.number}", domain="cma24", nodes=nodes, edges=edges)
 
 
-def jobs(families: int, graphs: int, arch: str) -> Iterator[Job[Any]]:
-    """The questions of a data set: all families first, then the next graph of each; a quarter more are overfull."""
+def jobs(families: int, graphs: int, arch: str, others: Others = Others()) -> Iterator[Job[Any]]:
+    """The questions of a data set: all families first, then the next graph of each; a quarter more are overfull.
+
+    Those of the other arrays follow, one array after the other for each family, so that what is there of them when a
+    run is stopped is of all of them alike.
+    """
     for number in range(graphs):
         for family in (*range(families), *range(OVERFULL, OVERFULL + families // 4)):
-            yield ask(label, {"family": family, "number": number, "arch": arch}, version=VERSION)
+            yield _question(family, number, arch)
+    chosen = {spec: some_families(spec, families, others.families) for spec in others.arrays}
+    for k in range(others.graphs):
+        for at_once in zip(*chosen.values(), strict=True):
+            for spec, family in zip(chosen, at_once, strict=True):
+                yield _question(family, _first_number(spec) + k, spec)
 
 
-def make(families: int, graphs: int, arch: str, work: Work) -> dict[str, Any]:
-    """Make what is missing of a data set in ``work.folder``; returns the counts."""
+def _question(family: int, number: int, arch: str) -> Job[Any]:
+    return ask(label, {"family": family, "number": number, "arch": arch}, version=VERSION)
+
+
+def some_families(spec: str, families: int, count: int) -> list[int]:
+    """The families whose graphs are labelled for an array beside the main one, in the order of the questions.
+
+    Others for each array, and drawn from all; a larger ``count`` only adds to them. A quarter more are overfull.
+    """
+    rng = random.Random(f"mappability families {array(spec).rows} {array(spec).cols}")
+    usual, overfull = list(range(families)), list(range(OVERFULL, OVERFULL + families // 4))
+    rng.shuffle(usual)
+    rng.shuffle(overfull)
+    count = min(count, families)
+    return [*usual[:count], *overfull[: count // 4]]
+
+
+def _first_number(spec: str) -> int:
+    """By shape, so that a graph of one array is not one of another, whichever arrays there are besides."""
+    return OTHER_NUMBERS * array(spec).rows + 1000 * array(spec).cols
+
+
+def is_main(row: Row) -> bool:
+    """Whether a row is of the array that the data set is mainly about."""
+    return row.number < OTHER_NUMBERS
+
+
+def make(families: int, graphs: int, arch: str, work: Work, others: Others = Others()) -> dict[str, Any]:
+    """Make what is missing of a data set in ``work.folder``, the main array first; returns the counts."""
     path = work.folder / STORE_NAME
-    total = (families + families // 4) * graphs
+    count = min(others.families, families)
+    total = (families + families // 4) * graphs + (count + count // 4) * others.graphs * len(others.arrays)
     with Store(path) as store:
 
         def told(progress: Any) -> None:
             work.progress(f"{progress.done} of {total} graphs", progress.done / total)
 
         def until_over() -> Iterator[Job[Any]]:
-            for job in jobs(families, graphs, arch):
+            for job in jobs(families, graphs, arch, others):
                 if work.over():
                     return
                 yield job
@@ -170,7 +223,7 @@ def _row(asked: Any, value: Any) -> Row:
     )
 
 
-def data_hash(rows: list[Row]) -> str:
+def data_hash(rows: Iterable[Row]) -> str:
     """SHA-256 over graphs and labels, the CPU times left out: what a model card names."""
     digest = hashlib.sha256()
     for row in rows:
@@ -180,18 +233,25 @@ def data_hash(rows: list[Row]) -> str:
 
 
 def summary(rows: list[Row]) -> dict[str, Any]:
-    """Counts, shares and cost of a data set."""
+    """Counts, shares and cost of a data set, in all and of each array."""
+    return {
+        "version": VERSION,
+        "families": len({row.family for row in rows}),
+        **_counts(rows),
+        "cpu_seconds_a_label": round(sum(row.cpu for row in rows) / max(1, len(rows)), 3),
+        "sha256": data_hash(rows),
+        "arrays": {spec: _counts([row for row in rows if row.arch == spec]) for spec in sorted({r.arch for r in rows})},
+    }
+
+
+def _counts(rows: list[Row]) -> dict[str, Any]:
     open_rows = [row for row in rows if row.decided != "bound"]
     mapped = [row for row in open_rows if row.width is not None]
     return {
-        "version": VERSION,
         "graphs": len(rows),
-        "families": len({row.family for row in rows}),
         "undecided_by_bound": len(open_rows),
         "mappable": len(mapped),
         "mappable_share": round(len(mapped) / max(1, len(open_rows)), 4),
         "at_bound": sum(row.width == row.bound for row in mapped),
         "cpu_seconds": round(sum(row.cpu for row in rows), 1),
-        "cpu_seconds_a_label": round(sum(row.cpu for row in rows) / max(1, len(rows)), 3),
-        "sha256": data_hash(rows),
     }
