@@ -10,8 +10,8 @@ from gridloom.flow import Request, mappers
 
 FIELDS = {
     "status", "verified", "mapper", "seed", "seconds", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii",
-    "latency", "period", "throughput", "wirelength", "longest_wire", "buffers", "width", "height", "tiles_used",
-    "routing_tiles", "occupancy", "optimal", "bound", "proof", "found_by",
+    "latency", "period", "throughput", "wirelength", "longest_wire", "placed_wirelength", "buffers", "width",
+    "height", "tiles_used", "routing_tiles", "occupancy", "optimal", "bound", "proof", "found_by",
 }  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("sample_mappers")

@@ -59,7 +59,7 @@ def test_every_small_kernel_without_recurrences_maps(name, family):
     st.integers(0, 10_000),
     st.sampled_from(FAMILIES),
     st.sampled_from(["aligned", "skewed"]),
-    st.sampled_from(["buffers", "wirelength", "latency"]),
+    st.sampled_from(["buffers", "wirelength", "placement", "latency"]),
 )
 def test_what_is_returned_for_a_random_graph_is_legal_and_right(nodes, seed, family, inputs, objective):
     dfg = random_dag(nodes, seed)
@@ -68,6 +68,9 @@ def test_what_is_returned_for_a_random_graph_is_legal_and_right(nodes, seed, fam
     found = anneal(dfg, build(f"{family}:{n}x{n},inputs={inputs}"), AnnealConfig(objective=objective), budget)
     if isinstance(found, Mapping):
         proved_right(found)
+        figures = stats(found)
+        assert figures.placed_wirelength is not None
+        assert figures.placed_wirelength <= figures.wirelength
     else:
         assert found.constraint == "links"
         assert found.congested
@@ -171,6 +174,19 @@ def test_published_perfect_placements_are_found(graph, array, occupancy):
     figures = stats(found)
     assert (figures.wirelength, figures.buffers_max, figures.occupancy) == (0, 0, pytest.approx(occupancy))
     assert found.provenance["optimal"] is True
+
+
+def test_close_placements_are_told_apart_from_short_wires():
+    # Nodes have hardly a free tile, so that the closest placement needs links twice: its routes take detours.
+    dfg = registry.load("kernels", "neosa-K4N4").build()
+    budget = Budget(effort=16_000_000, seed=1)
+    close, short = (
+        mapped(dfg, "mesh:8x8,inputs=skewed", AnnealConfig(objective=objective, starts=4), budget)
+        for objective in ("placement", "wirelength")
+    )
+    proved_right(close)
+    (placed, routed), (placed_too, least) = ((stats(m).placed_wirelength, stats(m).wirelength) for m in (close, short))
+    assert placed < placed_too == least < routed
 
 
 def test_one_cycle_is_the_first_and_aligned_inputs_issue_in_it():
@@ -306,7 +322,7 @@ def test_other_arrays_are_refused(triangle):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("objective", "speed", "objective: expected buffers, wirelength or latency, found 'speed'"),
+        ("objective", "speed", "objective: expected buffers, wirelength, placement or latency, found 'speed'"),
         ("starts", 0, "starts: expected at least 1, found 0"),
         ("heat", 0.0, "heat: expected more than 0, found 0.0"),
     ],

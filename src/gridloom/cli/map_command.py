@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 #: Fields of the record that a report lists as metrics; the rest is in its title, badges and command.
 REPORTED: Final = (
     "mapper", "seed", "seconds", "ii", "mii", "res_mii", "rec_mii", "latency", "period", "throughput", "wirelength",
-    "longest_wire", "buffers", "width", "height", "tiles_used", "routing_tiles", "occupancy", "optimal", "bound",
-    "proof", "found_by",
+    "longest_wire", "placed_wirelength", "buffers", "width", "height", "tiles_used", "routing_tiles", "occupancy",
+    "optimal", "bound", "proof", "found_by",
 )  # fmt: skip
 
 
@@ -158,7 +158,11 @@ def metric_lines(record: dict[str, Any]) -> list[str]:
     share = None if record["occupancy"] is None else f"{100 * record['occupancy']:.0f} %"
     rows = [
         [("II", record["ii"]), ("MII", record["mii"]), ("latency", record["latency"]), ("period", record["period"])],
-        [("wirelength", record["wirelength"]), ("longest wire", record["longest_wire"])],
+        [
+            ("wirelength", record["wirelength"]),
+            ("longest wire", record["longest_wire"]),
+            ("placed", record["placed_wirelength"]),
+        ],
         [("buffers", buffers.get("total")), ("deepest", buffers.get("max"))],
         [
             ("tiles", f"{record['tiles_used']} of {record['arch']['tiles']}" if record["tiles_used"] else None),

@@ -21,6 +21,7 @@ METRICS: Final = (
     "throughput",
     "wirelength",
     "longest_wire",
+    "placed_wirelength",
     "buffers",
     "width",
     "height",

@@ -33,7 +33,7 @@ from gridloom.map.spokes_problem import is_streaming_engine
 from gridloom.map.static_batches import BATCH, Goal, in_words, provenance, start_seed
 from gridloom.map.static_mapping import to_failure, to_mapping
 from gridloom.map.static_problem import Ints, StaticProblem, build_problem
-from gridloom.map.static_search import WAYS_SHARE, Candidate, Objective, StaticSearch
+from gridloom.map.static_search import SHORT, WAYS_SHARE, Candidate, Objective, StaticSearch
 from gridloom.mapping.model import Failure, Mapping
 
 # Temperatures of a start, about: what turns a number of moves into moves a temperature.
@@ -52,8 +52,8 @@ _LARGE = 64
 class AnnealConfig:
     """Settings of ``anneal``."""
 
-    #: What is made small first: FIFO depths (``buffers``), links beyond one a hop (``wirelength``), cycles to the
-    #: last result.
+    #: What is made small first: FIFO depths (``buffers``), links of routes beyond the first (``wirelength``), the same
+    #: of the shortest ways between tiles, taken or not (``placement``), cycles to the last result.
     objective: Objective = "buffers"
     #: The II to map at on an array with spokes; None: the lowest that is found. Static arrays have II 1.
     ii: int | None = None
@@ -82,8 +82,10 @@ class AnnealConfig:
     place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.objective not in ("buffers", "wirelength", "latency"):
-            raise OptionError(f"objective: expected buffers, wirelength or latency, found {self.objective!r}")
+        if self.objective not in ("buffers", "wirelength", "placement", "latency"):
+            raise OptionError(
+                f"objective: expected buffers, wirelength, placement or latency, found {self.objective!r}"
+            )
         for name, least in (("starts", 1), ("doublings", 0), ("elites", 0), ("joint", 0), ("detour", 0)):
             if getattr(self, name) < least:
                 raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
@@ -217,7 +219,7 @@ class _Starts:
         moves = int(inner * count * min(count, _LARGE) ** (1 / 3))
         effort = self.clock.budget.effort
         if effort is not None:
-            each = WAYS_SHARE if self.config.objective == "wirelength" else _TEMPERATURES
+            each = WAYS_SHARE if self.config.objective in SHORT else _TEMPERATURES
             moves = min(moves, effort // (BATCH * each))
         return max(moves, 16)
 

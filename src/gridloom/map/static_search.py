@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,10 @@ from gridloom.map.screening import match
 from gridloom.map.static_problem import Bools, Ints, StaticProblem
 
 Score = tuple[int, ...]
-Objective = Literal["buffers", "wirelength", "latency"]
+Objective = Literal["buffers", "wirelength", "placement", "latency"]
+
+#: Objectives whose placements are annealed together with shortest ways.
+SHORT: Final = ("wirelength", "placement")
 Flag = NDArray[np.uint8]
 
 # The cost of one hop too many: weights are whole numbers, feedback raises them in steps finer than a hop.
@@ -234,9 +237,9 @@ class StaticSearch:
         """Balance what is routed, and score it."""
         fastest = self.config.objective == "latency"
         balanced = balance(self.timing, position, routes.length, fastest=fastest) if routes.legal else None
-        return Candidate(self.score(routes, balanced), position, routes, balanced, moves)
+        return Candidate(self.score(position, routes, balanced), position, routes, balanced, moves)
 
-    def score(self, routes: Routes, balanced: Balance | None) -> Score:
+    def score(self, position: Ints, routes: Routes, balanced: Balance | None) -> Score:
         """What candidates are compared by, smallest first; the objective decides the order after legality."""
         if not routes.legal:
             return (2, routes.overuse + 2 * routes.lost)
@@ -246,6 +249,9 @@ class StaticSearch:
         buffers = (balanced.maximum, balanced.total)
         if self.config.objective == "wirelength":
             return (0, wire, *buffers, balanced.latency)
+        if self.config.objective == "placement":
+            placed = int(np.maximum(shortest(self.problem, position) - 1, 0).sum())
+            return (0, placed, wire, *buffers, balanced.latency)
         if self.config.objective == "latency":
             return (0, balanced.latency, *buffers, wire)
         return (0, *buffers, balanced.latency, wire)
@@ -267,7 +273,7 @@ class StaticSearch:
         rng = np.random.default_rng(seed)
         allowed = self.regions[region % len(self.regions)] if first is None else self._region_of(first)
         position = self.scattered(rng, allowed) if first is None else first
-        if self.config.objective == "wirelength" and len(self.movable) and not self.recurrent.any():
+        if self.config.objective in SHORT and len(self.movable) and not self.recurrent.any():
             return self._short_wired(position, moves_each, seed, stop, hot=HOT if first is None else _WARM)
         position, _, moves = self.anneal(position, allowed, seed=seed, heat=heat, moves_each=moves_each, stop=stop)
         short = shortest(self.problem, position)
@@ -276,15 +282,24 @@ class StaticSearch:
         if len(self.movable) == 0:
             return best
         joint_moves = self.config.joint * len(self.movable)
-        if not routes.legal or self.config.objective == "wirelength":
+        if not routes.legal or self.config.objective in SHORT:
             best = self._polished(best, allowed, joint_moves, seed, stop)
         attempt = partial(self._timed, best.position, allowed, joint_moves, seed, stop)
         return self._shallowest(best, attempt, stop, record)
 
     def _short_wired(self, position: Ints, moves_each: int, seed: int, stop: Flag, hot: float) -> Candidate:
-        """Anneal a placement with shortest ways; where signals are left without links, move nodes with all routes."""
+        """Anneal a placement with shortest ways; where signals are left without links, move nodes with all routes.
+
+        For the placement's own sake signals may take longer ways first.
+        """
         moves = WAYS_SHARE * moves_each
-        position, routes, made = self.ways.run(position, moves=moves, seed=seed, stop=stop, hot=hot)
+        if self.config.objective == "placement":
+            position, routes, made = self.ways.place(position, moves=moves, seed=seed, stop=stop, hot=hot)
+            if not routes.legal:
+                short = shortest(self.problem, position)
+                routes = route(self.problem, position, short, short + self.config.detour, seed=seed, stop=stop)
+        else:
+            position, routes, made = self.ways.run(position, moves=moves, seed=seed, stop=stop, hot=hot)
         found = self._judged(position, routes, made)
         allowed = self.problem.allowed
         if not routes.legal:
@@ -294,7 +309,7 @@ class StaticSearch:
 
     def _polished(self, candidate: Candidate, allowed: Bools, moves: int, seed: int, stop: Flag) -> Candidate:
         """Move nodes with their routes until every signal has a link, or until wires are short."""
-        shorten = self.config.objective == "wirelength"
+        shorten = self.config.objective in SHORT
         position, routes, made = self.joint.run(
             candidate.position, candidate.routes, None, allowed, bound=2, moves=moves, seed=seed, stop=stop,
             first_legal=not shorten, hot=0.6 if shorten else 1.0, cold=0.2 if shorten else 0.5,
@@ -329,7 +344,7 @@ class StaticSearch:
         candidate = self._judged(position, self._routed(position, self.unplaced, 0, now), 0)
         if len(self.movable):
             self.joint.run(position, candidate.routes, self.unplaced.issue, allowed, bound=0, moves=1, seed=0, stop=now)
-            if self.config.objective == "wirelength":
+            if self.config.objective in SHORT:
                 self.ways.run(position, moves=1, seed=0, stop=now)
         short = shortest(self.problem, position)
         balance(self.timing, position, short)

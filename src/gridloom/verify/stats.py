@@ -37,6 +37,8 @@ class Stats:
     wirelength: int
     #: The largest of these.
     longest_wire: int
+    #: Grids with II 1: the same with the least links between the tiles instead of those taken, as placers count it.
+    placed_wirelength: int | None
     #: FIFO cycles (or waits in delay registers) of operands: the largest, and their sum.
     buffers_max: int
     buffers_total: int
@@ -54,7 +56,9 @@ class Stats:
 
     def to_dict(self) -> dict[str, Any]:
         """The metrics as the fields of the JSON object that ``gridloom map`` prints."""
-        names = ("ii", "mii", "res_mii", "rec_mii", "latency", "period", "wirelength", "longest_wire")
+        names = (
+            "ii", "mii", "res_mii", "rec_mii", "latency", "period", "wirelength", "longest_wire", "placed_wirelength",
+        )  # fmt: skip
         rest = ("width", "height", "tiles_used", "routing_tiles", "occupancy")
         return {
             **{name: getattr(self, name) for name in names},
@@ -82,6 +86,7 @@ def stats(mapping: Mapping) -> Stats:
         latency=_latency(mapping) if timed else None,
         wirelength=sum(wires),
         longest_wire=max(wires, default=0),
+        placed_wirelength=_distances(mapping) if arch.style == "static" and arch.links else None,
         buffers_max=max(fifos, default=0),
         buffers_total=sum(fifos),
         width=_extent([arch.tiles[k].col for k in touched if 0 <= arch.tiles[k].col < arch.cols]),
@@ -117,6 +122,17 @@ def _hop_counts(mapping: Mapping) -> list[int]:
         direct = [(a, b) for a, b in pairwise(resources) if kind[a] not in _NO_WIRE and kind[b] not in _NO_WIRE]
         counts.append(links + sum(1 for a, b in direct if tile[a] != tile[b]))
     return counts
+
+
+def _distances(mapping: Mapping) -> int:
+    """The links beyond the first between the tiles that routes begin and end at, however they go."""
+    arch = mapping.arch
+    total = 0
+    for route in mapping.routes:
+        tiles = [int(arch.tile[arch.resource_index[name]]) for name, _ in route.hops if name in arch.resource_index]
+        ends = [tile for tile in tiles if tile >= 0]
+        total += max(0, int(arch.hops[ends[0], ends[-1]]) - 1) if ends else 0
+    return total
 
 
 def _tiles(mapping: Mapping) -> tuple[set[int], set[int]]:

@@ -54,11 +54,12 @@ def test_ways_around_a_corner_are_both_listed():
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("array", ["mesh:5x5", "chess:5x5"])
-def test_links_and_fights_are_those_of_the_ways_that_come_out(seed, array):
+@pytest.mark.parametrize("aim", ["run", "place"])
+def test_links_and_fights_are_those_of_the_ways_that_come_out(seed, array, aim):
     ways, search = annealer(random_dag(18, seed), array)
     problem = search.problem
     first = search.scattered(np.random.default_rng(seed), problem.allowed)
-    position, routes, made = ways.run(first, moves=3_000, seed=seed, stop=GO)
+    position, routes, made = getattr(ways, aim)(first, moves=3_000, seed=seed, stop=GO)
     assert made >= 3_000
     assert len(set(position.tolist())) == problem.size
     signals: list[set[tuple[int, int]]] = [set() for _ in range(problem.links.count)]

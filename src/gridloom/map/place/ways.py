@@ -20,10 +20,15 @@ HOT, COLD = 0.7, 0.3
 # What a fight costs, in links: more than one, and nodes hardly pass each other any more. Where fights are left, hotter
 # runs with higher prices follow: (price, first temperature).
 _PRICE = 1.0
+# The same where only the placement is to be close: routes may take detours.
+_CHEAP = 0.5
 _DEARER = ((3.0, 1.0), (6.0, 0.9))
 
 # Links of an edge beyond which it counts as a fight in first runs: good mappings have no longer ones.
 _NEAR = 5
+
+# What a fight counts when states are ranked, in links: no number of links is worth one, or none is worth a link.
+_MOST, _LEAST = 1e6, 1e-3
 
 
 class WaysAnnealer:
@@ -77,7 +82,7 @@ class WaysAnnealer:
     ) -> tuple[Ints, Routes, int]:
         """(placement, routes, moves) from a placement: the shortest wires found for which every signal has its links.
 
-        Where no such placement was met, the last one with the routes it has; edges may be without.
+        Where no such placement was met, that with the fewest fights, with the routes it has; edges may be without.
         """
         position, routes, made = self._cooled(self.near, position, hot, _PRICE, moves, seed, stop)
         for price, warm in _DEARER:
@@ -87,8 +92,22 @@ class WaysAnnealer:
             made += more
         return position, routes, made
 
+    def place(
+        self, position: Ints, *, moves: int, seed: int, stop: NDArray[np.uint8], hot: float = HOT
+    ) -> tuple[Ints, Routes, int]:
+        """The same for the closest placement found, of equally close ones that with the fewest fights."""
+        return self._cooled(self.near, position, hot, _CHEAP, moves, seed, stop, worth=_LEAST)
+
     def _cooled(
-        self, ground: Ground, position: Ints, hot: float, price: float, moves: int, seed: int, stop: NDArray[np.uint8]
+        self,
+        ground: Ground,
+        position: Ints,
+        hot: float,
+        price: float,
+        moves: int,
+        seed: int,
+        stop: NDArray[np.uint8],
+        worth: float = _MOST,
     ) -> tuple[Ints, Routes, int]:
         from gridloom.map.place.ways_kernel import REACH, Course, Plan, anneal_ways
 
@@ -98,7 +117,7 @@ class WaysAnnealer:
         way = np.full((max(1, len(p.edges)), REACH), -1, dtype=np.int32)
         length = np.zeros(len(way), dtype=np.int32)
         plan = Plan(position.copy(), occupant, way, length, np.zeros(max(1, p.links.count), dtype=np.int32))
-        _, _, made = anneal_ways(ground, plan, Course(hot, COLD, price, moves), seed, stop)
+        _, _, made = anneal_ways(ground, plan, Course(hot, COLD, price, moves, worth), seed, stop)
         length = length[: len(p.edges)]
         lost = int((length[p.source != p.target] == 0).sum())
         overuse = int(np.maximum(plan.used - 1, 0).sum())

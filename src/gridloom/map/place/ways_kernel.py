@@ -64,12 +64,13 @@ class Plan(NamedTuple):
 
 
 class Course(NamedTuple):
-    """How to move: temperatures in links, what a fight costs, how many moves."""
+    """How to move: temperatures in links, what a fight costs, how many moves; what it costs where states are ranked."""
 
     hot: float
     cold: float
     price: float
     moves: int
+    worth: float
 
 
 @njit(cache=True, nogil=True)
@@ -278,7 +279,7 @@ def _relaid(
 def anneal_ways(ground: Ground, plan: Plan, course: Course, seed: int, stop: NDArray[np.uint8]) -> tuple[int, int, int]:
     """Anneal ``plan`` in place: (signals without a link of their own, hops in all, moves made).
 
-    The result is the state without fights that has the fewest hops, or where the run ended if there was none.
+    The result is the state with the fewest hops, each fight counted as ``course.worth`` hops.
     """
     state = np.array([seed], dtype=np.uint64)
     most = 1
@@ -292,14 +293,14 @@ def anneal_ways(ground: Ground, plan: Plan, course: Course, seed: int, stop: NDA
     for e in ground.net:
         over += _lay(e, ground, plan, state)
         wire += ground.hops[plan.position[ground.source[e]], plan.position[ground.target[e]]]
-    best_wire = wire if over == 0 else 1 << 40
+    best_over, best_wire = over, wire
     best_position, best_way, best_length = plan.position.copy(), plan.way.copy(), plan.length.copy()
     best_used = plan.used.copy()
     temperature = course.hot
     cooling = (course.cold / course.hot) ** (256.0 / max(256, course.moves))
     made = 0
     # No edge has less than a link: nothing is left to find then.
-    while made < course.moves and stop[0] == 0 and best_wire > len(ground.net):
+    while made < course.moves and stop[0] == 0 and best_wire + best_over > len(ground.net):
         made += 1
         if made % 256 == 0:
             temperature *= cooling
@@ -336,16 +337,17 @@ def anneal_ways(ground: Ground, plan: Plan, course: Course, seed: int, stop: NDA
                 plan.occupant[here] = a
             over += fights
             wire += more
-            if over == 0 and wire < best_wire:
-                best_wire = wire
+            if wire + course.worth * over < best_wire + course.worth * best_over:
+                best_over, best_wire = over, wire
                 best_position[:] = plan.position
                 best_way[:] = plan.way
                 best_length[:] = plan.length
                 best_used[:] = plan.used
-    if best_wire < 1 << 40:
-        plan.position[:] = best_position
-        plan.way[:] = best_way
-        plan.length[:] = best_length
-        plan.used[:] = best_used
-        over, wire = 0, best_wire
-    return over, wire, made
+    plan.position[:] = best_position
+    plan.occupant[:] = -1
+    for node in range(len(best_position)):
+        plan.occupant[best_position[node]] = node
+    plan.way[:] = best_way
+    plan.length[:] = best_length
+    plan.used[:] = best_used
+    return best_over, best_wire, made
