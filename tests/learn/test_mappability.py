@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gridloom.arch import build
 from gridloom.dfg.model import Dfg, DfgBuilder
@@ -15,13 +17,19 @@ from gridloom.estimate.width_estimate import bound_estimate
 from gridloom.flow.options import configure, parse_settings
 from gridloom.frontend.source import load_source
 from gridloom.learn import mappability_data as data
+from gridloom.learn import weights
 from gridloom.learn.mappability import TASK, MappabilityConfig
 from gridloom.learn.mappability_features import (
+    ARRAY_COLUMNS,
+    ARRAY_CONSTANTS,
+    ARRAY_ROWS,
     GLOBAL_FEATURES,
     NODE_FEATURES,
     ArrayShape,
     features,
     of_graph,
+    of_row,
+    on_columns,
 )
 from gridloom.learn.mappability_graphs import OVERFULL, SHAPES, draw, style_of
 from gridloom.learn.mappability_metrics import Judged, calibrate, calibration_error, metrics, threshold
@@ -175,6 +183,40 @@ def test_features_do_not_depend_on_the_order_of_nodes() -> None:
     np.testing.assert_allclose(moved.whole, features(ops, values, edges, SHAPE).whole, atol=1e-6)
 
 
+def row_of(dfg: Dfg, arch: str) -> data.Row:
+    """A row without a label."""
+    ops, values, edges = data.encode(dfg)
+    return data.Row(
+        family=1, number=data.OTHER_NUMBERS, shape="window", arch=arch, ops=tuple(ops), values=tuple(values),
+        edges=tuple(edges), counts=(0, 0, 0, 0), bound=1, width=None, decided="exhausted", conflicts=1, moves=1,
+        cpu=0.0,
+    )  # fmt: skip
+
+
+@given(
+    st.integers(0, 400), st.integers(1, 12), st.integers(1, 16), st.integers(1, 12), st.integers(1, 16),
+    st.integers(0, 24),
+)  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_features_are_of_the_rows_own_array(
+    family: int, rows: int, cols: int, other: int, narrow: int, constants: int
+) -> None:
+    dfg = draw(family, 7)
+    row = row_of(dfg, f"vpcma:{rows}x{cols}")
+    here = of_row(row, ArrayShape(rows=rows, cols=cols, constants=constants))
+    there = of_row(row, ArrayShape(rows=other, cols=cols, constants=constants))
+    assert here.bound == bound_estimate(dfg, build(row.arch)).bound
+    assert (here.whole[ARRAY_ROWS] * 8, here.whole[ARRAY_COLUMNS] * 12) == pytest.approx((rows, cols), rel=1e-5)
+    assert here.whole[ARRAY_CONSTANTS] * 16 == pytest.approx(constants)
+    # Levels against rows: what is as deep on twice the rows is half as deep a share of them.
+    np.testing.assert_allclose(here.nodes[:, 7:] * rows, there.nodes[:, 7:] * other, rtol=1e-4, atol=1e-4)
+    assert here.whole[-8] == pytest.approx(here.counts[1] / max(1, constants))
+    assert here.whole[2] * rows * cols == pytest.approx(here.counts[0], rel=1e-4)
+    # Asking for the first columns is asking about a narrower array of the same height and constants.
+    same = of_row(row, ArrayShape(rows=rows, cols=narrow, constants=constants))
+    np.testing.assert_allclose(on_columns(here, narrow), same.whole, rtol=1e-5, atol=1e-6)
+
+
 # -- metrics --------------------------------------------------------------------------------------------------------
 
 
@@ -217,7 +259,7 @@ def test_calibration_makes_probabilities_of_logits() -> None:
 # -- the network ----------------------------------------------------------------------------------------------------
 
 
-def network(seed: int = 0, rows: int = 8) -> Network:
+def network(seed: int = 0, rows: tuple[int, int] = (8, 8)) -> Network:
     """A network with random weights."""
     rng = np.random.default_rng(seed)
     width, hidden = 8, 12
@@ -235,7 +277,7 @@ def network(seed: int = 0, rows: int = 8) -> Network:
         "direct.weight": array(1 + EXCESS, 2 * GLOBAL_FEATURES),
         "mean": array(GLOBAL_FEATURES), "spread": np.ones(GLOBAL_FEATURES, dtype=np.float32),
     }  # fmt: skip
-    return Network(members=(member,), scale=1.0, shift=0.0, threshold=0.0, rows=rows, constants=16)
+    return Network(members=(member,), scale=1.0, shift=0.0, threshold=0.0, rows=rows, columns=12)
 
 
 def test_weights_come_back_as_they_were(tmp_path: Path) -> None:
@@ -243,6 +285,8 @@ def test_weights_come_back_as_they_were(tmp_path: Path) -> None:
     save_network(path, network(3), {"data": {"graphs": 1}})
     graph = of_graph(draw(1, 1), SHAPE)
     assert load_network(path).predict(graph) == network(3).predict(graph)
+    assert load_network(path).outside(SHAPE) == ""
+    assert (load_network(path).rows, load_network(path).columns) == ((8, 8), 12)
     assert path.stat().st_size < 2_000_000
 
 
@@ -262,12 +306,53 @@ def test_the_estimator_never_says_less_than_counting() -> None:
     assert eager.estimate(load_source("kernel:cma_md5"), arch).width is None
 
 
-def test_arrays_it_was_not_trained_for_get_the_bound() -> None:
+def test_arrays_it_was_not_trained_for_get_the_bound_and_the_reason() -> None:
     dfg = draw(3, 0)
     arch = build("vpcma:6x12")
-    assert LearnedEstimator(network()).estimate(dfg, arch) == bound_estimate(dfg, arch)
+    counted = bound_estimate(dfg, arch)
+    said = LearnedEstimator(network()).estimate(dfg, arch)
+    assert replace(said, reason=counted.reason) == counted
+    assert said.reason == (
+        "max(ops / rows, loads, stores); 6 rows, 12 columns and 12 constant registers are outside what the estimator "
+        "was trained for: 8 rows, at most 12 columns, two registers a row"
+    )
     with pytest.raises(OptionError, match="vpcma"):
         LearnedEstimator(network()).estimate(dfg, build("mesh:4x4"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "known"),
+    [
+        ("vpcma:4x12", True), ("vpcma:7x9", True), ("vpcma:10x12", True), ("vpcma", True),
+        ("vpcma:3x12", False), ("vpcma:11x12", False), ("vpcma:8x13", False), ("vpcma:8x12,constants=15", False),
+    ],
+)  # fmt: skip
+def test_it_answers_between_the_heights_it_was_trained_for(spec: str, known: bool) -> None:
+    estimator, arch, dfg = LearnedEstimator(network(rows=(4, 10))), build(spec), chain(3)
+    said = estimator.estimate(dfg, arch)
+    assert (said.probability is not None) == known
+    assert (estimator.probability(dfg, arch, arch.cols) is not None) == known
+    assert (said.reason == "learned") == known
+    assert known or "4 to 10 rows, at most 12 columns" in said.reason
+
+
+def test_weights_that_name_one_height_still_load(tmp_path: Path) -> None:
+    path, before = tmp_path / "old.npz", GLOBAL_FEATURES - 8
+    member = dict(network(3).members[0])
+    cut = {"mean": member["mean"][:before], "spread": member["spread"][:before]}
+    cut["first.weight"] = member["first.weight"][:, :-8]
+    cut["direct.weight"] = member["direct.weight"][:, : 2 * before]
+    about = {"model": "mappability", "members": 1, "scale": 1.0, "shift": 0.0, "threshold": 0.0}
+    weights.save(path, {f"0/{k}": v for k, v in {**member, **cut}.items()}, {**about, "rows": 8, "constants": 16})
+    found = load_network(path)
+    assert (found.rows, found.columns) == ((8, 8), 12)
+    assert LearnedEstimator(found).estimate(draw(3, 0), build("vpcma")).reason == "learned"
+    assert LearnedEstimator(found).estimate(draw(3, 0), build("vpcma:6x12")).probability is None
+    # What it does not know of changes nothing.
+    graph = of_graph(draw(3, 0), SHAPE)
+    other = graph.whole.copy()
+    other[-8:] += 1
+    assert found.predict(replace(graph, whole=other)) == found.predict(graph)
 
 
 def chain(ops: int) -> Dfg:
@@ -306,7 +391,7 @@ def test_more_columns_are_never_less_likely_to_do() -> None:
     assert said[-1] == estimator.estimate(dfg, arch).probability
     # The mapper finds 7 columns and never 6.
     assert said[5] < 0.5 < said[7]
-    assert estimator.probability(dfg, build("vpcma:6x12"), 12) is None
+    assert estimator.probability(dfg, build("vpcma:16x12"), 12) is None
 
 
 @pytest.mark.parametrize("bad", [{"most_false": 2.0}, {"folds": 1}, {"dgcnn_epochs": 0}])

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridloom.arch import build
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
+from gridloom.estimate.width_estimate import WidthEstimate
 from gridloom.learn import mappability_data as data
 from gridloom.learn.mappability_checkpoints import Checkpoints
 from gridloom.learn.mappability_features import ArrayShape
@@ -97,34 +100,46 @@ class Mappability:
         more = data.Others(arrays=(*others, *unseen), families=config.others_families, graphs=config.others_graphs)
         return data.make(config.families, config.graphs, config.arch, work, more)
 
+    def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:
+        """What the estimator with the shipped weights says."""
+        return self.estimator().estimate(dfg, arch)
+
     def train(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
-        """Train our network on all graphs of the data set and save it."""
+        """Train our network on all graphs of the data set but those of the unseen arrays, and save it."""
         from gridloom.learn.mappability_training import train_own
 
-        rows, samples, shape = _samples(config, work)
+        labelled = _labelled(config, work)
+        rows = labelled.trained
         began = time.process_time()
-        network = train_own(samples, _own(config), shape, work.seed, work.over, _kept(rows, work))
+        samples = [*labelled.samples, *labelled.others]
+        network = train_own(samples, _own(config), work.seed, work.over, _kept(rows, work))
         path = work.weights or work.folder / f"{NAME}.npz"
         about = {"data": data.summary(rows), "settings": asdict(_own(config)), "seed": work.seed, "arch": config.arch}
         save_network(path, network, about)
         return {"weights": str(path), "bytes": path.stat().st_size, "cpu_seconds": time.process_time() - began, **about}
 
     def evaluate(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
-        """Our network, DGCNN and the bound on held-out families, fold by fold; and the estimator's time a graph."""
-        rows, samples, shape = _samples(config, work)
-        kept = _kept(rows, work).of(folds=config.folds)
-        settings = tuned(config, samples, shape, work, kept) if config.dgcnn else None
-        judged = _folds(config, settings, samples, shape, work, kept)
-        decided = [Judged(true=None, said=None, open=False) for row in rows if row.decided == "bound"]
-        report: dict[str, Any] = {"data": data.summary(rows), "folds": config.folds}
-        whole = len(judged["bound"]) == len(samples)
-        for name, found in judged.items():
-            report[name] = {"undecided": metrics(found)}
-            # What counting decides belongs to no fold: it says nothing beside a part of them.
-            if whole:
-                report[name]["all"] = metrics([*found, *decided])
-        report["own"]["calibration_error"] = calibration_error(judged["own"])
-        report["own"]["ms_a_graph"] = milliseconds(samples, config, work)
+        """Our network, DGCNN and the bound on held-out families, fold by fold; and the estimator's time a graph.
+
+        All figures are of the main array, except those under ``arrays``: there each other array has its own, and
+        ``trained`` says whether training saw it (with other families) or never did.
+        """
+        labelled = _labelled(config, work)
+        # DGCNN sees the main array only: other arrays do not make its folds another piece of work.
+        kept = _kept(labelled.rows, work).of(folds=config.folds)
+        settings = tuned(config, labelled.samples, labelled.shape, work, kept) if config.dgcnn else None
+        judged = _folds(config, settings, labelled, work, kept)
+        whole = len(judged["bound", config.arch]) == len(labelled.samples)
+        trained = {config.arch, *config.others.split()}
+        report: dict[str, Any] = {"data": data.summary([*labelled.trained, *labelled.unseen]), "folds": config.folds}
+        for (name, spec), found in judged.items():
+            figures = _figures(found, labelled.decided(spec) if whole else None)
+            if spec == config.arch:
+                report[name] = {**figures, **({} if name == "dgcnn" else {"arrays": {}})}
+            else:
+                report[name]["arrays"][spec] = {"trained": spec in trained, **figures}
+        report["own"]["calibration_error"] = calibration_error(judged["own", config.arch])
+        report["own"]["ms_a_graph"] = milliseconds(labelled.samples, config, work)
         if settings is not None:
             report["dgcnn"]["settings"] = asdict(settings)
         return report
@@ -152,19 +167,70 @@ def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
     }
 
 
-def _samples(config: MappabilityConfig, work: Work) -> tuple[list[data.Row], list[Sample], ArrayShape]:
+def _figures(found: Sequence[Judged], decided: int | None) -> dict[str, Any]:
+    """Metrics on what counting does not decide, and on all where ``decided`` says how many graphs it does decide.
+
+    Those belong to no fold: they say nothing beside a part of the folds.
+    """
+    if decided is None:
+        return {"undecided": metrics(found)}
+    refused = Judged(true=None, said=None, open=False)
+    return {"undecided": metrics(found), "all": metrics([*found, *[refused] * decided])}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Labelled:
+    """The data set as training and evaluation use it."""
+
+    shape: ArrayShape
+    #: Rows of the main array; of it and the others that are trained on; of the unseen arrays.
+    rows: list[data.Row]
+    trained: list[data.Row]
+    unseen: list[data.Row]
+    #: Samples of the main array, of the others, and of the unseen ones.
+    samples: list[Sample]
+    others: list[Sample]
+    further: list[Sample]
+
+    def decided(self, spec: str) -> int:
+        """How many graphs of an array counting decides."""
+        return sum(row.decided == "bound" and row.arch == spec for row in (*self.trained, *self.unseen))
+
+
+def _labelled(config: MappabilityConfig, work: Work) -> _Labelled:
+    """Read the data set; OptionError where it has too little of the main array, or nothing of another."""
     from gridloom.learn.mappability_training import samples_of
 
-    rows = [row for row in data.read(work.folder / data.STORE_NAME) if row.arch == config.arch and data.is_main(row)]
-    shape = ArrayShape.of(build(config.arch))
-    samples = samples_of(rows, shape)
+    others, unseen = config.others_and_unseen()
+    by_array: dict[str, list[data.Row]] = {spec: [] for spec in (config.arch, *others, *unseen)}
+    for row in data.read(work.folder / data.STORE_NAME):
+        if row.arch in by_array and data.is_main(row) == (row.arch == config.arch):
+            by_array[row.arch].append(row)
+    main = by_array[config.arch]
+    beside, further = ([row for spec in specs for row in by_array[spec]] for specs in (others, unseen))
+    samples = samples_of(main)
     if len(samples) < FEWEST:
         raise OptionError(
             f"the data set has {len(samples)} graphs that counting does not decide, expected at least {FEWEST}; "
             "make more: `gridloom train mappability --make-data`",
             where=str(work.folder),
         )
-    return rows, samples, shape
+    missing = [spec for spec, rows in by_array.items() if all(row.decided == "bound" for row in rows)]
+    if missing:
+        raise OptionError(
+            f"the data set has no graphs of {', '.join(missing)} that counting does not decide; make some with "
+            "`gridloom train mappability --make-data`, or leave these arrays out: --set others= --set unseen=",
+            where=str(work.folder),
+        )
+    return _Labelled(
+        shape=ArrayShape.of(data.array(config.arch)),
+        rows=main,
+        trained=[*main, *beside],
+        unseen=further,
+        samples=samples,
+        others=samples_of(beside),
+        further=samples_of(further),
+    )
 
 
 def _own(config: MappabilityConfig) -> OwnSettings:
@@ -174,25 +240,30 @@ def _own(config: MappabilityConfig) -> OwnSettings:
 
 
 def _folds(
-    config: MappabilityConfig,
-    dgcnn: DgcnnSettings | None,
-    samples: Sequence[Sample],
-    shape: ArrayShape,
-    work: Work,
-    kept: Checkpoints,
-) -> dict[str, list[Judged]]:
+    config: MappabilityConfig, dgcnn: DgcnnSettings | None, labelled: _Labelled, work: Work, kept: Checkpoints
+) -> dict[tuple[str, str], list[Judged]]:
+    """What each model says of each array's graphs, by the model's name and the array, the main array first."""
     from gridloom.learn import mappability_training as training
 
-    folds = training.folds_of(samples, config.folds, work.seed)
-    judged: dict[str, list[Judged]] = {"own": [], "bound": [], **({"dgcnn": []} if dgcnn else {})}
+    main = config.arch
+    specs = (main, *config.others.split(), *config.unseen.split())
+    judged: dict[tuple[str, str], list[Judged]] = {(name, spec): [] for name in ("own", "bound") for spec in specs}
+    if dgcnn is not None:
+        judged["dgcnn", main] = []
+    known = {id(sample) for sample in (*labelled.samples, *labelled.others)}
+    folds = training.folds_of([*labelled.samples, *labelled.others, *labelled.further], config.folds, work.seed)
+    own = _kept(labelled.trained, work).of(folds=config.folds)
     for k, held in enumerate(folds):
-        rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold]
-        here = kept.of(held=k, split=work.seed)
-        network = training.train_own(rest, _own(config), shape, work.seed + k, work.over, here)
-        judged["own"] += training.judge_own(network, held, shape.cols)
-        judged["bound"] += training.judge_bound(held)
+        rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold if id(sample) in known]
+        part = {"held": k, "split": work.seed}
+        network = training.train_own(rest, _own(config), work.seed + k, work.over, own.of(**part))
+        for spec in specs:
+            here = [sample for sample in held if sample.row.arch == spec]
+            judged["own", spec] += training.judge_own(network, here)
+            judged["bound", spec] += training.judge_bound(here)
         if dgcnn is not None:
-            judged["dgcnn"] += _dgcnn_fold(dgcnn, rest, held, shape, work, here, k)
+            seen, asked = ([sample for sample in some if sample.row.arch == main] for some in (rest, held))
+            judged["dgcnn", main] += _dgcnn_fold(dgcnn, seen, asked, labelled.shape, work, kept.of(**part), k)
         work.progress(f"fold {k + 1} of {config.folds}", (k + 1) / config.folds)
         if work.over():
             break

@@ -7,7 +7,7 @@ many values are alive between two levels, how far constants, inputs and outputs 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -26,9 +26,20 @@ _KIND: Final = tuple(
 )  # fmt: skip
 
 NODE_FEATURES: Final = 12
-GLOBAL_FEATURES: Final = 41
-#: Positions of the array's columns among the numbers about the whole: those that depend on them are computed anew.
+#: Numbers about the whole: some that depend on the columns of the array, some that do not, and the latter against the
+#: size of the array.
 BY_COLUMNS: Final = 6
+_ALONE: Final = 35
+_AGAINST: Final = 8
+GLOBAL_FEATURES: Final = BY_COLUMNS + _ALONE + _AGAINST
+#: Positions of what only says which array it is: columns, rows, constant registers.
+ARRAY_COLUMNS, ARRAY_ROWS, ARRAY_CONSTANTS = 0, BY_COLUMNS, BY_COLUMNS + 1
+#: Positions of what is set against columns (ops of the fullest level, the most values alive; early and late) and
+#: against cells (all values alive, early and late; lengths of edges), and what the numbers there are divided by.
+_PEAKS: Final = [BY_COLUMNS + k for k in (12, 13, 15, 17)]
+_SUMS: Final = [BY_COLUMNS + k for k in (16, 18, 19)]
+_PEAK_SCALE: Final = 12
+_SUM_SCALES: Final = np.array([80, 80, 40], dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +60,9 @@ class ArrayShape:
 class GraphFeatures:
     """A graph as arrays."""
 
-    #: nodes[n, f]; source[e], target[e]; numbers about the whole (the first ``BY_COLUMNS`` depend on the columns).
+    #: The array that they are for.
+    shape: ArrayShape
+    #: nodes[n, f]; source[e], target[e]; numbers about the whole.
     nodes: Floats
     source: Ints
     target: Ints
@@ -82,12 +95,15 @@ def features(
     first, tail = _levels(kinds, edges)
     ends = np.array([edge[:2] for edge in edges], dtype=np.int32).reshape(-1, 2)
     nodes = _nodes(kinds, ends, first, tail, shape)
-    whole = np.concatenate([by_columns(counts, bound, shape), _whole(kinds, ends, first, tail, counts, shape)])
+    alone = _whole(kinds, ends, first, tail, counts, shape)
+    whole = np.concatenate([np.zeros(BY_COLUMNS), alone, np.zeros(_AGAINST)]).astype(np.float32)
+    _set_size(whole, counts, bound, shape)
     return GraphFeatures(
+        shape=shape,
         nodes=nodes,
         source=ends[:, 0],
         target=ends[:, 1],
-        whole=whole.astype(np.float32),
+        whole=whole,
         ops=np.array(ops, dtype=np.int32),
         values=np.array(values, dtype=np.float32),
         kinds=np.array(kinds, dtype=np.int32),
@@ -143,21 +159,28 @@ def _depth(kinds: Sequence[int], first: Ints, tail: Ints) -> int:
     return int((first + tail)[ops].max(initial=0)) + 1
 
 
-def by_columns(counts: tuple[int, int, int, int], bound: int, shape: ArrayShape) -> Floats:
-    """The numbers about the whole that depend on the columns of the array."""
+def on_columns(graph: GraphFeatures, columns: int) -> Floats:
+    """The numbers about the whole on the first columns of the array."""
+    whole = graph.whole.copy()
+    _set_size(whole, graph.counts, graph.bound, replace(graph.shape, cols=columns))
+    return whole
+
+
+def _set_size(whole: Floats, counts: tuple[int, int, int, int], bound: int, shape: ArrayShape) -> None:
+    """Put in the numbers that depend on the columns of the array."""
     ops, constants, loads, stores = counts
     cells = shape.rows * shape.cols
-    return np.array(
-        [
-            shape.cols / 12,
-            bound / shape.cols,
-            ops / cells,
-            loads / shape.cols,
-            stores / shape.cols,
-            (ops + constants + loads + stores) / cells,
-        ],
-        dtype=np.float32,
-    )
+    whole[:BY_COLUMNS] = [
+        shape.cols / 12,
+        bound / shape.cols,
+        ops / cells,
+        loads / shape.cols,
+        stores / shape.cols,
+        (ops + constants + loads + stores) / cells,
+    ]
+    whole[-_AGAINST] = constants / max(1, shape.constants)
+    whole[-_AGAINST + 1 : -3] = whole[_PEAKS] * _PEAK_SCALE / shape.cols
+    whole[-3:] = whole[_SUMS] * _SUM_SCALES / cells
 
 
 def _whole(

@@ -9,7 +9,7 @@ on, and its threshold is chosen there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -54,13 +54,24 @@ class Network:
     """Trained parameters of one or several members, whose answers are averaged."""
 
     members: tuple[Mapping[str, Floats], ...]
-    #: The arrays it was trained for.
-    rows: int
-    constants: int
+    #: The arrays it was trained for: rows, the fewest and the most; columns at most. All have two constants a row.
+    rows: tuple[int, int]
+    columns: int
     #: Calibrated probability: sigmoid(scale * logit + shift); mappable from ``threshold`` on.
     scale: float = 1.0
     shift: float = 0.0
     threshold: float = 0.5
+
+    def outside(self, shape: ArrayShape) -> str:
+        """Why an array lies outside what it was trained for, in words; empty: it does not."""
+        least, most = self.rows
+        if least <= shape.rows <= most and shape.cols <= self.columns and shape.constants == 2 * shape.rows:
+            return ""
+        rows = f"{least}" if least == most else f"{least} to {most}"
+        return (
+            f"{shape.rows} rows, {shape.cols} columns and {shape.constants} constant registers are outside what the "
+            f"estimator was trained for: {rows} rows, at most {self.columns} columns, two registers a row"
+        )
 
     def predict(self, graph: GraphFeatures) -> Prediction:
         """The averaged answer of the members. About 1 ms each."""
@@ -96,7 +107,8 @@ def forward(p: Mapping[str, Floats], graph: GraphFeatures, ways: tuple[Floats, F
         mixed += (to_reader @ h) @ p[f"{key}.made.weight"].T + (to_maker @ h) @ p[f"{key}.read.weight"].T
         h = h + _relu(mixed)
         layer += 1
-    whole = np.clip((graph.whole - p["mean"]) / p["spread"], -4, 4)
+    # Weights of before there were numbers against the size of the array have none for them.
+    whole = np.clip((graph.whole[: len(p["mean"])] - p["mean"]) / p["spread"], -4, 4)
     plain = np.concatenate([whole, whole**2 / 4]) @ p["direct.weight"].T
     z = np.concatenate([h.mean(axis=0), h.max(axis=0), h.sum(axis=0) / 40, whole])
     z = _relu(z @ p["first.weight"].T + p["first.bias"])
@@ -127,9 +139,16 @@ def load_network(path: Path | None = None) -> Network:
         scale=float(about["scale"]),
         shift=float(about["shift"]),
         threshold=float(about["threshold"]),
-        rows=int(about["rows"]),
-        constants=int(about["constants"]),
+        **_trained_for(about),
     )
+
+
+def _trained_for(about: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays of a file; older ones name one height, and were trained on 12 columns."""
+    rows = about["rows"]
+    if isinstance(rows, int):
+        return {"rows": (rows, rows), "columns": 12}
+    return {"rows": (int(rows[0]), int(rows[1])), "columns": int(about["columns"])}
 
 
 def save_network(path: Path, network: Network, about: Mapping[str, Any]) -> None:
@@ -141,14 +160,14 @@ def save_network(path: Path, network: Network, about: Mapping[str, Any]) -> None
         "scale": network.scale,
         "shift": network.shift,
         "threshold": network.threshold,
-        "rows": network.rows,
-        "constants": network.constants,
+        "rows": list(network.rows),
+        "columns": network.columns,
     }
     weights.save(path, arrays, {**about, **known})
 
 
 class LearnedEstimator:
-    """``learned``: the network, never below the bound; for arrays that it was not trained for, the bound."""
+    """``learned``: the network, never below the bound; for arrays outside those it was trained for, the bound."""
 
     name = "learned"
 
@@ -162,8 +181,9 @@ class LearnedEstimator:
         shape = ArrayShape.of(arch)
         if counted.width is None:
             return WidthEstimate(width=None, bound=counted.bound, reason=counted.reason, probability=0.0)
-        if (shape.rows, shape.constants) != (self.network.rows, self.network.constants):
-            return counted
+        outside = self.network.outside(shape)
+        if outside:
+            return replace(counted, reason=f"{counted.reason}; {outside}")
         graph = of_graph(dfg, shape)
         said = self.network.predict(graph)
         probability = self.network.probability(said.logit)
@@ -179,7 +199,7 @@ class LearnedEstimator:
         shape = ArrayShape.of(arch)
         if counted.width is None or counted.bound > columns:
             return 0.0
-        if (shape.rows, shape.constants) != (self.network.rows, self.network.constants):
+        if self.network.outside(shape):
             return None
         said = self.network.predict(of_graph(dfg, shape))
         narrow = said.within(columns - counted.bound) if columns < arch.cols else 1.0

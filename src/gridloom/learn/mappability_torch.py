@@ -17,14 +17,15 @@ from torch import Tensor, nn
 
 from gridloom.learn.mappability_data import OPS
 from gridloom.learn.mappability_features import (
-    BY_COLUMNS,
+    ARRAY_COLUMNS,
+    ARRAY_CONSTANTS,
+    ARRAY_ROWS,
     GLOBAL_FEATURES,
     LOAD,
     NODE_FEATURES,
     STORE,
-    ArrayShape,
     GraphFeatures,
-    by_columns,
+    on_columns,
 )
 from gridloom.learn.mappability_network import EXCESS
 
@@ -43,9 +44,9 @@ class Batch:
 
 
 def batch_of(graphs: Sequence[GraphFeatures], columns: Sequence[int] | None = None) -> Batch:
-    """Graphs as one batch of our features; ``columns`` puts each on an array of so many."""
+    """Graphs as one batch of our features; ``columns`` puts each on so many of its array."""
     starts = np.cumsum([0, *(len(g.nodes) for g in graphs)])
-    wholes = [g.whole if columns is None else _on(g, columns[k]) for k, g in enumerate(graphs)]
+    wholes = [g.whole if columns is None else on_columns(g, columns[k]) for k, g in enumerate(graphs)]
     return Batch(
         nodes=torch.from_numpy(np.concatenate([g.nodes for g in graphs])),
         source=torch.from_numpy(np.concatenate([g.source + starts[k] for k, g in enumerate(graphs)])).long(),
@@ -54,13 +55,6 @@ def batch_of(graphs: Sequence[GraphFeatures], columns: Sequence[int] | None = No
         whole=torch.from_numpy(np.stack(wholes)),
         size=len(graphs),
     )
-
-
-def _on(graph: GraphFeatures, columns: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    whole = graph.whole.copy()
-    shape = ArrayShape(rows=round(float(whole[BY_COLUMNS]) * 8), cols=columns, constants=16)
-    whole[:BY_COLUMNS] = by_columns(graph.counts, graph.bound, shape)
-    return whole
 
 
 def published_nodes(graphs: Sequence[GraphFeatures]) -> Tensor:
@@ -112,6 +106,9 @@ class MessagePassing(nn.Module):
         """Take mean and spread of the numbers about the whole from the training set."""
         self.mean.copy_(wholes.mean(0))
         self.spread.copy_(wholes.std(0).clamp(min=0.05))
+        # Nearly all graphs sit on one array: a spread of next to nothing would make every other one an extreme.
+        self.spread[ARRAY_COLUMNS] = 0.3
+        self.spread[[ARRAY_ROWS, ARRAY_CONSTANTS]] = 0.25
 
     def forward(self, batch: Batch) -> Tensor:
         """[graph, 1 + EXCESS]: the logit, then the scores of the columns above the bound."""

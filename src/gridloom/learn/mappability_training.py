@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gridloom.learn.mappability_checkpoints import Checkpoints
-from gridloom.learn.mappability_data import Row
-from gridloom.learn.mappability_features import ArrayShape, GraphFeatures, of_row
+from gridloom.learn.mappability_data import Row, array, is_main
+from gridloom.learn.mappability_features import GLOBAL_FEATURES, ArrayShape, GraphFeatures, of_row
 from gridloom.learn.mappability_metrics import Judged, calibrate, threshold
 from gridloom.learn.mappability_network import EXCESS, Network
 from gridloom.learn.mappability_torch import Dgcnn, MessagePassing, batch_of, published_nodes
@@ -59,19 +59,25 @@ class Sample:
     graph: GraphFeatures
 
 
-def samples_of(rows: Sequence[Row], shape: ArrayShape) -> list[Sample]:
-    """The rows that counting does not decide, with features. About 1 ms each."""
-    return [Sample(row=row, graph=of_row(row, shape)) for row in rows if row.decided != "bound"]
+def samples_of(rows: Sequence[Row]) -> list[Sample]:
+    """The rows that counting does not decide, with features for the array of each. About 1 ms each."""
+    shapes = {spec: ArrayShape.of(array(spec)) for spec in {row.arch for row in rows}}
+    return [Sample(row=row, graph=of_row(row, shapes[row.arch])) for row in rows if row.decided != "bound"]
 
 
 def folds_of(samples: Sequence[Sample], folds: int, seed: int) -> list[list[Sample]]:
-    """The samples by fold; a family is in one fold only."""
-    families = sorted({sample.row.family for sample in samples})
+    """The samples by fold; a family is in one fold only, whatever the array.
+
+    Families of the main array are dealt out, further ones go by their number: which arrays there are besides does not
+    move any of them.
+    """
+    families = sorted({sample.row.family for sample in samples if is_main(sample.row)})
     random.Random(seed).shuffle(families)
     home = {family: k % folds for k, family in enumerate(families)}
     found: list[list[Sample]] = [[] for _ in range(folds)]
     for sample in samples:
-        found[home[sample.row.family]].append(sample)
+        family = sample.row.family
+        found[home.get(family, family % folds)].append(sample)
     return found
 
 
@@ -79,54 +85,50 @@ Over = Callable[[], bool]
 
 
 def train_own(
-    samples: Sequence[Sample],
-    settings: OwnSettings,
-    shape: ArrayShape,
-    seed: int,
-    over: Over,
-    kept: Checkpoints | None = None,
+    samples: Sequence[Sample], settings: OwnSettings, seed: int, over: Over, kept: Checkpoints | None = None
 ) -> Network:
     """Train the members, each without a share of the families; what they say of those calibrates them together.
 
-    Members that ``kept`` has are not trained again. About half a minute a member for 6,000 samples.
+    All samples are trained on, those of the main array alone calibrate and set the threshold: its false-positive rate
+    is what ``most_false`` limits, whichever other arrays there are. Members that ``kept`` has are not trained again.
+    About half a minute a member for 6,000 samples.
     """
     # The threshold is chosen after training, so that another one needs no other members.
     about = {key: value for key, value in asdict(settings).items() if key != "most_false"}
-    kept = (kept or Checkpoints()).of(settings=about, seed=seed)
+    kept = (kept or Checkpoints()).of(settings=about, seed=seed, features=GLOBAL_FEATURES)
     folds = folds_of(samples, max(2, settings.members), seed + 1)
+    shapes = {sample.graph.shape for sample in samples}
+    trained = partial(
+        Network,
+        rows=(min(shape.rows for shape in shapes), max(shape.rows for shape in shapes)),
+        columns=max(shape.cols for shape in shapes),
+    )
     members, logits, truths = [], [], []
     for k in range(settings.members):
         rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold]
-        train = partial(_train_member, rest, settings, shape, seed * 100 + k, over)
+        train = partial(_train_member, rest, settings, seed * 100 + k, over)
         members.append(kept.arrays(f"own-{k}", train))
-        alone = Network(members=(members[-1],), rows=shape.rows, constants=shape.constants)
-        logits += [alone.predict(sample.graph).logit for sample in folds[k]]
-        truths += [float(sample.row.width is not None) for sample in folds[k]]
+        alone = trained(members=(members[-1],))
+        held = [sample for sample in folds[k] if is_main(sample.row)]
+        logits += [alone.predict(sample.graph).logit for sample in held]
+        truths += [float(sample.row.width is not None) for sample in held]
     said, true = np.array(logits), np.array(truths)
     scale, shift = calibrate(said, true)
     probabilities = 1 / (1 + np.exp(-np.clip(scale * said + shift, -60, 60)))
-    return Network(
-        members=tuple(members),
-        scale=scale,
-        shift=shift,
-        threshold=threshold(probabilities, true, settings.most_false),
-        rows=shape.rows,
-        constants=shape.constants,
-    )
+    cut = threshold(probabilities, true, settings.most_false)
+    return trained(members=tuple(members), scale=scale, shift=shift, threshold=cut)
 
 
 def _train_member(
-    samples: Sequence[Sample], settings: OwnSettings, shape: ArrayShape, seed: int, over: Over
+    samples: Sequence[Sample], settings: OwnSettings, seed: int, over: Over
 ) -> dict[str, NDArray[np.float32]]:
     torch.manual_seed(seed)
     rng = random.Random(seed)
     model = MessagePassing(settings.width, settings.layers, settings.hidden, settings.dropout)
     model.standardise(torch.from_numpy(np.stack([sample.graph.whole for sample in samples])))
-    # All training graphs sit on one array; the columns vary below, so that their spread must not be next to nothing.
-    model.spread[0] = 0.3
 
     def loss(chosen: Sequence[Sample]) -> Tensor:
-        columns = [_columns(sample, shape, rng) for sample in chosen]
+        columns = [_columns(sample, rng) for sample in chosen]
         out = model(batch_of([sample.graph for sample in chosen], columns))
         fits = [
             sample.row.width is not None and sample.row.width <= w for sample, w in zip(chosen, columns, strict=True)
@@ -144,15 +146,12 @@ def _train_member(
     return {key: value.detach().numpy().astype(np.float32) for key, value in model.state_dict().items()}
 
 
-def _fits(sample: Sample, columns: int) -> bool:
-    return sample.row.width is not None and sample.row.width <= columns
-
-
-def _columns(sample: Sample, shape: ArrayShape, rng: random.Random) -> int:
-    """The array to ask about: mostly the whole; at times a narrower one, on which the label is known as well."""
-    if rng.random() < 0.75 or sample.row.bound >= shape.cols:
-        return shape.cols
-    return rng.randint(sample.row.bound, shape.cols)
+def _columns(sample: Sample, rng: random.Random) -> int:
+    """How many columns to ask about: mostly all; at times fewer, for which the label is known as well."""
+    most = sample.graph.shape.cols
+    if rng.random() < 0.75 or sample.row.bound >= most:
+        return most
+    return rng.randint(sample.row.bound, most)
 
 
 def _fit(
@@ -195,13 +194,15 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def judge_own(network: Network, samples: Sequence[Sample], cols: int) -> list[Judged]:
-    """What our network says of samples."""
+def judge_own(network: Network, samples: Sequence[Sample]) -> list[Judged]:
+    """What our network says of samples, also of those on arrays outside what it was trained for."""
     found = []
     for sample in samples:
         said = network.predict(sample.graph)
         probability = network.probability(said.logit)
-        width = min(cols, sample.row.bound + said.excess) if probability >= network.threshold else None
+        width = (
+            min(sample.graph.shape.cols, sample.row.bound + said.excess) if probability >= network.threshold else None
+        )
         found.append(Judged(true=sample.row.width, said=width, probability=probability))
     return found
 
