@@ -41,6 +41,9 @@ _NUMBER: Final = {name: k for k, name in enumerate(OPS)}
 #: Graphs of the main array have numbers below this, those of the other arrays have higher ones.
 OTHER_NUMBERS: Final = 100_000
 
+#: Overfull families for each usual one: about half of all graphs are mappable then, as among those published.
+_OVERFULL_SHARE: Final = 0.75
+
 
 @dataclass(frozen=True, kw_only=True)
 class Others:
@@ -124,19 +127,24 @@ def decode(row: Row) -> Dfg:
 
 
 def jobs(families: int, graphs: int, arch: str, others: Others = Others()) -> Iterator[Job[Any]]:
-    """The questions of a data set: all families first, then the next graph of each; a quarter more are overfull.
+    """The questions of a data set: all families first, usual and overfull ones, then the next graph of each.
 
     Those of the other arrays follow, one array after the other for each family, so that what is there of them when a
     run is stopped is of all of them alike.
     """
     for number in range(graphs):
-        for family in (*range(families), *range(OVERFULL, OVERFULL + families // 4)):
+        for family in (*range(families), *overfull_families(families)):
             yield _question(family, number, arch)
     chosen = {spec: some_families(spec, families, others.families) for spec in others.arrays}
     for k in range(others.graphs):
         for at_once in zip(*chosen.values(), strict=True):
             for spec, family in zip(chosen, at_once, strict=True):
                 yield _question(family, _first_number(spec) + k, spec)
+
+
+def overfull_families(families: int) -> range:
+    """The overfull families beside so many usual ones."""
+    return range(OVERFULL, OVERFULL + int(families * _OVERFULL_SHARE))
 
 
 def _question(family: int, number: int, arch: str) -> Job[Any]:
@@ -146,14 +154,14 @@ def _question(family: int, number: int, arch: str) -> Job[Any]:
 def some_families(spec: str, families: int, count: int) -> list[int]:
     """The families whose graphs are labelled for an array beside the main one, in the order of the questions.
 
-    Others for each array, and drawn from all; a larger ``count`` only adds to them. A quarter more are overfull.
+    Others for each array, and drawn from all; a larger ``count`` only adds to them. Overfull ones come last.
     """
     rng = random.Random(f"mappability families {array(spec).rows} {array(spec).cols}")
-    usual, overfull = list(range(families)), list(range(OVERFULL, OVERFULL + families // 4))
+    usual, overfull = list(range(families)), list(overfull_families(families))
     rng.shuffle(usual)
     rng.shuffle(overfull)
     count = min(count, families)
-    return [*usual[:count], *overfull[: count // 4]]
+    return [*usual[:count], *overfull[: len(overfull_families(count))]]
 
 
 def _first_number(spec: str) -> int:
@@ -170,7 +178,8 @@ def make(families: int, graphs: int, arch: str, work: Work, others: Others = Oth
     """Make what is missing of a data set in ``work.folder``, the main array first; returns the counts."""
     path = work.folder / STORE_NAME
     count = min(others.families, families)
-    total = (families + families // 4) * graphs + (count + count // 4) * others.graphs * len(others.arrays)
+    total = (families + len(overfull_families(families))) * graphs
+    total += (count + len(overfull_families(count))) * others.graphs * len(others.arrays)
     with Store(path) as store:
 
         def told(progress: Any) -> None:
