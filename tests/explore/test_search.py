@@ -120,3 +120,12 @@ def test_a_c_loop_is_judged_as_the_array_takes_it() -> None:
     small, large = (candidate(space, point) for point in space.grid())
     assert probability("bounds", source, small) == 0.0
     assert probability("bounds", source, large) == 1.0
+
+
+def test_the_learned_estimator_judges_arrays_of_rows() -> None:
+    from gridloom.explore.points import candidate, probability
+
+    text = "kernels: ['kernel:cma_md5', 'kernel:cma_rgb_to_ycc']\narray: 'vpcma:8x{n}'\nparameters: {n: [12]}"
+    (one,) = (candidate(space, point) for space in [parse_space(text, "rows")] for point in space.grid())
+    assert probability("mappability", "kernel:cma_md5", one) == 0.0
+    assert 0.5 < probability("mappability", "kernel:cma_rgb_to_ycc", one) < 1.0

@@ -62,9 +62,11 @@ def _text(record: dict[str, Any], array: Arch) -> str:
     chance = "" if record["probability"] is None else f", probability {record['probability']:.3f}"
     if not record["mappable"]:
         return f"{record['dfg']['name']} is not expected to fit {array.name}{chance}: {record['reason']}"
+    # Without a probability it is counted: why nothing better is said is worth a line.
+    counted = f"\n{record['reason']}" if record["probability"] is None else ""
     return (
         f"{record['dfg']['name']} on {array.name}: {record['width']} columns (bound {record['bound']}{chance}), "
-        f"{record['unroll']} copies, utilisation {record['utilisation']:.2f}"
+        f"{record['unroll']} copies, utilisation {record['utilisation']:.2f}{counted}"
     )
 
 

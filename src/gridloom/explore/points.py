@@ -179,8 +179,8 @@ def probability(estimator: str, source: str, one: Candidate) -> float:
 def _mappability(dfg: Dfg, arch: Arch) -> float:
     from gridloom import registry
 
-    model = registry.load("models", "mappability")
-    return float(model.estimate(dfg, arch).mappable)
+    found = registry.load("models", "mappability").estimate(dfg, arch)
+    return float(found.mappable) if found.probability is None else float(found.probability)
 
 
 def _cycles(row: Mapping[str, Any], iterations: int) -> float:
