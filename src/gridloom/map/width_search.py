@@ -37,7 +37,7 @@ Rung = tuple[float, int]
 FIT: Final[tuple[Rung, ...]] = ((0.25, 12), (0.5, 7), (1.0, 4), (1.0, 3), (2.0, 2), (2.0, 0))
 NARROW: Final[tuple[Rung, ...]] = ((0.25, 6), (0.5, 3), (1.0, 2), (1.0, 0))
 #: The same with long starts for what is one or two conflicts short: what is found is then less a matter of luck.
-LONG_FIT: Final[tuple[Rung, ...]] = (*FIT[:-1], (2.0, 2), (8.0, 2), (8.0, 1), (16.0, 0))
+LONG_FIT: Final[tuple[Rung, ...]] = (*FIT[:-1], (2.0, 2), (8.0, 2), (8.0, 1), *((16.0, 1),) * 5, (16.0, 0))
 LONG_NARROW: Final[tuple[Rung, ...]] = (*NARROW[:-1], (1.0, 2), (4.0, 2), (8.0, 0))
 #: Whether a graph that fits some columns fits a given smaller number, with more effort.
 PUSH: Final[tuple[Rung, ...]] = ((1.0, 4), (2.0, 3), (4.0, 2), (4.0, 2), (8.0, 2), (8.0, 0))
@@ -56,6 +56,8 @@ class Heat:
 
 #: What the starts of a ladder take in turn: graphs of long chains want a cool start, wide ones a warm one.
 TURNS: Final = (Heat(hot=1.5, cold=1.1), Heat())
+#: Starts of this effort and more are all cool: of graphs that are one conflict short they fit twice as many.
+_COOL: Final = 16.0
 
 
 @lru_cache(maxsize=256)
@@ -282,7 +284,7 @@ class _Ladder:
         best: Layout | None = None
         for k, (inner, most) in enumerate(rungs):
             moves = self.starts.moves(inner)
-            heat = TURNS[k % len(TURNS)]
+            heat = TURNS[0 if inner >= _COOL else k % len(TURNS)]
             seed = seed_of(self.seed, self.made)
             layout = self.starts.start(columns, seed, moves, None, self._stop, self._go, heat)
             self.made += 1
