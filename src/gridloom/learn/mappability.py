@@ -49,7 +49,7 @@ class MappabilityConfig:
     others: str = "vpcma:4x12 vpcma:6x12 vpcma:10x12 vpcma:8x16"
     unseen: str = "vpcma:7x12 vpcma:9x14"
     #: Of how many families each of those arrays has graphs, and how many.
-    others_families: int = 160
+    others_families: int = 100
     others_graphs: int = 1
     folds: int = 5
     #: Evaluation: also DGCNN; it takes most of the time.
