@@ -59,9 +59,9 @@ class MappabilityConfig:
     epochs: int = 20
     dgcnn_epochs: int = 30
     #: Networks whose answers are averaged; each is trained without a share of the families.
-    members: int = 4
+    members: int = 8
     #: False positives at most, as a share of the graphs that do not map, where the threshold is chosen.
-    most_false: float = 0.03
+    most_false: float = 0.016
 
     def __post_init__(self) -> None:
         at_least = {"families": 1, "graphs": 1, "folds": 2, "trials": 0, "epochs": 1, "dgcnn_epochs": 1, "members": 1,
