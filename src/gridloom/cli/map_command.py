@@ -158,11 +158,7 @@ def metric_lines(record: dict[str, Any]) -> list[str]:
     share = None if record["occupancy"] is None else f"{100 * record['occupancy']:.0f} %"
     rows = [
         [("II", record["ii"]), ("MII", record["mii"]), ("latency", record["latency"]), ("period", record["period"])],
-        [
-            ("wirelength", record["wirelength"]),
-            ("longest wire", record["longest_wire"]),
-            ("placed", record["placed_wirelength"]),
-        ],
+        [("wirelength", record["wirelength"]), ("longest wire", record["longest_wire"])],
         [("buffers", buffers.get("total")), ("deepest", buffers.get("max"))],
         [
             ("tiles", f"{record['tiles_used']} of {record['arch']['tiles']}" if record["tiles_used"] else None),
