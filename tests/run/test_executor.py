@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -159,7 +160,13 @@ def test_ctrl_c_in_a_terminal_ends_the_run_and_keeps_rows(tmp_path, backend):
     store = tmp_path / "results.sqlite"
     command = [sys.executable, sample_jobs.__file__, store, "500", "0.02", backend]
     client = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Tests that run in the background inherit that interrupts are ignored; a terminal's programs do not.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 30
     while rows_in(store) < 10 and time.monotonic() < deadline:
