@@ -337,23 +337,11 @@ def test_it_answers_between_the_heights_it_was_trained_for(spec: str, known: boo
     assert known or "4 to 10 rows, at most 12 columns" in said.reason
 
 
-def test_weights_that_name_one_height_still_load(tmp_path: Path) -> None:
-    path, before = tmp_path / "old.npz", GLOBAL_FEATURES - 8
-    member = dict(network(3).members[0])
-    cut = {"mean": member["mean"][:before], "spread": member["spread"][:before]}
-    cut["first.weight"] = member["first.weight"][:, :-8]
-    cut["direct.weight"] = member["direct.weight"][:, : 2 * before]
-    about = {"model": "mappability", "members": 1, "scale": 1.0, "shift": 0.0, "threshold": 0.0}
-    weights.save(path, {f"0/{k}": v for k, v in {**member, **cut}.items()}, {**about, "rows": 8, "constants": 16})
-    found = load_network(path)
-    assert (found.rows, found.columns) == ((8, 8), 12)
-    assert LearnedEstimator(found).estimate(draw(3, 0), build("vpcma")).reason == "learned"
-    assert LearnedEstimator(found).estimate(draw(3, 0), build("vpcma:6x12")).probability is None
-    # What it does not know of changes nothing.
-    graph = of_graph(draw(3, 0), SHAPE)
-    other = graph.whole.copy()
-    other[-8:] += 1
-    assert found.predict(replace(graph, whole=other)) == found.predict(graph)
+def test_weights_that_do_not_name_their_arrays_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.npz"
+    weights.save(path, {}, {"model": "mappability", "members": 0, "rows": 8, "constants": 16})
+    with pytest.raises(OptionError, match="do not say which arrays they were trained for; train them again"):
+        load_network(path)
 
 
 def chain(ops: int) -> Dfg:

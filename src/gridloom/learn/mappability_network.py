@@ -107,8 +107,7 @@ def forward(p: Mapping[str, Floats], graph: GraphFeatures, ways: tuple[Floats, F
         mixed += (to_reader @ h) @ p[f"{key}.made.weight"].T + (to_maker @ h) @ p[f"{key}.read.weight"].T
         h = h + _relu(mixed)
         layer += 1
-    # Weights of before there were numbers against the size of the array have none for them.
-    whole = np.clip((graph.whole[: len(p["mean"])] - p["mean"]) / p["spread"], -4, 4)
+    whole = np.clip((graph.whole - p["mean"]) / p["spread"], -4, 4)
     plain = np.concatenate([whole, whole**2 / 4]) @ p["direct.weight"].T
     z = np.concatenate([h.mean(axis=0), h.max(axis=0), h.sum(axis=0) / 40, whole])
     z = _relu(z @ p["first.weight"].T + p["first.bias"])
@@ -130,6 +129,12 @@ def load_network(path: Path | None = None) -> Network:
     arrays, about = weights.load(path or weights.shipped(NAME))
     if about.get("model") != NAME:
         raise OptionError(f"these are weights of {about.get('model')!r}, expected {NAME!r}", where=str(path))
+    if "columns" not in about:
+        raise OptionError(
+            "these weights do not say which arrays they were trained for; train them again with "
+            "`gridloom train mappability`",
+            where=str(path),
+        )
     members = [
         {key.removeprefix(f"{k}/"): value for key, value in arrays.items() if key.startswith(f"{k}/")}
         for k in range(int(about["members"]))
@@ -139,16 +144,9 @@ def load_network(path: Path | None = None) -> Network:
         scale=float(about["scale"]),
         shift=float(about["shift"]),
         threshold=float(about["threshold"]),
-        **_trained_for(about),
+        rows=(int(about["rows"][0]), int(about["rows"][1])),
+        columns=int(about["columns"]),
     )
-
-
-def _trained_for(about: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays of a file; older ones name one height, and were trained on 12 columns."""
-    rows = about["rows"]
-    if isinstance(rows, int):
-        return {"rows": (rows, rows), "columns": 12}
-    return {"rows": (int(rows[0]), int(rows[1])), "columns": int(about["columns"])}
 
 
 def save_network(path: Path, network: Network, about: Mapping[str, Any]) -> None:
