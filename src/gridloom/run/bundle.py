@@ -2,14 +2,17 @@
 
 A Dask task costs 3 to 6 ms of its client and scheduler, so a scheduler hands out a few hundred tasks a second to all
 its workers together. Jobs that are shorter than that travel in bundles which take about `_BUNDLE_SECONDS`, or longer
-where there are many workers to feed; long jobs travel alone. A bundle that dies with its worker is taken apart, so
-that only the job that killed it is lost.
+where there are many workers to feed; long jobs travel alone. The calls of a bundle that dies with its worker are
+suspects: they run again one at a time, so that only the job that killed it is lost. Sent all at once, an innocent one
+may wait at the very worker that the guilty one kills, more often than is forgiven.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -43,6 +46,10 @@ class BundlingExecutor(Executor):
         self._threads = threads
         self._waiting: list[tuple[Future[Any], Call]] = []
         self._mean_seconds = math.inf
+        self._lock = threading.Lock()
+        #: Calls of bundles that died, and whether one of them is under way.
+        self._suspects: deque[tuple[Future[Any], Call]] = deque()
+        self._trying = False
 
     def size(self) -> int:
         """Return how many calls a bundle holds at the moment: one until the first has shown how long it takes."""
@@ -68,7 +75,10 @@ class BundlingExecutor(Executor):
         """Send what is waiting and shut the executor below down; without ``wait``, what has not run is cancelled."""
         if wait and not cancel_futures:
             self.flush()
-        for future, _ in self._waiting:
+        with self._lock:
+            suspects = list(self._suspects)
+            self._suspects.clear()
+        for future, _ in (*self._waiting, *suspects):
             future.cancel()
         self._executor.shutdown(wait=wait)
 
@@ -88,11 +98,33 @@ class BundlingExecutor(Executor):
             for (future, _), result in zip(bundle, results, strict=True):
                 if future.set_running_or_notify_cancel():
                     future.set_result(result)
-        elif len(bundle) > 1:
-            for one in bundle:
-                self._send([one])
-        elif bundle[0][0].set_running_or_notify_cancel():
-            bundle[0][0].set_exception(error)
+        else:
+            with self._lock:
+                self._suspects.extend(bundle)
+            self._try_next()
+
+    def _try_next(self) -> None:
+        """Send the next suspect, unless one is under way."""
+        with self._lock:
+            if self._trying or not self._suspects:
+                return
+            self._trying = True
+            suspect = self._suspects.popleft()
+        task = self._executor.submit(run_bundle, [suspect[1]])
+        task.add_done_callback(lambda done: self._judge(suspect[0], done))
+
+    def _judge(self, future: Future[Any], task: Future[tuple[float, list[Any]]]) -> None:
+        with self._lock:
+            self._trying = False
+        if task.cancelled():
+            future.cancel()
+        elif future.set_running_or_notify_cancel():
+            error = task.exception()
+            if error is None:
+                future.set_result(task.result()[1][0])
+            else:
+                future.set_exception(error)
+        self._try_next()
 
     def _learn(self, seconds: float) -> None:
         # Recent bundles count most: suites often go from small graphs to large ones.
