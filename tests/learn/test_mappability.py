@@ -36,7 +36,7 @@ from gridloom.learn.mappability_metrics import Judged, calibrate, calibration_er
 from gridloom.learn.mappability_network import EXCESS, LearnedEstimator, Network, load_network, save_network
 from gridloom.run.work import Work
 
-SHAPE = ArrayShape(rows=8, cols=12, constants=16)
+SHAPE = ArrayShape(rows=8, cols=12, constants=16, heard=1)
 
 
 # -- graphs ---------------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def test_a_label_is_the_same_twice_and_its_row_gives_the_graph_back(tmp_path: Pa
 def test_the_questions_of_the_main_array_stay_what_they_were() -> None:
     # Stores of labels that took half an hour are found again by these keys.
     alone = [job.key for job in data.jobs(8, 2, "vpcma")]
-    assert alone[0] == "88f09c19413333003e2fbff5a9c6f24c466adf64a35e0e762bda9080dacfa35f"
+    assert alone[0] == "42346470ad5826d7035c869f70629481883426c2052ef473c611f6a61ac02244"
     more = list(data.jobs(8, 2, "vpcma", data.Others(arrays=("vpcma:4x12", "vpcma:8x16"), families=4)))
     assert [job.key for job in more[: len(alone)]] == alone
     asked = [job.argument for job in more[len(alone) :]]
@@ -204,17 +204,17 @@ def test_features_are_of_the_rows_own_array(
 ) -> None:
     dfg = draw(family, 7)
     row = row_of(dfg, f"vpcma:{rows}x{cols}")
-    here = of_row(row, ArrayShape(rows=rows, cols=cols, constants=constants))
-    there = of_row(row, ArrayShape(rows=other, cols=cols, constants=constants))
+    here = of_row(row, ArrayShape(rows=rows, cols=cols, constants=constants, heard=1))
+    there = of_row(row, ArrayShape(rows=other, cols=cols, constants=constants, heard=1))
     assert here.bound == bound_estimate(dfg, build(row.arch)).bound
     assert (here.whole[ARRAY_ROWS] * 8, here.whole[ARRAY_COLUMNS] * 12) == pytest.approx((rows, cols), rel=1e-5)
     assert here.whole[ARRAY_CONSTANTS] * 16 == pytest.approx(constants)
     # Levels against rows: what is as deep on twice the rows is half as deep a share of them.
-    np.testing.assert_allclose(here.nodes[:, 7:] * rows, there.nodes[:, 7:] * other, rtol=1e-4, atol=1e-4)
-    assert here.whole[-8] == pytest.approx(here.counts[1] / max(1, constants))
+    np.testing.assert_allclose(here.nodes[:, 7:14] * rows, there.nodes[:, 7:14] * other, rtol=1e-4, atol=1e-4)
+    assert here.whole[-15] == pytest.approx(here.counts[1] / max(1, constants))
     assert here.whole[2] * rows * cols == pytest.approx(here.counts[0], rel=1e-4)
     # Asking for the first columns is asking about a narrower array of the same height and constants.
-    same = of_row(row, ArrayShape(rows=rows, cols=narrow, constants=constants))
+    same = of_row(row, ArrayShape(rows=rows, cols=narrow, constants=constants, heard=1))
     np.testing.assert_allclose(on_columns(here, narrow), same.whole, rtol=1e-5, atol=1e-6)
 
 
@@ -299,7 +299,9 @@ def test_the_estimator_never_says_less_than_counting() -> None:
         said = eager.estimate(dfg, arch)
         counted = bound_estimate(dfg, arch)
         assert said.bound == counted.bound
-        if counted.width is not None:
+        if of_graph(dfg, SHAPE).too_high:
+            assert (said.width, said.probability) == (None, 0.0)
+        elif counted.width is not None:
             assert said.width is not None
             assert counted.width <= said.width <= 12
             assert 0 <= (said.probability or 0) <= 1
@@ -335,6 +337,31 @@ def test_it_answers_between_the_heights_it_was_trained_for(spec: str, known: boo
     assert (estimator.probability(dfg, arch, arch.cols) is not None) == known
     assert (said.reason == "learned") == known
     assert known or "4 to 10 rows, at most 12 columns" in said.reason
+
+
+def test_rows_that_prove_it_are_not_asked_about() -> None:
+    b = DfgBuilder("deep", "cma24")
+    left, right = b.input("x"), b.input("z")
+    for _ in range(9):
+        left, right = b.add("add", left, right), b.add("sub", left, right)
+    b.output(left, "y")
+    b.output(right, "w")
+    dfg = b.build()
+    estimator = LearnedEstimator(network(rows=(8, 9)))
+    said = estimator.estimate(dfg, build("vpcma"))
+    assert (said.width, said.probability, said.reason) == (None, 0.0, "needs at least 9 rows, has 8")
+    assert estimator.probability(dfg, build("vpcma"), 12) == 0.0
+    assert estimator.estimate(dfg, build("vpcma:9x12")).width is not None
+    assert estimator.estimate(dfg, build("vpcma:7x12")).reason == "needs at least 9 rows, has 7"
+
+
+def test_weights_for_other_features_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.npz"
+    member = dict(network().members[0])
+    member["embed.weight"] = member["embed.weight"][:, 1:]
+    save_network(path, replace(network(), members=(member,)), {})
+    with pytest.raises(OptionError, match="weights are for other features of graphs; train them again"):
+        load_network(path)
 
 
 def test_weights_that_do_not_name_their_arrays_are_refused(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from gridloom.learn.mappability_network import EXCESS, Network, forward, load_ne
 from gridloom.learn.mappability_torch import MessagePassing, batch_of, published_nodes  # noqa: E402
 from gridloom.run.work import Work  # noqa: E402
 
-SHAPE = ArrayShape(rows=8, cols=12, constants=16)
+SHAPE = ArrayShape(rows=8, cols=12, constants=16, heard=1)
 
 
 def labelled(family: int, number: int, arch: str = "vpcma") -> Row:
@@ -98,15 +98,29 @@ def test_calibration_and_threshold_are_of_the_main_array(samples: list[training.
     settings = training.OwnSettings(epochs=1, members=2, width=8, hidden=8)
     found = training.train_own([*samples, *training.samples_of(more)], settings, 0, lambda: False)
     assert (found.rows, found.columns) == ((5, 8), 14)
-    assert found.outside(ArrayShape(rows=6, cols=13, constants=12)) == ""
+    assert found.outside(ArrayShape(rows=6, cols=13, constants=12, heard=1)) == ""
     # Members and folds as above, asked about the main array's graphs that each was not trained on.
-    folds = training.folds_of([*samples, *training.samples_of(more)], 2, 1)
+    asked = [sample for sample in (*samples, *training.samples_of(more)) if not sample.graph.too_high]
+    folds = training.folds_of(asked, 2, 1)
     said, true = [], []
     for member, fold in zip(found.members, folds, strict=True):
         main = [sample for sample in fold if sample.row.arch == "vpcma"]
         said += [replace(found, members=(member,)).predict(sample.graph).logit for sample in main]
         true += [float(sample.row.width is not None) for sample in main]
     assert calibrate(np.array(said), np.array(true)) == pytest.approx((found.scale, found.shift))
+
+
+def test_what_the_rows_prove_is_not_trained_on_and_never_said_to_fit(samples: list[training.Sample]) -> None:
+    proved = [sample for sample in samples if sample.graph.too_high]
+    asked = [sample for sample in samples if not sample.graph.too_high]
+    assert len(proved) > 20
+    settings = training.OwnSettings(epochs=1, members=2, width=8, hidden=8, most_false=0.1)
+    both, alone = (training.train_own(some, settings, 0, lambda: False) for some in (samples, asked))
+    for mine, other in zip(both.members, alone.members, strict=True):
+        assert all(np.array_equal(mine[key], other[key]) for key in mine)
+    # They count as told right when the threshold is chosen, so that more of the others may be told wrong.
+    assert both.threshold <= alone.threshold
+    assert {(item.said, item.probability) for item in training.judge_own(both, proved)} == {(None, 0.0)}
 
 
 def test_heights_are_told_apart_where_most_graphs_are_of_one(samples: list[training.Sample]) -> None:
@@ -150,7 +164,7 @@ def test_figures_of_other_arrays_stand_beside_those_of_the_main_one(
     assert {spec: part["trained"] for spec, part in report["own"]["arrays"].items()} == {
         "vpcma:4x8": True, "vpcma:5x9": False
     }  # fmt: skip
-    for name in ("own", "bound"):
+    for name in ("own", "rows", "bound"):
         parts = {"vpcma:5x8": report[name], **report[name]["arrays"]}
         for spec, part in parts.items():
             assert part["undecided"]["graphs"] == made["arrays"][spec]["undecided_by_bound"]

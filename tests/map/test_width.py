@@ -19,6 +19,7 @@ from gridloom.frontend.source import load_source
 from gridloom.map.budget import Budget
 from gridloom.map.width import WidthConfig, width
 from gridloom.map.width_problem import feeds_operands, flatten, restrict
+from gridloom.map.width_search import Starts
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.verify import stats
@@ -114,6 +115,31 @@ def test_kernels_that_fit_are_mapped(vpcma: Arch, kernel: str, columns: int) -> 
 def test_a_chain_longer_than_the_rows_goes_east_within_a_row(vpcma: Arch) -> None:
     found = mapped(chain(12), vpcma)
     assert stats(found).width == 2
+
+
+def butterflies(stages: int) -> Dfg:
+    """Sum and difference of two values, again and again: each stage needs a row of its own."""
+    b = DfgBuilder("butterflies", "cma24")
+    left, right = b.input("x"), b.input("z")
+    for _ in range(stages):
+        left, right = b.add("add", left, right), b.add("sub", left, right)
+    b.output(left, "y")
+    b.output(right, "w")
+    return b.build()
+
+
+def test_butterflies_as_high_as_the_array_fit_and_higher_ones_are_refused(vpcma: Arch) -> None:
+    assert stats(mapped(butterflies(8), vpcma)).width == 2
+    failure = refused(butterflies(9), vpcma)
+    assert (failure.constraint, failure.bound) == ("rows", "8 rows")
+
+
+def test_a_start_keeps_to_the_rows_that_are_left(vpcma: Arch) -> None:
+    starts = Starts(flatten(butterflies(8), vpcma), vpcma)
+    for seed in range(5):
+        placement = starts.first_place(starts.array(12), seed)
+        rows = [vpcma.tiles[tile].row for tile in placement.tolist() if vpcma.tiles[tile].kind == "pe"]
+        assert rows == [k // 2 for k in range(16)]
 
 
 def test_the_width_counts_ports_and_switches(vpcma: Arch) -> None:

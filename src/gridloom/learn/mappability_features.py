@@ -1,7 +1,9 @@
 """What the mappability models see of a graph: nodes, edges, and numbers about the whole.
 
 The numbers about the whole say what makes rows of ALUs run out of wires: how deep the graph is against the rows, how
-many values are alive between two levels, how far constants, inputs and outputs have to be carried.
+many values are alive between two levels, how far constants, inputs and outputs have to be carried. Levels are counted
+twice: in ops, and in rows as :mod:`gridloom.estimate.row_bounds` gives them, where an op may share the row of one that
+it reads.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from gridloom.arch.model import Arch
 from gridloom.dfg.model import Dfg
+from gridloom.estimate.row_bounds import columns_needed, heard_in_row, row_windows
 from gridloom.learn.mappability_data import OPS, Row, encode
 
 Floats = NDArray[np.float32]
@@ -25,21 +28,21 @@ _KIND: Final = tuple(
     {"const": CONST, "livein": CONST, "input": LOAD, "output": STORE}.get(name, OP) for name in OPS
 )  # fmt: skip
 
-NODE_FEATURES: Final = 12
+NODE_FEATURES: Final = 15
 #: Numbers about the whole: some that depend on the columns of the array, some that do not, and the latter against the
 #: size of the array.
 BY_COLUMNS: Final = 6
-_ALONE: Final = 35
-_AGAINST: Final = 8
+_ALONE: Final = 53
+_AGAINST: Final = 15
 GLOBAL_FEATURES: Final = BY_COLUMNS + _ALONE + _AGAINST
 #: Positions of what only says which array it is: columns, rows, constant registers.
 ARRAY_COLUMNS, ARRAY_ROWS, ARRAY_CONSTANTS = 0, BY_COLUMNS, BY_COLUMNS + 1
-#: Positions of what is set against columns (ops of the fullest level, the most values alive; early and late) and
-#: against cells (all values alive, early and late; lengths of edges), and what the numbers there are divided by.
-_PEAKS: Final = [BY_COLUMNS + k for k in (12, 13, 15, 17)]
-_SUMS: Final = [BY_COLUMNS + k for k in (16, 18, 19)]
+#: Positions of what is set against columns (ops of the fullest level, the most values alive; early and late, by ops
+#: and by rows) and against cells (all values alive; lengths of edges), and what the numbers there are divided by.
+_PEAKS: Final = [BY_COLUMNS + k for k in (12, 13, 15, 17, 38, 39, 41, 43)]
+_SUMS: Final = [BY_COLUMNS + k for k in (16, 18, 19, 42, 44)]
 _PEAK_SCALE: Final = 12
-_SUM_SCALES: Final = np.array([80, 80, 40], dtype=np.float32)
+_SUM_SCALES: Final = np.array([80, 80, 40, 80, 80], dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +52,19 @@ class ArrayShape:
     rows: int
     cols: int
     constants: int
+    #: How many operands an op can have from its own row; -1: rows prove nothing.
+    heard: int
 
     @classmethod
     def of(cls, arch: Arch) -> ArrayShape:
         """The shape of an array of rows."""
-        return cls(rows=arch.rows, cols=arch.cols, constants=sum(tile.kind == "const" for tile in arch.tiles))
+        heard = heard_in_row(arch)
+        return cls(
+            rows=arch.rows,
+            cols=arch.cols,
+            constants=sum(tile.kind == "const" for tile in arch.tiles),
+            heard=-1 if heard is None else heard,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +84,14 @@ class GraphFeatures:
     kinds: Ints
     bound: int
     counts: tuple[int, int, int, int]
+    #: Rows that it needs at least, and the columns that the ops need in them; see ``row_bounds``.
+    height: int
+    least: int
+
+    @property
+    def too_high(self) -> bool:
+        """Whether the rows that it needs prove that it does not fit."""
+        return self.height > self.shape.rows or self.least > self.shape.cols
 
 
 def of_row(row: Row, shape: ArrayShape) -> GraphFeatures:
@@ -90,14 +109,20 @@ def features(
 ) -> GraphFeatures:
     """The features of a graph given as numbers (``encode``)."""
     kinds = [_KIND[op] for op in ops]
+    is_op = [kind == OP for kind in kinds]
     counts = (kinds.count(OP), kinds.count(CONST), kinds.count(LOAD), kinds.count(STORE))
     bound = max(1, -(-counts[0] // shape.rows), counts[2], counts[3])
     first, tail = _levels(kinds, edges)
     ends = np.array([edge[:2] for edge in edges], dtype=np.int32).reshape(-1, 2)
+    heard = len(kinds) if shape.heard < 0 else shape.heard
+    lowest, above = (np.array(found, dtype=np.int32) for found in row_windows(is_op, [e[:2] for e in edges], heard))
     nodes = _nodes(kinds, ends, first, tail, shape)
-    alone = _whole(kinds, ends, first, tail, counts, shape)
+    nodes[:, 12:] = np.stack([lowest, above, shape.rows - 1 - lowest - above], axis=1) / shape.rows
+    height = int(lowest.max(initial=0)) + 1
+    least = columns_needed(lowest[np.array(is_op, dtype=bool)], max(height, shape.rows)) or 0
+    alone = [*_whole(kinds, ends, first, tail, counts, shape), *_by_rows(kinds, ends, lowest, above, shape)]
     whole = np.concatenate([np.zeros(BY_COLUMNS), alone, np.zeros(_AGAINST)]).astype(np.float32)
-    _set_size(whole, counts, bound, shape)
+    _set_size(whole, counts, bound, least, shape)
     return GraphFeatures(
         shape=shape,
         nodes=nodes,
@@ -109,6 +134,8 @@ def features(
         kinds=np.array(kinds, dtype=np.int32),
         bound=bound,
         counts=counts,
+        height=height,
+        least=least,
     )
 
 
@@ -162,11 +189,11 @@ def _depth(kinds: Sequence[int], first: Ints, tail: Ints) -> int:
 def on_columns(graph: GraphFeatures, columns: int) -> Floats:
     """The numbers about the whole on the first columns of the array."""
     whole = graph.whole.copy()
-    _set_size(whole, graph.counts, graph.bound, replace(graph.shape, cols=columns))
+    _set_size(whole, graph.counts, graph.bound, graph.least, replace(graph.shape, cols=columns))
     return whole
 
 
-def _set_size(whole: Floats, counts: tuple[int, int, int, int], bound: int, shape: ArrayShape) -> None:
+def _set_size(whole: Floats, counts: tuple[int, int, int, int], bound: int, least: int, shape: ArrayShape) -> None:
     """Put in the numbers that depend on the columns of the array."""
     ops, constants, loads, stores = counts
     cells = shape.rows * shape.cols
@@ -179,8 +206,9 @@ def _set_size(whole: Floats, counts: tuple[int, int, int, int], bound: int, shap
         (ops + constants + loads + stores) / cells,
     ]
     whole[-_AGAINST] = constants / max(1, shape.constants)
-    whole[-_AGAINST + 1 : -3] = whole[_PEAKS] * _PEAK_SCALE / shape.cols
-    whole[-3:] = whole[_SUMS] * _SUM_SCALES / cells
+    whole[-_AGAINST + 1] = least / shape.cols
+    whole[-_AGAINST + 2 : -len(_SUMS)] = whole[_PEAKS] * _PEAK_SCALE / shape.cols
+    whole[-len(_SUMS) :] = whole[_SUMS] * _SUM_SCALES / cells
 
 
 def _whole(
@@ -211,6 +239,25 @@ def _whole(
         float(constant_edges.sum()) / 20, *_constants(a[constant_edges], b[constant_edges], first, last, rows),
     ]  # fmt: skip
     return np.array(found, dtype=np.float32)
+
+
+def _by_rows(kinds: Sequence[int], ends: Ints, lowest: Ints, above: Ints, shape: ArrayShape) -> list[float]:
+    """The same with rows for levels: as low as they can be, and as high as what depends on them allows."""
+    kind = np.asarray(kinds)
+    is_op = kind == OP
+    a, b = ends[:, 0], ends[:, 1]
+    height = int(lowest.max(initial=0)) + 1
+    room = max(height, shape.rows)
+    highest = np.where(is_op, np.maximum(lowest, room - 1 - above), lowest)
+    constant_edges = kind[a] == CONST
+    beside = is_op[a] & is_op[b] & (lowest[a] == lowest[b])
+    return [
+        height / shape.rows, (int((lowest + above)[is_op].max(initial=0)) + 1) / shape.rows, float(beside.sum()) / 40,
+        *_profile(lowest, highest, is_op, room),
+        *_alive(kind, ends, lowest, room, a, b), *_alive(kind, ends, highest, room, a, b),
+        *_carried(kind, a, b, lowest, highest, height, shape.rows),
+        *_constants(a[constant_edges], b[constant_edges], lowest, highest, shape.rows),
+    ]  # fmt: skip
 
 
 def _profile(first: Ints, last: Ints, is_op: NDArray[np.bool_], depth: int) -> list[float]:

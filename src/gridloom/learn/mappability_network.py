@@ -22,13 +22,21 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.estimate.width_estimate import WidthEstimate, bound_estimate, check_columns
 from gridloom.learn import weights
-from gridloom.learn.mappability_features import ArrayShape, GraphFeatures, of_graph
+from gridloom.learn.mappability_features import (
+    GLOBAL_FEATURES,
+    NODE_FEATURES,
+    ArrayShape,
+    GraphFeatures,
+    of_graph,
+)
 
 Floats = NDArray[np.float32]
 
 NAME: Final = "mappability"
 #: Columns above the bound that the second head tells apart; the last one stands for all above.
 EXCESS: Final = 5
+#: How many operands an op can have from its own row, on all arrays that networks are trained for.
+HEARD: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +54,7 @@ class Prediction:
 
     def within(self, columns: int) -> float:
         """The probability that so many columns above the bound are enough, if it maps at all."""
-        return sum(self.shares[: columns + 1])
+        return min(1.0, sum(self.shares[: columns + 1]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +73,8 @@ class Network:
     def outside(self, shape: ArrayShape) -> str:
         """Why an array lies outside what it was trained for, in words; empty: it does not."""
         least, most = self.rows
+        if shape.heard != HEARD:
+            return "an op's wires within its row are not those that the estimator was trained for"
         if least <= shape.rows <= most and shape.cols <= self.columns and shape.constants == 2 * shape.rows:
             return ""
         rows = f"{least}" if least == most else f"{least} to {most}"
@@ -79,6 +89,16 @@ class Network:
         answers = [forward(member, graph, ways) for member in self.members]
         shares = np.mean([_softmax(answer[1:]) for answer in answers], axis=0)
         return Prediction(logit=float(np.mean([answer[0] for answer in answers])), shares=tuple(shares.tolist()))
+
+    def judge(self, graph: GraphFeatures) -> tuple[int | None, float]:
+        """The width, None for 'does not map', and the probability that it maps: 0 where the rows prove otherwise."""
+        if graph.too_high:
+            return None, 0.0
+        said = self.predict(graph)
+        probability = self.probability(said.logit)
+        if probability < self.threshold:
+            return None, probability
+        return min(graph.shape.cols, max(graph.bound + said.excess, graph.least)), probability
 
     def probability(self, logit: float) -> float:
         """The calibrated probability of a logit."""
@@ -139,6 +159,11 @@ def load_network(path: Path | None = None) -> Network:
         {key.removeprefix(f"{k}/"): value for key, value in arrays.items() if key.startswith(f"{k}/")}
         for k in range(int(about["members"]))
     ]
+    if any((m["embed.weight"].shape[1], len(m["mean"])) != (NODE_FEATURES, GLOBAL_FEATURES) for m in members):
+        raise OptionError(
+            "these weights are for other features of graphs; train them again with `gridloom train mappability`",
+            where=str(path),
+        )
     return Network(
         members=tuple(members),
         scale=float(about["scale"]),
@@ -179,17 +204,19 @@ class LearnedEstimator:
         shape = ArrayShape.of(arch)
         if counted.width is None:
             return WidthEstimate(width=None, bound=counted.bound, reason=counted.reason, probability=0.0)
+        graph = of_graph(dfg, shape)
+        if graph.too_high:
+            high = f"needs at least {graph.height} rows, has {shape.rows}"
+            wide = f"needs at least {graph.least} columns, has {shape.cols}"
+            reason = high if graph.height > shape.rows else wide
+            return WidthEstimate(width=None, bound=counted.bound, reason=reason, probability=0.0)
         outside = self.network.outside(shape)
         if outside:
             return replace(counted, reason=f"{counted.reason}; {outside}")
-        graph = of_graph(dfg, shape)
-        said = self.network.predict(graph)
-        probability = self.network.probability(said.logit)
-        if probability < self.network.threshold:
-            reason = f"probability {probability:.3f}, below {self.network.threshold:.3f}"
-            return WidthEstimate(width=None, bound=counted.bound, reason=reason, probability=probability)
-        width = min(arch.cols, counted.bound + said.excess)
-        return WidthEstimate(width=width, bound=counted.bound, reason="learned", probability=probability)
+        width, probability = self.network.judge(graph)
+        low = f"probability {probability:.3f}, below {self.network.threshold:.3f}"
+        reason = low if width is None else "learned"
+        return WidthEstimate(width=width, bound=counted.bound, reason=reason, probability=probability)
 
     def probability(self, dfg: Dfg, arch: Arch, columns: int) -> float | None:
         """The probability that the graph fits the first columns; None for arrays that it was not trained for."""
@@ -197,9 +224,12 @@ class LearnedEstimator:
         shape = ArrayShape.of(arch)
         if counted.width is None or counted.bound > columns:
             return 0.0
+        graph = of_graph(dfg, shape)
+        if graph.too_high or graph.least > columns:
+            return 0.0
         if self.network.outside(shape):
             return None
-        said = self.network.predict(of_graph(dfg, shape))
+        said = self.network.predict(graph)
         narrow = said.within(columns - counted.bound) if columns < arch.cols else 1.0
         return narrow * self.network.probability(said.logit)
 

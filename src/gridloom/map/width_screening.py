@@ -1,4 +1,4 @@
-"""What counting says about a graph on the columns of an array of rows: the width bound, refusals, pins."""
+"""What is known about a graph on the columns of an array of rows before any search: the width bound, refusals, pins."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping as MappingABC
 
 from gridloom.arch.model import Arch
 from gridloom.errors import OptionError
+from gridloom.estimate.row_bounds import columns_needed, heard_in_row, row_windows
 from gridloom.map.width_problem import CONST, LOAD, OP, STORE, RowGraph
 from gridloom.mapping.model import Failure
 
@@ -16,8 +17,38 @@ def width_bound(graph: RowGraph, arch: Arch) -> int:
 
 
 def screen(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
+    """Why the graph cannot be mapped on so many columns, where counting or the row of every op shows it."""
+    return counted(graph, arch, columns) or too_high(graph, arch, columns)
+
+
+def counted(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
     """Why the graph cannot be mapped on so many columns, where counting shows it."""
     return _unknown_edge(graph, arch) or _missing_class(graph, arch) or _short(graph, arch, columns)
+
+
+def too_high(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
+    """Why the rows do not suffice on so many columns, where the lowest row of every op shows it; see ``row_bounds``."""
+    heard = heard_in_row(arch)
+    if heard is None:
+        return None
+    is_op = (graph.group == OP).tolist()
+    found, _ = row_windows(is_op, zip(graph.source.tolist(), graph.target.tolist(), strict=True), heard)
+    lowest = [row for row, op in zip(found, is_op, strict=True) if op]
+    needed = columns_needed(lowest, arch.rows)
+    if needed is not None and needed <= columns:
+        return None
+    levers = ("parts: gridloom partition", "a larger array")
+    if needed is None:
+        ops = "an op" if heard == 1 else f"{heard} ops"
+        demand = f"{max(lowest) + 1} rows: at most the value of {ops} comes from a reader's own row"
+        return Failure(constraint="rows", demand=demand, bound=f"{arch.rows} rows", levers=levers)
+    first = next(r for r in range(arch.rows) if sum(row >= r for row in lowest) > columns * (arch.rows - r))
+    return Failure(
+        constraint="rows",
+        demand=f"{sum(row >= first for row in lowest)} ops in row {first} or above",
+        bound=f"{columns * (arch.rows - first)} PEs there in {columns} columns",
+        levers=levers,
+    )
 
 
 def _unknown_edge(graph: RowGraph, arch: Arch) -> Failure | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from gridloom.arch.model import Arch
+from gridloom.estimate.row_bounds import heard_in_row, row_windows, upon
 from gridloom.map.width_mapping import Layout
 from gridloom.map.width_problem import (
     CONST,
@@ -23,7 +24,7 @@ from gridloom.map.width_problem import (
     kernel_rows,
     restrict,
 )
-from gridloom.map.width_screening import screen, width_bound
+from gridloom.map.width_screening import counted, too_high, width_bound
 
 if TYPE_CHECKING:
     from gridloom.map.place.width_kernel import Graph
@@ -37,8 +38,11 @@ Rung = tuple[float, int]
 FIT: Final[tuple[Rung, ...]] = ((0.25, 12), (0.5, 7), (1.0, 4), (1.0, 3), (2.0, 2), (2.0, 0))
 NARROW: Final[tuple[Rung, ...]] = ((0.25, 6), (0.5, 3), (1.0, 2), (1.0, 0))
 #: The same with long starts for what is one or two conflicts short: what is found is then less a matter of luck.
-LONG_FIT: Final[tuple[Rung, ...]] = (*FIT[:-1], (2.0, 2), (8.0, 2), (8.0, 1), *((16.0, 1),) * 5, (16.0, 0))
-LONG_NARROW: Final[tuple[Rung, ...]] = (*NARROW[:-1], (1.0, 2), (4.0, 2), (8.0, 0))
+LONG_FIT: Final[tuple[Rung, ...]] = (
+    *((0.25, 12), (0.5, 7), (1.0, 5), (1.0, 4), (2.0, 3), (2.0, 3)),
+    *((4.0, 2), (8.0, 2), (8.0, 1), *((16.0, 1),) * 4, (16.0, 0)),
+)
+LONG_NARROW: Final[tuple[Rung, ...]] = (*NARROW[:-1], (1.0, 2), (2.0, 2), (4.0, 1), (8.0, 1), (8.0, 0))
 #: Whether a graph that fits some columns fits a given smaller number, with more effort.
 PUSH: Final[tuple[Rung, ...]] = ((1.0, 4), (2.0, 3), (4.0, 2), (4.0, 2), (8.0, 2), (8.0, 0))
 
@@ -55,9 +59,10 @@ class Heat:
 
 
 #: What the starts of a ladder take in turn: graphs of long chains want a cool start, wide ones a warm one.
-TURNS: Final = (Heat(hot=1.5, cold=1.1), Heat())
-#: Starts of this effort and more are all cool: of graphs that are one conflict short they fit twice as many.
-_COOL: Final = 16.0
+TURNS: Final = (Heat(hot=1.3, cold=1.1, price_first=8.0), Heat(), Heat(hot=1.1, cold=1.0, price_first=10.0))
+#: What starts of ``_LONG`` and more take in turn: of graphs that are one conflict short, cool ones fit far more.
+COOL_TURNS: Final = (TURNS[2], TURNS[0])
+_LONG: Final = 4.0
 
 
 @lru_cache(maxsize=256)
@@ -111,7 +116,7 @@ class Starts:
         if given is not None:
             ends = (heat.cold, heat.cold / 10, heat.price_last, 2 * heat.price_last)
         schedule = Schedule(TEMPERATURES, moves, *ends, heat.history)
-        first = self._first_place(array, seed) if given is None else given.place
+        first = self.first_place(array, seed) if given is None else given.place
         if given is not None:
             kept.way[:], kept.length[:] = given.way, given.length
         conflicts, wire, made = anneal(graph, rows, schedule, first, kept, given is not None, seed, stop, halt)
@@ -154,8 +159,8 @@ class Starts:
                 allowed[n, tile] = needed <= self.arch.tiles[tile].classes
         return allowed
 
-    def _first_place(self, array: RowArray, seed: int) -> Ints:
-        """Ops by their levels: the rows in the order of dependences, and so each row from west to east; ports anywhere.
+    def first_place(self, array: RowArray, seed: int) -> Ints:
+        """Ops row by row in the order of dependences, and so each row from west to east; ports anywhere.
 
         A value runs up and, within a row, east. A start that already does so is not torn apart by a cool schedule;
         from a random one, long chains end up broken in two that no single move joins.
@@ -176,17 +181,47 @@ class Starts:
         return place
 
     def _rows_of_ops(self, room: list[int], rng: np.random.Generator) -> list[list[int]]:
-        """The ops of each row, first levels first; an op has any level that its dependences allow."""
+        """The ops of each row, first levels first; an op has any level that its dependences allow.
+
+        Values go up, and no op has more operands from its own row than it hears of, where there is room for that.
+        """
         first, last = self._levels
-        depth = int(last.max(initial=0)) + 1
-        ops = [n for n in np.flatnonzero(self.graph.group == OP).tolist() if n not in self.pinned]
-        level = {n: int(rng.integers(first[n], last[n] + 1)) for n in ops}
+        depth, height = int(last.max(initial=0)) + 1, len(room)
+        row = {n: self.arch.tiles[tile].row for n, tile in self.pinned.items()}
         rows: list[list[int]] = [[] for _ in room]
+        ops = [n for n in np.flatnonzero(self.graph.group == OP).tolist() if n not in self.pinned]
         for n in sorted(ops, key=lambda n: (int(first[n]), float(rng.random()))):
-            wanted = level[n] * len(room) // depth if depth > len(room) else level[n]
-            nearest = sorted(range(len(room)), key=lambda r: abs(r - wanted))
-            rows[next(r for r in nearest if len(rows[r]) < room[r])].append(n)
+            low = upon([row[a] for a in self._makers[n]], self._heard)
+            high = max(low, height - 1 - self._rows_above[n])
+            level = int(rng.integers(first[n], last[n] + 1))
+            wanted = min(max(level * height // depth if depth > height else level, low), high)
+            nearest = sorted(range(height), key=lambda r: (r < low, r > high, abs(r - wanted)))
+            row[n] = next(r for r in nearest if len(rows[r]) < room[r])
+            rows[row[n]].append(n)
         return rows
+
+    @cached_property
+    def _heard(self) -> int:
+        """How many operands an op can have from its own row."""
+        heard = heard_in_row(self.arch)
+        return len(self.graph.nodes) if heard is None else heard
+
+    @cached_property
+    def _makers(self) -> list[list[int]]:
+        """The ops that each op reads."""
+        graph = self.graph
+        makers: list[set[int]] = [set() for _ in graph.nodes]
+        for a, b in zip(graph.source.tolist(), graph.target.tolist(), strict=True):
+            if graph.group[a] == OP and graph.group[b] == OP:
+                makers[b].add(a)
+        return [sorted(mine) for mine in makers]
+
+    @cached_property
+    def _rows_above(self) -> list[int]:
+        """Rows that what depends on each op takes above it."""
+        graph = self.graph
+        edges = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+        return row_windows((graph.group == OP).tolist(), edges, self._heard)[1]
 
     @cached_property
     def _levels(self) -> tuple[Ints, Ints]:
@@ -224,8 +259,9 @@ class Narrowest:
 
     #: The fewest columns found; None: none.
     width: int | None
-    #: ``bound``: counting shows that it does not fit; ``found``; ``exhausted``: no start found a mapping.
-    decided: Literal["bound", "found", "exhausted"]
+    #: ``bound``: counting shows that it does not fit; ``proof``: the rows that it needs show it; ``found``;
+    #: ``exhausted``: no start found a mapping.
+    decided: Literal["bound", "proof", "found", "exhausted"]
     #: max(ops / rows, loads, stores).
     bound: int
     #: Conflicts of the best try on all columns, 0 when it fits.
@@ -253,14 +289,18 @@ def narrowest(
     """
     graph, arch = starts.graph, starts.arch
     bound = max(width_bound(graph, arch), least)
-    if screen(graph, arch, columns) is not None:
+    if counted(graph, arch, columns) is not None:
         return Narrowest(width=None, decided="bound", bound=bound)
+    if too_high(graph, arch, columns) is not None:
+        return Narrowest(width=None, decided="proof", bound=bound)
     ladder = _Ladder(starts, seed, stop)
     best = ladder.climb(columns, fit)
     if best is None or not best.legal:
         left = best.conflicts if best else 0
         return Narrowest(width=None, decided="exhausted", bound=bound, conflicts=left, moves=ladder.moves, layout=best)
     for fewer in range(bound, columns):
+        if too_high(graph, arch, fewer) is not None:
+            continue
         layout = ladder.climb(fewer, narrow)
         if layout is not None and layout.legal:
             best = layout
@@ -284,7 +324,8 @@ class _Ladder:
         best: Layout | None = None
         for k, (inner, most) in enumerate(rungs):
             moves = self.starts.moves(inner)
-            heat = TURNS[0 if inner >= _COOL else k % len(TURNS)]
+            turns = COOL_TURNS if inner >= _LONG else TURNS
+            heat = turns[k % len(turns)]
             seed = seed_of(self.seed, self.made)
             layout = self.starts.start(columns, seed, moves, None, self._stop, self._go, heat)
             self.made += 1

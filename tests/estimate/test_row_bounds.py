@@ -1,0 +1,163 @@
+"""Rows that a graph needs: what is proved never contradicts what is mapped."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from gridloom.arch import build
+from gridloom.arch.model import Arch
+from gridloom.dfg.model import Dfg, DfgBuilder
+from gridloom.estimate.row_bounds import columns_needed, heard_in_row, row_windows, upon
+from gridloom.frontend import genmap_arch
+from gridloom.map.width_problem import OP, RowGraph, flatten
+from gridloom.map.width_screening import counted, too_high
+from gridloom.map.width_search import FIT, TURNS, Starts, narrowest, seed_of
+
+
+def graph_of(seed: int, ops: int, inputs: int, near: int) -> Dfg:
+    """A random graph whose ops read one of the last ``near`` values and any other."""
+    rng = np.random.default_rng(seed)
+    b = DfgBuilder(f"rows_{seed}", "cma24")
+    made = [b.input(f"x{k}") for k in range(inputs)]
+    for _ in range(ops):
+        left = made[-1 - int(rng.integers(min(near, len(made))))]
+        made.append(b.add("add", left, made[-1 - int(rng.integers(min(2 * near, len(made))))]))
+    b.output(made[-1], "y")
+    return b.build()
+
+
+def windows(graph: RowGraph, heard: int) -> tuple[list[int], list[int]]:
+    edges = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    return row_windows((graph.group == OP).tolist(), edges, heard)
+
+
+@pytest.mark.parametrize(
+    ("spec", "heard"),
+    [
+        ("vpcma", 1),
+        ("vpcma:4x3", 1),
+        ("vpcma:8x1", 0),
+        ({"family": "vpcma", "alu_routes": False}, 1),
+        ("mesh:4x4", None),
+    ],
+)
+def test_an_op_hears_of_its_row_by_one_wire(spec: str, heard: int | None) -> None:
+    assert heard_in_row(build(spec)) == heard
+
+
+@pytest.mark.parametrize(
+    ("chip", "heard"),
+    [("CCSOTB2/arch.xml", 1), ("CCSOTB/arch_real.xml", 2), ("VPCMA2/arch.xml", 2), ("RHP-CGRA/arch.xml", None)],
+)
+def test_published_descriptions_have_their_own_rule(benchmarks: Path, chip: str, heard: int | None) -> None:
+    assert heard_in_row(genmap_arch.read(benchmarks / "genmap" / "chip_files" / chip)) == heard
+
+
+@pytest.mark.parametrize(
+    ("rows", "heard", "expected"),
+    [([], 1, 0), ([3], 1, 3), ([3, 3], 1, 4), ([3, 2], 1, 3), ([3, 1], 1, 3), ([2, 2], 0, 3), ([2, 2], 2, 2)],
+)
+def test_operands_beyond_those_heard_come_from_below(rows: list[int], heard: int, expected: int) -> None:
+    assert upon(rows, heard) == expected
+
+
+def test_butterflies_climb_a_row_a_stage_and_chains_do_not() -> None:
+    """Two values that are both read twice: sum and difference cannot share the row of both."""
+    butterfly = [(0, 2), (1, 2), (0, 3), (1, 3), (2, 4), (3, 4), (2, 5), (3, 5)]
+    assert row_windows([True] * 6, butterfly, 1) == ([0, 0, 1, 1, 2, 2], [2, 2, 1, 1, 0, 0])
+    chain = [(k, k + 1) for k in range(9)]
+    assert row_windows([True] * 10, chain, 1) == ([0] * 10, [0] * 10)
+    assert row_windows([False, True, True], [(0, 1), (0, 2), (1, 2)], 1) == ([0, 0, 0], [0, 0, 0])
+
+
+def test_an_operand_that_is_read_twice_is_one_wire() -> None:
+    assert row_windows([True, True], [(0, 1), (0, 1)], 1)[0] == [0, 0]
+
+
+def test_columns_make_room_from_every_row_on() -> None:
+    assert columns_needed([0, 0, 1, 1], 2) == 2
+    assert columns_needed([0, 1, 1, 1], 2) == 3
+    assert columns_needed([0, 1, 2], 2) is None
+    assert columns_needed([], 2) == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    ops=st.integers(2, 14),
+    inputs=st.integers(1, 3),
+    near=st.integers(1, 4),
+    spec=st.sampled_from(["vpcma:3x4", "vpcma:4x3", "vpcma:5x5"]),
+)
+def test_no_mapping_has_an_op_below_its_lowest_row(seed: int, ops: int, inputs: int, near: int, spec: str) -> None:
+    arch = build(spec)
+    graph = flatten(graph_of(seed, ops, inputs, near), arch)
+    found = narrowest(Starts(graph, arch), arch.cols, fit=FIT[:3], seed=seed)
+    assume(found.width is not None)
+    assert found.layout is not None
+    lowest, _ = windows(graph, 1)
+    for n in np.flatnonzero(graph.group == OP).tolist():
+        assert arch.tiles[found.layout.place[n]].row >= lowest[n]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), ops=st.integers(5, 14), near=st.integers(2, 4))
+def test_no_search_maps_what_the_rows_refuse(seed: int, ops: int, near: int) -> None:
+    """On an array of one row less than is proved to be needed."""
+    dfg = graph_of(seed, ops, 2, near)
+    height = max(windows(flatten(dfg, build("vpcma")), 1)[0]) + 1
+    assume(height > 1)
+    arch = build(f"vpcma:{height - 1}x{ops}")
+    graph = flatten(dfg, arch)
+    assert counted(graph, arch, arch.cols) is None
+    assert too_high(graph, arch, arch.cols) is not None
+    starts, go = Starts(graph, arch), np.zeros(1, dtype=np.uint8)
+    for k, heat in product(range(2), TURNS):
+        layout = starts.start(arch.cols, seed_of(seed, k), starts.moves(0.5), None, go, go, heat)
+        assert layout is not None
+        assert not layout.legal
+
+
+def deep(stages: int) -> Dfg:
+    """Butterflies one upon the other."""
+    b = DfgBuilder("deep", "cma24")
+    left, right = b.input("x"), b.input("z")
+    for _ in range(stages):
+        left, right = b.add("add", left, right), b.add("sub", left, right)
+    b.output(left, "y")
+    b.output(right, "w")
+    return b.build()
+
+
+@pytest.fixture(scope="module")
+def vpcma() -> Arch:
+    return build("vpcma")
+
+
+def test_a_graph_of_more_rows_is_refused_with_the_reason(vpcma: Arch) -> None:
+    assert too_high(flatten(deep(8), vpcma), vpcma, 12) is None
+    failure = too_high(flatten(deep(9), vpcma), vpcma, 12)
+    assert failure is not None
+    assert (failure.constraint, failure.bound) == ("rows", "8 rows")
+    assert failure.demand == "9 rows: at most the value of an op comes from a reader's own row"
+    assert narrowest(Starts(flatten(deep(9), vpcma), vpcma), 12).decided == "proof"
+
+
+def test_ops_that_sit_high_need_columns() -> None:
+    """Four ops that all read two ops of row 0 sit in row 1 of two: not on three columns."""
+    b = DfgBuilder("wide", "cma24")
+    x, z = b.input("x"), b.input("z")
+    left, right = b.add("add", x, z), b.add("sub", x, z)
+    for k, op in enumerate(("add", "sub", "xor", "or")):
+        b.output(b.add(op, left, right), f"y{k}")
+    arch = build("vpcma:2x6")
+    failure = too_high(flatten(b.build(), arch), arch, 3)
+    assert failure is not None
+    assert (failure.demand, failure.bound) == ("4 ops in row 1 or above", "3 PEs there in 3 columns")
+    assert too_high(flatten(b.build(), arch), arch, 4) is None
