@@ -59,7 +59,7 @@ class MappabilityConfig:
     epochs: int = 20
     dgcnn_epochs: int = 30
     #: Networks whose answers are averaged; each is trained without a share of the families.
-    members: int = 12
+    members: int = 8
     #: False positives at most, as a share of the graphs that do not map, where the threshold is chosen.
     most_false: float = 0.016
 

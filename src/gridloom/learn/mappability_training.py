@@ -33,7 +33,7 @@ class OwnSettings:
     epochs: int = 20
     batch: int = 64
     rate: float = 3e-3
-    members: int = 12
+    members: int = 8
     #: False-positive rate at most, on the families that a member was not trained on.
     most_false: float = 0.016
 
