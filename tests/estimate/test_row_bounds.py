@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.map.conftest import butterflies
 
 from gridloom.arch import build
 from gridloom.arch.model import Arch
@@ -124,29 +125,18 @@ def test_no_search_maps_what_the_rows_refuse(seed: int, ops: int, near: int) -> 
         assert not layout.legal
 
 
-def deep(stages: int) -> Dfg:
-    """Butterflies one upon the other."""
-    b = DfgBuilder("deep", "cma24")
-    left, right = b.input("x"), b.input("z")
-    for _ in range(stages):
-        left, right = b.add("add", left, right), b.add("sub", left, right)
-    b.output(left, "y")
-    b.output(right, "w")
-    return b.build()
-
-
 @pytest.fixture(scope="module")
 def vpcma() -> Arch:
     return build("vpcma")
 
 
 def test_a_graph_of_more_rows_is_refused_with_the_reason(vpcma: Arch) -> None:
-    assert too_high(flatten(deep(8), vpcma), vpcma, 12) is None
-    failure = too_high(flatten(deep(9), vpcma), vpcma, 12)
+    assert too_high(flatten(butterflies(8), vpcma), vpcma, 12) is None
+    failure = too_high(flatten(butterflies(9), vpcma), vpcma, 12)
     assert failure is not None
     assert (failure.constraint, failure.bound) == ("rows", "8 rows")
     assert failure.demand == "9 rows: at most the value of an op comes from a reader's own row"
-    assert narrowest(Starts(flatten(deep(9), vpcma), vpcma), 12).decided == "proof"
+    assert narrowest(Starts(flatten(butterflies(9), vpcma), vpcma), 12).decided == "proof"
 
 
 def test_ops_that_sit_high_need_columns() -> None:

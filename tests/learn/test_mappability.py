@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.map.conftest import butterflies
 
 from gridloom.arch import build
 from gridloom.dfg.model import Dfg, DfgBuilder
@@ -340,13 +341,7 @@ def test_it_answers_between_the_heights_it_was_trained_for(spec: str, known: boo
 
 
 def test_rows_that_prove_it_are_not_asked_about() -> None:
-    b = DfgBuilder("deep", "cma24")
-    left, right = b.input("x"), b.input("z")
-    for _ in range(9):
-        left, right = b.add("add", left, right), b.add("sub", left, right)
-    b.output(left, "y")
-    b.output(right, "w")
-    dfg = b.build()
+    dfg = butterflies(9)
     estimator = LearnedEstimator(network(rows=(8, 9)))
     said = estimator.estimate(dfg, build("vpcma"))
     assert (said.width, said.probability, said.reason) == (None, 0.0, "needs at least 9 rows, has 8")

@@ -26,6 +26,17 @@ def random_dag(nodes: int, seed: int, *, inputs: int = 3, fan_in: int = 2, local
     return b.build()
 
 
+def butterflies(stages: int) -> Dfg:
+    """Sum and difference of two values, again and again: on rows of ALUs each stage needs a row of its own."""
+    b = DfgBuilder("butterflies", "cma24")
+    left, right = b.input("x"), b.input("z")
+    for _ in range(stages):
+        left, right = b.add("add", left, right), b.add("sub", left, right)
+    b.output(left, "y")
+    b.output(right, "w")
+    return b.build()
+
+
 def counter(b: DfgBuilder) -> str:
     """i = 0, 1, 2, ..."""
     b.add("add", id="i")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.map.conftest import proved_right
+from tests.map.conftest import butterflies, proved_right
 
 from gridloom.arch.model import Arch, Kind
 from gridloom.arch.spec import build
@@ -115,17 +115,6 @@ def test_kernels_that_fit_are_mapped(vpcma: Arch, kernel: str, columns: int) -> 
 def test_a_chain_longer_than_the_rows_goes_east_within_a_row(vpcma: Arch) -> None:
     found = mapped(chain(12), vpcma)
     assert stats(found).width == 2
-
-
-def butterflies(stages: int) -> Dfg:
-    """Sum and difference of two values, again and again: each stage needs a row of its own."""
-    b = DfgBuilder("butterflies", "cma24")
-    left, right = b.input("x"), b.input("z")
-    for _ in range(stages):
-        left, right = b.add("add", left, right), b.add("sub", left, right)
-    b.output(left, "y")
-    b.output(right, "w")
-    return b.build()
 
 
 def test_butterflies_as_high_as_the_array_fit_and_higher_ones_are_refused(vpcma: Arch) -> None:

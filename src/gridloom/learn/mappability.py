@@ -324,7 +324,7 @@ def tuned(
 
     def best() -> dict[str, Any]:
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=work.seed))
-        # The published settings are the first trial, so that no worse ones are taken.
+        # The published settings are the first trial: others have to do better after the short training.
         usual = training.DgcnnSettings()
         study.enqueue_trial({name: getattr(usual, name) for name in ("channels", "layers", "kept", "dropout", "rate")})
         study.optimize(trial, n_trials=config.trials)
