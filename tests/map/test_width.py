@@ -19,6 +19,7 @@ from gridloom.frontend.source import load_source
 from gridloom.map.budget import Budget
 from gridloom.map.width import WidthConfig, width
 from gridloom.map.width_problem import feeds_operands, flatten, restrict
+from gridloom.map.width_screening import columns_by_rows, width_bound
 from gridloom.map.width_search import Starts
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure, Mapping
@@ -102,6 +103,22 @@ def test_every_published_graph_reaches_its_bound_in_20_seconds(benchmarks: Path,
     dfg = load_source(str(benchmarks / "genmap" / "app_samples" / f"{graph}.dot"))
     found = mapped(dfg, vpcma, WidthConfig(), Budget(time_limit=20.0, workers=2))
     assert found.provenance["optimal"]
+
+
+def test_the_bound_counts_what_the_rows_need() -> None:
+    """Nine ops fit three rows of three; but seven of them sit in the two upper rows, which takes four columns."""
+    b = DfgBuilder("high", "cma24")
+    x, z = b.input("x"), b.input("z")
+    left, right = b.add("add", x, z), b.add("sub", x, z)
+    total, *others = (b.add(op, left, right) for op in ("add", "sub", "xor", "or"))
+    for other in others:
+        total = b.add("add", total, other)
+    b.output(total, "y")
+    arch = build("vpcma:3x6")
+    graph = flatten(b.build(), arch)
+    assert (width_bound(graph, arch), columns_by_rows(graph, arch)) == (3, 4)
+    found = mapped(b.build(), arch)
+    assert (stats(found).width, found.provenance["bound"], found.provenance["optimal"]) == (4, 4, True)
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import OptionError
 from gridloom.learn.mappability_graphs import OVERFULL, draw, style_of
 from gridloom.map.width_problem import CONST, LOAD, OP, STORE, flatten
-from gridloom.map.width_search import LONG_FIT, LONG_NARROW, Starts, narrowest
+from gridloom.map.width_search import LAST_NARROW, LONG_FIT, LONG_NARROW, Starts, narrowest
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
 from gridloom.run.work import Work
 
@@ -90,7 +90,7 @@ def label(asked: dict[str, Any]) -> dict[str, Any]:
     arch = array(str(asked["arch"]))
     graph = flatten(dfg, arch)
     began = time.process_time()
-    found = narrowest(Starts(graph, arch), arch.cols, fit=LONG_FIT, narrow=LONG_NARROW)
+    found = narrowest(Starts(graph, arch), arch.cols, fit=LONG_FIT, narrow=LONG_NARROW, last=LAST_NARROW)
     ops, values, edges = encode(dfg)
     return {
         "ops": ops,

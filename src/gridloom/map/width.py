@@ -35,9 +35,10 @@ from gridloom.map.width_problem import (
     check_rows,
     flatten,
 )
-from gridloom.map.width_screening import misplaced, pinned_tiles, screen, width_bound
+from gridloom.map.width_screening import columns_by_rows, misplaced, pinned_tiles, screen, width_bound
 from gridloom.map.width_search import (
     FIT,
+    LAST_NARROW,
     LONG_FIT,
     LONG_NARROW,
     NARROW,
@@ -137,7 +138,7 @@ class _Widths:
         self.columns = columns
         self.pinned = pinned
         leftmost = 1 + max((arch.tiles[tile].col for tile in pinned.values()), default=0)
-        self.bound = max(width_bound(graph, arch), leftmost)
+        self.bound = max(width_bound(graph, arch), columns_by_rows(graph, arch) or 1, leftmost)
         heat = Heat(**{entry.name: getattr(config, entry.name) for entry in fields(Heat)})
         self.starts = Starts(graph, arch, heat=heat, pinned=pinned, registers=config.pipeline == "all")
         self.started = 0
@@ -167,6 +168,7 @@ class _Widths:
             self.columns,
             fit=fit,
             narrow=LONG_NARROW if label else NARROW,
+            last=LAST_NARROW if label else (),
             least=self.bound if label else self.columns,
             seed=clock.budget.seed,
             stop=clock.stop,

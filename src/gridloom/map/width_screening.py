@@ -31,9 +31,7 @@ def too_high(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
     heard = heard_in_row(arch)
     if heard is None:
         return None
-    is_op = (graph.group == OP).tolist()
-    found, _ = row_windows(is_op, zip(graph.source.tolist(), graph.target.tolist(), strict=True), heard)
-    lowest = [row for row, op in zip(found, is_op, strict=True) if op]
+    lowest = _lowest_rows(graph, heard)
     needed = columns_needed(lowest, arch.rows)
     if needed is not None and needed <= columns:
         return None
@@ -49,6 +47,18 @@ def too_high(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
         bound=f"{columns * (arch.rows - first)} PEs there in {columns} columns",
         levers=levers,
     )
+
+
+def columns_by_rows(graph: RowGraph, arch: Arch) -> int | None:
+    """The fewest columns that the lowest row of every op allows; None: the rows do not suffice on any number."""
+    heard = heard_in_row(arch)
+    return 1 if heard is None else columns_needed(_lowest_rows(graph, heard), arch.rows)
+
+
+def _lowest_rows(graph: RowGraph, heard: int) -> list[int]:
+    is_op = (graph.group == OP).tolist()
+    lowest, _ = row_windows(is_op, zip(graph.source.tolist(), graph.target.tolist(), strict=True), heard)
+    return [row for row, op in zip(lowest, is_op, strict=True) if op]
 
 
 def _unknown_edge(graph: RowGraph, arch: Arch) -> Failure | None:

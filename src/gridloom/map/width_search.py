@@ -24,7 +24,7 @@ from gridloom.map.width_problem import (
     kernel_rows,
     restrict,
 )
-from gridloom.map.width_screening import counted, too_high, width_bound
+from gridloom.map.width_screening import columns_by_rows, counted, width_bound
 
 if TYPE_CHECKING:
     from gridloom.map.place.width_kernel import Graph
@@ -43,6 +43,8 @@ LONG_FIT: Final[tuple[Rung, ...]] = (
     *((4.0, 2), (8.0, 2), (8.0, 1), *((16.0, 1),) * 4, (16.0, 0)),
 )
 LONG_NARROW: Final[tuple[Rung, ...]] = (*NARROW[:-1], (1.0, 2), (2.0, 2), (4.0, 1), (8.0, 1), (8.0, 0))
+#: Another look at fewer columns than were found, by long starts alone.
+LAST_NARROW: Final[tuple[Rung, ...]] = ((8.0, 2), (16.0, 1), (16.0, 1), (16.0, 0))
 #: Whether a graph that fits some columns fits a given smaller number, with more effort.
 PUSH: Final[tuple[Rung, ...]] = ((1.0, 4), (2.0, 3), (4.0, 2), (4.0, 2), (8.0, 2), (8.0, 0))
 
@@ -278,11 +280,14 @@ def narrowest(
     *,
     fit: Sequence[Rung] = FIT,
     narrow: Sequence[Rung] = NARROW,
+    last: Sequence[Rung] = (),
     least: int = 1,
     seed: int = 0,
     stop: Bytes | None = None,
 ) -> Narrowest:
     """The fewest columns, at least ``least``, that a fixed number of starts finds: all first, then from the bound up.
+
+    Where that is more than the bound, ``last`` looks at the fewer ones again, with seeds of its own.
 
     The same for the same seed, unless ``stop`` (not 0: end now) cuts it short. A start makes 100 * inner * nodes^(4/3)
     moves of about 4 us (80 nodes, inner 1: 0.15 s).
@@ -291,21 +296,19 @@ def narrowest(
     bound = max(width_bound(graph, arch), least)
     if counted(graph, arch, columns) is not None:
         return Narrowest(width=None, decided="bound", bound=bound)
-    if too_high(graph, arch, columns) is not None:
+    needed = columns_by_rows(graph, arch)
+    if needed is None or needed > columns:
         return Narrowest(width=None, decided="proof", bound=bound)
     ladder = _Ladder(starts, seed, stop)
     best = ladder.climb(columns, fit)
     if best is None or not best.legal:
         left = best.conflicts if best else 0
         return Narrowest(width=None, decided="exhausted", bound=bound, conflicts=left, moves=ladder.moves, layout=best)
-    for fewer in range(bound, columns):
-        if too_high(graph, arch, fewer) is not None:
-            continue
-        layout = ladder.climb(fewer, narrow)
-        if layout is not None and layout.legal:
-            best = layout
-            break
-    return Narrowest(width=best.array.width, decided="found", bound=bound, moves=ladder.moves, layout=best)
+    again = _Ladder(starts, seed + 1, stop)
+    for search, rungs in ((ladder, narrow), (again, last)):
+        best = search.narrower(best, max(bound, needed), rungs)
+    moves = ladder.moves + again.moves
+    return Narrowest(width=best.array.width, decided="found", bound=bound, moves=moves, layout=best)
 
 
 class _Ladder:
@@ -318,6 +321,14 @@ class _Ladder:
         self.moves = 0
         self._go = np.zeros(1, dtype=np.uint8)
         self._stop = self._go if stop is None else stop
+
+    def narrower(self, found: Layout, least: int, rungs: Sequence[Rung]) -> Layout:
+        """The first legal layout on ``least`` columns or more that are fewer than those found; or what was found."""
+        for columns in range(least, found.array.width) if rungs else ():
+            layout = self.climb(columns, rungs)
+            if layout is not None and layout.legal:
+                return layout
+        return found
 
     def climb(self, columns: int, rungs: Sequence[Rung]) -> Layout | None:
         """The best start on so many columns: the first that is legal, or that with the fewest conflicts."""
