@@ -299,7 +299,10 @@ def _dgcnn_fold(
 def tuned(
     config: MappabilityConfig, samples: Sequence[Sample], shape: ArrayShape, work: Work, kept: Checkpoints
 ) -> DgcnnSettings:
-    """DGCNN's settings: the published ones, or the best of some trials on one fold with a quarter of the epochs."""
+    """DGCNN's settings: the published ones, or the best of some trials on two folds with half of the epochs.
+
+    One fold says too little: settings that train well on it may diverge on others.
+    """
     from gridloom.learn import mappability_training as training
 
     if config.trials == 0:
@@ -308,7 +311,6 @@ def tuned(
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     folds = training.folds_of(samples, config.folds, work.seed + 1)
-    rest = [sample for fold in folds[1:] for sample in fold]
 
     def trial(asked: optuna.Trial) -> float:
         settings = training.DgcnnSettings(
@@ -317,10 +319,14 @@ def tuned(
             kept=asked.suggest_categorical("kept", [20, 30, 50]),
             dropout=asked.suggest_float("dropout", 0.1, 0.5),
             rate=asked.suggest_float("rate", 3e-4, 1e-2, log=True),
-            epochs=max(1, config.dgcnn_epochs // 4),
+            epochs=max(1, config.dgcnn_epochs // 2),
         )
-        model = training.train_dgcnn(rest, settings, shape.cols, work.seed, work.over)
-        return float(metrics(training.judge_dgcnn(model, folds[0], shape.cols))["accuracy"])
+        judged: list[Judged] = []
+        for k in range(2):
+            rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold]
+            model = training.train_dgcnn(rest, settings, shape.cols, work.seed + k, work.over)
+            judged += training.judge_dgcnn(model, folds[k], shape.cols)
+        return float(metrics(judged)["accuracy"])
 
     def best() -> dict[str, Any]:
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=work.seed))
@@ -330,7 +336,7 @@ def tuned(
         study.optimize(trial, n_trials=config.trials)
         return dict(study.best_params)
 
-    found = kept.of(trials=config.trials, epochs=config.dgcnn_epochs, seed=work.seed).plain("tuning", best)
+    found = kept.of(trials=config.trials, epochs=config.dgcnn_epochs, seed=work.seed, on=2).plain("tuning", best)
     return training.DgcnnSettings(epochs=config.dgcnn_epochs, **found)
 
 
