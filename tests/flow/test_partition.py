@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gridloom.dfg.interpreter import interpret
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.estimate.width_estimate import WidthEstimate, bound_estimate
-from gridloom.flow.partition import PartitionRequest, partition
+from gridloom.flow.partition import PartitionRequest, partition, push_odds
 from gridloom.flow.partition_mapping import PartMapper, next_room, room_for
 from gridloom.flow.partition_result import PartitionResult, tree_lines
 from gridloom.flow.partition_run import run_mapped, whole_differences
@@ -223,6 +224,31 @@ def test_the_mapper_is_asked_once(small: Arch, monkeypatch: pytest.MonkeyPatch) 
     assert asked == [6, 2, 1]
     assert mapper.attempts == 1
     assert width_of(mapper.best[ops]) == 2
+
+
+def test_the_mapper_remembers_how_near_short_searches_came(small: Arch, monkeypatch: pytest.MonkeyPatch) -> None:
+    mapper = PartMapper(arch=small, seed=0, tries=2)
+    left = iter([3, 2, None, None, 1])
+
+    def near(part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
+        return Failure(constraint="wires", demand="ways", bound="few", conflicts=next(left))
+
+    monkeypatch.setattr(mapper, "run", near)
+    ops = frozenset({"all"})
+    assert not mapper.fits(ops, lanes(2, 3), 3)
+    assert not mapper.fits(ops, lanes(2, 3), 2)
+    assert not mapper.fits(ops, lanes(2, 3), 3, "push")
+    assert mapper.left == {(ops, 3): 2}
+
+
+def test_a_push_is_likelier_to_pay_the_surer_the_estimate_and_the_nearer_the_short_search() -> None:
+    odds = [[push_odds(p, conflicts) for p in (0.0, 0.3, 0.6, 0.9, 0.99, 1.0)] for conflicts in (1, 2, 3)]
+    assert all(row == sorted(row) for row in odds)
+    assert all(
+        nearer > farther for one, two in pairwise(odds) for nearer, farther in zip(one[1:], two[1:], strict=True)
+    )
+    assert push_odds(0.9, 1) > 1 > push_odds(0.9, 2)
+    assert push_odds(0.99, 2) > 1
 
 
 class Pessimist:

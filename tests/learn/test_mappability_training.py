@@ -140,6 +140,7 @@ def test_figures_of_other_arrays_stand_beside_those_of_the_main_one(
     # Labels of one short start: what they are does not matter here.
     monkeypatch.setattr(data, "LONG_FIT", ((0.25, 0),))
     monkeypatch.setattr(data, "LONG_NARROW", ((0.25, 0),))
+    monkeypatch.setattr(data, "LAST_NARROW", ())
     seen: list[set[str]] = []
     monkeypatch.setattr(training, "train_dgcnn", lambda rest, *_: seen.append({sample.row.arch for sample in rest}))
     monkeypatch.setattr(training, "judge_dgcnn", lambda _, held, cols: training.judge_bound(held))

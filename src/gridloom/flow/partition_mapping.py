@@ -40,6 +40,8 @@ class PartMapper:
     #: The narrowest mapping of each part that was mapped, and why the last try failed where there is none.
     best: dict[Ops, Mapping] = field(default_factory=dict)
     failures: dict[Ops, Failure] = field(default_factory=dict)
+    #: The fewest conflicts that the ``fit`` search leaves of a part on so many columns, where it searched in vain.
+    left: dict[tuple[Ops, int], int] = field(default_factory=dict)
     #: CPU seconds.
     seconds: float = 0.0
     _asked: dict[tuple[Ops, str, int], bool] = field(default_factory=dict)
@@ -82,6 +84,8 @@ class PartMapper:
                 self.best[ops] = found
                 return True
             self.failures[ops] = found
+            if search == "fit" and found.conflicts is not None:
+                self.left[ops, columns] = min(found.conflicts, self.left.get((ops, columns), found.conflicts))
         return False
 
     def run(self, part: Dfg, k: int, **settings: Any) -> Mapping | Failure:

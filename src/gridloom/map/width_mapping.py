@@ -151,6 +151,7 @@ def to_failure(graph: RowGraph, layout: Layout | None, width: int) -> Failure:
         bound=f"{width} columns; the best try leaves {_conflicts(layout.conflicts)}, {missing} without any way",
         levers=levers,
         congested=tuple(array.arch.resource_names[array.resource[r]] for r in worst[:_NAMED]),
+        conflicts=layout.conflicts,
     )
 
 

@@ -98,6 +98,8 @@ class Failure:
     levers: tuple[str, ...] = ()
     #: Resources that were fought over most, worst first.
     congested: tuple[str, ...] = ()
+    #: How many conflicts the best try leaves; None: they are not counted, or nothing was tried.
+    conflicts: int | None = None
 
     def __str__(self) -> str:
         text = f"{self.constraint}: needs {self.demand}, has {self.bound}"
