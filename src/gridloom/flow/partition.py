@@ -282,7 +282,7 @@ class _Flow:
 def push_odds(probability: float, conflicts: int) -> float:
     """The odds that a push maps a graph that maps with some probability, and of which a short search left conflicts."""
     odds = probability / max(1 - probability, 1e-9)
-    return PUSH_FACTOR * PUSH_CONFLICT**conflicts * odds**PUSH_POWER
+    return PUSH_FACTOR * math.pow(PUSH_CONFLICT, conflicts) * math.pow(odds, PUSH_POWER)
 
 
 def _before(root: Branch, leaves: list[Branch]) -> list[Branch]:
