@@ -9,28 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.map.conftest import butterflies
+from tests.map.conftest import butterflies, sums
 
 from gridloom.arch import build
 from gridloom.arch.model import Arch
-from gridloom.dfg.model import Dfg, DfgBuilder
+from gridloom.dfg.model import DfgBuilder
 from gridloom.estimate.row_bounds import columns_needed, heard_in_row, row_windows, upon
 from gridloom.frontend import genmap_arch
 from gridloom.map.width_problem import OP, RowGraph, flatten
 from gridloom.map.width_screening import counted, too_high
 from gridloom.map.width_search import FIT, TURNS, Starts, narrowest, seed_of
-
-
-def graph_of(seed: int, ops: int, inputs: int, near: int) -> Dfg:
-    """A random graph whose ops read one of the last ``near`` values and any other."""
-    rng = np.random.default_rng(seed)
-    b = DfgBuilder(f"rows_{seed}", "cma24")
-    made = [b.input(f"x{k}") for k in range(inputs)]
-    for _ in range(ops):
-        left = made[-1 - int(rng.integers(min(near, len(made))))]
-        made.append(b.add("add", left, made[-1 - int(rng.integers(min(2 * near, len(made))))]))
-    b.output(made[-1], "y")
-    return b.build()
 
 
 def windows(graph: RowGraph, heard: int) -> tuple[list[int], list[int]]:
@@ -98,7 +86,7 @@ def test_columns_make_room_from_every_row_on() -> None:
 )
 def test_no_mapping_has_an_op_below_its_lowest_row(seed: int, ops: int, inputs: int, near: int, spec: str) -> None:
     arch = build(spec)
-    graph = flatten(graph_of(seed, ops, inputs, near), arch)
+    graph = flatten(sums(seed, ops, inputs, near), arch)
     found = narrowest(Starts(graph, arch), arch.cols, fit=FIT[:3], seed=seed)
     assume(found.width is not None)
     assert found.layout is not None
@@ -111,7 +99,7 @@ def test_no_mapping_has_an_op_below_its_lowest_row(seed: int, ops: int, inputs: 
 @given(seed=st.integers(0, 10**6), ops=st.integers(5, 14), near=st.integers(2, 4))
 def test_no_search_maps_what_the_rows_refuse(seed: int, ops: int, near: int) -> None:
     """On an array of one row less than is proved to be needed."""
-    dfg = graph_of(seed, ops, 2, near)
+    dfg = sums(seed, ops, 2, near)
     height = max(windows(flatten(dfg, build("vpcma")), 1)[0]) + 1
     assume(height > 1)
     arch = build(f"vpcma:{height - 1}x{ops}")

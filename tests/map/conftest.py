@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from gridloom.dfg.model import Dfg, DfgBuilder, Edge
@@ -34,6 +35,18 @@ def butterflies(stages: int) -> Dfg:
         left, right = b.add("add", left, right), b.add("sub", left, right)
     b.output(left, "y")
     b.output(right, "w")
+    return b.build()
+
+
+def sums(seed: int, ops: int, inputs: int, near: int) -> Dfg:
+    """A random graph of sums for rows of ALUs: one of the last ``near`` values and one of the last twice as many."""
+    rng = np.random.default_rng(seed)
+    b = DfgBuilder(f"sums_{seed}", "cma24")
+    made = [b.input(f"x{k}") for k in range(inputs)]
+    for _ in range(ops):
+        left = made[-1 - int(rng.integers(min(near, len(made))))]
+        made.append(b.add("add", left, made[-1 - int(rng.integers(min(2 * near, len(made))))]))
+    b.output(made[-1], "y")
     return b.build()
 
 

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.map.conftest import butterflies
+from tests.map.conftest import butterflies, sums
 
 from gridloom.arch import build
-from gridloom.dfg.model import Dfg, DfgBuilder
+from gridloom.dfg.model import DfgBuilder
 from gridloom.map.width_problem import RowGraph, flatten
 from gridloom.map.width_screening import columns_by_rows
 from gridloom.map.width_search import FIT, NARROW, Narrowest, Rung, Starts, narrowest
 
 SHORT: tuple[Rung, ...] = ((0.25, 4), (0.5, 0))
-
-
-def random_graph(seed: int, ops: int) -> Dfg:
-    rng = np.random.default_rng(seed)
-    b = DfgBuilder(f"random_{seed}", "cma24")
-    made = [b.input("x"), b.input("z")]
-    for _ in range(ops):
-        made.append(b.add("add", *(made[k] for k in rng.integers(max(0, len(made) - 5), len(made), 2))))
-    b.output(made[-1], "y")
-    return b.build()
 
 
 def search(graph: RowGraph, narrow: tuple[Rung, ...], last: tuple[Rung, ...] = (), seed: int = 0) -> Narrowest:
@@ -36,7 +25,7 @@ def search(graph: RowGraph, narrow: tuple[Rung, ...], last: tuple[Rung, ...] = (
 @given(seed=st.integers(0, 10**6), ops=st.integers(3, 16))
 def test_a_last_look_only_ever_narrows(seed: int, ops: int) -> None:
     arch = build("vpcma:4x6")
-    graph = flatten(random_graph(seed, ops), arch)
+    graph = flatten(sums(seed, ops, 2, 3), arch)
     once, twice = search(graph, SHORT, seed=seed), search(graph, SHORT, NARROW, seed=seed)
     assert (once.decided, once.bound, once.conflicts) == (twice.decided, twice.bound, twice.conflicts)
     if once.width is None:
