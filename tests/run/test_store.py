@@ -164,6 +164,33 @@ def test_folder_that_is_not_there_is_explained(tmp_path):
         Store(tmp_path / "none" / "results.sqlite")
 
 
+@pytest.mark.parametrize("statement", ["PRAGMA application_id", "PRAGMA user_version", "SELECT count(*)", "BEGIN"])
+def test_another_process_creates_the_store_while_it_is_opened(tmp_path, monkeypatch, statement):
+    """Whatever lies between two of its reads: what a file is, is decided on one state of it."""
+    path = tmp_path / "results.sqlite"
+    connect = Store._connect
+
+    class Interrupted:
+        def __init__(self, connection):
+            self._connection = connection
+
+        def __getattr__(self, name):
+            return getattr(self._connection, name)
+
+        def execute(self, sql, *arguments):
+            found = self._connection.execute(sql, *arguments)
+            if sql.startswith(statement) and Store._connect is not connect:
+                monkeypatch.setattr(Store, "_connect", connect)
+                with Store(path) as other:
+                    other.put(job, done(job, 1))
+            return found
+
+    job = ask(measure, {"n": 1, "seconds": 0.0}, version="1")
+    monkeypatch.setattr(Store, "_connect", lambda self, **how: Interrupted(connect(self, **how)))
+    with Store(path) as store:
+        assert len(store) == 1
+
+
 def test_read_only_store_reads_and_does_not_create(tmp_path):
     path = tmp_path / "results.sqlite"
     with pytest.raises(StoreError, match="there is no such file"):

@@ -235,7 +235,8 @@ class Store:
         if not self.readonly:
             self._write_ahead()
             self._connection.execute("PRAGMA synchronous = NORMAL")
-        version = self._checked_version()
+        with self._snapshot():
+            version = self._checked_version()
         if version == len(MIGRATIONS):
             return
         if self.readonly:
@@ -274,6 +275,15 @@ class Store:
                 where=str(self.path),
             )
         return version
+
+    @contextlib.contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        """All reads see the file as it is at the first: another process may be creating the store meanwhile."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
