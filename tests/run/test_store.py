@@ -1,4 +1,5 @@
 import csv
+import gc
 import os
 import random
 import signal
@@ -189,6 +190,20 @@ def test_another_process_creates_the_store_while_it_is_opened(tmp_path, monkeypa
     monkeypatch.setattr(Store, "_connect", lambda self, **how: Interrupted(connect(self, **how)))
     with Store(path) as store:
         assert len(store) == 1
+
+
+def test_a_transaction_that_an_interrupt_left_open_is_undone(store):
+    """As when Ctrl-C comes between its begin and its first statement, and what holds it is not yet collected."""
+    first, second = (ask(measure, {"n": n, "seconds": 0.0}, version="1") for n in (1, 2))
+    open_still = store._transaction()
+    open_still.__enter__()
+    assert store.put(first, done(first, 1))
+    with store._transaction():
+        del open_still
+        gc.collect()
+        assert store._connection.in_transaction
+    assert store.put(second, done(second, 2))
+    assert len(store) == 2
 
 
 def test_read_only_store_reads_and_does_not_create(tmp_path):

@@ -92,6 +92,8 @@ class Store:
         self.readonly = readonly
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._lock = threading.RLock()
+        #: Transactions so far.
+        self._begun = 0
         if readonly and not self.path.exists():
             raise StoreError("there is no such file; expected the store of a run", where=str(self.path))
         with self._explaining():
@@ -279,21 +281,27 @@ class Store:
     @contextlib.contextmanager
     def _snapshot(self) -> Iterator[None]:
         """All reads see the file as it is at the first: another process may be creating the store meanwhile."""
-        self._connection.execute("BEGIN")
         try:
+            self._connection.execute("BEGIN")
             yield
         finally:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock, self._explaining():
-            self._connection.execute("BEGIN IMMEDIATE")
+            # Ctrl-C may come as soon as a transaction has begun, before anyone is there to end it.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            self._begun += 1
+            mine = self._begun
             try:
+                self._connection.execute("BEGIN IMMEDIATE")
                 yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
-                if self._connection.in_transaction:
+                if self._connection.in_transaction and self._begun == mine:
                     self._connection.execute("ROLLBACK")
                 raise
 
