@@ -19,7 +19,7 @@ from gridloom.frontend.source import load_source
 from gridloom.map.budget import Budget
 from gridloom.map.width import WidthConfig, width
 from gridloom.map.width_problem import feeds_operands, flatten, restrict
-from gridloom.map.width_screening import columns_by_rows, width_bound
+from gridloom.map.width_screening import columns_by_rows, screen, width_bound
 from gridloom.map.width_search import Starts
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure, Mapping
@@ -183,9 +183,12 @@ def test_what_is_mapped_is_legal_and_computes_the_graph(
 ) -> None:
     arch = build({"family": "vpcma"})
     config = WidthConfig(pipeline=pipeline, polish=False)  # type: ignore[arg-type]
-    found = width(random_rows(seed, ops, inputs, constants), arch, config, Budget(effort=20_000, seed=seed))
+    dfg = random_rows(seed, ops, inputs, constants)
+    found = width(dfg, arch, config, Budget(effort=20_000, seed=seed))
     if isinstance(found, Mapping):
         proved_right(found)
+    else:
+        assert found.constraint == "wires" or found == screen(flatten(dfg, arch), arch, arch.cols)
 
 
 # -- pipelines ------------------------------------------------------------------------------------------------------

@@ -324,7 +324,7 @@ class _Ladder:
 
     def narrower(self, found: Layout, least: int, rungs: Sequence[Rung]) -> Layout:
         """The first legal layout on ``least`` columns or more that are fewer than those found; or what was found."""
-        for columns in range(least, found.array.width) if rungs else ():
+        for columns in range(least, found.array.width):
             layout = self.climb(columns, rungs)
             if layout is not None and layout.legal:
                 return layout
