@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gridloom.arch.spec import build
-from gridloom.flow.fitting import square_side
+from gridloom.archs.spec import build
+from gridloom.flow.bench.fitting import square_side
 from gridloom.flow.request import Request
 from gridloom.flow.run import run
 from gridloom.frontend.source import load_source

@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.arch.spec import build
-from gridloom.emit.rtl.area import FEATURES, Synthesis, features, fit
-from gridloom.emit.rtl.levels import unit_levels
-from gridloom.emit.rtl.parameters import HardwareParameters
-from gridloom.emit.rtl.structure import Hardware
+from gridloom.archs.spec import build
 from gridloom.explore.hardware import LEVEL_FEATURES, OPS, level_features
+from gridloom.hardware.area import FEATURES, Synthesis, features, fit
+from gridloom.hardware.levels import unit_levels
+from gridloom.hardware.parameters import HardwareParameters
+from gridloom.hardware.rtl.structure import Hardware
 
 
 def arrays() -> Iterator[tuple[str, int, bool]]:

@@ -19,11 +19,11 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnv
 
-from gridloom.learn.ppo import PpoConfig, collect, improve
-from gridloom.learn.streaming_boards import BoardOptions
-from gridloom.learn.streaming_env import StreamingVectorEnv
-from gridloom.learn.streaming_graphs import engine, problem_of
-from gridloom.learn.streaming_policy import StateMlp
+from gridloom.learn.placement.boards import BoardOptions
+from gridloom.learn.placement.env import StreamingVectorEnv
+from gridloom.learn.placement.graphs import engine, problem_of
+from gridloom.learn.placement.policy import StateMlp
+from gridloom.learn.placement.ppo import PpoConfig, collect, improve
 
 
 class Adapter(VecEnv):

@@ -12,7 +12,7 @@ import argparse
 import sys
 import time
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
 from gridloom.dfg.interpreter import random_stimulus
 from gridloom.mapping import Instance, Mapping, Route, configure

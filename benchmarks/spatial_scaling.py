@@ -15,11 +15,11 @@ import time
 
 import numpy as np
 
-from gridloom.arch.spec import build
-from gridloom.flow.fitting import square_side
+from gridloom.archs.spec import build
+from gridloom.flow.bench.fitting import square_side
 from gridloom.frontend.source import load_source
-from gridloom.map.anneal import AnnealConfig, anneal
-from gridloom.map.budget import Budget
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.grid.anneal import AnnealConfig, anneal
 from gridloom.mapping.model import Failure
 from gridloom.verify import legal
 

@@ -21,13 +21,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from gridloom.emit.chart import ticks
-from gridloom.learn.ppo import PpoConfig, collect, improve
-from gridloom.learn.streaming_boards import BoardBatch, BoardOptions
-from gridloom.learn.streaming_graphs import engine, problem_of
-from gridloom.learn.streaming_policy import Arrays, Policy, StateMlp, make_policy
-from gridloom.learn.streaming_sampler import load_policy
-from gridloom.map.spokes_problem import SpokesProblem
+from gridloom.emit.plots.chart import ticks
+from gridloom.learn.placement.boards import BoardBatch, BoardOptions
+from gridloom.learn.placement.graphs import engine, problem_of
+from gridloom.learn.placement.policy import Arrays, Policy, StateMlp, make_policy
+from gridloom.learn.placement.ppo import PpoConfig, collect, improve
+from gridloom.learn.placement.sampler import load_policy
+from gridloom.mappers.spokes.problem import SpokesProblem
 
 Curve = list[float]
 COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#8e6c8a")

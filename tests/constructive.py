@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import deque
 
-from gridloom.arch import Arch, Kind, ResourceGraph
+from gridloom.archs import Arch, Kind, ResourceGraph
 from gridloom.dfg.model import Dfg
 from gridloom.mapping import Instance, Mapping, Route
 

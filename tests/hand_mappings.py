@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
 from gridloom.dfg.model import Dfg
 from gridloom.mapping import Instance, Mapping, Route

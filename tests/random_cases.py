@@ -10,7 +10,7 @@ from itertools import islice
 
 from tests.constructive import construct
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg import Dfg, DfgBuilder, Edge
 from gridloom.mapping import Mapping
 

@@ -15,7 +15,7 @@ import pytest
 from tests.constructive import Constructor, GaveUp
 from tests.random_cases import STATIC, build, legal_mappings, loop_graph, static_graph
 
-from gridloom.arch import Kind, Pool
+from gridloom.archs import Kind, Pool
 from gridloom.dfg.interpreter import interpret, random_stimulus
 from gridloom.mapping import Configuration, Mapping, Operand, Route, configure
 from gridloom.sim import run, simulate

@@ -19,9 +19,11 @@ from gridloom.registry import REGISTRY
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "gridloom"
 
-EVERYONE_MAY = frozenset({"errors", "registry", "_version"})
-NOUNS = frozenset({"dfg", "arch", "mapping"})
-TOOLS = frozenset({"frontend", "transform", "estimate", "partition", "map", "verify", "sim", "emit", "run"})
+EVERYONE_MAY = frozenset({"errors", "registry", "text_file", "yaml_text", "_version"})
+NOUNS = frozenset({"dfg", "archs", "mapping"})
+TOOLS = frozenset(
+    {"frontend", "transform", "estimate", "partition", "mappers", "verify", "sim", "emit", "hardware", "run"}
+)
 
 # Unit -> the other units it may import, besides those that everyone may. `dfg.ops` is a part of a unit.
 MAY_IMPORT: dict[str, frozenset[str]] = {
@@ -29,16 +31,19 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "registry": frozenset(),
     "_version": frozenset(),
     "dfg": frozenset(),
-    "arch": frozenset({"dfg.ops"}),
-    "mapping": frozenset({"dfg", "arch"}),
+    "text_file": frozenset(),
+    "yaml_text": frozenset(),
+    "archs": frozenset({"dfg.ops"}),
+    "mapping": frozenset({"dfg", "archs"}),
     "frontend": NOUNS,
     "transform": NOUNS,
     "estimate": NOUNS,
     "partition": NOUNS,
-    "map": NOUNS | {"estimate"},
+    "mappers": NOUNS | {"estimate"},
     "verify": NOUNS,
     "sim": NOUNS,
     "emit": NOUNS,
+    "hardware": NOUNS,
     "learn": NOUNS | TOOLS,
     "run": frozenset(),
     "flow": NOUNS | TOOLS,
@@ -53,8 +58,8 @@ TALKS_TO_THE_USER = frozenset({"cli", "web", "__main__"})
 #: Limits the threads of worker processes, which BLAS and OpenMP take from the environment and from nowhere else.
 SETS_THREAD_LIMITS = {"run.threads"}
 #: Finds a compiler by PATH and GRIDLOOM_CLANG, in worker processes too, which only inherit the environment.
-FINDS_A_COMPILER = {"frontend.c.driver"}
-LOOKS_UP_MAPPERS = frozenset({"map", "learn", "flow", "explore", "cli", "web", "__init__"})
+FINDS_A_COMPILER = {"frontend.c.llvm.driver"}
+LOOKS_UP_MAPPERS = frozenset({"mappers", "learn", "flow", "explore", "cli", "web", "__init__"})
 HEAVY_LEARNING = frozenset({"torch", "torch_geometric", "sb3_contrib", "stable_baselines3", "gymnasium"})
 
 
@@ -240,7 +245,7 @@ def learning_breaches(package: Path) -> list[str]:
 
 def registered_mappers() -> frozenset[str]:
     targets = (entry.target.partition(":")[0] for entry in REGISTRY["mappers"].values())
-    return frozenset(target.removeprefix("gridloom.") for target in targets if target.startswith("gridloom.map."))
+    return frozenset(target.removeprefix("gridloom.") for target in targets if target.startswith("gridloom.mappers."))
 
 
 def test_package_is_where_these_tests_look():
@@ -303,19 +308,19 @@ def tree(root: Path, files: dict[str, str]) -> Path:
         ("sim/run.py", "from gridloom.verify import legal"),
         ("sim/run.py", "def f():\n    from ..verify import legal"),
         ("verify/legal.py", "from gridloom import sim"),
-        ("verify/legal.py", "import gridloom.map.route.negotiated"),
-        ("verify/__init__.py", "from .. import map"),
+        ("verify/legal.py", "import gridloom.mappers.route.negotiated"),
+        ("verify/__init__.py", "from .. import mappers"),
         ("emit/svg.py", "from importlib import import_module\nimport_module('gridloom.sim')"),
-        ("map/anneal.py", "from gridloom.verify import legal"),
-        ("map/place/swap.py", "from ...sim import run"),
-        ("arch/model.py", "from gridloom.dfg import Dfg"),
-        ("arch/model.py", "from gridloom.dfg.model import Dfg"),
-        ("arch/families/mesh.py", "from ...dfg import model"),
-        ("dfg/model.py", "from gridloom.arch import Arch"),
+        ("mappers/anneal.py", "from gridloom.verify import legal"),
+        ("mappers/place/swap.py", "from ...sim import run"),
+        ("archs/model.py", "from gridloom.dfg import Dfg"),
+        ("archs/model.py", "from gridloom.dfg.model import Dfg"),
+        ("archs/families/mesh.py", "from ...dfg import model"),
+        ("dfg/model.py", "from gridloom.archs import Arch"),
         ("estimate/bound.py", "from gridloom.partition import split"),
         ("run/store.py", "from gridloom.mapping import Mapping"),
         ("flow.py", "from gridloom.explore import sweep"),
-        ("flow.py", "from gridloom.learn.ppo import train"),
+        ("flow.py", "from gridloom.learn.placement.ppo import train"),
         ("flow.py", "from . import cli"),
         ("cli/__init__.py", "import gridloom.learn"),
         ("mapping/model.py", "import gridloom"),
@@ -325,7 +330,7 @@ def tree(root: Path, files: dict[str, str]) -> Path:
 )
 def test_layer_breach_is_found(tmp_path: Path, name: str, text: str):
     known = dict.fromkeys(
-        ["verify/__init__.py", "sim/__init__.py", "map/__init__.py", "dfg/ops.py", "dfg/model.py", "cli.py"], ""
+        ["verify/__init__.py", "sim/__init__.py", "mappers/__init__.py", "dfg/ops.py", "dfg/model.py", "cli.py"], ""
     )
     assert len(layer_breaches(tree(tmp_path, {**known, name: text}))) == 1
 
@@ -333,11 +338,11 @@ def test_layer_breach_is_found(tmp_path: Path, name: str, text: str):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("arch/model.py", "from gridloom.dfg.ops import OPS"),
-        ("arch/model.py", "from gridloom.dfg import ops"),
-        ("arch/families/mesh.py", "from ...dfg import ops\nfrom ..model import Arch"),
+        ("archs/model.py", "from gridloom.dfg.ops import OPS"),
+        ("archs/model.py", "from gridloom.dfg import ops"),
+        ("archs/families/mesh.py", "from ...dfg import ops\nfrom ..model import Arch"),
         ("mapping/model.py", "from gridloom._version import __version__\nfrom gridloom.dfg import Dfg"),
-        ("map/anneal.py", "from gridloom.estimate import bound\nfrom .place import swap\nimport numpy"),
+        ("mappers/anneal.py", "from gridloom.estimate import bound\nfrom .place import swap\nimport numpy"),
         ("cli/__init__.py", "import gridloom as gl\nfrom gridloom.web import serve"),
         ("verify/legal.py", "from gridloom.errors import MappingError\nfrom . import rules"),
         ("flow.py", "from . import verify, sim, emit"),
@@ -352,13 +357,16 @@ def test_mapper_that_imports_another_is_found(tmp_path: Path):
     package = tree(
         tmp_path,
         {
-            "map/anneal.py": "from gridloom.map.place import swap\nfrom . import exact",
-            "map/exact.py": "from gridloom.map.exact import model",
-            "map/place/swap.py": "from ..anneal import AnnealConfig",
+            "mappers/anneal.py": "from gridloom.mappers.place import swap\nfrom . import exact",
+            "mappers/exact.py": "from gridloom.mappers.exact import model",
+            "mappers/place/swap.py": "from ..anneal import AnnealConfig",
         },
     )
-    found = mapper_breaches(package, frozenset({"map.anneal", "map.exact"}))
-    assert found == ["map.anneal:2 imports gridloom.map.exact", "map.place.swap:1 imports gridloom.map.anneal"]
+    found = mapper_breaches(package, frozenset({"mappers.anneal", "mappers.exact"}))
+    assert found == [
+        "mappers.anneal:2 imports gridloom.mappers.exact",
+        "mappers.place.swap:1 imports gridloom.mappers.grid.anneal",
+    ]
 
 
 def test_mapper_looked_up_by_a_checker_is_found(tmp_path: Path):
@@ -385,5 +393,5 @@ def test_talk_outside_cli_is_found(tmp_path: Path, text: str):
 
 def test_torch_outside_learn_is_found(tmp_path: Path):
     text = "def f():\n    import torch.nn"
-    package = tree(tmp_path, {"learn/gnn.py": text, "frontend/tensor.py": text, "map/anneal.py": text})
-    assert learning_breaches(package) == ["map.anneal:2 imports torch.nn"]
+    package = tree(tmp_path, {"learn/gnn.py": text, "frontend/tensor.py": text, "mappers/anneal.py": text})
+    assert learning_breaches(package) == ["mappers.anneal:2 imports torch.nn"]

@@ -10,25 +10,23 @@ Names are imported when they are first used, so that ``import gridloom`` costs n
 
 from __future__ import annotations
 
-import sys as _sys
 from importlib import import_module as _import_module
-from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from gridloom._version import __version__
 
 if _TYPE_CHECKING:
-    from gridloom.arch.model import Arch
+    from gridloom.archs.model import Arch
     from gridloom.dfg.model import Dfg, DfgBuilder
     from gridloom.errors import GridloomError
     from gridloom.flow.api import arch, bench, check, load, map, measure, save, simulate
     from gridloom.flow.files import load_mapping
     from gridloom.flow.request import Request
     from gridloom.flow.result import Result
-    from gridloom.frontend.python_kernel import kernel
-    from gridloom.frontend.traced_arrays import loop
-    from gridloom.frontend.tracing import (
+    from gridloom.frontend.python.arrays import loop
+    from gridloom.frontend.python.kernel import kernel
+    from gridloom.frontend.python.numbers import (
         Array,
         float32,
         int8,
@@ -79,8 +77,8 @@ __all__ = [  # noqa: RUF022
 ]
 
 _HOME = {
-    "Arch": "arch.model",
-    "Array": "frontend.tracing",
+    "Arch": "archs.model",
+    "Array": "frontend.python.numbers",
     "Dfg": "dfg.model",
     "DfgBuilder": "dfg.model",
     "Failure": "mapping.model",
@@ -88,53 +86,31 @@ _HOME = {
     "Mapping": "mapping.model",
     "Request": "flow.request",
     "Result": "flow.result",
+    "arch": "flow.api",
     "bench": "flow.api",
     "check": "flow.api",
-    "float32": "frontend.tracing",
-    "int16": "frontend.tracing",
-    "int32": "frontend.tracing",
-    "int8": "frontend.tracing",
-    "kernel": "frontend.python_kernel",
+    "float32": "frontend.python.numbers",
+    "int16": "frontend.python.numbers",
+    "int32": "frontend.python.numbers",
+    "int8": "frontend.python.numbers",
+    "kernel": "frontend.python.kernel",
     "load": "flow.api",
     "load_mapping": "flow.files",
-    "loop": "frontend.traced_arrays",
-    "maximum": "frontend.tracing",
+    "loop": "frontend.python.arrays",
+    "map": "flow.api",
+    "maximum": "frontend.python.numbers",
     "measure": "flow.api",
-    "minimum": "frontend.tracing",
+    "minimum": "frontend.python.numbers",
     "save": "flow.api",
-    "select": "frontend.tracing",
+    "select": "frontend.python.numbers",
     "simulate": "flow.api",
-    "state": "frontend.tracing",
-    "uint16": "frontend.tracing",
-    "uint8": "frontend.tracing",
+    "state": "frontend.python.numbers",
+    "uint16": "frontend.python.numbers",
+    "uint8": "frontend.python.numbers",
 }
-
-#: Subpackages that are also verbs: `gl.map(...)` maps, `gl.map.anneal` is a mapper's module.
-_VERBS = ("arch", "map")
-
-
-class _Verb(_ModuleType):
-    """A subpackage that can be called: it is the function of the same name in `gridloom.flow.api`."""
-
-    def __call__(self, *arguments: _Any, **options: _Any) -> _Any:
-        name = self.__name__.rpartition(".")[2]
-        return getattr(_import_module("gridloom.flow.api"), name)(*arguments, **options)
-
-
-class _Package(_ModuleType):
-    # Importing a subpackage binds it here under its name, whoever imports it: this is where it learns to be called.
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in _VERBS and isinstance(value, _ModuleType):
-            value.__class__ = _Verb
-        super().__setattr__(name, value)
-
-
-_sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _VERBS:
-        return _import_module(f"{__name__}.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -30,37 +30,54 @@ class Entry:
 
 REGISTRY: dict[str, dict[str, Entry]] = {
     "archs": {
-        "mesh": Entry("gridloom.arch.families.mesh:build", "static grid, 4 neighbours"),
-        "onehop": Entry("gridloom.arch.families.mesh:build", "static grid, neighbours at distance 1 and 2"),
-        "chess": Entry("gridloom.arch.families.mesh:build", "static grid, 4- and 8-link cells alternate"),
-        "hex": Entry("gridloom.arch.families.mesh:build", "static grid, 6 neighbours"),
-        "torus": Entry("gridloom.arch.families.torus:build", "modulo-scheduled torus with register files"),
+        "mesh": Entry("gridloom.archs.families.mesh:build", "static grid, 4 neighbours"),
+        "onehop": Entry("gridloom.archs.families.mesh:build", "static grid, neighbours at distance 1 and 2"),
+        "chess": Entry("gridloom.archs.families.mesh:build", "static grid, 4- and 8-link cells alternate"),
+        "hex": Entry("gridloom.archs.families.mesh:build", "static grid, 6 neighbours"),
+        "torus": Entry("gridloom.archs.families.torus:build", "modulo-scheduled torus with register files"),
         **{
-            f"ramp-{k}": Entry("gridloom.arch.families.torus:build", f"torus preset {k} of the RAMP evaluation")
+            f"ramp-{k}": Entry("gridloom.archs.families.torus:build", f"torus preset {k} of the RAMP evaluation")
             for k in range(1, 13)
         },
-        "vpcma": Entry("gridloom.arch.families.vpcma:build", "static rows of combinational ALUs with pipeline bits"),
-        "streaming-engine": Entry("gridloom.arch.families.streaming_engine:build", "a row of tiles with spokes"),
-        "genmap": Entry("gridloom.frontend.genmap_arch:build", "an array of a GenMap XML description"),
-        "rdu": Entry("gridloom.arch.families.rdu:build", "elastic grid of compute and memory units"),
+        "vpcma": Entry("gridloom.archs.families.vpcma:build", "static rows of combinational ALUs with pipeline bits"),
+        "streaming-engine": Entry("gridloom.archs.families.streaming_engine:build", "a row of tiles with spokes"),
+        "genmap": Entry("gridloom.archs.families.genmap:build", "an array of a GenMap XML description"),
+        "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
     },
     "mappers": {
-        "anneal": Entry("gridloom.map.anneal:anneal", "annealing for the static grids and for tiles with spokes"),
-        "ppo": Entry("gridloom.learn.ppo_mapper:ppo", "a learned policy for a streaming engine", "learn"),
-        "spokes-random": Entry("gridloom.map.spokes_random:spokes_random", "random samples on spokes, a reference"),
-        "neosa": Entry("gridloom.map.neosa:neosa", "the published NeoSA placer with our routes and FIFOs, a reference"),
-        "trees": Entry("gridloom.map.tree_layout:trees", "complete binary trees by H-tree or compact layout"),
-        "divide": Entry("gridloom.map.divide:divide", "recursive bisection for the static grids, a reference"),
-        "genetic-grid": Entry("gridloom.map.genetic_grid:genetic_grid", "a genetic placer for the static grids"),
-        "width": Entry("gridloom.map.width:width", "annealing with routes for rows of ALUs, fewest columns first"),
-        "genetic": Entry("gridloom.map.genetic:genetic", "NSGA-II for rows of ALUs, a reference", "genetic"),
-        "modulo": Entry("gridloom.map.modulo:modulo", "scheduling, placement and negotiated routing for modulo arrays"),
-        "exact": Entry("gridloom.map.exact:exact", "a mapping or a proof that there is none, by CP-SAT", "exact"),
-        "portfolio": Entry("gridloom.map.portfolio:portfolio", "races the mappers that suit the array"),
-        "ramp": Entry("gridloom.map.ramp:ramp", "RAMP: modulo schedules, cliques and routing strategies, a reference"),
-        "regimap": Entry("gridloom.map.regimap:regimap", "REGIMap: cliques with a PE's own registers, a reference"),
-        "memmap": Entry("gridloom.map.memmap:memmap", "MEMMap: long dependences over memory, a reference"),
-        "dataflow": Entry("gridloom.map.dataflow:dataflow", "annealing with a cost model for elastic grids"),
+        "anneal": Entry(
+            "gridloom.mappers.grid.anneal:anneal", "annealing for the static grids and for tiles with spokes"
+        ),
+        "ppo": Entry("gridloom.learn.placement.mapper:ppo", "a learned policy for a streaming engine", "learn"),
+        "spokes-random": Entry("gridloom.mappers.spokes.random:spokes_random", "random samples on spokes, a reference"),
+        "neosa": Entry(
+            "gridloom.mappers.grid.neosa:neosa", "the published NeoSA placer with our routes and FIFOs, a reference"
+        ),
+        "trees": Entry("gridloom.mappers.grid.trees:trees", "complete binary trees by H-tree or compact layout"),
+        "divide": Entry("gridloom.mappers.grid.divide:divide", "recursive bisection for the static grids, a reference"),
+        "genetic-grid": Entry("gridloom.mappers.grid.genetic:genetic_grid", "a genetic placer for the static grids"),
+        "width": Entry(
+            "gridloom.mappers.rows.width:width", "annealing with routes for rows of ALUs, fewest columns first"
+        ),
+        "genetic": Entry("gridloom.mappers.rows.genetic:genetic", "NSGA-II for rows of ALUs, a reference", "genetic"),
+        "modulo": Entry(
+            "gridloom.mappers.modulo.modulo:modulo", "scheduling, placement and negotiated routing for modulo arrays"
+        ),
+        "exact": Entry("gridloom.mappers.exact:exact", "a mapping or a proof that there is none, by CP-SAT", "exact"),
+        "portfolio": Entry("gridloom.mappers.portfolio:portfolio", "races the mappers that suit the array"),
+        "ramp": Entry(
+            "gridloom.mappers.modulo.ramp.ramp:ramp",
+            "RAMP: modulo schedules, cliques and routing strategies, a reference",
+        ),
+        "regimap": Entry(
+            "gridloom.mappers.modulo.ramp.regimap:regimap", "REGIMap: cliques with a PE's own registers, a reference"
+        ),
+        "memmap": Entry(
+            "gridloom.mappers.modulo.ramp.memmap:memmap", "MEMMap: long dependences over memory, a reference"
+        ),
+        "dataflow": Entry(
+            "gridloom.mappers.elastic.dataflow:dataflow", "annealing with a cost model for elastic grids"
+        ),
     },
     "kernels": {
         "vector_add": Entry("gridloom.frontend.kernels.streams:VECTOR_ADD", "z = x + y"),
@@ -166,8 +183,10 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     },
     "costs": {
         "heuristic": Entry("gridloom.estimate.heuristic:heuristic", "rules an operation, peak rates a link"),
-        "learned": Entry("gridloom.learn.cost_model_inference:learned", "a graph network trained on measurements"),
-        "simulated": Entry("gridloom.flow.simulated_cost:simulated", "the simulator's measurement of every decision"),
+        "learned": Entry("gridloom.learn.cost_model.inference:learned", "a graph network trained on measurements"),
+        "simulated": Entry(
+            "gridloom.flow.tensor.simulated_cost:simulated", "the simulator's measurement of every decision"
+        ),
     },
     "networks": {
         "gemm": Entry("gridloom.frontend.tensor.networks:GEMM", "one matrix product with weights"),
@@ -179,39 +198,57 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "gpt2_xl": Entry("gridloom.frontend.tensor.networks:GPT2_XL", "48 blocks of 1,600 features, 25 heads"),
     },
     "readers": {
-        "json": Entry("gridloom.frontend.json_graph:read", "our own graphs, *.json"),
-        "dot": Entry("gridloom.frontend.dot:read", "Graphviz: ours, NeoSA, GenMap, CGRA-Bench, elastic_cgra_mapper"),
-        "ccf": Entry("gridloom.frontend.ccf:read", "CCF and RAMP loops, *_node.txt with *_edge.txt"),
-        "satmapit": Entry("gridloom.frontend.satmapit:read", "SAT-MapIt loops, *_nodes with *_edges"),
-        "morpher": Entry("gridloom.frontend.morpher:read", "Morpher DFGs, *.xml"),
+        "json": Entry("gridloom.frontend.graphs.json_graph:read", "our own graphs, *.json"),
+        "dot": Entry(
+            "gridloom.frontend.graphs.dot:read", "Graphviz: ours, NeoSA, GenMap, CGRA-Bench, elastic_cgra_mapper"
+        ),
+        "ccf": Entry("gridloom.frontend.graphs.ccf:read", "CCF and RAMP loops, *_node.txt with *_edge.txt"),
+        "satmapit": Entry("gridloom.frontend.graphs.satmapit:read", "SAT-MapIt loops, *_nodes with *_edges"),
+        "morpher": Entry("gridloom.frontend.graphs.morpher:read", "Morpher DFGs, *.xml"),
         "c": Entry("gridloom.frontend.c:read", "a loop of a C file, *.c or FILE.c:FUNCTION,key=value,...", "c"),
-        "python": Entry("gridloom.frontend.python_kernel:read", "a @gridloom.kernel, *.py or FILE.py:FUNCTION"),
+        "python": Entry("gridloom.frontend.python.kernel:read", "a @gridloom.kernel, *.py or FILE.py:FUNCTION"),
         "onnx": Entry("gridloom.frontend.tensor.onnx_file:read", "neural networks, *.onnx", "tensor"),
-        "e2emap": Entry("gridloom.frontend.e2emap:read", "E2EMap kernels, comma lines in *.txt"),
+        "e2emap": Entry("gridloom.frontend.graphs.e2emap:read", "E2EMap kernels, comma lines in *.txt"),
     },
     "suites": {
-        "se": Entry("gridloom.flow.suite:built_in", "kernels and random graphs on a streaming engine, both levels"),
-        "smoke": Entry("gridloom.flow.suite:built_in", "ten small kernels on the four static grids"),
-        "neosa": Entry("gridloom.flow.suite:built_in", "37 graphs on the smallest square of each static topology"),
-        "neosa-reconvergent": Entry("gridloom.flow.suite:built_in", "the 15 graphs of neosa that are no forests"),
-        "neosa-files": Entry("gridloom.flow.suite:built_in", "neosa with the published files"),
-        "neosa-border": Entry("gridloom.flow.suite:built_in", "neosa with inputs and outputs on the border"),
-        "neosa-multipliers": Entry("gridloom.flow.suite:built_in", "neosa-border with multipliers on some tiles only"),
-        "neosa-multipliers-any": Entry("gridloom.flow.suite:built_in", "neosa with multipliers on some tiles only"),
-        "c-loops": Entry("gridloom.flow.suite:built_in", "the C loops of examples/kernels on a torus", "c"),
-        "loops": Entry("gridloom.flow.suite:built_in", "twenty kernels with carried values on ramp-1 to ramp-12"),
-        "satmapit": Entry("gridloom.flow.suite:built_in", "five loops of SAT-MapIt, read from files, on four tori"),
-        "ccf": Entry("gridloom.flow.suite:built_in", "loops extracted by CCF, read from files, on a 4x4 torus"),
-        "morpher": Entry("gridloom.flow.suite:built_in", "kernels of Morpher, read from files, on a 4x4 torus"),
-        "e2emap": Entry("gridloom.flow.suite:built_in", "kernels of E2EMap, read from files, on a 4x4 torus"),
-        "cgra_bench": Entry("gridloom.flow.suite:built_in", "kernels of CGRA-Bench, read from files, on a 4x4 torus"),
-        "tensor": Entry("gridloom.flow.suite:built_in", "built-in networks on a 16 x 8 dataflow grid"),
-        "ucsb": Entry("gridloom.flow.suite:built_in", "ten published graphs, read from files, on the smallest squares"),
+        "se": Entry(
+            "gridloom.flow.bench.suite:built_in", "kernels and random graphs on a streaming engine, both levels"
+        ),
+        "smoke": Entry("gridloom.flow.bench.suite:built_in", "ten small kernels on the four static grids"),
+        "neosa": Entry(
+            "gridloom.flow.bench.suite:built_in", "37 graphs on the smallest square of each static topology"
+        ),
+        "neosa-reconvergent": Entry("gridloom.flow.bench.suite:built_in", "the 15 graphs of neosa that are no forests"),
+        "neosa-files": Entry("gridloom.flow.bench.suite:built_in", "neosa with the published files"),
+        "neosa-border": Entry("gridloom.flow.bench.suite:built_in", "neosa with inputs and outputs on the border"),
+        "neosa-multipliers": Entry(
+            "gridloom.flow.bench.suite:built_in", "neosa-border with multipliers on some tiles only"
+        ),
+        "neosa-multipliers-any": Entry(
+            "gridloom.flow.bench.suite:built_in", "neosa with multipliers on some tiles only"
+        ),
+        "c-loops": Entry("gridloom.flow.bench.suite:built_in", "the C loops of examples/kernels on a torus", "c"),
+        "loops": Entry("gridloom.flow.bench.suite:built_in", "twenty kernels with carried values on ramp-1 to ramp-12"),
+        "satmapit": Entry(
+            "gridloom.flow.bench.suite:built_in", "five loops of SAT-MapIt, read from files, on four tori"
+        ),
+        "ccf": Entry("gridloom.flow.bench.suite:built_in", "loops extracted by CCF, read from files, on a 4x4 torus"),
+        "morpher": Entry("gridloom.flow.bench.suite:built_in", "kernels of Morpher, read from files, on a 4x4 torus"),
+        "e2emap": Entry("gridloom.flow.bench.suite:built_in", "kernels of E2EMap, read from files, on a 4x4 torus"),
+        "cgra_bench": Entry(
+            "gridloom.flow.bench.suite:built_in", "kernels of CGRA-Bench, read from files, on a 4x4 torus"
+        ),
+        "tensor": Entry("gridloom.flow.bench.suite:built_in", "built-in networks on a 16 x 8 dataflow grid"),
+        "ucsb": Entry(
+            "gridloom.flow.bench.suite:built_in", "ten published graphs, read from files, on the smallest squares"
+        ),
     },
     "models": {
-        "ppo": Entry("gridloom.learn.streaming_model:PPO", "placement on a streaming engine, learned", "learn"),
-        "mappability": Entry("gridloom.learn.mappability:TASK", "columns that a graph needs on rows of ALUs", "learn"),
-        "cost-model": Entry("gridloom.learn.cost_model:TASK", "efficiency of a dataflow placement", "learn"),
+        "ppo": Entry("gridloom.learn.placement.task:PPO", "placement on a streaming engine, learned", "learn"),
+        "mappability": Entry(
+            "gridloom.learn.mappability.task:TASK", "columns that a graph needs on rows of ALUs", "learn"
+        ),
+        "cost-model": Entry("gridloom.learn.cost_model.task:TASK", "efficiency of a dataflow placement", "learn"),
     },
 }
 

@@ -74,7 +74,7 @@ def test_rows_written_as_csv_compare_equal_and_worse_ones_do_not(gridloom, suite
 
 def test_stored_rows_are_not_run_again(gridloom, suite, monkeypatch):
     first = gridloom("bench", suite, "--jobs", "1", "--store", "s.sqlite", "--json").record
-    monkeypatch.setattr("gridloom.flow.bench.Request", None)
+    monkeypatch.setattr("gridloom.flow.bench.run.Request", None)
     again = gridloom("bench", suite, "--jobs", "1", "--store", "s.sqlite", "--resume", "--json")
     assert again.status == 0
     assert again.record["rows"] == first["rows"]
@@ -133,7 +133,7 @@ def test_bad_input_is_one_message(gridloom, tmp_path, words, message):
 
 
 def test_broken_cell_is_a_failed_row_and_the_others_go_on(gridloom, suite, monkeypatch):
-    from gridloom.flow import bench
+    from gridloom.flow.bench.run import suite_run as bench
 
     original = bench.Request
 

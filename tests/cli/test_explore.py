@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.cli.explore_command import panel
 from gridloom.explore import Moment, parse_space
 from gridloom.run import Progress

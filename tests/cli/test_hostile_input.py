@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from gridloom.dfg import DfgBuilder
 from gridloom.errors import GridloomError
+from gridloom.flow.bench.suite import read_suite
 from gridloom.flow.files import load_any, load_arch
 from gridloom.flow.options import parse_settings
-from gridloom.flow.suite import read_suite
 from gridloom.mapping import json_format
 
 PER_COMMAND = settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 
 from gridloom.cli import progress
-from gridloom.map import anneal
-from gridloom.map.budget import Budget, Progress
+from gridloom.mappers.budget import Budget, Progress
+from gridloom.mappers.grid import anneal
 
 
 def press_ctrl_c_once_the_search_runs():

@@ -259,7 +259,7 @@ void some(const int *restrict x, int *restrict y, int n) {
 
 
 def test_what_to_install_is_said_where_the_extra_is_missing(gridloom, files, monkeypatch):
-    from gridloom.frontend.c import driver
+    from gridloom.frontend.c.llvm import driver
 
     monkeypatch.setattr(driver, "_zig", lambda: None)
     monkeypatch.delenv("GRIDLOOM_CLANG", raising=False)
@@ -279,7 +279,7 @@ def test_what_to_install_is_said_where_llvmlite_is_missing(gridloom, files, monk
 
 
 def test_a_compiler_that_does_not_end_is_stopped(gridloom, files, monkeypatch):
-    from gridloom.frontend.c import driver
+    from gridloom.frontend.c.llvm import driver
 
     slow = files / "clang"
     slow.write_text("#!/bin/sh\nexec sleep 30\n")
@@ -312,8 +312,8 @@ expected: {cells: 3, mapped: 3}
 
 @needs_clang
 def test_the_suite_of_c_loops_has_every_example(gridloom, files):
+    from gridloom.flow.bench.suite import load_suite
     from gridloom.flow.files import examples_folder
-    from gridloom.flow.suite import load_suite
 
     torus, static = load_suite("c-loops").groups
     assert sorted(torus.sources) == sorted(path.name for path in examples_folder().glob("*.c"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg import json_format
 from gridloom.dfg.model import DfgBuilder
 
@@ -79,7 +79,7 @@ def test_estimate_with_the_shipped_model(gridloom, lanes):
 
 
 def test_figure_of_sizes_needs_a_data_set(gridloom, tmp_path):
-    from gridloom.learn import mappability_data as data
+    from gridloom.learn.mappability import data
     from gridloom.run.work import Work
 
     assert gridloom("mappability-figure", "--folder", tmp_path).status == 2

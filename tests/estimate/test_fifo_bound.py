@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from gridloom.arch import Arch, build
+from gridloom.archs import Arch, build
 from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.estimate.spatial_bounds import fifo_bound, least_links
 from gridloom.frontend.source import load_source

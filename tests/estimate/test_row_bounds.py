@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.map.conftest import butterflies, sums
+from tests.mappers.conftest import butterflies, sums
 
-from gridloom.arch import build
-from gridloom.arch.model import Arch
+from gridloom.archs import build
+from gridloom.archs.families import genmap as genmap_arch
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import DfgBuilder
 from gridloom.estimate.row_bounds import columns_needed, heard_in_row, row_windows, upon
-from gridloom.frontend import genmap_arch
-from gridloom.map.width_problem import OP, RowGraph, flatten
-from gridloom.map.width_screening import counted, too_high
-from gridloom.map.width_search import FIT, TURNS, Starts, narrowest, seed_of
+from gridloom.mappers.rows.problem import OP, RowGraph, flatten
+from gridloom.mappers.rows.screening import counted, too_high
+from gridloom.mappers.rows.search import FIT, TURNS, Starts, narrowest, seed_of
 
 
 def windows(graph: RowGraph, heard: int) -> tuple[list[int], list[int]]:

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.map.conftest import random_dag
+from tests.mappers.conftest import random_dag
 
 from gridloom import registry
-from gridloom.arch.model import Arch
-from gridloom.arch.spec import build, build_spec
+from gridloom.archs.model import Arch
+from gridloom.archs.spec import build, build_spec
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.estimate.spatial_bounds import degree_bound, latency_bound, parity_bound, wirelength_bound
-from gridloom.map.anneal import AnnealConfig, anneal
-from gridloom.map.budget import Budget
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.grid.anneal import AnnealConfig, anneal
 from gridloom.mapping.model import Mapping
 from gridloom.verify import stats
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.explore import array_yaml, best_arrays, front, parse_space, sensitivity
 from gridloom.explore.points import Evaluated, figures
 from gridloom.explore.search import Exploration

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gridloom.arch import build
-from gridloom.emit.rtl.area import FEATURES, Synthesis, available
-from gridloom.emit.rtl.levels import unit_levels
-from gridloom.emit.rtl.parameters import HardwareParameters
-from gridloom.emit.rtl.structure import Hardware
+from gridloom.archs import build
 from gridloom.explore.hardware import LEVEL_FEATURES, OPS, cost, fitted
+from gridloom.hardware.area import FEATURES, Synthesis, available
+from gridloom.hardware.levels import unit_levels
+from gridloom.hardware.parameters import HardwareParameters
+from gridloom.hardware.rtl.structure import Hardware
 
 
 def test_the_model_says_how_it_was_made_and_how_good_it_is() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.errors import OptionError
 from gridloom.explore import parse_space
 from gridloom.explore.buffers import Buffers

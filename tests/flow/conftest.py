@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
-from gridloom.map.budget import Progress
+from gridloom.mappers.budget import Progress
 from gridloom.mapping import Failure, Instance, Mapping, Route
 from gridloom.registry import REGISTRY, Entry
 

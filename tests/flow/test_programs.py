@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg.model import DfgBuilder
 from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.programs import FlowSource, ProgramResult, ProgramSource, map_program, read_program, windows

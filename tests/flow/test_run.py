@@ -6,7 +6,8 @@ import pytest
 
 from gridloom import flow
 from gridloom.errors import OptionError
-from gridloom.flow import Request, mappers
+from gridloom.flow import Request
+from gridloom.flow import choice as mappers
 
 FIELDS = {
     "status", "verified", "mapper", "seed", "seconds", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 from gridloom.dfg import Dfg, json_format
-from gridloom.frontend import ccf, dot, e2emap, morpher, satmapit
+from gridloom.frontend.graphs import ccf, dot, e2emap, morpher, satmapit
 
 NEOSA = "strict digraph {\n0 [label=INPUT0];\n1 [label=MULT1];\n2 [label=ADD2];\n0 -> 1;\n0 -> 2; 1 -> 2;\n}\n"
 GENMAP = (

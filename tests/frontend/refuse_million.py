@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from gridloom.dfg import Dfg, json_format
 from gridloom.errors import GridloomError
-from gridloom.frontend import ccf, dot, e2emap, morpher, satmapit
+from gridloom.frontend.graphs import ccf, dot, e2emap, morpher, satmapit
 
 MILLION = 1_000_001
 JSON_HEAD = '{"format":"gridloom-dfg","version":1,"name":"g","domain":"i32","edges":[],"nodes":['

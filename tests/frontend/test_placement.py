@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.errors import GridloomError, MappingError
 from gridloom.frontend import placement

@@ -10,7 +10,7 @@ from tests.frontend.conftest import E2EMAP, MORPHER, NEOSA, SATMAPIT
 from gridloom import registry
 from gridloom.dfg import Dfg, DfgBuilder, json_format
 from gridloom.errors import GridloomError, OptionError
-from gridloom.frontend import dot_writer
+from gridloom.frontend.graphs import dot_writer
 from gridloom.frontend.source import ENDINGS, load_source, parse_kernel
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import MappingError
 from gridloom.mapping.model import Instance, Mapping

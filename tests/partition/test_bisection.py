@@ -7,7 +7,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.map.conftest import random_dag
+from tests.mappers.conftest import random_dag
 
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import DfgError, MissingExtra, OptionError

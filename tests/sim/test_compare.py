@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.hand_mappings import LEGAL, make, mesh_fifo_2, mesh_unbalanced, torus_rotating, vpcma_three_rows
 
-from gridloom.arch.model import Kind
+from gridloom.archs.model import Kind
 from gridloom.dfg import DfgBuilder, Edge
 from gridloom.dfg.interpreter import Stimulus
 from gridloom.dfg.ops import OP_TABLE

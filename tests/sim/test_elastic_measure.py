@@ -12,13 +12,13 @@ from tests.hand_mappings import rdu_two_stages
 from tests.sim.test_elastic import fork, graph, multi_rate_mapping, ring_mapping
 
 from gridloom import registry
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg import Edge
 from gridloom.dfg.rates import edge_tokens
 from gridloom.estimate.dataflow import pipeline
-from gridloom.map.budget import Budget
-from gridloom.map.dataflow import dataflow
-from gridloom.map.dataflow_search import DataflowConfig
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.elastic.dataflow import dataflow
+from gridloom.mappers.elastic.search import DataflowConfig
 from gridloom.mapping import Mapping
 from gridloom.sim import simulate
 from gridloom.sim.elastic_measure import Measurement, Meter

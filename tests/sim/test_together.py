@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import SimulationError
-from gridloom.map.anneal import AnnealConfig, anneal
-from gridloom.map.budget import Budget
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.grid.anneal import AnnealConfig, anneal
 from gridloom.mapping.model import Mapping
 from gridloom.mapping.program import Channel, Flow, Program
 from gridloom.sim import together

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg.interpreter import Stimulus, interpret
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.dfg.ops import FUSED

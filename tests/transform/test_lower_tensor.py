@@ -7,8 +7,8 @@ from math import prod
 import pytest
 
 from gridloom import registry
-from gridloom.arch import build
-from gridloom.arch.model import Arch
+from gridloom.archs import build
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.rates import edge_tokens, repetitions
 from gridloom.dfg.tensors import total_flops

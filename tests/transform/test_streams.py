@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gridloom import registry
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
 from gridloom.dfg.interpreter import Stimulus, interpret
 from gridloom.transform.streams import needs_memory, streams_to_memory

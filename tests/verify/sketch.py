@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from gridloom.arch import Arch, build
+from gridloom.archs import Arch, build
 from gridloom.dfg import Dfg
 from gridloom.mapping import Instance, Mapping, Route
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg import Dfg, DfgBuilder, Edge, Node
 from gridloom.mapping.mii import mii
 

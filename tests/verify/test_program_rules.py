@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg.model import DfgBuilder
 from gridloom.mapping.model import Instance, Mapping, Route
 from gridloom.mapping.program import Flow, Program

@@ -9,7 +9,7 @@ from tests.verify import legal_mappings as made
 from tests.verify.sketch import adding, hops, sketch, with_route
 from tests.verify.test_violations import around_the_ring, vpcma_loop
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg import Dfg, Edge, Node
 from gridloom.mapping import Instance, Mapping, Route
 from gridloom.verify import legal

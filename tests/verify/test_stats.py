@@ -9,7 +9,7 @@ import pytest
 from tests.verify import legal_mappings as made
 from tests.verify.sketch import adding
 
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.mapping import Instance, Route
 from gridloom.verify import stats
 

@@ -13,7 +13,7 @@ import pytest
 from tests.verify import legal_mappings as made
 from tests.verify.sketch import adding, edge_number, hops, sketch, with_instance, with_route, without_route
 
-from gridloom.arch import Arch, ArchBuilder, Kind, Tile, build
+from gridloom.archs import Arch, ArchBuilder, Kind, Tile, build
 from gridloom.dfg import Dfg, DfgBuilder, Edge, Node
 from gridloom.mapping import Instance, Mapping, Route
 from gridloom.verify import KINDS, Violation, elastic, legal

@@ -17,9 +17,9 @@ from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
-    from gridloom.flow.bench import Report
-    from gridloom.flow.golden import Comparison
-    from gridloom.flow.suite import Suite
+    from gridloom.flow.bench.golden import Comparison
+    from gridloom.flow.bench.run import Report
+    from gridloom.flow.bench.suite import Suite
     from gridloom.run import Store
 
 
@@ -48,10 +48,10 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run a suite: every source on every array. Exit status 1 when fewer cells map than expected, or one got worse."""
-    from gridloom.flow.bench import with_budget
-    from gridloom.flow.golden import compare as judge
-    from gridloom.flow.golden import parse_tolerances, read_golden, table
-    from gridloom.flow.suite import load_suite
+    from gridloom.flow.bench.golden import compare as judge
+    from gridloom.flow.bench.golden import parse_tolerances, read_golden, table
+    from gridloom.flow.bench.run import with_budget
+    from gridloom.flow.bench.suite import load_suite
 
     check_writable([("--csv", csv), ("--store", store)])
     if suite.partition(":")[0] == "area":
@@ -92,13 +92,13 @@ def bench(
 
 def _figures(plots: list[str]) -> list[tuple[str, Path]]:
     from gridloom.cli.outputs import figure_files
-    from gridloom.emit.suite_plots import FIGURES
+    from gridloom.emit.plots.suite import FIGURES
 
     return figure_files(plots, FIGURES, "a suite")
 
 
 def _draw(report: Report, wanted: list[tuple[str, Path]]) -> None:
-    from gridloom.emit.suite_plots import plot
+    from gridloom.emit.plots.suite import plot
 
     for figure, path in wanted:
         text = plot(report.rows, figure, report.suite)
@@ -120,7 +120,7 @@ def _folder(named: Path | None) -> Path | None:
 def _run(
     suite: Suite, *, store: Path | None, resume: bool, jobs: int | None, cluster: str | None, folder: Path | None
 ) -> Report:
-    from gridloom.flow.bench import bench as run_suite
+    from gridloom.flow.bench.run import bench as run_suite
     from gridloom.run import ExecutorSpec
 
     executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
@@ -141,7 +141,7 @@ def _open_store(path: Path | None) -> Iterator[Store | None]:
 
 def describe(report: Report, comparison: Comparison | None) -> list[str]:
     """A report as lines of text: one a cell, then the sums, then what changed."""
-    from gridloom.flow.bench import summary
+    from gridloom.flow.bench.run import summary
 
     lines = [_cell_line(row) for row in report.rows]
     totals = summary(report.rows)

@@ -12,7 +12,7 @@ from gridloom.cli.outputs import check_writable, write_all
 from gridloom.cli.progress import note
 
 if TYPE_CHECKING:
-    from gridloom.arch.model import Arch
+    from gridloom.archs.model import Arch
 
 
 def estimate(
@@ -26,7 +26,7 @@ def estimate(
 
     from gridloom.errors import OptionError
     from gridloom.estimate.width_estimate import check_columns, demand
-    from gridloom.flow.partition import estimator_of
+    from gridloom.flow.partition.flow import estimator_of
     from gridloom.flow.run import read_arch, read_source
 
     if estimator not in ("auto", "learned", "bound"):
@@ -99,7 +99,7 @@ def _line(point: dict[str, Any]) -> str:
 
 
 def _chart(points: list[dict[str, Any]]) -> str:
-    from gridloom.emit.chart import Series, line_chart, picture
+    from gridloom.emit.plots.chart import Series, line_chart, picture
 
     share = tuple((point["ops"], 100 * point["mappable"]) for point in points)
     used = tuple((point["ops"], 100 * point["utilisation"]) for point in points if point["utilisation"] is not None)

@@ -60,7 +60,7 @@ def map_source(
     """Map a source onto an array, check the mapping and simulate it."""
     from gridloom.flow import Request
     from gridloom.flow.options import parse_settings
-    from gridloom.frontend.loop_spec import with_options
+    from gridloom.frontend.loops.spec import with_options
     from gridloom.frontend.source import with_training
 
     check_writable([("--output", output), ("--html", html), ("--svg", svg), ("--spoke-ram", spokes)])
@@ -174,8 +174,8 @@ def _texts(
     result: Result, request: Request, *, output: Path | None, html: Path | None, svg: Path | None
 ) -> dict[Path, str]:
     from gridloom import emit
-    from gridloom.flow.dataflow_load import dataflow_load
-    from gridloom.flow.loop_source import listing_of
+    from gridloom.flow.loops.source import listing_of
+    from gridloom.flow.tensor.dataflow_load import dataflow_load
     from gridloom.mapping import json_format
 
     mapping = result.mapping

@@ -12,7 +12,7 @@ from gridloom.cli.outputs import check_writable, write_all
 from gridloom.cli.progress import note
 
 if TYPE_CHECKING:
-    from gridloom.flow.partition_result import PartitionResult
+    from gridloom.flow.partition.result import PartitionResult
 
 
 def partition(
@@ -42,8 +42,8 @@ def partition(
     """Cut a source into parts that map; each is unrolled, checked and simulated, and so is the whole."""
     from dataclasses import replace
 
-    from gridloom.flow.partition import PartitionRequest
-    from gridloom.flow.partition import partition as run
+    from gridloom.flow.partition.flow import PartitionRequest
+    from gridloom.flow.partition.flow import partition as run
 
     check_writable([("--output", output), ("--svg", svg)])
     request = PartitionRequest(
@@ -76,7 +76,7 @@ def _comparison(record: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]
 def _write(result: PartitionResult, record: dict[str, Any], output: Path | None, svg: Path | None) -> None:
     texts: dict[Path, str] = {}
     if svg is not None:
-        from gridloom.emit.partition_tree import svg_partition_tree
+        from gridloom.emit.picture.partition_tree import svg_partition_tree
 
         texts[svg] = svg_partition_tree(record["tree"], f"{result.dfg.name} on {result.arch.name}")
     if output is not None and result.failure is None:
@@ -90,7 +90,7 @@ def _write(result: PartitionResult, record: dict[str, Any], output: Path | None,
 
 def lines(record: dict[str, Any]) -> list[str]:
     """A record as text: what was reached, the parts, the tree."""
-    from gridloom.flow.partition_result import tree_lines
+    from gridloom.flow.partition.result import tree_lines
 
     graph = record["dfg"]
     head = f"{graph['name']} ({graph['ops']} ops, {graph['constants']} constants, {graph['loads']} loads"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gridloom.map.budget import Progress as SearchProgress
+    from gridloom.mappers.budget import Progress as SearchProgress
     from gridloom.run import Progress as RunProgress
 
 #: Shorter waits need no explanation.

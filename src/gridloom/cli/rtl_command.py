@@ -13,7 +13,7 @@ from gridloom.cli.progress import note
 from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
-    from gridloom.emit.rtl.structure import Hardware
+    from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.model import Mapping
 
 
@@ -32,10 +32,10 @@ def rtl(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Write readable Verilog of an array; for a mapping also its configuration bits."""
-    from gridloom.arch.model import Arch
-    from gridloom.emit.rtl.parameters import parse_parameters
+    from gridloom.archs.model import Arch
     from gridloom.flow.files import load_any
     from gridloom.flow.options import parse_settings
+    from gridloom.hardware.parameters import parse_parameters
     from gridloom.mapping.model import Mapping
 
     if output.exists() and not output.is_dir():
@@ -45,7 +45,7 @@ def rtl(
     if isinstance(shown, Arch):
         if cosimulate or livein:
             raise OptionError("needs a mapping; an array alone computes nothing", where="--cosim, --livein")
-        from gridloom.emit.rtl.structure import Hardware
+        from gridloom.hardware.rtl.structure import Hardware
 
         record = _write_hardware(Hardware(shown, parameters), output)
     elif isinstance(shown, Mapping):
@@ -85,7 +85,7 @@ def _refusal(mapping: Mapping) -> list[str]:
 
 
 def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:
-    from gridloom.emit.rtl.package import hardware_files
+    from gridloom.hardware.rtl.package import hardware_files
 
     files = hardware_files(hardware)
     folder.mkdir(parents=True, exist_ok=True)
@@ -96,9 +96,9 @@ def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:
 
 
 def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dict[str, int]) -> dict[str, Any]:
-    from gridloom.emit.rtl.encode import fitted
-    from gridloom.emit.rtl.package import bit_files
-    from gridloom.emit.rtl.structure import Hardware
+    from gridloom.hardware.encode import fitted
+    from gridloom.hardware.rtl.package import bit_files
+    from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
 
     configuration = configure(mapping)
@@ -118,10 +118,10 @@ def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dic
 
 
 def _cosimulate(mapping: Mapping, parameters: Any) -> list[str]:
-    from gridloom.emit.rtl.cosim import Bench
-    from gridloom.emit.rtl.encode import fitted
-    from gridloom.emit.rtl.structure import Hardware
     from gridloom.flow.hardware import cosimulate_mapping
+    from gridloom.hardware.cosimulation import Bench
+    from gridloom.hardware.encode import fitted
+    from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
 
     bench = Bench(Hardware(mapping.arch, fitted(configure(mapping), parameters)))

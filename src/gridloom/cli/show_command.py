@@ -13,7 +13,7 @@ from gridloom.cli.progress import note
 from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
-    from gridloom.arch.model import Arch
+    from gridloom.archs.model import Arch
     from gridloom.dfg.model import Dfg
     from gridloom.mapping.model import Mapping
 
@@ -36,7 +36,7 @@ def show(
 ) -> int:
     """Draw a mapping, an array or a graph; list the loops of a C or Python file; with --arch, say what bits set."""
     from gridloom.flow.files import load_any
-    from gridloom.frontend.loop_spec import is_loop, is_part, with_options
+    from gridloom.frontend.loops.spec import is_loop, is_part, with_options
 
     check_writable([("--svg", svg)])
     if arch is not None:
@@ -60,7 +60,7 @@ def show(
 def _list_loops(path: Path, as_json: bool) -> int:
     import json
 
-    from gridloom.flow.loop_list import list_loops
+    from gridloom.flow.loops.listing import list_loops
 
     rows = list_loops(path)
     if as_json:
@@ -72,8 +72,8 @@ def _list_loops(path: Path, as_json: bool) -> int:
 
 
 def _show_bits(path: Path, arch: str, svg: Path | None) -> int:
-    from gridloom.emit.rtl.bit_files import disassemble, load_bits
     from gridloom.flow.files import load_arch
+    from gridloom.hardware.bit_files import disassemble, load_bits
 
     if svg is not None:
         raise OptionError("configuration bits are shown as text; leave it out", where="--svg")
@@ -85,7 +85,7 @@ def _draw(shown: Mapping | Arch | Dfg) -> None:
     from rich.console import Console
     from rich.measure import Measurement
 
-    from gridloom.emit.terminal import terminal
+    from gridloom.emit.terminal.drawing import terminal
 
     picture = terminal(shown)
     window = Console().width

@@ -9,9 +9,9 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from functools import cached_property
 
-from gridloom.arch.model import Arch, Kind
+from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
-from gridloom.emit import palette
+from gridloom.emit.picture import palette
 from gridloom.errors import MappingError
 from gridloom.mapping.model import Instance, Mapping, Route
 

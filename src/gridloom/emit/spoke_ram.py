@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gridloom.arch.model import Kind
+from gridloom.archs.model import Kind
 from gridloom.errors import MappingError
 from gridloom.mapping.model import Mapping, Route
 

@@ -13,7 +13,7 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.arch.model import Arch, Kind
+from gridloom.archs.model import Arch, Kind
 from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gridloom.arch.model import Arch, Kind
+from gridloom.archs.model import Arch, Kind
 
 
 @lru_cache(maxsize=64)

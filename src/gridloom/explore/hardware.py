@@ -20,8 +20,8 @@ import numpy as np
 from gridloom.errors import GridloomError
 
 if TYPE_CHECKING:
-    from gridloom.arch.model import Arch
-    from gridloom.emit.rtl.structure import Hardware, Shape
+    from gridloom.archs.model import Arch
+    from gridloom.hardware.rtl.structure import Hardware, Shape
 
 #: Ops that the hardware of an exploration has.
 OPS: Final = ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr")
@@ -42,9 +42,9 @@ class Cost:
 
 def cost(arch: Arch, *, width: int = 32) -> Cost | None:
     """The cost of an array by the fitted model; None where the generator has no hardware for it."""
-    from gridloom.emit.rtl.area import features
-    from gridloom.emit.rtl.parameters import HardwareParameters
-    from gridloom.emit.rtl.structure import Hardware
+    from gridloom.hardware.area import features
+    from gridloom.hardware.parameters import HardwareParameters
+    from gridloom.hardware.rtl.structure import Hardware
 
     try:
         hardware = Hardware(arch, HardwareParameters(width=width, values=2, stages=15, ops=OPS))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from importlib import resources
 
-from gridloom.emit.svg_text import escape
+from gridloom.emit.picture.text import escape
 from gridloom.explore.answers import array_yaml, best_arrays, front, sensitivity
 from gridloom.explore.hardware import fitted
 from gridloom.explore.pictures import figures, point_titles, svg_text
@@ -30,7 +30,7 @@ def html_page(found: Exploration, command: str) -> str:
         "title": escape(space.explore),
         "summary": escape(_summary(found)),
         "badges": _badges(found, best),
-        "style": _asset("gridloom.emit", "report.css") + _asset("gridloom.explore", "page.css"),
+        "style": _asset("gridloom.emit.report", "report.css") + _asset("gridloom.explore", "page.css"),
         "figures": "".join(pictures),
         "front": _table(best, found),
         "steps": _steps(found),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from gridloom.emit.svg_text import escape
+from gridloom.emit.picture.text import escape
 from gridloom.errors import MissingExtra
 from gridloom.explore.answers import front, sensitivity
 from gridloom.explore.points import Evaluated

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from gridloom._version import __version__
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.explore.hardware import Cost, cost
 from gridloom.explore.space import Point, Space
-from gridloom.flow.bench import graph_hash, graph_of, run_cell
+from gridloom.flow.bench.run import graph_hash, graph_of, run_cell
+from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.files import memory_of
 from gridloom.flow.run import read_arch, suited
-from gridloom.flow.suite import load_suite
 from gridloom.mapping.mii import mii
 from gridloom.run import Job, ask, canonical_json
 

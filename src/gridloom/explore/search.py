@@ -20,7 +20,7 @@ from typing import Any
 from gridloom.errors import MissingExtra
 from gridloom.explore.points import Candidate, Evaluated, candidate, evaluated, expand_kernels, jobs_of, probability
 from gridloom.explore.space import OBJECTIVES, Point, Space
-from gridloom.flow.bench import broken_record, run_cell
+from gridloom.flow.bench.run import broken_record, run_cell
 from gridloom.run import ExecutorSpec, Job, Progress, Store, StoreError, WorkerPool, run_stored
 
 #: What an optimiser is told of a figure that a point does not have.

@@ -29,7 +29,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from gridloom.errors import OptionError
-from gridloom.flow.yaml_text import parse_yaml, read_yaml_file
+from gridloom.yaml_text import parse_yaml, read_yaml_file
 
 Value = bool | int | float | str | None
 Method = Literal["grid", "random", "tpe", "nsga2"]

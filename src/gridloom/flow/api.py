@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridloom import registry
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.flow.bench import Report
-from gridloom.flow.bench import bench as run_suite
+from gridloom.flow.bench.run import Report
+from gridloom.flow.bench.run import bench as run_suite
+from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.files import load_mapping
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
 from gridloom.flow.run import read_arch, read_source
 from gridloom.flow.run import run as run_flow
-from gridloom.flow.suite import load_suite
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 from gridloom.run import ExecutorSpec, Store

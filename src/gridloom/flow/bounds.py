@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Failure

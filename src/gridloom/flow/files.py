@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Literal
 
 from gridloom import registry
-from gridloom.arch.model import Arch
-from gridloom.arch.spec import build
+from gridloom.archs.model import Arch
+from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MappingError, OptionError, SourceError
-from gridloom.frontend.loop_spec import Memory, is_part
+from gridloom.frontend.loops.spec import Memory, is_part
 from gridloom.frontend.source import KERNEL_PREFIX, load_source
-from gridloom.frontend.text_file import read_text
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
+from gridloom.text_file import read_text
 
 
 def load_mapping(path: str | Path) -> Mapping:
@@ -49,7 +49,7 @@ def check_names(mapping: Mapping) -> None:
 def load_arch(text: str) -> Arch:
     """The array of an ARCH: a family with parameters, a YAML file, or another tool's XML."""
     if text.endswith(".xml"):
-        from gridloom.frontend.genmap_arch import read
+        from gridloom.archs.families.genmap import read
 
         return read(Path(text))
     return build(text)

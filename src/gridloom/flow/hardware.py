@@ -16,7 +16,7 @@ from gridloom.mapping.configuration import Configuration, configure
 from gridloom.mapping.model import Mapping
 
 if TYPE_CHECKING:
-    from gridloom.emit.rtl.cosim import Bench, HardwareRun, Simulator
+    from gridloom.hardware.cosimulation import Bench, HardwareRun, Simulator
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +42,9 @@ def cosimulate_mapping(
     the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its words.
     Costs the compilation of the hardware unless a ``bench`` is given.
     """
-    from gridloom.emit.rtl.cosim import Bench
-    from gridloom.emit.rtl.encode import fitted
-    from gridloom.emit.rtl.structure import Hardware
+    from gridloom.hardware.cosimulation import Bench
+    from gridloom.hardware.encode import fitted
+    from gridloom.hardware.rtl.structure import Hardware
 
     configuration = configure(mapping)
     chosen = bench or Bench(Hardware(mapping.arch, fitted(configuration)), simulator=simulator)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MappingError
 from gridloom.flow.files import is_mapping_file, load_mapping

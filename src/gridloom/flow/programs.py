@@ -21,18 +21,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from gridloom.arch.model import Arch
-from gridloom.arch.spec import build_spec
+from gridloom.archs.model import Arch
+from gridloom.archs.spec import build_spec
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph, read_arch, read_source, suited
-from gridloom.flow.yaml_text import parse_yaml, read_yaml_file
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.mapping.program import Channel, ChannelKind, Flow, Program, check_channels
 from gridloom.sim.together import ProgramVerdict, simulate_program
 from gridloom.verify.program import legal_program
 from gridloom.verify.violation import Violation
+from gridloom.yaml_text import parse_yaml, read_yaml_file
 
 _TILE: Final = re.compile(r"\bt_(\d+)")
 _FLOW_KEYS: Final = ("name", "source", "iterations", "ii", "base", "tiles")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
-    from gridloom.arch.model import Arch
+    from gridloom.archs.model import Arch
     from gridloom.dfg.model import Dfg
-    from gridloom.map.budget import Reporter
+    from gridloom.mappers.budget import Reporter
 
 #: node -> tile, or a file that says so.
 Placement = Mapping[str, str] | str | Path

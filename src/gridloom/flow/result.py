@@ -6,13 +6,13 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
-    from gridloom.flow.sections import MappedSection
+    from gridloom.flow.tensor.sections import MappedSection
 
 #: The fields that ``stats`` recomputes from a mapping, in the order of the record.
 METRICS: Final = (

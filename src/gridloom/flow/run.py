@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from gridloom import registry
-from gridloom.arch.model import Arch
-from gridloom.arch.spec import build
+from gridloom.archs.model import Arch
+from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.tensors import is_tensor_program
 from gridloom.errors import OptionError
 from gridloom.flow.bounds import count_failure, lower_bound
+from gridloom.flow.choice import choose, config_type, make_config
 from gridloom.flow.confirmation import confirm
 from gridloom.flow.files import load_arch, memory_of
-from gridloom.flow.mappers import choose, config_type, make_config
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
-from gridloom.flow.sections import run_sections
-from gridloom.frontend.loop_spec import Memory
+from gridloom.flow.tensor.sections import run_sections
+from gridloom.frontend.loops.spec import Memory
 from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.transform.fuse import fuse, fuses
@@ -113,7 +113,7 @@ class Search:
 
 def search(request: Request, mapper: str, config: Any, dfg: Dfg, arch: Arch) -> Search:
     """Call the mapper. Its own clock gives the seconds, since it knows what was compilation; else the whole call."""
-    from gridloom.map.budget import Budget, Progress
+    from gridloom.mappers.budget import Budget, Progress
 
     told: list[float] = []
 

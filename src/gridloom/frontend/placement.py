@@ -21,10 +21,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg import Dfg
 from gridloom.errors import GridloomError, MappingError, SourceError
-from gridloom.frontend.text_file import integer, read_text, shown
+from gridloom.text_file import integer, read_text, shown
 
 _SIZE: Final = re.compile(r"Array size:\s*+([0-9]{1,6})\s*+x\s*+([0-9]{1,6})\s")
 _FREE: Final = ("-1", "-", ".", "")

@@ -10,8 +10,8 @@ from typing import Any, Final
 from gridloom import registry
 from gridloom.dfg import Dfg
 from gridloom.errors import OptionError, SourceError
-from gridloom.frontend.loop_spec import Memory, is_loop, parse
-from gridloom.frontend.text_file import read_text, shown
+from gridloom.frontend.loops.spec import Memory, is_loop, parse
+from gridloom.text_file import read_text, shown
 
 KERNEL_PREFIX: Final = "kernel:"
 NETWORK_PREFIX: Final = "model:"
@@ -72,7 +72,7 @@ def _read_loop(text: str, memory: Memory | None) -> Dfg:
         from gridloom.frontend.c import read_spec
 
         return read_spec(text, memory)
-    from gridloom.frontend.python_kernel import read_spec as read_python
+    from gridloom.frontend.python.kernel import read_spec as read_python
 
     return read_python(text, memory)
 

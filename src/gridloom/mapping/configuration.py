@@ -23,8 +23,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gridloom.arch.model import Arch, Ints, Kind
-from gridloom.arch.unroll import ResourceGraph
+from gridloom.archs.model import Arch, Ints, Kind
+from gridloom.archs.unroll import ResourceGraph
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MappingError
 from gridloom.mapping.model import Instance, Mapping, Route

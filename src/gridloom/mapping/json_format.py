@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from gridloom.arch.model import Arch
-from gridloom.arch.spec import build_spec
+from gridloom.archs.model import Arch
+from gridloom.archs.spec import build_spec
 from gridloom.dfg import json_format as dfg_format
 from gridloom.errors import ArchError, DfgError, MappingError
 from gridloom.mapping.model import Instance, Mapping, Route

@@ -15,7 +15,7 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MappingError
 from gridloom.mapping import json_format

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.rates import taken

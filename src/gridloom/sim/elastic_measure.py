@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.arch.model import Arch, Kind
+from gridloom.archs.model import Arch, Kind
 from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError

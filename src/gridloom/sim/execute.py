@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridloom.arch.model import Kind
+from gridloom.archs.model import Kind
 from gridloom.dfg.interpreter import Observation, Stimulus, Words
 from gridloom.dfg.semantics import DOMAIN_CODE, encode
 from gridloom.errors import SimulationError

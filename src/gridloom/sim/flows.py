@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridloom.arch.model import ISSUE_KINDS, Kind
+from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Slot
 

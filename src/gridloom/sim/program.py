@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from gridloom.arch.model import ISSUE_KINDS, Kind
+from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.dfg.semantics import encode, salt
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Operand, Slot

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg, Edge, Node
 from gridloom.dfg.ops import FUSED, OP_TABLE, lookup
 

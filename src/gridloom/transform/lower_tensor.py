@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.transform.lower_tensor_stages import Fabric, Operand, Program, Stage, program, split_columns

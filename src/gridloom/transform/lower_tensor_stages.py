@@ -12,9 +12,9 @@ from functools import cached_property
 from math import prod
 from typing import Literal
 
-from gridloom.arch.families.rdu import RduParameters
-from gridloom.arch.model import Arch
-from gridloom.arch.spec import parameters
+from gridloom.archs.families.rdu import RduParameters
+from gridloom.archs.model import Arch
+from gridloom.archs.spec import parameters
 from gridloom.dfg.model import Dfg, Node
 from gridloom.dfg.tensors import contraction, flops, operands, steps
 from gridloom.errors import SourceError

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gridloom.arch.model import Arch
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Array, Dfg, Edge, Node
 
 _PORTS = ("input", "output")

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import rustworkx
 
-from gridloom.arch.model import Kind
+from gridloom.archs.model import Kind
 from gridloom.verify.subject import Place, Subject
 from gridloom.verify.violation import Violation
 

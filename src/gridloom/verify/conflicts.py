@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gridloom.arch.model import ISSUE_KINDS, Kind
+from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.verify.subject import Path, Placed, Subject, instance_name
 from gridloom.verify.violation import Violation
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Final
 
-from gridloom.arch.model import Kind
+from gridloom.archs.model import Kind
 from gridloom.verify.subject import Subject, edge_name
 from gridloom.verify.violation import Violation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gridloom.arch.model import Kind
+from gridloom.archs.model import Kind
 from gridloom.verify.subject import Placed, Subject
 from gridloom.verify.violation import Violation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gridloom.arch.model import Kind
+from gridloom.archs.model import Kind
 from gridloom.verify.subject import Path, Place, Subject, edge_name, instance_name
 from gridloom.verify.violation import Violation
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from gridloom.arch.model import Kind
+from gridloom.archs.model import Kind
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Mapping
 

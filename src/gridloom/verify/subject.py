@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from gridloom.arch.model import Arch, Kind
-from gridloom.arch.unroll import ResourceGraph
+from gridloom.archs.model import Arch, Kind
+from gridloom.archs.unroll import ResourceGraph
 from gridloom.dfg.model import Dfg, Edge, Node
 from gridloom.errors import ArchError
 from gridloom.mapping.model import Instance, Mapping, Route

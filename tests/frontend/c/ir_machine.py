@@ -16,8 +16,8 @@ import numpy as np
 from gridloom.dfg.interpreter import Interpreter, Stimulus
 from gridloom.frontend.c.arrays import initial_bytes
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.ir import Argument, Constant, Function, Global, GlobalAddress, Instruction, Module
-from gridloom.frontend.c.layout import Layout
+from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Global, GlobalAddress, Instruction, Module
+from gridloom.frontend.c.llvm.layout import Layout
 
 MAX_STEPS = 2_000_000
 #: What streams bring for an element that the loop does not touch.
@@ -206,7 +206,7 @@ class Machine:
                 stimulus.streams[name] = found
 
     def base_of(self, env, name: str) -> tuple[str, int]:
-        from gridloom.frontend.loop_body import readable
+        from gridloom.frontend.loops.body import readable
 
         for key, value in env.items():
             if readable(getattr(key, "name", "")) == name and isinstance(value, tuple):

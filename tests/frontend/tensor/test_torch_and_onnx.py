@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gridloom import registry
-from gridloom.arch import build
+from gridloom.archs import build
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.tensors import flops, total_flops
 from gridloom.errors import SourceError

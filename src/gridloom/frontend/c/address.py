@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.ir import Argument, Constant, Global, GlobalAddress, Instruction, Value
-from gridloom.frontend.c.layout import Layout
+from gridloom.frontend.c.llvm.ir import Argument, Constant, Global, GlobalAddress, Instruction, Value
+from gridloom.frontend.c.llvm.layout import Layout
 
 Base = Argument | Global | Instruction
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gridloom.dfg.model import Dfg
 from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.dependences import Overlap, advice
-from gridloom.frontend.c.ir import Instruction, Module, Value
+from gridloom.frontend.c.llvm.ir import Instruction, Module, Value
 from gridloom.frontend.c.region import Region
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from gridloom.frontend.c.address import Form
 from gridloom.frontend.c.arrays import Access, may_overlap
-from gridloom.frontend.c.ir import Argument, Value
-from gridloom.frontend.loop_body import Order
-from gridloom.frontend.motion import ANYWHERE, Motion, meetings, order
+from gridloom.frontend.c.llvm.ir import Argument, Value
+from gridloom.frontend.loops.body import Order
+from gridloom.frontend.loops.motion import ANYWHERE, Motion, meetings, order
 
 
 @dataclass(frozen=True, slots=True)

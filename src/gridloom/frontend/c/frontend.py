@@ -12,15 +12,15 @@ from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import OptionError, SourceError
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.driver import compile_to_ir
-from gridloom.frontend.c.ir import Module
+from gridloom.frontend.c.llvm.driver import compile_to_ir
+from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.c.loops import Loop, find_loops
-from gridloom.frontend.c.reader import read_module
 from gridloom.frontend.c.region import flattened, single
 from gridloom.frontend.c.translate import translate
 from gridloom.frontend.c.unroll import unrolled
-from gridloom.frontend.loop_spec import MAX_UNROLL, Memory, parse
-from gridloom.frontend.text_file import read_text, shown
+from gridloom.frontend.loops.spec import MAX_UNROLL, Memory, parse
+from gridloom.text_file import read_text, shown
 
 _LOOP_WORD: Final = re.compile(r"\b(for|while|do|goto)\b|#[ \t]*include")
 _UNROLL: Final = re.compile(r"#[ \t]*pragma[ \t].*unroll")

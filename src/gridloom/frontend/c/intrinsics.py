@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.ir import Instruction
-from gridloom.frontend.loop_body import Const, Operand
+from gridloom.frontend.c.llvm.ir import Instruction
+from gridloom.frontend.loops.body import Const, Operand
 
 if TYPE_CHECKING:
     from gridloom.frontend.c.lower import Lowering

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gridloom.frontend.c.ir import Block, Constant, Function, Instruction, LoopSpan, Module, Value
+from gridloom.frontend.c.llvm.ir import Block, Constant, Function, Instruction, LoopSpan, Module, Value
 
 
 @dataclass(slots=True, eq=False)

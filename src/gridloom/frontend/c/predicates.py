@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridloom.frontend.c.ir import Block, Value
-from gridloom.frontend.loop_body import FALSE, TRUE, Body, Operand
+from gridloom.frontend.c.llvm.ir import Block, Value
+from gridloom.frontend.loops.body import FALSE, TRUE, Body, Operand
 
 
 class Predicates:

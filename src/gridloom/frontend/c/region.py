@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.ir import Block, Constant, Instruction, Value
+from gridloom.frontend.c.llvm.ir import Block, Constant, Instruction, Value
 from gridloom.frontend.c.loops import Loop, initial_value, next_value
 
 

@@ -9,14 +9,14 @@ from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.dependences import advice, motion, orders
-from gridloom.frontend.c.ir import Argument, Constant, Instruction, Module, Value
-from gridloom.frontend.c.layout import Layout
+from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Module, Value
+from gridloom.frontend.c.llvm.layout import Layout
 from gridloom.frontend.c.loops import Loop
 from gridloom.frontend.c.lower import Lowering, width
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
-from gridloom.frontend.folding import wrap
-from gridloom.frontend.loop_body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
+from gridloom.frontend.loops.body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
+from gridloom.frontend.loops.folding import wrap
 
 #: Iterations between two stores of a place from which on streams, each at its own time, keep their order.
 FAR = 64

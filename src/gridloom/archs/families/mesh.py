@@ -1,0 +1,157 @@
+"""``mesh``, ``onehop``, ``hex``, ``chess``: static grids of PEs that compute and pass signals on at the same time.
+
+A PE has a function unit with a registered output, operand FIFOs after the operand multiplexers, and a crossbar from
+its incoming links to its outgoing ones. One hop arrives after the op latency; each tile passed through adds a cycle.
+II = 1: a link carries one signal, an operand input one edge.
+
+=========  ===========================================================================
+``mesh``   neighbours at distance 1 in row or column
+``onehop`` neighbours at distance 1 and 2 in row or column
+``chess``  cells with the ``onehop`` links (white, (row + col) even) alternate with ``mesh`` cells; links go both ways
+``hex``    6 neighbours; even rows are shifted left
+=========  ===========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
+from gridloom.archs.selectors import numbers, select
+from gridloom.archs.spec import check_latency, check_range, check_size, parameters
+from gridloom.dfg.ops import OP_CLASSES
+from gridloom.errors import ArchError
+
+_CROSS = ((-1, 0), (0, -1), (0, 1), (1, 0))
+_JUMP = ((-2, 0), (0, -2), (0, 2), (2, 0))
+_PE_CLASSES = ("alu", "mul", "div", "fp", "mem", "mem_data", "input", "output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshParameters:
+    """Parameters of the static grids."""
+
+    #: Rows of the grid, 1 to 128.
+    rows: int
+    #: Columns of the grid, 1 to 128.
+    cols: int
+    #: ``aligned``: all inputs issue at cycle 0; ``skewed``: each input at a cycle of its own.
+    inputs: Literal["aligned", "skewed"] = "aligned"
+    #: Which tiles take inputs and outputs: a selector; ``any`` or ``border``.
+    io: Any = "any"
+    #: Which tiles multiply: a selector.
+    mul: Any = "all"
+    #: Further op classes by selector, e.g. ``{div: none}``.
+    classes: dict[str, Any] = field(default_factory=dict)
+    #: FIFO cycles of an operand: a number map; null: no limit.
+    fifo: Any = None
+    #: Op latency by op class; ``"*"`` is the rest. At least 1: the output register.
+    latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
+    #: Operands of a function unit, 1 to 8.
+    operands: int = 3
+
+
+def neighbours(family: str, row: int, col: int, rows: int, cols: int) -> list[tuple[int, int]]:
+    """The cells that have a link with (row, col), in reading order."""
+    if family == "hex":
+        side = -1 if row % 2 == 0 else 0
+        steps: tuple[tuple[int, int], ...] = (
+            (-1, side), (-1, side + 1), (0, -1), (0, 1), (1, side), (1, side + 1),
+        )  # fmt: skip
+    elif family == "onehop" or (family == "chess" and (row + col) % 2 == 0):
+        steps = _CROSS + _JUMP
+    else:
+        steps = _CROSS
+    cells = [(row + dr, col + dc) for dr, dc in steps]
+    return sorted((r, c) for r, c in cells if 0 <= r < rows and 0 <= c < cols)
+
+
+def build(spec: Mapping[str, Any]) -> Arch:
+    """The static grid that a description names."""
+    p = parameters(MeshParameters, spec)
+    family = spec["family"]
+    check_size(p.rows, p.cols)
+    check_range(p, "operands", 1, 8)
+    check_latency(p.latency)
+    builder = ArchBuilder()
+    _add_tiles(builder, p)
+    _add_links(builder, family, p)
+    return builder.build(
+        name=array_name(spec),
+        style="static",
+        rows=p.rows,
+        cols=p.cols,
+        spec=dict(spec),
+        inputs=p.inputs,
+    )
+
+
+def array_name(spec: Mapping[str, Any]) -> str:
+    """The ARCH string of a description, as far as its values are words and numbers."""
+    rest = {key: value for key, value in spec.items() if key not in ("family", "rows", "cols", "tiles")}
+    size = f"{spec['rows']}x{spec['cols']}" if "rows" in spec else str(spec.get("tiles", ""))
+    words = [size] if size else []
+    for key, value in rest.items():
+        text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        words.append(f"{key}={text}" if isinstance(value, str | int) or value is None else f"{key}=...")
+    return f"{spec['family']}:{','.join(words)}" if words else str(spec["family"])
+
+
+def class_masks(p: MeshParameters) -> dict[str, Any]:
+    """Op class -> mask of the tiles that have it."""
+    chosen: dict[str, Any] = dict.fromkeys(_PE_CLASSES, "all")
+    chosen |= {"input": p.io, "output": p.io, "mul": p.mul}
+    for name in p.classes:
+        if name not in OP_CLASSES:
+            raise ArchError(f"classes.{name}: no such op class; known: {', '.join(OP_CLASSES)}")
+    chosen |= p.classes
+    keys = {"input": "io", "output": "io", "mul": "mul"} | {name: f"classes.{name}" for name in p.classes}
+    return {name: select(selector, p.rows, p.cols, keys.get(name, name)) for name, selector in chosen.items()}
+
+
+def _add_tiles(builder: ArchBuilder, p: MeshParameters) -> None:
+    masks = class_masks(p)
+    fifo = numbers(p.fifo, p.rows, p.cols, "fifo", None)
+    for row in range(p.rows):
+        for col in range(p.cols):
+            name = f"pe_{row}_{col}"
+            tile = builder.add_tile(
+                Tile(
+                    name=name,
+                    row=row,
+                    col=col,
+                    classes=frozenset(c for c, mask in masks.items() if mask[row, col]),
+                    latency={"*": 1, **p.latency},
+                    operands=p.operands,
+                    fifo=fifo[row][col],
+                    contexts=1,
+                )
+            )
+            fu = builder.add(f"{name}.fu", Kind.FU, tile)
+            out = builder.add(f"{name}.out", Kind.OUT, tile)
+            builder.arc(fu, out, 1)
+            for k in range(p.operands):
+                operand = builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
+                builder.arc(out, operand)
+
+
+def _add_links(builder: ArchBuilder, family: str, p: MeshParameters) -> None:
+    cells = [(r, c) for r in range(p.rows) for c in range(p.cols)]
+    number = {cell: k for k, cell in enumerate(cells)}
+    pairs = {(a, b) for a in cells for b in neighbours(family, *a, p.rows, p.cols)}
+    pairs |= {(b, a) for a, b in pairs}
+    leaving: dict[tuple[int, int], list[tuple[tuple[int, int], int]]] = {cell: [] for cell in cells}
+    for a, b in sorted(pairs):
+        name = f"pe_{a[0]}_{a[1]}"
+        link = builder.add(f"{name}>pe_{b[0]}_{b[1]}", Kind.LINK, number[a], position=len(leaving[a]))
+        leaving[a].append((b, link))
+        builder.arc(builder.index[f"{name}.out"], link)
+        for k in range(p.operands):
+            builder.arc(link, builder.index[f"pe_{b[0]}_{b[1]}.in{k}"])
+    for a in cells:
+        for b, link in leaving[a]:
+            for c, onward in leaving[b]:
+                if c != a:
+                    builder.arc(link, onward, 1)

@@ -1,0 +1,177 @@
+"""``rdu``: an elastic grid of compute and memory units between switches, with time-shared vector links.
+
+Units stand in a checkerboard (compute where row + col is even), a switch at each corner of the grid; every unit has a
+link to and from its four corner switches, neighbouring switches have ``channels`` links each way, DRAM interfaces sit
+at the left and right side. There are no cycles in a mapping: tokens move when there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gridloom.archs.families.mesh import array_name
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
+from gridloom.archs.spec import check_range, check_size, parameters
+
+_COMPUTE = frozenset({"gemm", "vector"})
+_MEMORY = frozenset({"buffer"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RduParameters:
+    """Parameters of the grid."""
+
+    #: Rows of units, 1 to 128.
+    rows: int
+    #: Columns of units, 1 to 128.
+    cols: int
+    #: Links each way between neighbouring switches, 1 to 16.
+    channels: int = 2
+    #: Vectors that an input FIFO holds.
+    fifo: int = 16
+    #: Bytes of a memory unit; it buffers ``memory_bytes // vector_bytes`` vectors.
+    memory_bytes: int = 262144
+    #: Bytes of a vector.
+    vector_bytes: int = 64
+    #: Inputs of a unit, 1 to 16.
+    operands: int = 6
+    #: DRAM interfaces at each of the two sides: one every so many rows.
+    dram_every: int = 2
+    #: Cycles that a vector takes at a DRAM interface, 1 to 1024.
+    dram_cycles: int = 4
+    #: Vectors that a memory unit reads, and writes, a cycle, 1 to 16.
+    memory_ports: int = 1
+    #: Lanes of a compute unit, 1 to 256: multiply-accumulates a cycle.
+    lanes: int = 16
+    #: Stages of a compute unit's pipeline, 1 to 64: elementwise steps that it does in one pass.
+    stages: int = 6
+    #: Rows of a matrix product that a compute unit works on at once, 1 to 64: how often it uses a weight vector.
+    block_rows: int = 1
+
+
+def build(spec: Mapping[str, Any]) -> Arch:
+    """The grid that a description names."""
+    p = parameters(RduParameters, spec)
+    check_size(p.rows, p.cols)
+    large = 1 << 40
+    for key, high in (
+        ("channels", 16),
+        ("operands", 16),
+        ("fifo", large),
+        ("dram_every", large),
+        ("vector_bytes", large),
+        ("dram_cycles", 1024),
+        ("memory_ports", 16),
+        ("lanes", 256),
+        ("stages", 64),
+        ("block_rows", 64),
+    ):
+        check_range(p, key, 1, high)
+    check_range(p, "memory_bytes", p.vector_bytes, large)
+    builder = ArchBuilder()
+    ends = _add_units(builder, p)
+    _add_switches(builder, p)
+    pairs = _link_pairs(p, ends)
+    arriving: dict[str, list[tuple[str, int]]] = {}
+    leaving: dict[str, list[tuple[str, int]]] = {}
+    number = {tile.name: k for k, tile in enumerate(builder.tiles)}
+    for source, target, channel in pairs:
+        suffix = f"#{channel}" if channel else ""
+        link = builder.add(f"{source}>{target}{suffix}", Kind.LINK, number[source], position=channel, capacity=0)
+        leaving.setdefault(source, []).append((target, link))
+        arriving.setdefault(target, []).append((source, link))
+    _connect(builder, p, ends, arriving, leaving)
+    return builder.build(
+        name=array_name(spec),
+        style="elastic",
+        rows=p.rows,
+        cols=p.cols,
+        spec=dict(spec),
+        free=frozenset({"const", "livein"}),
+    )
+
+
+def _add_units(builder: ArchBuilder, p: RduParameters) -> list[str]:
+    names = []
+    capacity = p.memory_bytes // p.vector_bytes
+    for row in range(p.rows):
+        for col in range(p.cols):
+            compute = (row + col) % 2 == 0
+            name = f"{'cu' if compute else 'mu'}_{row}_{col}"
+            names.append(name)
+            _add_unit(builder, p, name, row, col, "cu" if compute else "mu", _COMPUTE if compute else _MEMORY,
+                      p.fifo if compute else capacity)  # fmt: skip
+    for row in range(0, p.rows, p.dram_every):
+        for col, side in ((-1, "left"), (p.cols, "right")):
+            name = f"dram_{side}_{row}"
+            names.append(name)
+            _add_unit(builder, p, name, row, col, "dram", frozenset({"dram"}), p.fifo)
+    return names
+
+
+def _add_unit(
+    builder: ArchBuilder, p: RduParameters, name: str, row: int, col: int, kind: str, classes: frozenset[str], room: int
+) -> None:
+    tile = builder.add_tile(
+        Tile(name=name, row=row, col=col, kind=kind, classes=classes, operands=p.operands, fifo=p.fifo, buffer=room)
+    )
+    fu = builder.add(f"{name}.fu", Kind.FU, tile)
+    out = builder.add(f"{name}.out", Kind.OUT, tile, capacity=0)
+    builder.arc(fu, out, 1)
+    for k in range(p.operands):
+        builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
+
+
+def _add_switches(builder: ArchBuilder, p: RduParameters) -> None:
+    for row in range(p.rows + 1):
+        for col in range(p.cols + 1):
+            builder.add_tile(
+                Tile(name=f"sw_{row}_{col}", row=row, col=col, kind="switch", classes=frozenset(), operands=0)
+            )
+
+
+def _link_pairs(p: RduParameters, ends: list[str]) -> list[tuple[str, str, int]]:
+    pairs: list[tuple[str, str, int]] = []
+    for row in range(p.rows + 1):
+        for col in range(p.cols + 1):
+            for r, c in ((row, col + 1), (row + 1, col)):
+                if r <= p.rows and c <= p.cols:
+                    for channel in range(p.channels):
+                        pairs.append((f"sw_{row}_{col}", f"sw_{r}_{c}", channel))
+                        pairs.append((f"sw_{r}_{c}", f"sw_{row}_{col}", channel))
+    for name in ends:
+        kind, *place = name.split("_")
+        if kind == "dram":
+            row, col = int(place[1]), 0 if place[0] == "left" else p.cols
+            corners = [(row, col), (row + 1, col)]
+        else:
+            row, col = int(place[0]), int(place[1])
+            corners = [(row + dr, col + dc) for dr in (0, 1) for dc in (0, 1)]
+        for r, c in corners:
+            pairs += [(name, f"sw_{r}_{c}", 0), (f"sw_{r}_{c}", name, 0)]
+    return pairs
+
+
+def _connect(
+    builder: ArchBuilder,
+    p: RduParameters,
+    ends: list[str],
+    arriving: dict[str, list[tuple[str, int]]],
+    leaving: dict[str, list[tuple[str, int]]],
+) -> None:
+    units = set(ends)
+    for name in ends:
+        for _, link in leaving[name]:
+            builder.arc(builder.index[f"{name}.out"], link, 0)
+        for _, link in arriving[name]:
+            for k in range(p.operands):
+                builder.arc(link, builder.index[f"{name}.in{k}"], 1)
+    for name, incoming in arriving.items():
+        if name in units:
+            continue
+        for source, link in incoming:
+            for target, onward in leaving[name]:
+                if target != source:
+                    builder.arc(link, onward, 1)

@@ -1,0 +1,101 @@
+"""``streaming-engine``: a row of tiles, each with a 3-cycle multiply/shift-then-add/logic unit and II spokes.
+
+A result leaves its tile three cycles after issue; the synchronous fabric takes it to a tile one or two away in one or
+two cycles, passing through costs nothing more, and the same tile reads it at once. An operand that arrives early
+waits in delay registers of the consumer's tile. Constants and variables live in tile memory, streams come from the
+tile's base.
+
+Level ``paper`` has no port limits. Level ``strict``: each of a tile's four fabric outputs carries one value a spoke,
+and waits occupy ``delays`` registers a tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gridloom.archs.families.mesh import array_name
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
+from gridloom.archs.spec import check_range, parameters
+
+_STEPS = (-2, -1, 1, 2)
+_CLASSES = frozenset({"alu", "mul", "div", "fp", "mem", "mem_data"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamingEngineParameters:
+    """Parameters of the engine; the defaults are the published device."""
+
+    #: Tiles in the row, 1 to 1024.
+    tiles: int = 16
+    #: Spokes a tile has, 1 to 1024: the largest II.
+    spokes: int = 6
+    #: ``strict``: one value a link and spoke, ``delays`` registers a tile; ``paper``: no limit on either.
+    level: Literal["paper", "strict"] = "strict"
+    #: Cycles from issue to result, 1 to 64.
+    latency: int = 3
+    #: Delay registers of a tile, at level ``strict``; null: no limit.
+    delays: int | None = 8
+    #: Entries of a tile's memories together: variables that fit on a tile.
+    tile_memory: int = 1024
+    #: Operands of a function unit, 1 to 8.
+    operands: int = 3
+
+
+def build(spec: Mapping[str, Any]) -> Arch:
+    """The engine that a description names."""
+    p = parameters(StreamingEngineParameters, spec)
+    bounds = {"tiles": (1, 1024), "spokes": (1, 1024), "latency": (1, 64), "operands": (1, 8)}
+    for key, (low, high) in (bounds | {"delays": (0, 1 << 20), "tile_memory": (0, 1 << 40)}).items():
+        check_range(p, key, low, high)
+    builder = ArchBuilder()
+    strict = p.level == "strict"
+    for x in range(p.tiles):
+        _add_tile(builder, p, x, strict)
+    _add_fabric(builder, p, strict)
+    return builder.build(
+        name=array_name(spec),
+        style="modulo",
+        rows=1,
+        cols=p.tiles,
+        spec=dict(spec),
+        free=frozenset({"const", "livein", "input", "output"}),
+        rules=("tile_memory_shared", "flow_starts_apart", "siblings_apart"),
+    )
+
+
+def _add_tile(builder: ArchBuilder, p: StreamingEngineParameters, x: int, strict: bool) -> None:
+    tile = builder.add_tile(
+        Tile(
+            name=f"t_{x}",
+            row=0,
+            col=x,
+            classes=_CLASSES,
+            latency={"*": p.latency},
+            operands=p.operands,
+            fifo=None,
+            delays=p.delays if strict else None,
+            contexts=p.spokes,
+            buffer=p.tile_memory,
+        )
+    )
+    fu = builder.add(f"t_{x}.fu", Kind.FU, tile)
+    out = builder.add(f"t_{x}.out", Kind.OUT, tile)
+    builder.arc(fu, out, p.latency)
+    for k in range(p.operands):
+        builder.arc(out, builder.add(f"t_{x}.in{k}", Kind.IN, tile, position=k, capacity=0))
+
+
+def _add_fabric(builder: ArchBuilder, p: StreamingEngineParameters, strict: bool) -> None:
+    at = builder.index
+    pairs = [(x, x + step) for x in range(p.tiles) for step in _STEPS if 0 <= x + step < p.tiles]
+    for x, y in pairs:
+        link = builder.add(f"t_{x}>t_{y}", Kind.LINK, x, position=_STEPS.index(y - x), capacity=1 if strict else 0)
+        builder.arc(at[f"t_{x}.out"], link)
+        for k in range(p.operands):
+            builder.arc(link, at[f"t_{y}.in{k}"], abs(y - x))
+    for x, y in pairs:
+        for step in _STEPS:
+            if y + step != x and 0 <= y + step < p.tiles:
+                builder.arc(at[f"t_{x}>t_{y}"], at[f"t_{y}>t_{y + step}"], abs(y - x))

@@ -1,0 +1,216 @@
+"""``torus`` and the presets ``ramp-1`` to ``ramp-12``: modulo-scheduled PEs on a two-dimensional torus.
+
+A PE reads its neighbours' output registers, its own, and registers of its file; it writes its output register and,
+where the mapping says so, a register. Passing a value on takes the function unit for a cycle. Registers hold until
+written; a file (local to a PE, or one central file) may have its first m registers rotate, m being the mapping's
+choice. Loads and stores take a slot of a memory PE and a cycle of its bus; values may be spilled to the data memory
+the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gridloom.archs.families.mesh import array_name
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile, Tile
+from gridloom.archs.selectors import select
+from gridloom.archs.spec import check_latency, check_range, check_size, parameters
+from gridloom.errors import ArchError
+
+_MEMORY_CLASSES = frozenset({"mem", "mem_data"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorusParameters:
+    """Parameters of the torus."""
+
+    #: Rows of the torus, 1 to 128.
+    rows: int
+    #: Columns of the torus, 1 to 128.
+    cols: int
+    #: Registers of a file, 0 to 1024: a PE's own, or the central one's.
+    regs: int = 4
+    #: ``local``: a file a PE; ``central``: one file that every PE reads and writes.
+    file: Literal["local", "central"] = "local"
+    #: How many registers of a file rotate: ``free`` lets the mapping choose, a number fixes it.
+    rotating: int | Literal["free"] = "free"
+    #: How long an output register keeps its value: until the next write, or one cycle.
+    hold: Literal["until-write", "next"] = "until-write"
+    #: Which PEs access memory: a selector.
+    memory: Any = "all"
+    #: ``row``: the PEs of a row share one bus; ``dedicated``: a bus a memory PE; null: no limit.
+    bus: Literal["row", "dedicated"] | None = "row"
+    #: Which PEs multiply: a selector.
+    mul: Any = "all"
+    #: Op latency by op class; ``"*"`` is the rest. At least 1: the output register.
+    latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
+    #: Bytes of data memory; null: no limit.
+    data_memory: int | None = None
+    #: Slots of a context memory; null: no limit.
+    contexts: int | None = None
+    #: Operands of a function unit, 1 to 8.
+    operands: int = 3
+
+
+def _listed(*numbers: int, cols: int) -> dict[str, Any]:
+    """PEs numbered from 1, row by row, as a selector."""
+    return {"tiles": [[(n - 1) // cols, (n - 1) % cols] for n in numbers]}
+
+
+def _preset(side: int, regs: int, file: str, memory: Any = "all") -> dict[str, Any]:
+    bus = "row" if memory == "all" else "dedicated"
+    # 4 kB of data memory; 4 kB of instruction memory at 4 bytes a PE and slot.
+    contexts = 4096 // (4 * side * side)
+    return {
+        "rows": side, "cols": side, "regs": regs, "file": file, "memory": memory, "bus": bus,
+        "data_memory": 4096, "contexts": contexts,
+    }  # fmt: skip
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "ramp-1": _preset(2, 16, "central", _listed(3, 4, cols=2)),
+    "ramp-2": _preset(2, 16, "central"),
+    "ramp-3": _preset(2, 2, "local"),
+    "ramp-4": _preset(2, 4, "local"),
+    "ramp-5": _preset(4, 64, "central"),
+    "ramp-6": _preset(4, 2, "local"),
+    "ramp-7": _preset(4, 4, "local"),
+    "ramp-8": _preset(4, 4, "local", _listed(2, 4, 6, 8, cols=4)),
+    "ramp-9": _preset(8, 128, "central"),
+    "ramp-10": _preset(8, 4, "local"),
+    "ramp-11": _preset(8, 8, "local"),
+    "ramp-12": _preset(8, 8, "local", _listed(1, 3, 5, 7, 9, 11, 13, 15, 19, 21, cols=8)),
+}
+
+
+def build(spec: Mapping[str, Any]) -> Arch:
+    """The torus that a description names; a preset's parameters may be overridden one by one."""
+    family = spec["family"]
+    full = {**PRESETS.get(family, {}), **spec}
+    p = parameters(TorusParameters, full)
+    check_size(p.rows, p.cols)
+    _check(p)
+    builder = ArchBuilder()
+    memory = select(p.memory, p.rows, p.cols, "memory")
+    multiply = select(p.mul, p.rows, p.cols, "mul")
+    for row in range(p.rows):
+        for col in range(p.cols):
+            _add_tile(builder, p, row, col, bool(memory[row, col]), bool(multiply[row, col]))
+    _add_links(builder, p)
+    _add_registers(builder, p)
+    if memory.any():
+        _add_memory(builder, p)
+    return builder.build(
+        name=array_name(spec) if "rows" in spec or family in PRESETS else family,
+        style="modulo",
+        rows=p.rows,
+        cols=p.cols,
+        spec=dict(spec),
+        free=frozenset({"const"}),
+        data_memory=p.data_memory,
+        route_uses_fu=True,
+    )
+
+
+def _check(p: TorusParameters) -> None:
+    for key, low, high in (
+        ("regs", 0, 1024),
+        ("operands", 1, 8),
+        ("data_memory", 0, 1 << 40),
+        ("contexts", 1, 1 << 20),
+    ):
+        check_range(p, key, low, high)
+    check_latency(p.latency)
+    if isinstance(p.rotating, int) and not 0 <= p.rotating <= p.regs:
+        raise ArchError(f"rotating: expected 0 to regs ({p.regs}) or 'free', found {p.rotating}")
+
+
+def _add_tile(builder: ArchBuilder, p: TorusParameters, row: int, col: int, memory: bool, multiply: bool) -> None:
+    classes = {"alu", "div", "fp", "route"} | (_MEMORY_CLASSES if memory else set()) | ({"mul"} if multiply else set())
+    name = f"pe_{row}_{col}"
+    tile = builder.add_tile(
+        Tile(
+            name=name,
+            row=row,
+            col=col,
+            classes=frozenset(classes),
+            latency={"*": 1, **p.latency},
+            operands=p.operands,
+            fifo=0,
+            contexts=p.contexts,
+        )
+    )
+    fu = builder.add(f"{name}.fu", Kind.FU, tile)
+    out = builder.add(f"{name}.out", Kind.OUT, tile)
+    builder.arc(fu, out, builder.tiles[tile].latency_of("route"))
+    if p.hold == "until-write":
+        builder.arc(out, out, 1)
+    for k in range(p.operands):
+        operand = builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
+        builder.arc(out, operand)
+        if k == 0:
+            builder.arc(operand, fu)
+
+
+def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
+    for row in range(p.rows):
+        for col in range(p.cols):
+            name = f"pe_{row}_{col}"
+            around = {((row + dr) % p.rows, (col + dc) % p.cols) for dr, dc in ((-1, 0), (0, -1), (0, 1), (1, 0))}
+            for position, (r, c) in enumerate(sorted(around - {(row, col)})):
+                link = builder.add(f"{name}>pe_{r}_{c}", Kind.LINK, row * p.cols + col, position=position)
+                builder.arc(builder.index[f"{name}.out"], link)
+                for k in range(p.operands):
+                    builder.arc(link, builder.index[f"pe_{r}_{c}.in{k}"])
+
+
+def _add_registers(builder: ArchBuilder, p: TorusParameters) -> None:
+    if p.regs == 0:
+        return
+    tiles = list(enumerate(builder.tiles))
+    groups = [("rf", -1, tiles)] if p.file == "central" else [(t.name, k, [(k, t)]) for k, t in tiles]
+    rotating = 0 if p.rotating == "free" else p.rotating
+    for name, owner, members in groups:
+        registers = []
+        for k in range(p.regs):
+            register = builder.add(f"{name}.r{k}", Kind.REG, owner, position=k)
+            registers.append(register)
+            builder.arc(register, register, 1)
+            for _, tile in members:
+                builder.arc(builder.index[f"{tile.name}.fu"], register, tile.latency_of("route"))
+                for operand in range(p.operands):
+                    builder.arc(register, builder.index[f"{tile.name}.in{operand}"])
+        builder.register_files.append(
+            RegisterFile(name=name, registers=tuple(registers), rotating=rotating, adjustable=p.rotating == "free")
+        )
+
+
+def _add_memory(builder: ArchBuilder, p: TorusParameters) -> None:
+    """Spill slots, the memory they lead to, and the buses."""
+    memory = builder.add("mem", Kind.MEM, capacity=0)
+    builder.arc(memory, memory, 1)
+    members = [(k, tile) for k, tile in enumerate(builder.tiles) if "mem" in tile.classes]
+    files: dict[int, list[int]] = {}
+    for register, (kind, owner, *_) in enumerate(builder.columns):
+        if kind == Kind.REG:
+            files.setdefault(owner, []).append(register)
+    for k, tile in members:
+        fu = builder.index[f"{tile.name}.fu"]
+        load = builder.add(f"{tile.name}.load", Kind.LOAD, k, group=fu)
+        store = builder.add(f"{tile.name}.store", Kind.STORE, k, group=fu)
+        builder.arc(memory, load)
+        builder.arc(load, builder.index[f"{tile.name}.out"], tile.latency_of("mem"))
+        builder.arc(builder.index[f"{tile.name}.in0"], store)
+        builder.arc(store, memory, 1)
+        for register in files.get(-1, []) + files.get(k, []):
+            builder.arc(load, register, tile.latency_of("mem"))
+    if p.bus == "row":
+        for row in range(p.rows):
+            tiles = tuple(k for k, tile in members if tile.row == row)
+            if tiles:
+                builder.pools.append(Pool(name=f"bus_{row}", capacity=1, tiles=tiles, classes=frozenset({"mem"})))
+    elif p.bus == "dedicated":
+        for k, tile in members:
+            builder.pools.append(Pool(name=f"bus_{tile.name}", capacity=1, tiles=(k,), classes=frozenset({"mem"})))

@@ -1,0 +1,148 @@
+"""``vpcma``: rows of combinational ALUs over a memory edge, with a pipeline register between rows where switched on.
+
+A PE at column x, row y has an ALU with two operands and a switching element with outputs N, S, E, W; nothing has a
+latency but the row boundaries that ``settings["pipeline"]`` switches on: there the ALU links and the N outputs are
+registered. Values go up; an output turns south once, in the last stage, and runs down the S chain to its column's
+store port. Constants sit in registers of 17 bits, sign-extended: row y reads registers y and y + rows.
+
+Multiplexer inputs (S, E, W: the N, W, E outputs of the neighbour there; in row 0, S is the column's load port; links:
+the ALUs to the south, south-east and south-west):
+
+======= ===================================================================
+operand S, E, W, the three links, constant y, constant y + rows
+N       own ALU, S, E, W, the three links, constant y
+E       own ALU, S, W, the three links
+W       S, E, link S, link SE
+S       own ALU, E, W, the S output of the north
+======= ===================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gridloom.archs.families.mesh import array_name
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Setting, Tile
+from gridloom.archs.spec import check_size, parameters
+from gridloom.errors import ArchError
+
+
+@dataclass(frozen=True, kw_only=True)
+class VpcmaParameters:
+    """Parameters of the array; the defaults are the published chip."""
+
+    #: Rows of PEs, 1 to 128; row 0 is next to the ports.
+    rows: int = 8
+    #: Columns of PEs, 1 to 128; each has a load and a store port.
+    cols: int = 12
+    #: Constant registers, at most and by default two a row: row y reads register y and y + rows.
+    constants: int | None = None
+    #: True when an unused ALU can pass operand A on.
+    alu_routes: bool = True
+
+
+def build(spec: Mapping[str, Any]) -> Arch:
+    """The array that a description names."""
+    p = parameters(VpcmaParameters, spec)
+    check_size(p.rows, p.cols)
+    if not 0 <= _constants(p) <= 2 * p.rows:
+        raise ArchError(f"constants: expected 0 to {2 * p.rows} (two a row), found {p.constants}")
+    builder = ArchBuilder()
+    _add_pes(builder, p)
+    _add_ports(builder, p)
+    for y in range(p.rows):
+        for x in range(p.cols):
+            _connect(builder, p, x, y)
+    return builder.build(
+        name=array_name(spec),
+        style="static",
+        rows=p.rows,
+        cols=p.cols,
+        spec=dict(spec),
+        settings=(Setting(name="pipeline", length=p.rows - 1, summary="registers between row y and y + 1"),),
+        free=frozenset(),
+        inputs="aligned",
+        rules=("outputs_together", "constants_17_bits"),
+        route_uses_fu=p.alu_routes,
+    )
+
+
+def _constants(p: VpcmaParameters) -> int:
+    return 2 * p.rows if p.constants is None else p.constants
+
+
+def _add_pes(builder: ArchBuilder, p: VpcmaParameters) -> None:
+    classes = frozenset({"alu"} | ({"route"} if p.alu_routes else set()))
+    for y in range(p.rows):
+        for x in range(p.cols):
+            name = f"pe_{y}_{x}"
+            tile = builder.add_tile(
+                Tile(name=name, row=y, col=x, classes=classes, latency={"*": 0}, operands=2, fifo=0, contexts=1)
+            )
+            fu = builder.add(f"{name}.fu", Kind.FU, tile)
+            out = builder.add(f"{name}.out", Kind.OUT, tile)
+            builder.arc(fu, out)
+            for k in range(2):
+                operand = builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
+                if k == 0 and p.alu_routes:
+                    builder.arc(operand, fu)
+            for k, side in enumerate("nesw"):
+                builder.add(f"{name}.{side}", Kind.SWITCH, tile, position=k)
+
+
+def _add_ports(builder: ArchBuilder, p: VpcmaParameters) -> None:
+    for x in range(p.cols):
+        port = {"latency": {"*": 0}, "fifo": 0, "contexts": 1}
+        load = builder.add_tile(
+            Tile(name=f"load_{x}", row=-1, col=x, kind="load", classes=frozenset({"input"}), operands=0, **port)  # type: ignore[arg-type]
+        )
+        builder.arc(builder.add(f"load_{x}.fu", Kind.FU, load), builder.add(f"load_{x}.out", Kind.OUT, load))
+        store = builder.add_tile(
+            Tile(name=f"store_{x}", row=-2, col=x, kind="store", classes=frozenset({"output"}), operands=1, **port)  # type: ignore[arg-type]
+        )
+        builder.add(f"store_{x}.fu", Kind.FU, store)
+        builder.arc(builder.index[f"pe_0_{x}.s"], builder.add(f"store_{x}.in0", Kind.IN, store))
+    for k in range(_constants(p)):
+        tile = builder.add_tile(
+            Tile(
+                name=f"const_{k}",
+                row=k % p.rows,
+                col=-1 - k // p.rows,
+                kind="const",
+                classes=frozenset({"const", "livein"}),
+                latency={"*": 0},
+                operands=0,
+            )
+        )
+        builder.add(f"const_{k}.fu", Kind.CONST, tile)
+
+
+def _connect(builder: ArchBuilder, p: VpcmaParameters, x: int, y: int) -> None:
+    at = builder.index
+    name = f"pe_{y}_{x}"
+    gate = y - 1
+    south = [(at[f"load_{x}.out"], -1)] if y == 0 else [(at[f"pe_{y - 1}_{x}.n"], gate)]
+    east = [(at[f"pe_{y}_{x + 1}.w"], -1)] if x + 1 < p.cols else []
+    west = [(at[f"pe_{y}_{x - 1}.e"], -1)] if x > 0 else []
+    link = {
+        side: [(at[f"pe_{y - 1}_{x + dx}.out"], gate)] if y > 0 and 0 <= x + dx < p.cols else []
+        for side, dx in (("s", 0), ("se", 1), ("sw", -1))
+    }
+    links = link["s"] + link["se"] + link["sw"]
+    low = [(at[f"const_{y}.fu"], -1)] if y < _constants(p) else []
+    high = [(at[f"const_{y + p.rows}.fu"], -1)] if y + p.rows < _constants(p) else []
+    own = [(at[f"{name}.out"], -1)]
+    north = [(at[f"pe_{y + 1}_{x}.s"], -1)] if y + 1 < p.rows else []
+    inputs = {
+        "in0": south + east + west + links + low + high,
+        "in1": south + east + west + links + low + high,
+        "n": own + south + east + west + links + low,
+        "e": own + south + west + links,
+        "w": south + east + link["s"] + link["se"],
+        "s": own + north + east + west,
+    }
+    for pin, sources in inputs.items():
+        for source, bit in sources:
+            builder.arc(source, at[f"{name}.{pin}"], 0, bit)

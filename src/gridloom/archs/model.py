@@ -1,0 +1,345 @@
+"""The array: tiles, resources, arcs, pools, and what a mapping may switch.
+
+An ``Arch`` is a directed graph of *resources* (function units, operand inputs, output registers, links, registers,
+switch outputs, constant registers, memory) held as flat arrays. A signal that is in resource ``u`` at cycle ``c`` can
+be in ``v`` at cycle ``c + latency`` when there is an arc ``u -> v``. That is all that routers, checkers and
+simulators need to know: a family file only builds this graph.
+
+What each kind means:
+
+=========  ==========================================================================================================
+``FU``     the issue slot of a tile: an op, or a move (a route through the function unit), starts here
+``IN``     operand k of a tile, after its multiplexer; its FIFO (``Tile.fifo``) delays what arrives here
+``OUT``    the output of a tile's function unit; registered where op latency is at least 1; a self-arc means it holds
+``LINK``   a directed wire between tiles
+``REG``    one register of a register file; its self-arc holds the value (and rotates, see ``RegisterFile``)
+``SWITCH`` one output of a switching element
+``CONST``  a constant register: a timeless signal sits here
+``MEM``    the spill area of the data memory
+``LOAD``   the issue slot used to load a spilled value; shares the slot of its tile's ``FU``
+``STORE``  the issue slot used to spill a value; shares the slot of its tile's ``FU``
+=========  ==========================================================================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.errors import ArchError
+
+if TYPE_CHECKING:
+    from gridloom.archs.unroll import ResourceGraph
+
+Ints = NDArray[np.int32]
+
+#: An array with more arcs does not fit a machine that one maps on: a size or a number in its description is a mistake.
+MAX_ARCS = 4_000_000
+Style = Literal["static", "modulo", "elastic"]
+
+
+class Kind(IntEnum):
+    """What a resource is."""
+
+    FU = 0
+    IN = 1
+    OUT = 2
+    LINK = 3
+    REG = 4
+    SWITCH = 5
+    CONST = 6
+    MEM = 7
+    LOAD = 8
+    STORE = 9
+
+
+#: Kinds that take a tile's issue slot.
+ISSUE_KINDS = (Kind.FU, Kind.LOAD, Kind.STORE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One place of the array."""
+
+    name: str
+    row: int
+    col: int
+    #: Op classes that run here.
+    classes: frozenset[str]
+    #: What it is: ``pe``, ``load`` or ``store`` port, ``const`` register, ``cu``, ``mu``, ``switch``, ``dram``.
+    kind: str = "pe"
+    #: Cycles from issue to result, by op class; ``"*"`` is the rest.
+    latency: Mapping[str, int] = field(default_factory=lambda: {"*": 1})
+    #: Cycles the issue slot stays taken, by op class; ``"*"`` is the rest.
+    occupancy: Mapping[str, int] = field(default_factory=lambda: {"*": 1})
+    #: How many operands the function unit has.
+    operands: int = 3
+    #: FIFO cycles an operand may wait; None: no limit.
+    fifo: int | None = 0
+    #: Registers for waiting operands, shared by the tile's operands and slots; None: no limit.
+    delays: int | None = None
+    #: Slots of the context memory; None: no limit.
+    contexts: int | None = None
+    #: Elastic arrays: tokens that fit in one input buffer, tokens a memory unit holds.
+    buffer: int = 0
+
+    def latency_of(self, op_class: str) -> int:
+        """Cycles from issue to result."""
+        return self.latency.get(op_class, self.latency.get("*", 1))
+
+    def occupancy_of(self, op_class: str) -> int:
+        """Cycles the issue slot stays taken."""
+        return self.occupancy.get(op_class, self.occupancy.get("*", 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """A capacity that a set of tiles shares: at most ``capacity`` ops of ``classes`` a slot."""
+
+    name: str
+    capacity: int
+    tiles: tuple[int, ...]
+    classes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterFile:
+    """Registers that rotate together. The mapping sets how many rotate (``settings["rotating"][name]``).
+
+    The first m registers rotate: what is register k in the last slot of an iteration is register k - 1 (mod m) in the
+    first slot of the next, so that a value may live longer than II.
+    """
+
+    name: str
+    registers: tuple[int, ...]
+    rotating: int = 0
+    #: True when the mapping may choose how many rotate.
+    adjustable: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Bits that a mapping may switch on the array."""
+
+    name: str
+    length: int
+    summary: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Arch:
+    """An array, ready to be mapped to. Built by :func:`gridloom.archs.build` or by a family."""
+
+    name: str
+    style: Style
+    rows: int
+    cols: int
+    #: The description it was built from: family and parameters, as in the YAML file.
+    spec: Mapping[str, Any]
+    tiles: tuple[Tile, ...]
+    resource_names: tuple[str, ...]
+    #: Kind, tile (-1: none), position within its kind (operand, register or direction), capacity (0: no limit).
+    kind: Ints
+    tile: Ints
+    position: Ints
+    capacity: Ints
+    #: Uses of resources with the same group conflict: a tile's FU, LOAD and STORE share one issue slot.
+    group: Ints
+    arc_source: Ints
+    arc_target: Ints
+    arc_latency: Ints
+    #: Index of the settings bit that adds a cycle to the arc, -1: none.
+    arc_gate: Ints
+    pools: tuple[Pool, ...] = ()
+    register_files: tuple[RegisterFile, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    #: Op classes that need no tile here: immediates, streams from a tile's base.
+    free: frozenset[str] = frozenset({"const", "livein"})
+    #: ``aligned``: every input issues at cycle 0; ``skewed``: each at its own cycle; ``free``: no rule.
+    inputs: Literal["aligned", "skewed", "free"] = "free"
+    #: Further rules that verify knows by name.
+    rules: tuple[str, ...] = ()
+    #: Bytes of data memory for arrays and spills; None: no limit.
+    data_memory: int | None = None
+    #: True when passing through a tile takes its function unit.
+    route_uses_fu: bool = False
+
+    @cached_property
+    def resource_index(self) -> Mapping[str, int]:
+        """Resource name -> index."""
+        return {name: k for k, name in enumerate(self.resource_names)}
+
+    @cached_property
+    def tile_index(self) -> Mapping[str, int]:
+        """Tile name -> index."""
+        return {tile.name: k for k, tile in enumerate(self.tiles)}
+
+    def resource(self, name: str) -> int:
+        """The index of a resource; ArchError when there is none of that name."""
+        try:
+            return self.resource_index[name]
+        except KeyError:
+            raise ArchError(f"array {self.name!r} has no resource {name!r}") from None
+
+    @cached_property
+    def fu(self) -> Ints:
+        """For each tile the index of its FU (or CONST) resource: where an instance sits; -1: none."""
+        table = np.full(len(self.tiles), -1, dtype=np.int32)
+        for r in np.flatnonzero((self.kind == Kind.FU) | (self.kind == Kind.CONST)):
+            table[self.tile[r]] = r
+        return table
+
+    @cached_property
+    def operand_inputs(self) -> Ints:
+        """[tile, operand] -> index of the IN resource, -1: none."""
+        width = max([tile.operands for tile in self.tiles] + [1])
+        table = np.full((len(self.tiles), width), -1, dtype=np.int32)
+        for r in np.flatnonzero(self.kind == Kind.IN):
+            table[self.tile[r], self.position[r]] = r
+        return table
+
+    @cached_property
+    def out(self) -> Ints:
+        """For each tile the index of its OUT resource, -1: none."""
+        table = np.full(len(self.tiles), -1, dtype=np.int32)
+        for r in np.flatnonzero(self.kind == Kind.OUT):
+            table[self.tile[r]] = r
+        return table
+
+    @cached_property
+    def links(self) -> tuple[tuple[int, int, int], ...]:
+        """(source tile, target tile, resource) of every LINK, in resource order."""
+        names = self.tile_index
+        rows = []
+        for r in np.flatnonzero(self.kind == Kind.LINK):
+            source, _, target = self.resource_names[r].partition(">")
+            rows.append((names[source], names[target.partition("#")[0]], int(r)))
+        return tuple(rows)
+
+    @cached_property
+    def hops(self) -> NDArray[np.int16]:
+        """[tile, tile] -> least number of links between them (-1: unreachable). Breadth first, O(tiles * links)."""
+        return hop_distances(len(self.tiles), [(a, b) for a, b, _ in self.links])
+
+    def tiles_for(self, op_class: str) -> tuple[int, ...]:
+        """The tiles that can run an op class."""
+        return tuple(k for k, tile in enumerate(self.tiles) if op_class in tile.classes)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything that a mapping relies on."""
+        digest = hashlib.blake2b(digest_size=12)
+        for part in (self.resource_names, [repr(_plain(tile)) for tile in self.tiles], self.pools_plain, self.rules):
+            digest.update("\n".join(map(str, part)).encode())
+        for array in (self.kind, self.tile, self.position, self.capacity, self.group):
+            digest.update(np.ascontiguousarray(array, dtype=np.int32).tobytes())
+        for array in (self.arc_source, self.arc_target, self.arc_latency, self.arc_gate):
+            digest.update(np.ascontiguousarray(array, dtype=np.int32).tobytes())
+        tail = (self.style, sorted(self.free), self.inputs, self.data_memory, [str(f) for f in self.register_files])
+        digest.update(repr((*tail, self.settings, self.route_uses_fu)).encode())
+        return digest.hexdigest()
+
+    @property
+    def pools_plain(self) -> list[str]:
+        """The pools in a form that does not depend on set order."""
+        return [f"{p.name} {p.capacity} {p.tiles} {sorted(p.classes)}" for p in self.pools]
+
+    def unroll(self, ii: int, settings: Mapping[str, Any] | None = None) -> ResourceGraph:
+        """The time-expanded resource graph for an II, as flat arrays. O(arcs * II)."""
+        from gridloom.archs.unroll import unroll
+
+        return unroll(self, ii, settings or {})
+
+
+def _plain(tile: Tile) -> tuple[Any, ...]:
+    return tuple(
+        sorted(v) if isinstance(v, frozenset) else sorted(v.items()) if isinstance(v, Mapping) else v
+        for v in (getattr(tile, name) for name in tile.__slots__)
+    )
+
+
+def hop_distances(count: int, links: Iterable[tuple[int, int]]) -> NDArray[np.int16]:
+    """All-pairs least number of links; -1 where there is no path."""
+    before: list[list[int]] = [[] for _ in range(count)]
+    for a, b in links:
+        before[b].append(a)
+    most = max(map(len, before), default=0)
+    # Breadth first from all tiles at once, a row a goal; a tile with fewer links stands in for the missing ones itself.
+    entering = [np.array([row[k] if k < len(row) else b for b, row in enumerate(before)]) for k in range(most)]
+    frontier = np.eye(count, dtype=np.bool_)
+    found = frontier.copy()
+    table = np.where(frontier, 0, -1).astype(np.int16)
+    hops = 0
+    while frontier.any():
+        hops += 1
+        reached = np.zeros_like(frontier)
+        for goals in entering:
+            reached |= frontier[goals]
+        frontier = reached & ~found
+        found |= frontier
+        np.copyto(table, np.int16(hops), where=frontier)
+    return np.ascontiguousarray(table.T)
+
+
+class ArchBuilder:
+    """Collects tiles, resources and arcs; ``build`` freezes them into an Arch."""
+
+    def __init__(self) -> None:
+        self.tiles: list[Tile] = []
+        self.names: list[str] = []
+        self.index: dict[str, int] = {}
+        self.columns: list[tuple[int, int, int, int, int]] = []
+        self.arcs: list[tuple[int, int, int, int]] = []
+        self.pools: list[Pool] = []
+        self.register_files: list[RegisterFile] = []
+
+    def add_tile(self, tile: Tile) -> int:
+        """Add a tile; returns its index."""
+        self.tiles.append(tile)
+        return len(self.tiles) - 1
+
+    def add(
+        self, name: str, kind: Kind, tile: int = -1, *, position: int = 0, capacity: int = 1, group: int | None = None
+    ) -> int:
+        """Add a resource; returns its index."""
+        if name in self.index:
+            raise ArchError(f"resource {name!r} is defined twice")
+        r = len(self.names)
+        self.index[name] = r
+        self.names.append(name)
+        self.columns.append((int(kind), tile, position, capacity, r if group is None else group))
+        return r
+
+    def arc(self, source: int, target: int, latency: int = 0, gate: int = -1) -> None:
+        """A signal may go from ``source`` to ``target`` in ``latency`` cycles (one more when bit ``gate`` is on)."""
+        if len(self.arcs) >= MAX_ARCS:
+            raise ArchError(f"the array has more than {MAX_ARCS} arcs; describe a smaller one")
+        self.arcs.append((source, target, latency, gate))
+
+    def build(self, **fields: Any) -> Arch:
+        """The Arch; ``fields`` are its remaining ones."""
+        columns = np.array(self.columns, dtype=np.int32).reshape(-1, 5)
+        arcs = np.array(sorted(set(self.arcs)), dtype=np.int32).reshape(-1, 4)
+        return Arch(
+            tiles=tuple(self.tiles),
+            resource_names=tuple(self.names),
+            kind=columns[:, 0].copy(),
+            tile=columns[:, 1].copy(),
+            position=columns[:, 2].copy(),
+            capacity=columns[:, 3].copy(),
+            group=columns[:, 4].copy(),
+            arc_source=arcs[:, 0].copy(),
+            arc_target=arcs[:, 1].copy(),
+            arc_latency=arcs[:, 2].copy(),
+            arc_gate=arcs[:, 3].copy(),
+            pools=tuple(self.pools),
+            register_files=tuple(self.register_files),
+            **fields,
+        )

@@ -1,0 +1,200 @@
+"""From text to an Arch: ARCH strings (``mesh:8x8,inputs=skewed``), YAML files, plain dictionaries.
+
+All three end as a dictionary with ``family`` and that family's parameters; the family's ``build`` makes it an Arch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gridloom import registry
+from gridloom.archs.model import Arch
+from gridloom.dfg.ops import OP_CLASSES
+from gridloom.errors import ArchError, OptionError
+
+_SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
+_YAML_LIMIT = 4_000_000
+P = TypeVar("P")
+
+
+def build(description: str | Path | Mapping[str, Any]) -> Arch:
+    """The array that an ARCH string, a YAML file or a dictionary describes.
+
+    >>> build("mesh:2x3").name
+    'mesh:2x3'
+    """
+    if isinstance(description, Mapping):
+        return build_spec(dict(description), "array")
+    text = str(description)
+    if text.endswith((".yaml", ".yml")):
+        return load_yaml(Path(text))
+    return build_spec(parse_string(text), f"array {text!r}")
+
+
+def build_spec(spec: dict[str, Any], where: str) -> Arch:
+    """Build from a dictionary; errors are located at ``where``."""
+    family = spec.get("family")
+    if not isinstance(family, str):
+        raise ArchError(f"family: expected the name of a family, found {family!r}", where=where)
+    try:
+        builder = registry.load("archs", family)
+    except OptionError as error:
+        raise ArchError(error.message, where=where) from None
+    try:
+        arch: Arch = builder(spec)
+    except ArchError as error:
+        raise error.at(where) from None
+    except RecursionError:
+        raise ArchError("is nested too deeply to describe an array", where=where) from None
+    return arch
+
+
+def parse_string(text: str) -> dict[str, Any]:
+    """``family[:size][,key=value...]`` as a dictionary. ``8x8`` gives rows and cols, a lone number gives tiles."""
+    head, _, tail = text.partition(":")
+    spec: dict[str, Any] = {"family": head}
+    if "," in head:
+        head, _, tail = text.partition(",")
+        spec["family"] = head
+    for k, part in enumerate(p for p in tail.split(",") if p):
+        key, equals, value = part.partition("=")
+        if not equals:
+            size = _SIZE.fullmatch(part)
+            if k == 0 and size:
+                spec["rows"], spec["cols"] = int(size[1]), int(size[2])
+            elif k == 0 and part.isdecimal() and len(part) < 6:
+                spec["tiles"] = int(part)
+            else:
+                raise ArchError(f"expected key=value, found {part!r}", where=f"array {text!r}")
+        elif key in spec:
+            raise ArchError(f"{key!r} is given twice", where=f"array {text!r}")
+        else:
+            spec[key] = scalar(value)
+    return spec
+
+
+def scalar(text: str) -> Any:
+    """A value of an ARCH string: a number, none, or a word."""
+    if text.lstrip("-").isdecimal() and len(text) < 12:
+        return int(text)
+    if text in ("none", "null") or text == "unbounded":
+        return None
+    if text in ("true", "false"):
+        return text == "true"
+    return text
+
+
+def load_yaml(path: Path) -> Arch:
+    """The array of a YAML file; errors name the file, the line and the key."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArchError(f"cannot be read: {error}", where=str(path)) from None
+    if len(text) > _YAML_LIMIT:
+        raise ArchError(f"is {len(text)} characters long; at most {_YAML_LIMIT} are read", where=str(path))
+    try:
+        _refuse_aliases(text, path)
+        data = YAML(typ="rt", pure=True).load(text)
+    except (YAMLError, RecursionError, ValueError) as error:
+        raise ArchError(_yaml_message(error), where=str(path)) from None
+    if not isinstance(data, dict):
+        raise ArchError(f"expected keys and values, found {type(data).__name__}", where=str(path))
+    try:
+        return build_spec(plain(data), str(path))
+    except ArchError as error:
+        raise ArchError(error.message, where=_line_of(data, error.message, str(path))) from None
+
+
+def _refuse_aliases(text: str, path: Path) -> None:
+    """Aliases are how a few lines become gigabytes; a description has no need of them."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.tokens import AliasToken, AnchorToken
+
+    if "&" not in text and "*" not in text:
+        return
+    for token in YAML(typ="rt", pure=True).scan(text):
+        if isinstance(token, AliasToken | AnchorToken):
+            message = "YAML anchors and aliases (& and *) are not taken; write the values out"
+            raise ArchError(message, where=f"{path}:{token.start_mark.line + 1}")
+
+
+def _yaml_message(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+    return f"is not YAML: {problem}" + (f" at line {mark.line + 1}, column {mark.column + 1}" if mark else "")
+
+
+def _line_of(data: Any, message: str, path: str) -> str:
+    """Find the line of the key that a message starts with, as deep as the file has lines for it."""
+    keys = message.partition(":")[0].split(".")
+    line = None
+    for key in keys if keys[0] in data else ["family"]:
+        try:
+            line, data = (data.lc.item(int(key)), data[int(key)]) if key.isdecimal() else (data.lc.key(key), data[key])
+        except (AttributeError, IndexError, KeyError, TypeError):
+            break
+    return f"{path}:{line[0] + 1}" if line else path
+
+
+def plain(data: Any) -> Any:
+    """ruamel's containers and scalars as plain Python ones."""
+    if isinstance(data, Mapping):
+        return {str(key): plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(value) for value in data]
+    if isinstance(data, bool) or data is None:
+        return data
+    if isinstance(data, int):
+        return int(data)
+    if isinstance(data, float):
+        return float(data)
+    return str(data)
+
+
+def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
+    """The parameter record of a family from a description; unknown keys and wrong types are ArchErrors."""
+    from pydantic import TypeAdapter, ValidationError
+
+    fields = {key: value for key, value in spec.items() if key != "family"}
+    known = set(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+    for key in fields:
+        if key not in known:
+            has = ", ".join(sorted(known))
+            raise ArchError(f"{key}: family {spec['family']!r} has no such parameter; it has: {has}")
+    try:
+        return TypeAdapter(kind).validate_python(fields)
+    except ValidationError as error:
+        item = error.errors(include_url=False)[0]
+        path = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "missing":
+            raise ArchError(f"{path}: family {spec['family']!r} needs this parameter") from None
+        raise ArchError(f"{path}: {item['msg']}, found {item.get('input')!r}") from None
+
+
+def check_range(record: object, key: str, low: int, high: int) -> None:
+    """ArchError unless a parameter that is a number lies within bounds."""
+    value = getattr(record, key)
+    if value is not None and not low <= value <= high:
+        raise ArchError(f"{key}: expected {low} to {high}, found {value}")
+
+
+def check_latency(latency: Mapping[str, int]) -> None:
+    """ArchError unless latencies are named by op class and leave room for the output register."""
+    for name, cycles in latency.items():
+        if name != "*" and name not in OP_CLASSES:
+            raise ArchError(f"latency.{name}: no such op class; known: *, {', '.join(OP_CLASSES)}")
+        if not 1 <= cycles <= 1024:
+            raise ArchError(f"latency.{name}: expected 1 (the output register) to 1024, found {cycles}")
+
+
+def check_size(rows: int, cols: int, limit: int = 128) -> None:
+    """ArchError unless the grid has a size that can be built."""
+    for key, value in (("rows", rows), ("cols", cols)):
+        if not 1 <= value <= limit:
+            raise ArchError(f"{key}: expected 1 to {limit}, found {value}")

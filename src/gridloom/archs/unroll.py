@@ -1,0 +1,142 @@
+"""The time-expanded resource graph: what routers and checkers see.
+
+Node ``r * ii + s`` is resource ``r`` in slot ``s`` (cycle mod II). Successors are in CSR form with their latency in
+flat cycles. Arcs out of a FU carry the latency of a *move*; an op's own result appears after the op's latency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gridloom.archs.model import Arch, Ints
+from gridloom.errors import ArchError
+
+#: Beyond this an II is a mistake, and its graph would not fit in memory.
+MAX_UNROLLED_ARCS = 20_000_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ResourceGraph:
+    """An array unrolled over II slots."""
+
+    arch: Arch
+    ii: int
+    #: Validated settings with defaults filled in.
+    settings: Mapping[str, Any]
+    #: CSR over nodes: successors of node n are ``target[indptr[n]:indptr[n+1]]``.
+    indptr: Ints
+    target: Ints
+    latency: Ints
+
+    @property
+    def nodes(self) -> int:
+        """The number of (resource, slot) nodes."""
+        return len(self.arch.kind) * self.ii
+
+    @cached_property
+    def predecessors(self) -> tuple[Ints, Ints, Ints]:
+        """The same arcs backwards: (indptr, source, latency)."""
+        count = self.nodes
+        sources = np.repeat(np.arange(count, dtype=np.int32), np.diff(self.indptr))
+        order = np.argsort(self.target, kind="stable")
+        indptr = np.zeros(count + 1, dtype=np.int32)
+        np.cumsum(np.bincount(self.target, minlength=count), out=indptr[1:])
+        return indptr, sources[order].astype(np.int32), self.latency[order]
+
+    def latencies(self, source: int, slot: int, target: int) -> tuple[int, ...]:
+        """The latencies of the arcs from resource ``source`` in ``slot`` to resource ``target``; empty: no arc."""
+        node = source * self.ii + slot
+        span = slice(self.indptr[node], self.indptr[node + 1])
+        return tuple(self.latency[span][self.target[span] // self.ii == target].tolist())
+
+
+def unroll(arch: Arch, ii: int, settings: Mapping[str, Any]) -> ResourceGraph:
+    """Expand an array over ``ii`` slots under the given settings."""
+    if ii < 1:
+        raise ArchError(f"II must be at least 1, found {ii}")
+    if arch.style != "modulo" and ii != 1:
+        raise ArchError(f"array {arch.name!r} is {arch.style}: its II is 1, found {ii}")
+    if len(arch.arc_source) * ii > MAX_UNROLLED_ARCS:
+        raise ArchError(
+            f"II {ii} makes {len(arch.arc_source) * ii} arcs of array {arch.name!r}; at most {MAX_UNROLLED_ARCS}"
+        )
+    chosen = check_settings(arch, settings)
+    gates = _gate_bits(arch, chosen)
+    latency = arch.arc_latency + np.where(arch.arc_gate >= 0, gates[arch.arc_gate], 0)
+    slots = np.arange(ii, dtype=np.int64)
+    source = (arch.arc_source[:, None].astype(np.int64) * ii + slots).ravel()
+    goal = np.repeat(arch.arc_target, ii).astype(np.int64)
+    cycles = np.repeat(latency, ii).astype(np.int64)
+    slot = np.tile(slots, len(arch.arc_source))
+    _rotate(arch, chosen, np.repeat(arch.arc_source, ii), goal, slot, ii)
+    target = goal * ii + (slot + cycles) % ii
+    order = np.lexsort((target, source))
+    indptr = np.zeros(len(arch.kind) * ii + 1, dtype=np.int32)
+    np.cumsum(np.bincount(source, minlength=len(arch.kind) * ii), out=indptr[1:])
+    return ResourceGraph(
+        arch=arch,
+        ii=ii,
+        settings=chosen,
+        indptr=indptr,
+        target=target[order].astype(np.int32),
+        latency=cycles[order].astype(np.int32),
+    )
+
+
+def _gate_bits(arch: Arch, settings: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
+    bits: list[int] = []
+    for setting in arch.settings:
+        bits.extend(int(bit) for bit in settings[setting.name])
+    return np.array([*bits, 0], dtype=np.int32)
+
+
+def _rotate(arch: Arch, settings: Mapping[str, Any], source: Ints, goal: Any, slot: Any, ii: int) -> None:
+    """Turn the hold arcs of rotating registers: r_k of the last slot is r_(k-1) of the next first slot."""
+    turned = np.arange(len(arch.kind), dtype=np.int64)
+    for file in arch.register_files:
+        count = settings["rotating"].get(file.name, file.rotating)
+        for k in range(count):
+            turned[file.registers[k]] = file.registers[(k - 1) % count]
+    hold = (source == goal) & (slot == ii - 1)
+    goal[hold] = turned[goal[hold]]
+
+
+def check_settings(arch: Arch, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with defaults filled in; ArchError for one that the array does not have."""
+    known = {setting.name: setting for setting in arch.settings}
+    chosen: dict[str, Any] = {name: [0] * setting.length for name, setting in known.items()}
+    chosen["rotating"] = {}
+    for name, value in settings.items():
+        if name == "rotating":
+            chosen["rotating"] = _check_rotating(arch, value)
+        elif name not in known:
+            raise ArchError(f"array {arch.name!r} has no setting {name!r}; it has: {', '.join(chosen)}")
+        else:
+            chosen[name] = _check_bits(arch, known[name].length, name, value)
+    return chosen
+
+
+def _check_bits(arch: Arch, length: int, name: str, value: Any) -> list[int]:
+    if not isinstance(value, list | tuple) or len(value) != length or any(bit not in (0, 1) for bit in value):
+        raise ArchError(f"setting {name!r} of array {arch.name!r} takes {length} bits, found {value!r}")
+    return [int(bit) for bit in value]
+
+
+def _check_rotating(arch: Arch, value: Any) -> dict[str, int]:
+    files = {file.name: file for file in arch.register_files}
+    if not isinstance(value, Mapping):
+        raise ArchError(f"setting 'rotating' takes a number a register file, found {value!r}")
+    for name, count in value.items():
+        if name not in files:
+            raise ArchError(f"array {arch.name!r} has no register file {name!r}")
+        file = files[name]
+        if not isinstance(count, int) or not 0 <= count <= len(file.registers):
+            raise ArchError(f"register file {name!r} has {len(file.registers)} registers, found rotating {count!r}")
+        if count != file.rotating and not file.adjustable:
+            raise ArchError(f"register file {name!r} has {file.rotating} rotating registers and cannot be changed")
+    return {name: int(count) for name, count in value.items()}

@@ -1,0 +1,1 @@
+"""Pictures of graphs, arrays and mappings as SVG."""

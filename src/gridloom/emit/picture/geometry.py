@@ -1,0 +1,103 @@
+"""Points, boxes and path texts for pictures."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gridloom.emit.picture.text import number
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle by centre and half sizes."""
+
+    x: float
+    y: float
+    half_width: float
+    half_height: float
+
+    @property
+    def left(self) -> float:
+        """The x of the left side."""
+        return self.x - self.half_width
+
+    @property
+    def right(self) -> float:
+        """The x of the right side."""
+        return self.x + self.half_width
+
+    @property
+    def top(self) -> float:
+        """The y of the upper side."""
+        return self.y - self.half_height
+
+    @property
+    def bottom(self) -> float:
+        """The y of the lower side."""
+        return self.y + self.half_height
+
+    def rim(self, direction: Point) -> Point:
+        """Where a ray from the centre leaves the rectangle."""
+        dx, dy = direction
+        reach = min(
+            self.half_width / abs(dx) if abs(dx) > 1e-9 else math.inf,
+            self.half_height / abs(dy) if abs(dy) > 1e-9 else math.inf,
+        )
+        return self.x + dx * reach, self.y + dy * reach
+
+
+def unit(start: Point, end: Point) -> Point:
+    """The direction from one point to another, of length 1; (1, 0) when they are one."""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    length = math.hypot(dx, dy)
+    return (dx / length, dy / length) if length > 1e-9 else (1.0, 0.0)
+
+
+def right_of(direction: Point) -> Point:
+    """The direction at the right hand of a traveller (y grows downwards)."""
+    return -direction[1], direction[0]
+
+
+def moved(point: Point, direction: Point, length: float) -> Point:
+    """A point shifted along a direction."""
+    return point[0] + direction[0] * length, point[1] + direction[1] * length
+
+
+def spot(point: Point) -> str:
+    """A point as path text."""
+    return f"{number(point[0])} {number(point[1])}"
+
+
+def line(*points: Point) -> str:
+    """A path of straight pieces."""
+    return "M" + "L".join(spot(p) for p in points)
+
+
+def curve(start: Point, first: Point, second: Point, end: Point) -> str:
+    """A cubic Bézier curve."""
+    return f"M{spot(start)}C{spot(first)} {spot(second)} {spot(end)}"
+
+
+def rounded(points: Sequence[Point], radius: float) -> str:
+    """A path of straight pieces whose corners are rounded."""
+    text = "M" + spot(points[0])
+    for before, corner, after in zip(points, points[1:], points[2:]):
+        reach = min(radius, math.dist(before, corner) / 2, math.dist(corner, after) / 2)
+        entry = moved(corner, unit(corner, before), reach)
+        leave = moved(corner, unit(corner, after), reach)
+        text += f"L{spot(entry)}Q{spot(corner)} {spot(leave)}"
+    return text + "L" + spot(points[-1])
+
+
+def smooth(points: Sequence[Point]) -> str:
+    """A curve through points that keep going down (or up): vertical at each of them."""
+    text = "M" + spot(points[0])
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
+        middle = (y0 + y1) / 2
+        text += f"C{spot((x0, middle))} {spot((x1, middle))} {spot((x1, y1))}"
+    return text

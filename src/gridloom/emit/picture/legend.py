@@ -1,0 +1,70 @@
+"""Headings and legends that all pictures share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from gridloom.emit.picture import palette
+from gridloom.emit.picture.text import element, fitted, group, label, text_width
+
+HEAD = 58.0
+MARGIN = 20.0
+_ROW = 22.0
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One entry of a legend: a small sample, 22 wide and centred at (11, 0), and what it means."""
+
+    sample: str
+    text: str
+    attributes: dict[str, object] = field(default_factory=dict)
+
+
+def heading(name: str, summary: str, width: float) -> list[str]:
+    """A title and a line under it."""
+    room = width - 2 * MARGIN
+    return [
+        label(MARGIN, 28, fitted(name, 17, room), size=17, anchor="start", weight=650),
+        label(MARGIN, 47, fitted(summary, 12, room), size=12, anchor="start", kind="soft"),
+    ]
+
+
+def op_keys(classes: Iterable[str]) -> list[Key]:
+    """Samples of the op classes that occur, in the palette's order."""
+    present = set(classes)
+    return [Key(op_sample(name), palette.OP_TITLES[name]) for name in palette.OP_SHADES if name in present]
+
+
+def op_sample(op_class: str) -> str:
+    """A small box in the colours of an op class."""
+    look = palette.shade(op_class)
+    return element(
+        "rect", class_=f"op-{op_class}", x=2.0, y=-6.0, width=18.0, height=12.0, rx=3.5, fill=look.fill,
+        stroke=look.stroke, stroke_width="1.4",
+    )  # fmt: skip
+
+
+def wire_sample(colour: int) -> str:
+    """A short wire."""
+    return element("path", class_=f"s{colour}", d="M1 0H21", stroke=palette.SIGNALS[colour][0], stroke_width="2.6",
+                   stroke_linecap="round", fill="none")  # fmt: skip
+
+
+def legend(keys: Sequence[Key], top: float, width: float) -> tuple[list[str], float]:
+    """The entries in rows that fit the width, and the height they take."""
+    parts: list[str] = []
+    x, y = MARGIN, top + 14
+    for key in keys:
+        room = 28 + text_width(key.text, 11) + 18
+        if x > MARGIN and x + room > width - MARGIN / 2:
+            x, y = MARGIN, y + _ROW
+        parts.append(
+            group(
+                [key.sample, label(28, 4, key.text, anchor="start", kind="soft")],
+                transform=f"translate({x:.0f} {y:.0f})",
+            )
+        )
+        x += room
+    return parts, (y + 16 - top if keys else 0.0)

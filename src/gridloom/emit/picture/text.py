@@ -1,0 +1,127 @@
+"""SVG as text: elements, numbers, escaping. What is written is plain SVG 1.1 that any viewer takes.
+
+Output is deterministic: attributes in the order given, numbers with at most one decimal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from gridloom.emit.picture import palette
+
+# What XML 1.0 cannot hold even escaped: control characters, surrogates, the two non-characters.
+_UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+# Wide letters, narrow letters: enough to keep a label inside its box in any sans-serif font.
+_WIDE: Final = frozenset("mwMW@%&")
+_NARROW: Final = frozenset("iljtfrI.,:;|!'()[] -")
+
+
+def printable(text: str) -> str:
+    """The text with what neither XML nor a terminal may be sent replaced by a mark."""
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def escape(text: object) -> str:
+    """Text that stays text, in content and in attributes, whatever is in it.
+
+    >>> escape('<a href="x">')
+    '&lt;a href=&quot;x&quot;&gt;'
+    """
+    clean = printable(str(text))
+    for raw, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
+        clean = clean.replace(raw, safe)
+    return clean
+
+
+def number(value: float) -> str:
+    """A coordinate with at most one decimal.
+
+    >>> number(3.0), number(2.25), number(-0.01)
+    ('3', '2.2', '0')
+    """
+    text = f"{value:.1f}"
+    text = text.removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def element(tag: str, content: str = "", /, **attributes: object) -> str:
+    """One element. ``class_`` is ``class``, other underscores are dashes; None leaves an attribute out."""
+    words = [tag]
+    for name, value in attributes.items():
+        if value is None:
+            continue
+        text = number(value) if isinstance(value, float) else escape(value)
+        words.append(f'{"class" if name == "class_" else name.replace("_", "-")}="{text}"')
+    head = " ".join(words)
+    return f"<{head}>{content}</{tag}>" if content else f"<{head}/>"
+
+
+def group(parts: Iterable[str], **attributes: object) -> str:
+    """Elements under one ``g``, one a line."""
+    return element("g", "\n" + "\n".join(parts) + "\n", **attributes)
+
+
+def title(text: str) -> str:
+    """What a viewer shows when the pointer rests on an element."""
+    return f"<title>{escape(text)}</title>"
+
+
+def text_width(text: str, size: float) -> float:
+    """About how wide a text is at a font size."""
+    units = sum(0.9 if c in _WIDE or ord(c) > 0x2E80 else 0.34 if c in _NARROW else 0.58 for c in text)
+    return units * size
+
+
+def fitted(text: str, size: float, width: float) -> str:
+    """The text, shortened with an ellipsis until it fits."""
+    if text_width(text, size) <= width:
+        return text
+    while text and text_width(text + "…", size) > width:
+        text = text[:-1]
+    return text + "…"
+
+
+def shortened(text: str, size: float, width: float) -> str:
+    """The text, shortened in its middle until it fits: what tells ids apart is mostly at their end."""
+    if text_width(text, size) <= width:
+        return text
+    tail = text[-3:]
+    return fitted(text[:-3], size, max(0.0, width - text_width(tail, size))).removesuffix("…") + "…" + tail
+
+
+def label(
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: float = 11,
+    anchor: str = "middle",
+    kind: str = "ink",
+    weight: int | None = None,
+) -> str:
+    """A line of text whose baseline is at y."""
+    return element(
+        "text", escape(text), class_=kind, x=float(x), y=float(y), font_size=number(size),
+        text_anchor=None if anchor == "start" else anchor, font_weight=weight, fill=palette.surface(kind),
+    )  # fmt: skip
+
+
+def document(
+    width: float, height: float, body: Iterable[str], *, name: str, kind: str, live: bool = False, crop: float = 0.0
+) -> str:
+    """A whole picture on a light background; ``name`` is its accessible title, ``kind`` its class.
+
+    ``live``: the parts can be reached one by one, so it is no single image to a screen reader. ``crop``: how much of
+    the top is left out, where the page around it has a heading of its own.
+    """
+    role = "group" if live else "img"
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="gl {kind}" role="{role}" aria-label="{escape(name)}" '
+        f'viewBox="0 {number(crop)} {number(width)} {number(height - crop)}" '
+        f'width="{number(width)}" height="{number(height - crop)}" '
+        f'font-family="{escape(palette.FONT)}">'
+    )
+    paper = element("rect", class_="paper", width=float(width), height=float(height), fill=palette.surface("paper"))
+    return "\n".join([head, paper, *body, "</svg>"]) + "\n"

@@ -1,0 +1,85 @@
+"""The figures of a suite, each from the rows of one report: a line an array, over the size of the graphs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from gridloom.emit.picture import palette
+from gridloom.emit.plots.chart import Panel, Series, line_chart, picture
+
+Row = Mapping[str, Any]
+
+
+class _Figure(NamedTuple):
+    """What a figure is called, what its axis says, and what it takes of a row (None: the row has no such number)."""
+
+    name: str
+    axis: str
+    value: Callable[[Row], float | None]
+
+
+_FIGURES: Final = {
+    "ii": _Figure("Initiation interval", "II", lambda row: row["ii"]),
+    "fifo": _Figure("Deepest FIFO", "cycles", lambda row: (row["buffers"] or {}).get("max")),
+    "wirelength": _Figure("Wirelength", "links beyond one a route", lambda row: row["wirelength"]),
+    "seconds": _Figure("Search", "seconds", lambda row: row["seconds"]),
+}
+FIGURES: Final = tuple(_FIGURES)
+
+
+def plot(rows: Iterable[Row], figure: str, suite: str) -> str | None:
+    """One figure of a suite as SVG text; ``all``: those in which arrays or graphs differ. None: there is no number.
+
+    A point is a graph on an array: the median over seeds, and the mean over graphs of one size.
+    """
+    mapped = [row for row in rows if row["status"] == "mapped" and row["dfg"]]
+    if figure != "all":
+        panel = _panel(_FIGURES[figure], mapped, suite)
+        return None if panel is None else picture([panel], f"{suite}, {panel.name}")
+    drawn = [_panel(one, mapped, suite) for one in _FIGURES.values() if _differs(one, mapped)]
+    panels = [panel for panel in drawn if panel is not None]
+    return picture(panels, suite) if panels else None
+
+
+def _differs(figure: _Figure, rows: Sequence[Row]) -> bool:
+    return len({figure.value(row) for row in rows} - {None}) > 1
+
+
+def _panel(figure: _Figure, rows: Sequence[Row], suite: str) -> Panel | None:
+    lines: dict[str, dict[int, dict[str, list[float]]]] = {}
+    for row in rows:
+        value = figure.value(row)
+        if value is not None:
+            line = lines.setdefault(_array(row), {})
+            line.setdefault(row["dfg"]["nodes"], {}).setdefault(row["cell"]["source"], []).append(float(value))
+    if not lines:
+        return None
+    series = [
+        Series(name, tuple(sorted((size, _typical(graphs)) for size, graphs in sizes.items())), k % _COLOURS)
+        for k, (name, sizes) in enumerate(lines.items())
+    ]
+    return line_chart(
+        figure.name,
+        series,
+        x_title="nodes",
+        y_title=figure.axis,
+        y_from=0,
+        note=f"{suite}: medians over seeds, means over graphs of one size; mapped cells only",
+    )
+
+
+_COLOURS: Final = len(palette.SIGNALS)
+
+
+def _typical(graphs: Mapping[str, Sequence[float]]) -> float:
+    return statistics.fmean(statistics.median(values) for values in graphs.values())
+
+
+def _array(row: Row) -> str:
+    """The array as a line's name: without the words that stand for a size."""
+    family, _, options = str(row["cell"]["arch"]).partition(":")
+    kept = [word for word in options.split(",") if word not in ("", "auto", "fit")]
+    mapper = "" if row.get("mapper") in (None, "anneal") else f" {row['mapper']}"
+    return ", ".join([family, *kept]) + mapper

@@ -1,0 +1,160 @@
+"""What the report's script needs to know: plain JSON data, one record for each thing that can be pointed at."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping as MappingABC
+from typing import Any
+
+from gridloom.emit.details import Details, Way
+from gridloom.emit.picture.text import printable
+
+
+def report_data(details: Details) -> dict[str, Any]:
+    """Nodes, instances, edges, tiles, used resources and the time line, by the indices that the pictures carry."""
+    return {
+        "timeline": timeline(details),
+        "nodes": [_node(details, k) for k in range(len(details.dfg.nodes))],
+        "instances": [_instance(details, k) for k in range(len(details.mapping.instances))],
+        "edges": [_edge(details, k) for k in range(len(details.dfg.edges))],
+        "tiles": [_tile(details, k) for k in range(len(details.arch.tiles))],
+        "resources": {str(r): _resource(details, r) for r in details.uses},
+    }
+
+
+def timeline(details: Details) -> dict[str, Any]:
+    """What the slider runs over: flat cycles, slots, or the stages of an elastic pipeline."""
+    if details.arch.style == "modulo":
+        return {"unit": "slot", "last": details.ii - 1, "ii": details.ii}
+    if details.arch.style == "elastic":
+        placed = [details.depth[instance.node] for instance in details.mapping.instances]
+        return {"unit": "stage", "last": max([0, *placed]), "ii": 1}
+    return {"unit": "cycle", "last": details.last_cycle, "ii": 1}
+
+
+def _node(details: Details, k: int) -> dict[str, Any]:
+    node = details.dfg.nodes[k]
+    facts = {"op": node.op, "class": details.dfg.op_class(node.id)}
+    for name in ("value", "array", "variable", "liveout", "label"):
+        value = getattr(node, name)
+        if value is not None and value != node.id:
+            facts[name] = str(value)
+    if node.shape:
+        facts["shape"] = " × ".join(str(side) for side in node.shape)
+    return {"id": node.id, "facts": facts}
+
+
+def _instance(details: Details, k: int) -> dict[str, Any]:
+    instance = details.mapping.instances[k]
+    operands = []
+    for e in details.dfg.operand_edges(instance.node):
+        operands.append(_operand(details, e, details.way_of.get((e, instance.copy))))
+    facts: dict[str, Any] = {"tile": instance.place}
+    if details.arch.style != "elastic":
+        facts["cycle"] = str(instance.cycle)
+        if details.ii > 1:
+            facts["slot"] = f"{instance.cycle % details.ii}, round {instance.cycle // details.ii}"
+    if instance.copy:
+        facts["copy"] = str(instance.copy)
+    return {"node": details.dfg.index[instance.node], "facts": facts, "operands": operands}
+
+
+def _operand(details: Details, e: int, way: Way | None) -> str:
+    edge = details.dfg.edges[e]
+    source = details.dfg.node(edge.source)
+    text = f"operand {edge.operand}: {edge.source}"
+    if source.op == "const":
+        text += f" = {source.value}"
+    if edge.distance:
+        text += f", {edge.distance} iteration{'s' * (edge.distance > 1)} back"
+    if way is not None and way.hops and details.arch.style != "elastic":
+        text += f", arrives at {way.hops[-1][1]}"
+    if way is not None and way.route.fifo:
+        text += f", waits {way.route.fifo}"
+    return text
+
+
+def _edge(details: Details, e: int) -> dict[str, Any]:
+    edge = details.dfg.edges[e]
+    facts: dict[str, str] = {}
+    if edge.carries_value:
+        facts["operand"] = str(edge.operand)
+    if edge.kind != "data":
+        facts["kind"] = edge.kind
+    if edge.distance:
+        facts["distance"] = str(edge.distance)
+    way = details.way_of.get((e, 0))
+    if way is not None:
+        facts["hops"] = " → ".join(name for name, _ in way.route.hops)
+        facts["waits"] = str(way.route.fifo)
+    return {"name": f"{edge.source} → {edge.target}", "facts": facts}
+
+
+def _tile(details: Details, t: int) -> dict[str, Any]:
+    tile = details.arch.tiles[t]
+    facts = {"op classes": ", ".join(sorted(tile.classes)) or "none"}
+    if tile.fifo is not None and tile.kind == "pe":
+        facts["FIFO depth"] = str(tile.fifo)
+    share = details.congestion.get(t)
+    if share is not None:
+        facts["links taken"] = f"{100 * share:.0f} %"
+    if t in details.fifo:
+        facts["longest wait"] = str(details.fifo[t])
+    return {"name": tile.name, "facts": facts}
+
+
+def _resource(details: Details, r: int) -> dict[str, Any]:
+    rows: dict[int, list[int]] = {}
+    for signal, cycle, _ in details.uses[r]:
+        if cycle not in rows.setdefault(signal, []):
+            rows[signal].append(cycle)
+    lines = []
+    for signal, cycles in rows.items():
+        text = f"carries {details.signals[signal][0]}"
+        if details.arch.style != "elastic":
+            text += f" at cycle {', '.join(str(cycle) for cycle in cycles)}"
+        lines.append(text)
+    return {"name": details.arch.resource_names[r], "lines": lines}
+
+
+# -- safe text ------------------------------------------------------------------------------------------------------
+
+
+def script_json(data: Any) -> str:
+    """JSON that may stand in a ``script`` element: nothing in it can end the element, whatever the names are."""
+    text = json.dumps(_finite(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _finite(data: Any) -> Any:
+    """JSON has no infinity: such numbers become words."""
+    if isinstance(data, float) and not math.isfinite(data):
+        return str(data)
+    if isinstance(data, MappingABC):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return printable(data) if isinstance(data, str) else data
+
+
+def flat_facts(data: MappingABC[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Nested metrics as (name, text) rows; what is None is left out."""
+    rows: list[tuple[str, str]] = []
+    for key, value in data.items():
+        name = f"{prefix}{key}".replace("_", " ")
+        if isinstance(value, MappingABC):
+            rows += flat_facts(value, f"{prefix}{key} ")
+        elif value is not None:
+            rows.append((name, _fact(value)))
+    return rows
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() else f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(_fact(item) for item in value) or "none"
+    return str(value)

@@ -1,0 +1,188 @@
+"""Golden results: a table of what a suite gave, and how much worse today's may be before it counts as a regression."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gridloom.errors import OptionError, SourceError
+
+_CELL: Final = ("source", "arch", "seed")
+
+#: Metrics of the table; less is better for every one of them.
+METRICS: Final = ("ii", "latency", "wirelength", "longest_wire", "buffers_max", "buffers_total", "tiles_used")
+COLUMNS: Final = (*_CELL, "status", *METRICS, "seconds")
+
+#: What the last digit of a seeded search may do when the search itself changes.
+DEFAULT_TOLERANCE: Final = 0.1
+
+Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One number that left its tolerance, for the worse or for the better."""
+
+    cell: Key
+    metric: str
+    golden: str
+    found: str
+
+    def __str__(self) -> str:
+        source, arch, seed = self.cell
+        return f"{source} on {arch}, seed {seed}: {self.metric} {self.found}, golden {self.golden}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Today's rows against golden ones."""
+
+    compared: int
+    worse: tuple[Change, ...] = ()
+    better: tuple[Change, ...] = ()
+    #: metric -> sum of today's values over the sum of the golden ones, over cells that both map.
+    ratios: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain JSON data."""
+        return {
+            "compared": self.compared,
+            "worse": [str(change) for change in self.worse],
+            "better": [str(change) for change in self.better],
+            "ratios": dict(self.ratios),
+        }
+
+
+def flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a report as the columns of the table."""
+    buffers = row.get("buffers") or {}
+    values = {**row["cell"], **row, "buffers_max": buffers.get("max"), "buffers_total": buffers.get("total")}
+    return {**{name: values.get(name) for name in COLUMNS}, **{name: row["cell"][name] for name in _CELL}}
+
+
+def table(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows of a report as CSV text: the golden file's format."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        cells = flat(row)
+        writer.writerow({name: "" if value is None else value for name, value in cells.items()})
+    return text.getvalue()
+
+
+def read_golden(path: Path) -> dict[Key, dict[str, str]]:
+    """The rows of a golden file by cell; OptionError names the line of a bad one."""
+    from gridloom.text_file import read_text
+
+    try:
+        text = read_text(path)
+    except SourceError as error:
+        raise OptionError(error.message, where=error.where) from None
+    reader = csv.DictReader(io.StringIO(text))
+    missing = [name for name in (*_CELL, "status") if name not in (reader.fieldnames or ())]
+    if missing:
+        raise OptionError(
+            f"expected the columns {', '.join(COLUMNS)}; missing: {', '.join(missing)}", where=f"{path}:1"
+        )
+    rows: dict[Key, dict[str, str]] = {}
+    for record in reader:
+        here = f"{path}:{reader.line_num}"
+        key = (record["source"], record["arch"], _integer(record["seed"], "seed", here))
+        if key in rows:
+            raise OptionError(f"{key[0]} on {key[1]}, seed {key[2]} is given twice", where=here)
+        for name in METRICS:
+            if record.get(name):
+                _integer(record[name], name, here)
+        rows[key] = {name: record.get(name) or "" for name in COLUMNS}
+    return rows
+
+
+def parse_tolerances(items: Sequence[str]) -> dict[str, float]:
+    """``["0.1", "wirelength=0.2"]`` as a tolerance for each metric; a lone number is for all of them."""
+    tolerances = dict.fromkeys(METRICS, DEFAULT_TOLERANCE)
+    for item in items:
+        name, equals, text = item.rpartition("=")
+        if equals and name not in METRICS:
+            raise OptionError(f"no metric is called {name!r}; known: {', '.join(METRICS)}", where="--tolerance")
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value < 1000:
+            raise OptionError(f"expected a share such as 0.1, found {text!r}", where="--tolerance")
+        tolerances |= {name: value} if equals else dict.fromkeys(METRICS, value)
+    return tolerances
+
+
+def compare(
+    rows: Iterable[Mapping[str, Any]], golden: Mapping[Key, Mapping[str, str]], tolerances: Mapping[str, float]
+) -> Comparison:
+    """Judge rows against golden ones, cell by cell.
+
+    A metric may be worse by its tolerance (and by 1 where the tolerance is above 0, since counts are small); a cell
+    that was mapped has to be mapped; a golden cell that is not among the rows is a regression.
+    """
+    found = {(row["cell"]["source"], row["cell"]["arch"], row["cell"]["seed"]): flat(row) for row in rows}
+    worse: list[Change] = []
+    better: list[Change] = []
+    for key, old in golden.items():
+        new = found.get(key)
+        if new is None:
+            worse.append(Change(cell=key, metric="cell", golden="there", found="missing"))
+        elif new["status"] != old["status"]:
+            side = better if new["status"] == "mapped" else worse
+            side.append(Change(cell=key, metric="status", golden=old["status"], found=new["status"]))
+        else:
+            _compare_cell(key, new, old, tolerances, worse, better)
+    return Comparison(
+        compared=sum(key in found for key in golden),
+        worse=tuple(worse),
+        better=tuple(better),
+        ratios=_ratios(found, golden),
+    )
+
+
+def _compare_cell(
+    key: Key,
+    new: Mapping[str, Any],
+    old: Mapping[str, str],
+    tolerances: Mapping[str, float],
+    worse: list[Change],
+    better: list[Change],
+) -> None:
+    for name in METRICS:
+        if old[name] == "" or new[name] is None:
+            continue
+        golden, value = int(old[name]), int(new[name])
+        room = max(1.0, golden * tolerances[name]) if tolerances[name] > 0 else 0.0
+        change = Change(cell=key, metric=name, golden=str(golden), found=str(value))
+        if value > golden + room:
+            worse.append(change)
+        elif value < golden - room:
+            better.append(change)
+
+
+def _ratios(found: Mapping[Key, Mapping[str, Any]], golden: Mapping[Key, Mapping[str, str]]) -> dict[str, float]:
+    ratios = {}
+    for name in METRICS:
+        both = [
+            (int(found[key][name]), int(old[name]))
+            for key, old in golden.items()
+            if old[name] != "" and key in found and found[key][name] is not None
+        ]
+        total = sum(old for _, old in both)
+        if total:
+            ratios[name] = round(sum(new for new, _ in both) / total, 4)
+    return ratios
+
+
+def _integer(text: str, name: str, where: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise OptionError(f"{name}: expected a whole number, found {text!r}", where=where) from None

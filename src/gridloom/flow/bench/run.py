@@ -1,0 +1,220 @@
+"""Running a suite: every cell is one flow, run as an independent job; it gives one record a cell and a summary."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from gridloom import registry
+from gridloom._version import __version__
+from gridloom.dfg import json_format
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.flow.bench.fitting import sized
+from gridloom.flow.bench.loop_speed import loop_summary, sequential_cycles
+from gridloom.flow.bench.peers import with_peers
+from gridloom.flow.bench.suite import Cell, Suite
+from gridloom.flow.files import examples_folder, load_arch, memory_of
+from gridloom.flow.request import Request
+from gridloom.flow.result import blank_record, failure_record
+from gridloom.frontend.loops.spec import Memory, is_loop, parse
+from gridloom.frontend.source import load_source
+from gridloom.mapping.model import Failure
+from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The rows of a suite in its own order, and their summary."""
+
+    suite: str
+    rows: Sequence[Mapping[str, Any]]
+    interrupted: bool = False
+
+    @property
+    def mapped(self) -> int:
+        """How many cells have a confirmed mapping."""
+        return sum(row["status"] == "mapped" for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON data."""
+        return {"suite": self.suite, "rows": [dict(row) for row in self.rows], "summary": summary(self.rows)}
+
+
+def bench(
+    suite: Suite,
+    *,
+    folder: Path | None = None,
+    executor: ExecutorSpec | Executor = ExecutorSpec(),
+    store: Store | None = None,
+    resume: bool = False,
+    progress: ProgressCallback | None = None,
+) -> Report:
+    """Run every cell of a suite and return its rows.
+
+    ``folder`` is where a suite of published files finds them. With a ``store``, rows go there as they arrive and, with
+    ``resume``, cells that are there already are not run again. Ctrl-C ends the run; the rows that arrived are returned.
+    """
+    cells = list(suite.cells())
+    asked = [cell_job(suite, cell, folder) for cell in cells]
+    # Two cells may ask the same: "auto" may be a size that the suite also names.
+    jobs = list({job.key: job for job in asked}.values())
+    if store is None:
+        run = run_jobs(run_cell, jobs, executor=executor, progress=progress)
+        found = {outcome.key: (outcome.value, outcome.error, outcome.seconds) for outcome in run.outcomes}
+        interrupted = run.interrupted
+    else:
+        done = run_stored(run_cell, jobs, store, executor=executor, resume=resume, progress=progress)
+        stored = {job.key: store.get(job.key) for job in jobs}
+        found = {key: (row.value, row.error, row.seconds) for key, row in stored.items() if row is not None}  # type: ignore[misc]
+        interrupted = done.interrupted
+    rows = [_row(cell, *found[job.key]) for cell, job in zip(cells, asked, strict=True) if job.key in found]
+    if suite.files and folder is not None:
+        rows = with_peers(rows, folder)
+    return Report(suite=suite.name, rows=rows, interrupted=interrupted)
+
+
+def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
+    """The job of a cell, keyed by everything that its result depends on, the contents of graph and array included."""
+    source = _source(suite, cell, folder)
+    arch, memory = _array(cell.arch, source)
+    if suite.mapper != "auto":
+        registry.entry("mappers", suite.mapper)
+    return ask(
+        run_cell,
+        {
+            "source": source,
+            "graph": graph_hash(source, memory),
+            "arch": arch,
+            "array": _fingerprint(arch),
+            "mapper": suite.mapper,
+            "settings": dict(suite.settings),
+            "seed": cell.seed,
+            "effort": suite.effort,
+            "time_limit": suite.time_limit,
+        },
+        version=__version__,
+    )
+
+
+def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Run one cell in whatever process this is and return its record; for a loop with what a processor would take."""
+    from gridloom.flow.run import run
+
+    result = run(
+        Request(
+            source=parameters["source"],
+            arch=parameters["arch"],
+            mapper=parameters["mapper"],
+            settings=parameters["settings"],
+            seed=parameters["seed"],
+            effort=parameters["effort"],
+            time_limit=parameters["time_limit"],
+        )
+    )
+    record = result.to_dict()
+    return {**record, "sequential": sequential_cycles(result.dfg)} if result.arch.style == "modulo" else record
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Counts and sums over rows, and the same for each array family; loops are summed up by mapper too."""
+    families = list(dict.fromkeys(_family(row) for row in rows))
+    loops = [row for row in rows if "sequential" in row]
+    return {
+        **_totals(rows),
+        "archs": {name: _totals([row for row in rows if _family(row) == name]) for name in families},
+        **({"loops": loop_summary(loops)} if loops else {}),
+    }
+
+
+def with_budget(suite: Suite, *, effort: int | None, time_limit: float | None, mapper: str | None) -> Suite:
+    """The suite with what a user asks for instead of its own budget and mapper."""
+    return replace(
+        suite,
+        effort=suite.effort if effort is None else effort,
+        time_limit=suite.time_limit if time_limit is None else time_limit,
+        mapper=mapper or suite.mapper,
+    )
+
+
+def _family(row: Mapping[str, Any]) -> str:
+    return str(row["cell"]["arch"]).partition(":")[0]
+
+
+def _totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    mapped = [row for row in rows if row["status"] == "mapped"]
+    return {
+        "cells": len(rows),
+        "mapped": len(mapped),
+        "wirelength": _sum(mapped, lambda row: row["wirelength"]),
+        "buffers": _sum(mapped, lambda row: (row["buffers"] or {}).get("total")),
+        "seconds": round(_sum(rows, lambda row: row["seconds"]), 3),
+        "median_elapsed": round(median(row["elapsed"] for row in mapped), 3) if mapped else None,
+    }
+
+
+def _sum(rows: Sequence[Mapping[str, Any]], pick: Callable[[Mapping[str, Any]], float | None]) -> float:
+    return sum(pick(row) or 0 for row in rows)
+
+
+def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
+    if not (suite.files or suite.examples) or cell.source.startswith("kernel:"):
+        return cell.source
+    if suite.examples and (folder is None or not parse(str(folder / cell.source)).path.is_file()):
+        folder = examples_folder()
+    if folder is None:
+        raise OptionError(
+            f"suite {suite.name!r} reads published files; name their folder with --folder or GRIDLOOM_BENCHMARKS"
+        )
+    return str(folder / cell.source)
+
+
+def _array(arch: str, source: str) -> tuple[str, Memory]:
+    """The array of a cell, and how it takes memory accesses: which any size of it tells."""
+    memory = _memory(re.sub(r":(auto|fit)\b", ":2x2", arch)) if is_loop(source) else "arrays"
+    return sized(arch, graph_of(source, memory)), memory
+
+
+@cache
+def _memory(arch: str) -> Memory:
+    return memory_of(load_arch(arch))
+
+
+@cache
+def graph_of(source: str, memory: Memory) -> Dfg:
+    """The graph of a SOURCE for an array that takes memory accesses that way, read once."""
+    return load_source(source, memory=memory)
+
+
+@cache
+def _fingerprint(arch: str) -> str:
+    return load_arch(arch).fingerprint
+
+
+@cache
+def graph_hash(source: str, memory: Memory) -> str:
+    """What a job's key says of its graph: the file behind a SOURCE may change."""
+    return hashlib.blake2b(json_format.dumps(graph_of(source, memory)).encode(), digest_size=12).hexdigest()
+
+
+def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None, elapsed: float) -> dict[str, Any]:
+    named = {
+        "cell": {"source": cell.source, "arch": cell.arch, "seed": cell.seed},
+        # From reading the source to the last check; ``seconds`` is the search alone.
+        "elapsed": round(elapsed, 3),
+    }
+    return {**named, **(value if value is not None else broken_record(error, cell.seed))}
+
+
+def broken_record(error: JobError | None, seed: int) -> dict[str, Any]:
+    """The record of a job that gave none: every field is there, and the failure says what happened."""
+    reason = "no reason was given" if error is None else f"{error.type}: {error.message}"
+    failure = Failure(constraint="the run", demand="an answer", bound=f"an error ({reason})")
+    return {**blank_record(), "seed": seed, "failure": failure_record(failure)}

@@ -1,0 +1,195 @@
+"""Suites: what a benchmark runs, as data. A YAML file gives sources, ARCH strings, seeds, a budget and expectations.
+
+    suite: smoke
+    summary: small kernels on the four static grids
+    mapper: auto
+    budget: {effort: 20000, time_limit: 60}
+    seeds: [1]
+    sources: [kernel:vector_add, kernel:fir]
+    archs: [mesh:auto, chess:auto]
+    expected: {cells: 4, mapped: 4}
+
+Every source meets every array under every seed. ``auto`` instead of a size is the smallest square that holds the graph:
+side ceil(sqrt(nodes that need a tile)); ``fit`` is the smallest square on which op classes are enough too. ``settings``
+are the mapper's (as ``--set``), ``groups`` are further blocks of sources and archs where not everything meets
+everything. With ``files: examples`` sources are paths below our ``examples/kernels``, with ``files: true`` they are
+paths below a folder of published graphs that the user names; ``sources_of: NAME`` takes the sources of another suite of
+ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from gridloom import registry
+from gridloom.errors import OptionError
+from gridloom.yaml_text import parse_yaml, read_yaml_file
+
+_KEYS = (
+    "suite", "summary", "mapper", "budget", "settings", "seeds", "sources", "sources_of", "archs", "groups", "files",
+    "expected",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One run of a suite: a source on an array with a seed. ``arch`` may still say ``auto`` or ``fit``."""
+
+    source: str
+    arch: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Sources and arrays that all meet."""
+
+    sources: tuple[str, ...]
+    archs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """How many cells a suite has, and how many of them are known to map."""
+
+    cells: int | None = None
+    mapped: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """A benchmark as data."""
+
+    name: str
+    summary: str = ""
+    mapper: str = "auto"
+    effort: int | None = None
+    time_limit: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = (0,)
+    groups: tuple[Group, ...] = ()
+    #: Sources are paths below a folder of published graphs.
+    files: bool = False
+    #: Sources are paths below our own ``examples/kernels``, where the user names no other folder.
+    examples: bool = False
+    expected: Expected = Expected()
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell, in the order of the file: source, then array, then seed."""
+        for group in self.groups:
+            for source in group.sources:
+                for arch in group.archs:
+                    for seed in self.seeds:
+                        yield Cell(source=source, arch=arch, seed=seed)
+
+
+def load_suite(name: str) -> Suite:
+    """The suite of that name, or of that YAML file. OptionError for an unknown name or key."""
+    if name.endswith((".yaml", ".yml")):
+        return read_suite(read_yaml_file(Path(name)), name)
+    reader = registry.load("suites", name)
+    suite: Suite = reader(name)
+    return suite
+
+
+def built_in(name: str) -> Suite:
+    """A suite that comes with the package."""
+    file = resources.files("gridloom") / "suites" / f"{name}.yaml"
+    return read_suite(file.read_text(encoding="utf-8"), f"suite {name}")
+
+
+def read_suite(text: str, where: str) -> Suite:
+    """The suite in a YAML text; OptionError names the key, what was found and what was expected."""
+    return _suite(parse_yaml(text, where), where)
+
+
+def _suite(data: dict[str, Any], where: str) -> Suite:
+    if "sources_of" in data:
+        data = {**data, "sources": _borrowed(data, where)}
+    for key in data:
+        if key not in _KEYS:
+            raise OptionError(f"{key}: not a known key; known: {', '.join(_KEYS)}", where=where)
+    budget = _mapping(data, "budget", ("effort", "time_limit"), where)
+    expected = _mapping(data, "expected", ("cells", "mapped"), where)
+    suite = Suite(
+        name=str(data.get("suite", where)),
+        summary=str(data.get("summary", "")),
+        mapper=str(data.get("mapper", "auto")),
+        effort=_count(budget, "effort", where),
+        time_limit=_seconds(budget, where),
+        settings=_mapping(data, "settings", None, where),
+        seeds=tuple(_integers(data.get("seeds", [0]), where)),
+        groups=tuple(_groups(data, where)),
+        files=data.get("files", False) is True,
+        examples=data.get("files", False) == "examples",
+        expected=Expected(cells=_count(expected, "cells", where), mapped=_count(expected, "mapped", where)),
+    )
+    found = sum(1 for _ in suite.cells())
+    if suite.expected.cells not in (None, found):
+        raise OptionError(f"expected.cells: the suite has {found} cells, not {suite.expected.cells}", where=where)
+    return suite
+
+
+def _borrowed(data: dict[str, Any], where: str) -> list[str]:
+    name = data["sources_of"]
+    if "sources" in data or not isinstance(name, str):
+        raise OptionError(f"sources_of: expected a suite's name and no sources beside it, found {name!r}", where=where)
+    registry.entry("suites", name)
+    return list(dict.fromkeys(source for group in built_in(name).groups for source in group.sources))
+
+
+def _groups(data: dict[str, Any], where: str) -> Iterator[Group]:
+    blocks = data.get("groups", [])
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise OptionError("groups: expected a list of blocks with sources and archs", where=where)
+    if "sources" in data or not blocks:
+        blocks = [{key: data.get(key) for key in ("sources", "archs")}, *blocks]
+    for k, block in enumerate(blocks):
+        # A block without arrays of its own meets those of the whole suite.
+        archs = block.get("archs", data.get("archs"))
+        yield Group(
+            sources=tuple(_words(block.get("sources"), f"groups.{k}.sources" if k else "sources", where)),
+            archs=tuple(_words(archs, f"groups.{k}.archs" if k else "archs", where)),
+        )
+
+
+def _words(value: Any, key: str, where: str) -> list[str]:
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+        raise OptionError(f"{key}: expected a list of words, found {value!r}", where=where)
+    return list(value)
+
+
+def _integers(value: Any, where: str) -> list[int]:
+    if not isinstance(value, list) or not value or not all(type(item) is int for item in value):
+        raise OptionError(f"seeds: expected a list of whole numbers, found {value!r}", where=where)
+    return list(value)
+
+
+def _mapping(data: dict[str, Any], key: str, known: tuple[str, ...] | None, where: str) -> dict[str, Any]:
+    value = data.get(key, {})
+    if not isinstance(value, dict):
+        raise OptionError(f"{key}: expected keys and values, found {value!r}", where=where)
+    for name in value:
+        if known is not None and name not in known:
+            raise OptionError(f"{key}.{name}: not a known key; known: {', '.join(known)}", where=where)
+    return {str(name): item for name, item in value.items()}
+
+
+def _count(data: dict[str, Any], key: str, where: str) -> int | None:
+    value = data.get(key)
+    if value is not None and (type(value) is not int or value < 0):
+        raise OptionError(f"{key}: expected a whole number, found {value!r}", where=where)
+    return value
+
+
+def _seconds(data: dict[str, Any], where: str) -> float | None:
+    value = data.get("time_limit")
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+        raise OptionError(f"time_limit: expected seconds, found {value!r}", where=where)
+    return float(value)

@@ -1,0 +1,96 @@
+"""The loops of a C file and the kernels of a Python file, as ``gridloom show`` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gridloom.dfg.recurrence import recurrence_mii
+from gridloom.errors import SourceError
+from gridloom.frontend.python.kernel import kernels_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One loop: what names it, what its graph has, or why there is none."""
+
+    #: The SOURCE that maps it.
+    source: str
+    #: ``line 8, innermost``: where it stands.
+    place: str
+    ops: Mapping[str, int] = field(default_factory=dict)
+    rec_mii: int | None = None
+    #: Iterations, where the source says them.
+    trip: str = ""
+    limit: str | None = None
+    advice: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """The row as plain JSON data."""
+        return {
+            "source": self.source,
+            "place": self.place,
+            "ops": dict(self.ops),
+            "rec_mii": self.rec_mii,
+            "trip": self.trip or None,
+            "limit": self.limit,
+            "advice": list(self.advice),
+        }
+
+    def lines(self) -> list[str]:
+        """The row as text."""
+        head = f"{self.source}  ({self.place})"
+        if self.limit is not None:
+            return [head, f"  cannot be mapped: {self.limit}"]
+        ops = ", ".join(f"{count} {op}" for op, count in sorted(self.ops.items(), key=lambda row: (-row[1], row[0])))
+        iterations = f", {self.trip} iterations" if self.trip else ""
+        total = sum(self.ops.values())
+        return [
+            head,
+            f"  {total} op{'' if total == 1 else 's'}: {ops}",
+            f"  RecMII {self.rec_mii}{iterations}",
+            *(f"  {line}" for line in self.advice),
+        ]
+
+
+def list_loops(path: Path) -> list[Row]:
+    """The loops of a ``.c`` file, or the kernels of a ``.py`` file (which is executed), in the order of the source."""
+    return _c_loops(path) if path.suffix == ".c" else _python_kernels(path)
+
+
+def _c_loops(path: Path) -> list[Row]:
+    from gridloom.frontend.c import describe
+
+    rows = []
+    for found in describe(path):
+        level = "innermost" if found.innermost else "a loop around others"
+        rows.append(
+            Row(
+                source=f"{path}:{found.function},loop={found.number}",
+                place=f"line {found.line}, {level}",
+                ops=found.ops,
+                rec_mii=found.rec_mii,
+                trip=found.trip,
+                limit=found.limit,
+                advice=found.advice,
+            )
+        )
+    return rows
+
+
+def _python_kernels(path: Path) -> list[Row]:
+    rows = []
+    for name, kernel in kernels_of(path).items():
+        row = Row(source=f"{path}:{name}", place=f"line {kernel.line}")
+        try:
+            dfg = kernel.graph()
+        except SourceError as error:
+            rows.append(Row(source=row.source, place=row.place, limit=str(error)))
+            continue
+        ops: dict[str, int] = {}
+        for node, op in zip(dfg.nodes, dfg.ops):
+            if not op.timeless:
+                ops[node.op] = ops.get(node.op, 0) + 1
+        rows.append(Row(source=row.source, place=row.place, ops=ops, rec_mii=recurrence_mii(dfg)))
+    return rows

@@ -1,0 +1,307 @@
+"""The partitioning flow: a graph that does not fit a static array, or wastes it, becomes parts that do not.
+
+1. split until every part is expected to map, and on while throughput improves (:mod:`gridloom.flow.partition.search`);
+2. map the parts; where the mapper disagrees with the estimator it is believed, and the search goes on;
+3. try with more effort what would pay: one more copy of a part, or a graph that was cut without need;
+4. put floor(W / w) copies of each part side by side, check and simulate them;
+5. run the parts one after the other on the simulated array: what one stores, later ones load. The whole has to give
+   what the unsplit graph gives.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping as MappingABC
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from gridloom import registry
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import MissingExtra, OptionError
+from gridloom.estimate.width_estimate import (
+    BoundEstimator,
+    WidthEstimate,
+    WidthEstimator,
+    bound_estimate,
+    check_columns,
+)
+from gridloom.flow.partition.mapping import PartMapper, next_room, room_for
+from gridloom.flow.partition.result import MappedPart, PartitionResult
+from gridloom.flow.partition.run import confirm_parts
+from gridloom.flow.partition.search import Branch, PartitionSearch, Spent
+from gridloom.flow.partition.unroll_columns import width_of
+from gridloom.flow.run import read_arch, read_source
+from gridloom.mapping.model import Failure, Mapping
+from gridloom.partition import BisectionConfig, bisections, split
+
+EstimatorName = Literal["auto", "learned", "bound", "mapper"]
+#: What would pay is tried shortly from this probability on that it maps.
+DOUBT: Final = 0.3
+#: The odds that a push maps what a short search did not: a power of the odds that the estimator gives, times a factor,
+#: and another for each conflict left. Fitted to 242 graphs of the estimator's data, with estimates of held-out folds.
+PUSH_POWER: Final = 0.49
+PUSH_FACTOR: Final = 1.97
+PUSH_CONFLICT: Final = 0.39
+ESTIMATORS: Final = ("auto", "learned", "bound", "mapper")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionRequest:
+    """What is asked of the flow."""
+
+    #: A graph, or a SOURCE.
+    source: Dfg | str | Path
+    #: An array, or an ARCH.
+    arch: Arch | MappingABC[str, Any] | str | Path
+    #: ``learned``, ``bound`` (counting alone), ``mapper`` (none: every graph is mapped); ``auto``: the shipped model.
+    estimator: EstimatorName = "auto"
+    #: How graphs are cut: ``multilevel`` or ``kl`` as published.
+    method: Literal["kl", "multilevel"] = "multilevel"
+    #: Bisections with seeds of their own a cut.
+    seeds: int = 6
+    seed: int = 0
+    #: Splits in a row that may fail to improve the throughput.
+    patience: int = 1
+    #: Mapping runs, with seeds of their own, before a part is given up on some columns.
+    tries: int = 1
+    #: Iterations of the loop, for the execution time.
+    loop_iterations: int = 1024
+    #: Cycles to load a configuration; None: one for each PE and each constant register.
+    reconfiguration: int | None = None
+    #: Iterations that the simulation compares.
+    iterations: int = 48
+
+    def __post_init__(self) -> None:
+        if self.estimator not in ESTIMATORS:
+            raise OptionError(f"expected one of {', '.join(ESTIMATORS)}; found {self.estimator!r}", where="--estimator")
+        least = {"seeds": 1, "patience": 0, "tries": 1, "loop_iterations": 1, "iterations": 1}
+        for name, at_least in least.items():
+            if getattr(self, name) < at_least:
+                raise OptionError(f"{name}: expected at least {at_least}, found {getattr(self, name)}")
+
+
+def partition(request: PartitionRequest) -> PartitionResult:
+    """The parts of a graph, mapped, unrolled and confirmed; or why there is no partition.
+
+    OptionError for an array on which widths mean nothing. Costs a bisection (about 0.3 s) and an estimate for each
+    graph looked at, and a mapping (about 1 s) for each part.
+    """
+    arch = read_arch(request.arch)
+    check_columns(arch)
+    dfg = read_source(request.source)
+    return _Flow(request, dfg, arch).result()
+
+
+def estimator_of(name: EstimatorName) -> WidthEstimator:
+    """The estimator of a name; ``auto`` is the learned one. OptionError where it was never trained."""
+    if name == "bound":
+        return BoundEstimator()
+    estimator: WidthEstimator = registry.load("models", "mappability").estimator()
+    return estimator
+
+
+@dataclass
+class _Flow:
+    request: PartitionRequest
+    dfg: Dfg
+    arch: Arch
+
+    def __post_init__(self) -> None:
+        request = self.request
+        self.began = time.perf_counter()
+        self.cpu = time.process_time()
+        self.mapper = PartMapper(arch=self.arch, seed=request.seed, tries=request.tries)
+        self.estimator = None if request.estimator == "mapper" else estimator_of(request.estimator)
+        self.cuts = BisectionConfig(method=request.method, seeds=request.seeds, seed=request.seed)
+        self._warm_up()
+        self.search = PartitionSearch(
+            dfg=self.dfg,
+            arch=self.arch,
+            estimate=self._estimate,
+            cuts=self.cuts,
+            patience=request.patience,
+        )
+
+    def _warm_up(self) -> None:
+        """Compile kernels and load what the stages need, with a graph of two ops, before the clock runs."""
+        from gridloom.dfg.model import DfgBuilder
+
+        b = DfgBuilder("warm_up", "cma24")
+        x = b.input("x")
+        b.output(b.add("xor", b.add("add", x, x), x), "y")
+        tiny = b.build()
+        with suppress(MissingExtra):  # a graph that fits is not cut
+            bisections(tiny, self.cuts)
+        mapping = self.mapper.run(tiny, 0, search="fit", columns=1)
+        if self.estimator is not None:
+            self.estimator.estimate(tiny, self.arch)
+        if isinstance(mapping, Mapping):
+            confirm_parts(tiny, split(tiny, dict.fromkeys(_ops_of(tiny), 0)), [mapping], 1, 0)
+        self.began, self.cpu = time.perf_counter(), time.process_time()
+
+    # -- figure 4 -----------------------------------------------------------------------------------------------------
+
+    def result(self) -> PartitionResult:
+        """Search, map, search again where the mapper disagrees; then confirm."""
+        root = self.search.root()
+        while True:
+            self.search.grow(root)
+            leaves = self.search.leaves(root)
+            stuck = [leaf for leaf in leaves if leaf.width is None]
+            if stuck:
+                return self._result(root, leaves, failure=self._no_partition(stuck[0]))
+            unmapped = [leaf for leaf in leaves if leaf.verdict == "estimated"]
+            if not unmapped and not self._second_look(root, leaves):
+                return self._confirmed(root, leaves)
+            # One disagreement is enough to look for another partition before more is mapped.
+            for leaf in unmapped:
+                if self._map_leaf(leaf):
+                    break
+
+    def _map_leaf(self, leaf: Branch) -> bool:
+        """Map a part on the columns that its expected copies leave it; True when it needs more than that."""
+        columns = self.arch.cols
+        room = room_for(leaf.width or columns, columns)
+        if self.mapper.fits(leaf.ops, leaf.part.dfg, room):
+            leaf.verdict, leaf.width = "mapped", width_of(self.mapper.best[leaf.ops])
+            return False
+        # What it needs is not known: the search goes on with the next number of copies, and may ask again.
+        leaf.width = next_room(room, columns)
+        leaf.verdict = "refused" if leaf.width is None else "estimated"
+        return True
+
+    def _second_look(self, root: Branch, leaves: list[Branch]) -> bool:
+        """Try with more effort what would pay: one more copy of a part, or a graph that was cut without need."""
+        columns = self.arch.cols
+        for branch in _before(root, leaves):
+            now = sum(leaf.cost(columns) for leaf in leaves if leaf.ops <= branch.ops)
+            room = columns // (math.floor(1 / now + 1e-9) + 1)
+            if room < branch.expected.bound or self.mapper.asked(branch.ops, "push", room):
+                continue
+            if any(self._found(branch, room, search) for search in ("fit", "push")):
+                branch.verdict, branch.width = "mapped", width_of(self.mapper.best[branch.ops])
+                return True
+        return False
+
+    def _found(self, branch: Branch, columns: int, search: str) -> bool:
+        """True when a graph is found to fit so many columns; what is doubtful is not tried."""
+        return not self._doubtful(branch, columns) and self.mapper.fits(branch.ops, branch.part.dfg, columns, search)
+
+    def _doubtful(self, branch: Branch, columns: int) -> bool:
+        """True where the estimator all but excludes that a graph fits so many columns, or counting does.
+
+        After a short search in vain also where more effort is likelier in vain than not.
+        """
+        if bound_estimate(branch.part.dfg, self.arch).width is None:
+            return True
+        if self.estimator is None:
+            return False
+        began = time.process_time()
+        probability = self.estimator.probability(branch.part.dfg, self.arch, columns)
+        self.search.spent.estimate += time.process_time() - began
+        if probability is None:
+            return False
+        if self.mapper.asked(branch.ops, "fit", columns):
+            left = self.mapper.left.get((branch.ops, columns))
+            return left is None or push_odds(probability, left) < 1
+        return probability < DOUBT
+
+    def _estimate(self, part: Dfg) -> WidthEstimate:
+        """The estimator's word; without one, what mapping the graph shows."""
+        if self.estimator is not None:
+            return self.estimator.estimate(part, self.arch)
+        counted = bound_estimate(part, self.arch)
+        if counted.width is None:
+            return counted
+        ops = _ops_of(part)
+        width = self.mapper.narrowest(ops, part, counted.bound)
+        reason = "mapped" if width else str(self.mapper.failures[ops])
+        return WidthEstimate(width=width, bound=counted.bound, reason=reason)
+
+    def _no_partition(self, leaf: Branch) -> Failure:
+        return Failure(
+            constraint="parts",
+            demand=f"{leaf.part.dfg.name!r}: {leaf.part.ops} ops, {leaf.part.constants} constants",
+            bound=f"cannot be cut further and is not mappable: {leaf.expected.reason}",
+            levers=("a larger array", "more tries", "--estimator mapper"),
+        )
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    def _confirmed(self, root: Branch, leaves: list[Branch]) -> PartitionResult:
+        mappings = []
+        for leaf in leaves:
+            mapping = self.mapper.best.get(leaf.ops)
+            if mapping is None:  # a chosen leaf has a width, and so a mapping
+                raise OptionError(f"part {leaf.part.dfg.name!r} was chosen without a mapping")
+            mappings.append(mapping)
+        began = time.process_time()
+        parts = [leaf.part for leaf in leaves]
+        confirmed = confirm_parts(self.dfg, parts, mappings, self.request.iterations, self.request.seed)
+        seconds = time.process_time() - began
+        failure = None if not confirmed.findings else _refused(confirmed.findings)
+        return self._result(root, leaves, failure=failure, confirm=seconds, confirmed=confirmed.parts)
+
+    def _result(
+        self,
+        root: Branch,
+        leaves: list[Branch],
+        *,
+        failure: Failure | None,
+        confirm: float = 0.0,
+        confirmed: tuple[MappedPart, ...] = (),
+    ) -> PartitionResult:
+        for leaf in leaves:
+            leaf.chosen = True
+        spent: Spent = self.search.spent
+        if self.estimator is None:
+            spent.estimate = max(0.0, spent.estimate - self.mapper.seconds)
+        spent.map = self.mapper.seconds
+        return PartitionResult(
+            dfg=self.dfg,
+            arch=self.arch,
+            estimator="mapper" if self.estimator is None else self.estimator.name,
+            request=self.request,
+            root=root,
+            leaves=tuple(leaves),
+            parts=confirmed,
+            failure=failure,
+            explored=len(self.search.branches),
+            attempts=self.mapper.attempts,
+            spent=spent,
+            confirm_seconds=confirm,
+            seconds=time.perf_counter() - self.began,
+            cpu_seconds=time.process_time() - self.cpu,
+        )
+
+
+def push_odds(probability: float, conflicts: int) -> float:
+    """The odds that a push maps a graph that maps with some probability, and of which a short search left conflicts."""
+    odds = probability / max(1 - probability, 1e-9)
+    return PUSH_FACTOR * math.pow(PUSH_CONFLICT, conflicts) * math.pow(odds, PUSH_POWER)
+
+
+def _before(root: Branch, leaves: list[Branch]) -> list[Branch]:
+    """The chosen parts and all graphs that they were cut from, the larger first."""
+    if root in leaves or root.children is None:
+        return [root]
+    return [root, *(branch for child in root.children for branch in _before(child, leaves))]
+
+
+def _ops_of(part: Dfg) -> frozenset[str]:
+    from gridloom.partition.split import is_op
+
+    return frozenset(node.id for k, node in enumerate(part.nodes) if is_op(part, k))
+
+
+def _refused(findings: tuple[str, ...]) -> Failure:
+    return Failure(
+        constraint="confirmation of the parts (an error in gridloom; please report it)",
+        demand="no finding",
+        bound=f"{len(findings)}: {'; '.join(findings[:5])}",
+        levers=("another seed",),
+    )

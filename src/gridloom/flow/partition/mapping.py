@@ -1,0 +1,98 @@
+"""Mapping the parts of a partition: on as many columns as copies of a part leave it, each question asked once.
+
+Only the number of copies matters, so a part is mapped on W // n columns for some n, not on its very narrowest.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from gridloom import registry
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.flow.choice import config_type
+from gridloom.flow.partition.unroll_columns import width_of
+from gridloom.mapping.model import Failure, Mapping
+
+Ops = frozenset[str]
+
+
+def room_for(width: int, columns: int) -> int:
+    """Columns that each copy may take when as many are put side by side as of a part of some width."""
+    return columns // (columns // width)
+
+
+def next_room(room: int, columns: int) -> int | None:
+    """The fewest columns above ``room`` that go with a number of copies; None: there are no more."""
+    return room_for(room + 1, columns) if room < columns else None
+
+
+@dataclass(kw_only=True)
+class PartMapper:
+    """What the mapper was asked about the parts of one graph, and what it found."""
+
+    arch: Arch
+    seed: int
+    #: Runs with seeds of their own before a number of columns is given up.
+    tries: int
+    #: The narrowest mapping of each part that was mapped, and why the last try failed where there is none.
+    best: dict[Ops, Mapping] = field(default_factory=dict)
+    failures: dict[Ops, Failure] = field(default_factory=dict)
+    #: The fewest conflicts that the ``fit`` search leaves of a part on so many columns, where it searched in vain.
+    left: dict[tuple[Ops, int], int] = field(default_factory=dict)
+    #: CPU seconds.
+    seconds: float = 0.0
+    _asked: dict[tuple[Ops, str, int], bool] = field(default_factory=dict)
+
+    @property
+    def attempts(self) -> int:
+        """Graphs that were mapped, or tried."""
+        return len(self.best.keys() | self.failures.keys())
+
+    def asked(self, ops: Ops, search: str, columns: int) -> bool:
+        """True when ``fits`` was asked that before."""
+        return (ops, search, columns) in self._asked
+
+    def fits(self, ops: Ops, part: Dfg, columns: int, search: str = "fit") -> bool:
+        """True when a mapping on so many columns was found; ``search`` is the mapper's: ``fit``, or ``push`` harder."""
+        known = self.best.get(ops)
+        if known is not None and width_of(known) <= columns:
+            return True
+        key = (ops, search, columns)
+        if key not in self._asked:
+            began = time.process_time()
+            self._asked[key] = self._try(ops, part, columns, search)
+            self.seconds += time.process_time() - began
+        return self._asked[key]
+
+    def narrowest(self, ops: Ops, part: Dfg, bound: int) -> int | None:
+        """The fewest columns by the ``fit`` search that make a difference: all first, then from the bound up."""
+        columns = self.arch.cols
+        if not self.fits(ops, part, columns):
+            return None
+        room: int | None = room_for(bound, columns)
+        while room is not None and not self.fits(ops, part, room):
+            room = next_room(room, columns)
+        return width_of(self.best[ops])
+
+    def _try(self, ops: Ops, part: Dfg, columns: int, search: str) -> bool:
+        for k in range(self.tries if search == "fit" else 1):
+            found = self.run(part, k, search=search, columns=columns)
+            if isinstance(found, Mapping):
+                self.best[ops] = found
+                return True
+            self.failures[ops] = found
+            if search == "fit" and found.conflicts is not None:
+                self.left[ops, columns] = min(found.conflicts, self.left.get((ops, columns), found.conflicts))
+        return False
+
+    def run(self, part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
+        """One run of the mapper with the k-th seed."""
+        from gridloom.mappers.budget import Budget
+
+        mapper = registry.load("mappers", "width")
+        config = config_type(mapper)(polish=False, **settings)
+        found: Mapping | Failure = mapper(part, self.arch, config, Budget(seed=self.seed + k))
+        return found

@@ -1,0 +1,179 @@
+"""Which parts a graph is cut into: split until every part is expected to map, and on while throughput improves.
+
+A part is a set of ops of the whole graph. A part that maps on w of W columns is unrolled floor(W / w) times, and parts
+run one after the other, so that 1 / throughput is the sum of 1 / floor(W / w). What is not mappable costs without end.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import DfgError
+from gridloom.estimate.width_estimate import WidthEstimate, bound_estimate
+from gridloom.partition import Bisection, BisectionConfig, Part, bisections, split
+from gridloom.partition.split import is_op
+
+Ops = frozenset[str]
+
+#: How unequal the parts of a cut may be: where few values cross is not always in the middle.
+TOLERANCES: Final = (0.1, 0.6)
+Verdict = Literal["estimated", "mapped", "refused"]
+
+
+@dataclass(kw_only=True, eq=False)
+class Branch:
+    """A graph that the search looked at: its place in the tree, what was expected of it and what became of it."""
+
+    part: Part
+    ops: Ops
+    #: What the estimator said, first and last: a mapper that disagrees is believed.
+    expected: WidthEstimate
+    width: int | None
+    verdict: Verdict = "estimated"
+    children: tuple[Branch, Branch] | None = None
+    #: True in the partition that was chosen.
+    chosen: bool = False
+
+    def unroll(self, columns: int) -> int:
+        """Copies that fit side by side; 0: it is not mappable."""
+        return 0 if self.width is None else columns // self.width
+
+    def cost(self, columns: int) -> float:
+        """Cycles an iteration."""
+        copies = self.unroll(columns)
+        return 1 / copies if copies else math.inf
+
+
+@dataclass(kw_only=True)
+class Spent:
+    """CPU seconds by what they went to, and how often."""
+
+    cut: float = 0.0
+    estimate: float = 0.0
+    map: float = 0.0
+    estimates: int = 0
+    cuts: int = 0
+
+
+@dataclass(kw_only=True)
+class PartitionSearch:
+    """The tree of parts of one graph, grown as far as it pays."""
+
+    dfg: Dfg
+    arch: Arch
+    estimate: Callable[[Dfg], WidthEstimate]
+    cuts: BisectionConfig
+    #: Splits in a row that may fail to improve the throughput before a branch is given up.
+    patience: int = 1
+    spent: Spent = field(default_factory=Spent)
+    branches: dict[Ops, Branch] = field(default_factory=dict)
+
+    def root(self) -> Branch:
+        """The whole graph."""
+        return self.branch(frozenset(node.id for k, node in enumerate(self.dfg.nodes) if is_op(self.dfg, k)))
+
+    def branch(self, ops: Ops) -> Branch:
+        """The branch of some ops, looked at once."""
+        if ops not in self.branches:
+            part = self._part(ops)
+            began = time.process_time()
+            expected = self.estimate(part.dfg)
+            self.spent.estimate += time.process_time() - began
+            self.spent.estimates += 1
+            self.branches[ops] = Branch(part=part, ops=ops, expected=expected, width=expected.width)
+        return self.branches[ops]
+
+    def _part(self, ops: Ops) -> Part:
+        """The graph of some ops with the loads and stores that it needs as a part."""
+        below = self._below(ops)
+        names = [node.id for k, node in enumerate(self.dfg.nodes) if is_op(self.dfg, k)]
+        home = {name: 1 if name in ops else 0 if name in below else 2 for name in names}
+        parts = split(self.dfg, home)
+        return next(part for part in parts if ops & part.dfg.index.keys() and _computes(part, ops))
+
+    def _below(self, ops: Ops) -> set[str]:
+        """Everything that the ops need, themselves left out."""
+        before: dict[str, list[str]] = {}
+        for edge in self.dfg.edges:
+            before.setdefault(edge.target, []).append(edge.source)
+        seen: set[str] = set()
+        frontier = list(ops)
+        while frontier:
+            for source in before.get(frontier.pop(), []):
+                if source not in seen:
+                    seen.add(source)
+                    frontier.append(source)
+        return seen - ops
+
+    def grow(self, branch: Branch, patience: int | None = None) -> float:
+        """Split where it pays; the cost of the best partition of the branch, which ``leaves`` then lists."""
+        columns = self.arch.cols
+        patience = self.patience if patience is None else patience
+        cost = branch.cost(columns)
+        # Two parts cost two whole rows of copies at the least.
+        if cost <= 2 / columns or len(branch.ops) < 2:
+            return cost
+        if branch.children is None:
+            branch.children = self._children(branch)
+        if branch.children is None:
+            return cost
+        first, second = branch.children
+        better = first.cost(columns) + second.cost(columns) < cost
+        if not better and patience == 0 and cost < math.inf:
+            return cost
+        left = patience if better or cost == math.inf else patience - 1
+        return min(cost, self.grow(first, left) + self.grow(second, left))
+
+    def leaves(self, branch: Branch, patience: int | None = None) -> list[Branch]:
+        """The parts of the best partition in the order they run."""
+        columns = self.arch.cols
+        patience = self.patience if patience is None else patience
+        if branch.children is None:
+            return [branch]
+        cost = branch.cost(columns)
+        first, second = branch.children
+        better = first.cost(columns) + second.cost(columns) < cost
+        left = patience if better or cost == math.inf else patience - 1
+        if left < 0:
+            return [branch]
+        below = [*self.leaves(first, left), *self.leaves(second, left)]
+        # Sums of a few fractions: a difference of the last digit is none.
+        return below if sum(leaf.cost(columns) for leaf in below) < cost - 1e-9 else [branch]
+
+    def _children(self, branch: Branch) -> tuple[Branch, Branch] | None:
+        began = time.process_time()
+        cut = self._cut(branch.part.dfg)
+        self.spent.cut += time.process_time() - began
+        self.spent.cuts += 1
+        if cut is None:
+            return None
+        sides = [frozenset(name for name, side in cut.assignment.items() if side == k) for k in (0, 1)]
+        return self.branch(sides[0]), self.branch(sides[1])
+
+    def _cut(self, dfg: Dfg) -> Bisection | None:
+        """Of the bisections found, the one whose parts cost least by counting; then the fewest loads and stores."""
+        try:
+            found = [cut for share in TOLERANCES for cut in bisections(dfg, replace(self.cuts, tolerance=share))]
+        except DfgError:
+            return None
+        return min(found, key=lambda cut: (self._counted(dfg, cut), cut.transfers, abs(cut.sizes[0] - cut.sizes[1])))
+
+    def _counted(self, dfg: Dfg, cut: Bisection) -> float:
+        columns = self.arch.cols
+        total = 0.0
+        for part in split(dfg, cut.assignment):
+            guess = bound_estimate(part.dfg, self.arch)
+            # What does not fit even by counting has to be split again: as many times as its share of the array.
+            total += guess.bound / columns + 1 if guess.width is None else 1 / (columns // guess.width)
+        return round(total, 9)
+
+
+def _computes(part: Part, ops: Ops) -> bool:
+    """True for the part in which the ops are computed, not loaded."""
+    return any(is_op(part.dfg, part.dfg.index[name]) for name in ops if name in part.dfg.index)

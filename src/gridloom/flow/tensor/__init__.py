@@ -1,0 +1,1 @@
+"""Tensor programs on elastic arrays: sections, the simulator as a cost model, where the cycles go."""

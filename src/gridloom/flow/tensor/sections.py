@@ -1,0 +1,76 @@
+"""Tensor programs: lowered to units, cut into sections where they are too large, each section mapped alone.
+
+Sections take turns on the array, so a sample takes the sum of their times. Sections that are alike (the layers of a
+transformer) are mapped once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.flow.request import Request
+from gridloom.flow.result import Result
+from gridloom.transform.lower_tensor import Section, alike, lower
+
+MapGraph = Callable[[Request, Dfg, Arch], Result]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MappedSection:
+    """A section and what came of it."""
+
+    section: Section
+    result: Result
+    #: Sections of the program that are like this one, itself included.
+    count: int = 1
+
+    @property
+    def cycles(self) -> float:
+        """Cycles that a sample takes in one such section."""
+        return float(self.result.metrics.get("period") or 0.0) * self.section.blocks
+
+    def to_dict(self) -> dict[str, Any]:
+        """The section as plain JSON data."""
+        period = self.result.metrics.get("period")
+        bound = float(self.section.bound)
+        return {
+            "name": self.section.dfg.name,
+            "count": self.count,
+            "stages": [stage.id for stage in self.section.stages],
+            "units": len(self.section.dfg.nodes),
+            "blocks": self.section.blocks,
+            "period": period,
+            "bound": bound,
+            "efficiency": bound / period if period else None,
+            "flops": self.section.flops,
+            "status": self.result.status,
+        }
+
+
+def run_sections(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) -> Result:
+    """Lower a tensor program and map its sections; the result is that of the longest one, with all of them listed.
+
+    It is ``mapped`` when every section is; period and throughput are those of a whole sample. A time limit or an effort
+    is shared by the different sections. Costs the searches.
+    """
+    groups = alike(lower(dfg, arch).sections)
+    share = replace(
+        request,
+        time_limit=None if request.time_limit is None else request.time_limit / len(groups),
+        effort=None if request.effort is None else max(1, request.effort // len(groups)),
+    )
+    mapped: list[MappedSection] = []
+    for group in groups:
+        result = map_graph(share, group[0].dfg, arch)
+        mapped.append(MappedSection(section=group[0], result=result, count=len(group)))
+        if result.mapping is None:
+            return replace(result, sections=tuple(mapped))
+    longest = max(mapped, key=lambda item: item.cycles).result
+    total = sum(item.cycles * item.count for item in mapped)
+    seconds = sum(item.result.seconds for item in mapped)
+    metrics = {**longest.metrics, "period": total, "throughput": 1 / total if total else None}
+    return replace(longest, seconds=seconds, metrics=metrics, sections=tuple(mapped))

@@ -1,0 +1,299 @@
+"""LLVM IR text into records, with llvmlite.
+
+llvmlite checks the text and gives instructions, operands and constants; compare predicates, element types, branch
+targets and metadata it does not offer, so these are read off each instruction's line of the printed module.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import Any, Final
+
+from gridloom.errors import MissingExtra, SourceError
+from gridloom.frontend.c.llvm.ir import (
+    Argument,
+    Block,
+    Constant,
+    Function,
+    Global,
+    GlobalAddress,
+    Instruction,
+    LoopSpan,
+    Module,
+    Opaque,
+    Value,
+)
+from gridloom.frontend.c.llvm.layout import Layout
+
+MAX_INSTRUCTIONS: Final = 20_000
+
+_METADATA: Final = re.compile(r",? !([\w.]+) !(\d+)")
+_NAMED: Final = re.compile(r'^\s*%("[^"]*"|[\w.$-]+) = ')
+_LABEL: Final = re.compile(r"label %(\"[^\"]*\"|[\w.$-]+)")
+_CASE: Final = re.compile(r"(i\d+ \S+), label ")
+_INCOMING: Final = re.compile(r", %(\"[^\"]*\"|[\w.$-]+) \]")
+_DEREFERENCEABLE: Final = re.compile(r"dereferenceable\((\d+)\)")
+_DEFINITION: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.M)
+_STRUCT: Final = re.compile(r"^%(\"[^\"]*\"|[\w.$-]+) = type (<?\{.*\}>?)$", re.M)
+_GLOBAL_OFFSET: Final = re.compile(r"getelementptr .*\(i8, ptr @(\"[^\"]*\"|[\w.$-]+), i\d+ (-?\d+)\)")
+
+
+def read_module(text: str, where: str) -> Module:
+    """The functions, globals and loop spans of an IR text. Linear in its length."""
+    try:
+        import llvmlite.binding as llvm
+    except ImportError:
+        raise MissingExtra("C sources need llvmlite: pip install 'gridloom[c]'") from None
+    try:
+        parsed = llvm.parse_assembly(text)
+    except RuntimeError as error:
+        first = str(error).strip().splitlines()[0]
+        version = ".".join(map(str, llvm.llvm_version_info[:2]))
+        raise SourceError(
+            f"the compiler's IR cannot be read: {first}; a clang newer than llvmlite's LLVM {version} may write what "
+            "that does not know: pip install 'gridloom[c]' brings a pair that fits",
+            where=where,
+        ) from None
+    return _Reader(parsed, where).module()
+
+
+class _Reader:
+    """Reads one parsed module; holds what instructions refer to."""
+
+    def __init__(self, parsed: Any, where: str) -> None:
+        self.parsed = parsed
+        self.where = where
+        self.text = str(parsed)
+        self.metadata = {int(m[1]): m[2] for m in _DEFINITION.finditer(self.text)}
+        self.structs = {_plain(m[1]): m[2] for m in _STRUCT.finditer(self.text)}
+        self.layout = Layout(self.structs)
+        self.values: dict[Any, Value] = {}
+        self.globals: dict[str, Global] = {}
+        self.spans: dict[Instruction, LoopSpan] = {}
+
+    def module(self) -> Module:
+        for variable in self.parsed.global_variables:
+            self.globals[variable.name] = self.values[variable] = self._global(variable)
+        bodies = _function_lines(self.text)
+        functions = {}
+        for function in self.parsed.functions:
+            if not function.is_declaration:
+                functions[function.name] = self._function(function, bodies[function.name])
+        return Module(functions, self.globals, self.structs, self.spans)
+
+    def _global(self, variable: Any) -> Global:
+        line = str(variable)
+        constant = " constant " in line.split("=", 1)[1].split("[", 1)[0].split("{", 1)[0]
+        kind = str(variable.global_value_type)
+        initializer = line.split(kind, 1)[1] if kind in line else ""
+        return Global(variable.name, kind, initializer.strip(), constant)
+
+    def _function(self, function: Any, lines: tuple[str, list[str]]) -> Function:
+        head, body = lines
+        arguments: list[Argument] = []
+        for argument in function.arguments:
+            words = {bytes(a).decode() for a in argument.attributes}
+            promised = (_DEREFERENCEABLE.fullmatch(word) for word in words)
+            record = Argument(
+                name=argument.name or f"arg{len(arguments)}",
+                type=str(argument.type),
+                apart="noalias" in words,
+                unsigned="zeroext" in words,
+                bytes=max((int(found[1]) for found in promised if found), default=0),
+            )
+            arguments.append(record)
+            self.values[argument] = record
+        raw = [(block, list(block.instructions)) for block in function.blocks]
+        count = sum(len(row) for _, row in raw)
+        if count != len(body):
+            raise SourceError(
+                f"function {function.name!r}: its IR has {count} instructions but prints {len(body)} lines",
+                where=self.where,
+            )
+        if count > MAX_INSTRUCTIONS:
+            raise SourceError(
+                f"function {function.name!r} has {count} instructions; at most {MAX_INSTRUCTIONS} are taken",
+                where=self.where,
+            )
+        return self._fill(function, head, arguments, raw, body)
+
+    def _fill(self, function: Any, head: str, arguments: list[Argument], raw: list[Any], body: list[str]) -> Function:
+        names = _block_names(raw, body)
+        pairs: list[tuple[Any, Instruction]] = []
+        blocks: dict[str, Block] = {}
+        position = 0
+        for (_, row), name in zip(raw, names):
+            records = []
+            for item in row:
+                record = self._instruction(item, body[position], name, position)
+                self.values[item] = record
+                records.append(record)
+                pairs.append((item, record))
+                position += 1
+            blocks[name] = Block(name, records)
+        for item, record in pairs:
+            found = [self._operand(o) for o in item.operands if o.value_kind.name != "basic_block"]
+            # The last operand of a call is what it calls.
+            record.operands = found[:-1] if record.opcode == "call" else found
+            if record.opcode == "switch":
+                record.operands = [found[0], *_cases(record)]
+        _drop_unreachable(blocks)
+        return Function(function.name, self._line_of(head), arguments, blocks)
+
+    def _instruction(self, item: Any, line: str, block: str, position: int) -> Instruction:
+        text = _METADATA.sub("", line)
+        attached = {m[1]: int(m[2]) for m in _METADATA.finditer(line)}
+        named = _NAMED.match(text)
+        name = _plain(named[1]) if named else f"{item.opcode}.{position}"
+        record = Instruction(name, str(item.type), item.opcode, text, block)
+        record.line = self._location(attached.get("dbg"))
+        record.access_type = self._access_type(attached.get("tbaa"))
+        _read_text(record)
+        if "llvm.loop" in attached:
+            span = self._span(attached["llvm.loop"])
+            if span:
+                self.spans[record] = span
+        return record
+
+    def _operand(self, operand: Any) -> Value:
+        known = self.values.get(operand)
+        if known is not None:
+            return known
+        kind = operand.value_kind.name
+        type_ = str(operand.type)
+        if kind == "constant_int":
+            # llvmlite sees 64-bit words: narrower numbers come without their sign.
+            return Constant(type_, _signed(int(operand.get_constant_value()), int(type_[1:])))
+        if kind == "constant_fp" and type_ == "float":
+            number = operand.get_constant_value(round_fp=True)
+            return Constant(type_, struct.unpack("<i", struct.pack("<f", number))[0])
+        if kind in ("undef_value", "poison_value"):
+            return Constant(type_, 0, undefined=True)
+        if kind == "constant_pointer_null":
+            return Constant(type_, 0)
+        found = _GLOBAL_OFFSET.search(str(operand)) if kind == "constant_expr" else None
+        if found and _plain(found[1]) in self.globals:
+            return GlobalAddress(self.globals[_plain(found[1])], int(found[2]))
+        return Opaque(type_, str(operand)[:80])
+
+    # -- metadata ---------------------------------------------------------------------------------------------------
+
+    def _location(self, number: int | None) -> int:
+        """The source line of a location; of the call in the file itself for what was inlined."""
+        text = self.metadata.get(number, "") if number is not None else ""
+        found = re.search(r"line: (\d+)", text)
+        return int(found[1]) if found else 0
+
+    def _line_of(self, head: str) -> int:
+        found = re.search(r"!dbg !(\d+)", head)
+        return self._location(int(found[1]) if found else None)
+
+    def _access_type(self, number: int | None) -> str:
+        """The scalar type name of a tbaa tag; char and anything unclear may overlap all others: "" ."""
+        tag = re.match(r"!\{!\d+, !(\d+), ", self.metadata.get(number, "") if number is not None else "")
+        name = re.match(r'!\{!"([^"]*)"', self.metadata.get(int(tag[1]), "")) if tag else None
+        return "" if name is None or name[1] == "omnipotent char" else name[1]
+
+    def _span(self, number: int) -> LoopSpan | None:
+        items = [int(k) for k in re.findall(r"!(\d+)", self.metadata.get(number, ""))]
+        lines = [self._location(k) for k in items if self.metadata.get(k, "").startswith("!DILocation")]
+        return LoopSpan(lines[0], lines[-1]) if lines else None
+
+
+def _cases(switch: Instruction) -> list[Constant]:
+    """The values of a switch. Read off its text: LLVM 22 no longer has them among the operands."""
+    found = (re.fullmatch(r"(i\d+) (\S+)", text) for text in _CASE.findall(switch.text.partition("[")[2]))
+    words = {"true": 1, "false": 0}
+    return [Constant(m[1], words[m[2]] if m[2] in words else int(m[2])) for m in found if m]
+
+
+def _drop_unreachable(blocks: dict[str, Block]) -> None:
+    """Leave out the ways to blocks that control never reaches: the default of a switch that has all its cases."""
+    never = {name for name, block in blocks.items() if block.terminator.opcode == "unreachable"}
+    for block in blocks.values():
+        item = block.terminator
+        if item.opcode == "switch":
+            if item.targets[0] in never and len(item.targets) > 1:
+                # The last case is what remains when all others are out.
+                item.targets[0] = item.targets.pop()
+                item.operands.pop()
+            kept = [k for k, target in enumerate(item.targets) if not k or target not in never]
+            item.operands = [item.operands[k] for k in kept]
+            item.targets = [item.targets[k] for k in kept]
+        elif item.opcode == "br" and len(item.targets) == 2 and set(item.targets) & never:
+            item.targets = [target for target in item.targets if target not in never] or item.targets[:1]
+            item.operands = []
+
+
+def _signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) and bits > 1 else value
+
+
+def _plain(name: str) -> str:
+    return name.strip('"')
+
+
+def _function_lines(text: str) -> dict[str, tuple[str, list[str]]]:
+    """Function name -> (its define line, one line for each instruction in order)."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    body: list[str] | None = None
+    for line in text.splitlines():
+        if body is None:
+            if line.startswith("define "):
+                name = re.search(r"@(\"[^\"]*\"|[\w.$-]+)\(", line)
+                body = []
+                found[_plain(name[1]) if name else ""] = (line, body)
+        elif line == "}":
+            body = None
+        elif line.startswith("  ") and not line.lstrip().startswith((";", "#dbg")):
+            # A switch prints a line for each case, closed by a bracket of its own.
+            if body and (line.startswith("    ") or line.strip().startswith("]")):
+                body[-1] += line
+            else:
+                body.append(line)
+    return found
+
+
+def _block_names(raw: list[Any], body: list[str]) -> list[str]:
+    """Names of the blocks; those that LLVM only numbers get the number that branches print."""
+    names = [block.name for block, _ in raw]
+    if all(names):
+        return names
+    # Unnamed blocks take a slot in the one sequence of unnamed values, in the order of the text.
+    numbers: list[str] = []
+    slot, position = 0, 0
+    for name, (_, row) in zip(names, raw):
+        if not name:
+            numbers.append(str(slot))
+            slot += 1
+        else:
+            numbers.append(name)
+        for _ in row:
+            found = _NAMED.match(body[position])
+            if found and found[1].isdigit():
+                slot = int(found[1]) + 1
+            position += 1
+    return numbers
+
+
+def _read_text(record: Instruction) -> None:
+    text = record.text
+    if record.opcode in ("icmp", "fcmp"):
+        words = text.split(f" {record.opcode} ", 1)[1].split()
+        record.predicate = next(word for word in words if word not in _FLAG_WORDS)
+    elif record.opcode == "phi":
+        record.incoming = [_plain(name) for name in _INCOMING.findall(text)]
+    elif record.opcode in ("br", "switch"):
+        record.targets = [_plain(name) for name in _LABEL.findall(text)]
+    elif record.opcode == "getelementptr":
+        rest = text.split("getelementptr ", 1)[1]
+        rest = re.sub(r"^(?:(?:inbounds|nuw|nusw|inrange\([^)]*\)) )*", "", rest)
+        record.source_type = rest[: rest.index(", ptr ")]
+    elif record.opcode == "call":
+        callee = re.search(r"@(\"[^\"]*\"|[\w.$-]+)\(", text)
+        record.callee = _plain(callee[1]) if callee else ""
+
+
+_FLAG_WORDS: Final = frozenset({"samesign", "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})

@@ -1,0 +1,326 @@
+"""The loop body under construction: operations over operands, folded and shared, and in the end a Dfg.
+
+An operand is a constant, a live-in, the result of an operation of this iteration, or a carried value: what an operation
+yielded in the iteration before. Carried values are named before they are known, as a loop's phis are; they become
+edges with a distance when the graph is built. Beside each operand stands the range it is known to lie in, which
+spares extensions of 8- and 16-bit values.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from gridloom.dfg.model import Dfg, DfgBuilder
+from gridloom.frontend.loops.folding import WORD, folded, range_of, simplified, wrap
+from gridloom.frontend.loops.reassociate import shorten
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A 32-bit constant, signed."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveIn:
+    """A scalar that is the same in every iteration."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an operation of this iteration yields."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What the carried value of that name is in this iteration: its initial value, or what came before."""
+
+    name: str
+
+
+Operand = Const | LiveIn | Result | Carried
+
+TRUE: Final = Const(1)
+FALSE: Final = Const(0)
+
+_KEPT: Final = frozenset({"store", "store_if", "output"})
+_COMMUTE: Final = frozenset(
+    {"add", "mul", "and", "or", "xor", "eq", "ne", "min", "max", "umin", "umax", "fadd", "fmul"}
+)
+
+
+@dataclass(slots=True)
+class Operation:
+    """A node to be."""
+
+    op: str
+    operands: tuple[Operand, ...]
+    array: str | None = None
+    #: The stream of an input or output.
+    variable: str | None = None
+    line: int = 0
+
+
+@dataclass(slots=True)
+class Recurrence:
+    """A carried value: what it starts from and what an iteration leaves for the next."""
+
+    initial: int
+    next: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order between two memory accesses."""
+
+    source: str
+    target: str
+    distance: int
+    delay: int
+
+
+@dataclass
+class Body:
+    """Collects operations; :meth:`build` makes the Dfg of what stores, live-outs and kept operations need."""
+
+    name: str
+    operations: dict[str, Operation] = field(default_factory=dict)
+    carried: dict[str, Recurrence] = field(default_factory=dict)
+    ranges: dict[Operand, tuple[int, int]] = field(default_factory=dict)
+    arrays: dict[str, int] = field(default_factory=dict)
+    orders: list[Order] = field(default_factory=list)
+    liveouts: dict[str, Operand] = field(default_factory=dict)
+    #: Names that no operation may have: live-ins.
+    reserved: set[str] = field(default_factory=set)
+    #: The line of the source that operations are made for.
+    line: int = 0
+    _shared: dict[tuple[str, tuple[Operand, ...]], Operand] = field(default_factory=dict)
+
+    # -- making operations ------------------------------------------------------------------------------------------
+
+    def fresh(self, hint: str) -> str:
+        """A node id that is free: the hint, or the hint with a number."""
+        stem = readable(hint)
+        name, k = stem, 1
+        while name in self.operations or name in self.reserved:
+            k += 1
+            name = f"{stem}_{k}"
+        return name
+
+    def emit(self, op: str, *operands: Operand, hint: str = "") -> Operand:
+        """The operand that holds ``op`` of the operands: folded, an operation made before, or a new one."""
+        if op in _COMMUTE and isinstance(operands[0], Const):
+            operands = (operands[1], operands[0], *operands[2:])
+        constants = [operand.value if isinstance(operand, Const) else None for operand in operands]
+        value = folded(op, constants)
+        if value is not None:
+            return Const(value)
+        kept = simplified(op, constants, operands)
+        if kept is not None:
+            return operands[kept] if kept >= 0 else Const(-1 - kept)
+        if op == "and" and self._is_masked(operands):
+            return operands[0]
+        key = (op, operands)
+        if key not in self._shared:
+            self._shared[key] = made = Result(self.fresh(hint or op))
+            self.operations[made.id] = Operation(op, operands, line=self.line)
+            self.ranges[made] = range_of(op, [self.range(operand) for operand in operands])
+        return self._shared[key]
+
+    def _is_masked(self, operands: tuple[Operand, ...]) -> bool:
+        """True when a mask of low bits clears nothing."""
+        low, high = self.range(operands[0])
+        mask = operands[1].value if isinstance(operands[1], Const) else -1
+        return mask > 0 and mask & (mask + 1) == 0 and low >= 0 and high <= mask
+
+    def access(self, op: str, array: str, *operands: Operand, hint: str) -> Result:
+        """A load or a store: never shared."""
+        made = Result(self.fresh(hint))
+        self.operations[made.id] = Operation(op, operands, array, line=self.line)
+        return made
+
+    def stream(self, op: str, variable: str, *operands: Operand, hint: str) -> Result:
+        """An input or an output."""
+        made = Result(self.fresh(hint))
+        self.operations[made.id] = Operation(op, operands, variable=variable, line=self.line)
+        return made
+
+    def range(self, operand: Operand) -> tuple[int, int]:
+        """The signed range that an operand is known to lie in."""
+        if isinstance(operand, Const):
+            return operand.value, operand.value
+        return self.ranges.get(operand, WORD)
+
+    def extend(self, operand: Operand, bits: int, signed: bool) -> Operand:
+        """The operand with everything above its low ``bits`` set by its sign, or cleared."""
+        if bits >= 32:
+            return operand
+        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+        found = self.range(operand)
+        if low <= found[0] and found[1] <= high:
+            return operand
+        if isinstance(operand, Const):
+            value = operand.value & ((1 << bits) - 1)
+            return Const(value - (1 << bits) if signed and value > high else value)
+        if bits in (8, 16):
+            return self.emit(f"{'s' if signed else 'z'}ext{bits}", operand)
+        if not signed:
+            return self.emit("and", operand, Const((1 << bits) - 1))
+        up = self.emit("shl", operand, Const(32 - bits))
+        return self.emit("shr", up, Const(32 - bits))
+
+    def inverse(self, predicate: Operand) -> Operand:
+        """Not a 0-or-1 value; a comparison becomes its opposite."""
+        if isinstance(predicate, Result):
+            made = self.operations[predicate.id]
+            opposite = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}.get(made.op)
+            if opposite:
+                return self.emit(opposite, *made.operands)
+            if made.op in ("ult", "ule"):
+                return self.emit("ule" if made.op == "ult" else "ult", made.operands[1], made.operands[0])
+            if made.op == "xor" and made.operands[1] == TRUE:
+                return made.operands[0]
+        return self.emit("xor", predicate, TRUE)
+
+    def select(self, condition: Operand, yes: Operand, no: Operand, hint: str = "") -> Operand:
+        """``yes`` where the condition holds, else ``no``."""
+        if isinstance(condition, Result):
+            made = self.operations[condition.id]
+            if made.op == "xor" and made.operands[1] == TRUE and self.range(made.operands[0]) == (0, 1):
+                return self.select(made.operands[0], no, yes, hint)
+        return self.emit("select", condition, yes, no, hint=hint)
+
+    def recur(self, name: str, initial: int) -> Carried:
+        """Announce a carried value; :attr:`carried` takes what the next iteration sees."""
+        stem = free = readable(name)
+        while free in self.carried:
+            free = f"{stem}_{len(self.carried)}"
+        self.carried[free] = Recurrence(wrap(initial))
+        return Carried(free)
+
+    def started(self) -> Operand:
+        """0 in the first iteration, 1 from then on."""
+        flag = Carried("started")
+        if "started" not in self.carried:
+            # The source of a carried edge is an operation, and a move of 1 is the cheapest that is never 0.
+            self.operations["one"] = Operation("move", (TRUE,))
+            self.carried["started"] = Recurrence(0, Result("one"))
+            self.ranges[flag] = (0, 1)
+        return flag
+
+    # -- the graph --------------------------------------------------------------------------------------------------
+
+    def lines(self) -> dict[str, int]:
+        """Node -> the line of the source that it was made for, where that is known."""
+        return {id_: made.line for id_, made in self.operations.items() if made.line}
+
+    def build(self, notes: str = "") -> Dfg:
+        """The Dfg. Operations that no store and no live-out needs are left out."""
+        shorten(self)
+        self._pin_carried()
+        names = self._name_liveouts()
+        alive = self._alive(set(names))
+        builder = DfgBuilder(self.name, "i32", notes)
+        for array, length in self.arrays.items():
+            builder.array(array, length)
+        for name in self._liveins(alive):
+            builder.livein(name)
+        for id_, made in self.operations.items():
+            if id_ in alive:
+                builder.add(made.op, id=id_, array=made.array, variable=made.variable, liveout=names.get(id_))
+        for id_, made in self.operations.items():
+            if id_ in alive:
+                self._connect(builder, id_, made)
+        for order in self.orders:
+            if order.source in alive and order.target in alive:
+                builder.order(order.source, order.target, delay=order.delay, distance=order.distance)
+        return builder.build()
+
+    def _connect(self, builder: DfgBuilder, id_: str, made: Operation) -> None:
+        for k, operand in enumerate(made.operands):
+            source, distance, initial = self.resolve(operand)
+            if isinstance(source, Const):
+                builder.carry(builder.const(source.value), id_, operand=k, distance=0)
+            elif isinstance(source, LiveIn):
+                builder.carry(source.name, id_, operand=k, distance=0)
+            else:
+                builder.carry(source.id, id_, operand=k, distance=distance, initial=initial)
+
+    def resolve(self, operand: Operand) -> tuple[Const | LiveIn | Result, int, tuple[int, ...]]:
+        """(what yields an operand, how many iterations ago, what the first iterations read instead)."""
+        distance = 0
+        initial: tuple[int, ...] = ()
+        while isinstance(operand, Carried):
+            recurrence = self.carried[operand.name]
+            if recurrence.next is None:
+                return Const(recurrence.initial), 0, ()
+            distance, initial = distance + 1, (*initial, recurrence.initial)
+            operand = recurrence.next
+        # Collected from the outermost delay inwards, which is the order in which iterations read them.
+        return operand, distance, initial
+
+    def _pin_carried(self) -> None:
+        """A carried edge leaves an operation: constants, live-ins and values that only change places pass a move."""
+        for own, recurrence in self.carried.items():
+            source = recurrence.next
+            seen = {own}
+            while isinstance(source, Carried) and source.name not in seen:
+                seen.add(source.name)
+                source = self.carried[source.name].next
+            if source == Carried(own) or isinstance(source, Const | LiveIn):
+                name = self.fresh("move")
+                self.operations[name] = Operation("move", (recurrence.next or source,))
+                recurrence.next = Result(name)
+
+    def _name_liveouts(self) -> dict[str, str]:
+        """Node id -> live-out name; a second name, or what this iteration does not compute, gets a move."""
+        names: dict[str, str] = {}
+        for name, operand in self.liveouts.items():
+            if not isinstance(operand, Result) or operand.id in names:
+                id_ = self.fresh(f"{readable(name)}_out")
+                self.operations[id_] = Operation("move", (operand,))
+                operand = Result(id_)
+            names[operand.id] = name
+        return names
+
+    def needed(self) -> set[str]:
+        """The operations that stores and live-outs need."""
+        self._pin_carried()
+        sources = (self.resolve(operand)[0] for operand in self.liveouts.values())
+        return self._alive({source.id for source in sources if isinstance(source, Result)})
+
+    def _alive(self, roots: set[str]) -> set[str]:
+        work = [*roots, *(id_ for id_, made in self.operations.items() if made.op in _KEPT)]
+        alive: set[str] = set()
+        while work:
+            id_ = work.pop()
+            if id_ not in alive:
+                alive.add(id_)
+                sources = (self.resolve(operand)[0] for operand in self.operations[id_].operands)
+                work += [source.id for source in sources if isinstance(source, Result)]
+        return alive
+
+    def _liveins(self, alive: set[str]) -> list[str]:
+        found: dict[str, None] = {}
+        for id_, made in self.operations.items():
+            if id_ in alive:
+                sources = (self.resolve(operand)[0] for operand in made.operands)
+                found.update((source.name, None) for source in sources if isinstance(source, LiveIn))
+        return list(found)
+
+
+def readable(name: str) -> str:
+    """A C-like name of an SSA value: ``i.022`` is ``i``, ``arrayidx5`` stays, a number gets a letter.
+
+    >>> readable("i.022"), readable("17"), readable("s.0.lcssa")
+    ('i', 't17', 's')
+    """
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", re.sub(r"\.\d.*$|\.(?:lcssa|next|not|i|addr).*$", "", name))
+    return f"t{stem}" if not stem or stem[0].isdigit() else stem

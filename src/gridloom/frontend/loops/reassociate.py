@@ -1,0 +1,104 @@
+"""Shorter recurrences: ``s + a + b + c`` becomes ``s + (a + b + c)``, so that a sum comes round in one op.
+
+Words wrap around, so that sums, products, minima and bitwise ops of them may be taken in any order; singles round each
+and stay as they are written. Only chains whose inner values nothing else reads are changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from gridloom.frontend.loops.body import Body, Operand
+
+_FREE: Final = frozenset({"add", "mul", "and", "or", "xor", "min", "max", "umin", "umax"})
+
+
+def shorten(body: Body) -> None:
+    """Rewrite every carried value that is a chain of one op over itself. Linear in operations times carried values."""
+    from gridloom.frontend.loops.body import Carried, Result
+
+    for name, recurrence in body.carried.items():
+        if not isinstance(recurrence.next, Result):
+            continue
+        leads = _leads(body, Carried(name))
+        links = _links(body, recurrence.next.id, leads)
+        if len(links) > 1:
+            _rewrite(body, Carried(name), recurrence.next.id, links)
+
+
+def _uses(body: Body) -> Counter[Operand]:
+    found: Counter[Operand] = Counter()
+    for made in body.operations.values():
+        found.update(made.operands)
+    found.update(recurrence.next for recurrence in body.carried.values() if recurrence.next is not None)
+    found.update(body.liveouts.values())
+    return found
+
+
+def _family(op: str) -> str:
+    return "add" if op == "sub" else op
+
+
+def _leads(body: Body, carried: Operand) -> dict[str, int]:
+    """Operation -> the operand over which a chain of its own op leads to the carried value."""
+    from gridloom.frontend.loops.body import Result
+
+    uses = _uses(body)
+    found: dict[str, int] = {}
+    for id_, made in body.operations.items():
+        if _family(made.op) not in _FREE:
+            continue
+        sides = []
+        for k, operand in enumerate(made.operands):
+            inner = body.operations[operand.id] if isinstance(operand, Result) and operand.id in found else None
+            is_link = inner is not None and _family(inner.op) == _family(made.op) and uses[operand] == 1
+            if operand == carried or is_link:
+                sides.append(k)
+        if sides == [0] or (sides == [1] and made.op != "sub"):
+            found[id_] = sides[0]
+    return found
+
+
+def _links(body: Body, id_: str, leads: dict[str, int]) -> list[str]:
+    """The operations of a chain, the last one first."""
+    from gridloom.frontend.loops.body import Result
+
+    links = []
+    while id_ in leads:
+        links.append(id_)
+        inner = body.operations[id_].operands[leads[id_]]
+        if not isinstance(inner, Result):
+            return links
+        id_ = inner.id
+    return []
+
+
+def _rewrite(body: Body, carried: Operand, last: str, links: list[str]) -> None:
+    from gridloom.frontend.loops.body import Operation
+
+    leads = _leads(body, carried)
+    added: list[Operand] = []
+    taken: list[Operand] = []
+    for id_ in reversed(links):
+        made = body.operations[id_]
+        (taken if made.op == "sub" else added).append(made.operands[1 - leads[id_]])
+    end = body.operations[last]
+    op = _family(end.op)
+    body.line = end.line
+    if not added:
+        body.operations[last] = Operation("sub", (carried, _balanced(body, "add", taken)), line=end.line)
+        return
+    total = _balanced(body, op, added)
+    if taken:
+        total = body.emit("sub", total, _balanced(body, "add", taken))
+    body.operations[last] = Operation(op, (carried, total), line=end.line)
+
+
+def _balanced(body: Body, op: str, operands: list[Operand]) -> Operand:
+    """All operands under one op, as a tree of least depth."""
+    while len(operands) > 1:
+        pairs = [operands[k : k + 2] for k in range(0, len(operands), 2)]
+        operands = [body.emit(op, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return operands[0]

@@ -1,0 +1,135 @@
+"""A loop of a file as a text names it: ``FILE.c:FUNCTION,key=value,...`` and ``FILE.py:FUNCTION,key=value,...``.
+
+One spelling for the command line's SOURCE, for suites and for the command that a report repeats. What is not a part of
+a C or Python file (another format, a built-in kernel) takes none of these options.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from gridloom.errors import OptionError
+from gridloom.text_file import shown
+
+Memory = Literal["arrays", "streams"]
+
+#: Copies of a body that one iteration may have.
+MAX_UNROLL: Final = 64
+
+_FILE: Final = re.compile(r"(?P<file>.+\.(?P<kind>c|py))(?::(?P<rest>.*))?", re.S)
+_FLAGS: Final = {"true": True, "false": False}
+_KEYS: Final = {
+    "c": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}, memory=arrays|streams or size.ARRAY=N",
+    "py": f"unroll=1..{MAX_UNROLL}, memory=arrays|streams or size.ARRAY=N",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSpec:
+    """Which loop of which file, and how it is turned into a graph."""
+
+    path: Path
+    function: str | None = None
+    loop: int | None = None
+    flatten: bool = False
+    unroll: int = 1
+    #: None: as the array needs it.
+    memory: Memory | None = None
+    #: Words of arrays, by name.
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+def is_loop(text: str) -> bool:
+    """True for a text that names a C or Python file, or a part of one."""
+    return _FILE.fullmatch(text) is not None
+
+
+def is_part(text: str) -> bool:
+    """True for a text that names a part of a file: ``fir.c:dot,unroll=2``, ``kernels.py:fir``."""
+    found = _FILE.fullmatch(text)
+    return found is not None and found["rest"] is not None and not Path(text).exists()
+
+
+def parse(text: str) -> LoopSpec:
+    """The parts of a text. OptionError for an unknown key, a bad value, or a key that is given twice.
+
+    >>> parse("fir.c:dot,unroll=2").function
+    'dot'
+    """
+    found = None if Path(text).suffix in (".c", ".py") and Path(text).exists() else _FILE.fullmatch(text)
+    if found is None:
+        return LoopSpec(path=Path(text))
+    parts = [part.strip() for part in (found["rest"] or "").split(",")]
+    function = parts.pop(0) if parts[0] and "=" not in parts[0] else None
+    if function is not None and not function.isidentifier():
+        raise OptionError(f"{shown(text)}: {shown(function)} is no name of a function")
+    given: dict[str, int | bool | str] = {}
+    sizes: dict[str, int] = {}
+    for part in filter(None, parts):
+        key, _, value = (word.strip() for word in part.partition("="))
+        if key in given or key.removeprefix("size.") in sizes:
+            raise OptionError(f"{shown(text)}: {key} is given twice")
+        known = _value(key, value, found["kind"])
+        if known is None:
+            raise OptionError(f"{shown(text)}: found {shown(part)}; expected {_KEYS[found['kind']]}")
+        if key.startswith("size."):
+            sizes[key.removeprefix("size.")] = int(known)
+        else:
+            given[key] = known
+    return LoopSpec(path=Path(found["file"]), function=function, sizes=sizes, **given)  # type: ignore[arg-type]
+
+
+def _value(key: str, value: str, kind: str) -> int | bool | str | None:
+    """The value of a key; None where key or value is not taken."""
+    count = int(value) if value.isascii() and value.isdigit() and len(value) <= 8 else None
+    if key.startswith("size."):
+        return count if count and key != "size." else None
+    if key == "unroll":
+        return count if count is not None and 1 <= count <= MAX_UNROLL else None
+    if key == "memory":
+        return value if value in ("arrays", "streams") else None
+    if kind == "c" and key == "loop":
+        return count
+    return _FLAGS.get(value) if kind == "c" and key == "flatten" else None
+
+
+def with_options(
+    text: str,
+    *,
+    function: str | None = None,
+    loop: int | None = None,
+    flatten: bool = False,
+    unroll: int | None = None,
+    sizes: Sequence[str] = (),
+) -> str:
+    """The SOURCE that a text and the options of a command together stand for.
+
+    >>> with_options("nest.c", function="f", flatten=True, sizes=["x=64"])
+    'nest.c:f,flatten=true,size.x=64'
+    """
+    added = [f"loop={loop}"] if loop is not None else []
+    added += ["flatten=true"] if flatten else []
+    added += [f"unroll={unroll}"] if unroll is not None else []
+    for size in sizes:
+        if "=" not in size:
+            raise OptionError(f"expected ARRAY=WORDS, found {shown(size)}", where="--size")
+        added.append(f"size.{size}")
+    if function is None and not added:
+        return text
+    if not is_loop(text):
+        options = "--function, --loop, --flatten, --unroll and --size"
+        raise OptionError(f"{shown(text)} takes none of {options}; they are for loops of *.c and kernels of *.py")
+    known = parse(text)
+    if function is not None and known.function not in (None, function):
+        raise OptionError(f"{shown(text)} names function {known.function!r} already", where="--function")
+    file = str(known.path)
+    before = [part for part in text.removeprefix(file).removeprefix(":").split(",") if part]
+    if function is not None and known.function is None:
+        before.insert(0, function)
+    joined = f"{file}:{','.join([*before, *added])}"
+    parse(joined)
+    return joined

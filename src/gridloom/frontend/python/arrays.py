@@ -1,0 +1,163 @@
+"""The loop and the arrays of a Python kernel, for running it and for tracing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gridloom.errors import SourceError
+from gridloom.frontend.loops.body import Const, LiveIn, Operand
+from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.python.numbers import ACTIVE, ArrayType, Linear, Trace, Type, Value, lift
+
+
+def loop(*bounds: Any) -> Iterator[Value]:
+    """The kernel's loop: ``loop(stop)``, ``loop(start, stop)``, ``loop(start, stop, step)``, as ``range``."""
+    if not 1 <= len(bounds) <= 3:
+        raise SourceError(f"calls loop with {len(bounds)} numbers; expected 1 to 3, as range does")
+    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
+    trace = ACTIVE.get()
+    if trace is None:
+        for k in range(int(lift(start)), int(lift(stop)), int(lift(step))):
+            yield Value(wrap(k), False)
+        return
+    yield from _traced_loop(trace, lift(start), lift(step))
+
+
+def _traced_loop(trace: Trace, start: Value, step: Value) -> Iterator[Value]:
+    if trace.phase != "before":
+        raise SourceError("has more than one gridloom.loop; unroll inner ones with Python's range")
+    if not step.number:
+        raise SourceError("steps its loop by a value that is not known; use a constant other than 0")
+    body = trace.body
+    first = start.number if start.number is not None else 0
+    counter = body.recur("i", int(first))
+    body.carried[counter.name].next = body.emit("add", counter, Const(int(step.number)), hint="i")
+    trace.varying |= {counter}
+    linear = Linear(int(first), int(step.number))
+    operand: Operand = counter
+    if start.number is None:
+        operand = body.emit("add", counter, start.operand)
+        trace.varying.add(operand)
+        linear = linear.plus(start.linear)
+    trace.phase = "inside"
+    yield Value(None, False, operand, linear)
+    trace.phase = "after"
+
+
+class KnownArray:
+    """An array parameter while the kernel runs: checks indices, wraps what is stored."""
+
+    def __init__(self, name: str, kind: ArrayType, data: Any) -> None:
+        self.name = name
+        self.kind = kind
+        self.data = data
+
+    def _index(self, index: Any) -> int:
+        k = int(lift(index))
+        if not 0 <= k < len(self.data):
+            raise IndexError(f"{self.name}[{k}]: it has {len(self.data)} elements")
+        return k
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: Any) -> Value:
+        return self.kind.element(self.data[self._index(index)])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.put(index, value)
+
+    def put(self, index: Any, value: Any, *, when: Any = 1) -> None:
+        """Store an element where the condition holds."""
+        if lift(when):
+            number = _stored(self.name, self.kind.element, value).number
+            self.data[self._index(index)] = number
+
+
+class TracedArray:
+    """An array parameter while the kernel is traced."""
+
+    def __init__(self, name: str, kind: ArrayType, trace: Trace) -> None:
+        self.name = name
+        self.kind = kind
+        self.trace = trace
+
+    def __len__(self) -> int:
+        return self.kind.length
+
+    def __getitem__(self, index: Any) -> Value:
+        at = self._at(index)
+        trace, kind = self.trace, self.kind.element
+        if trace.streams:
+            variable = self._stream(at, "reads")
+            made = trace.body.stream("input", variable, hint=f"{self.name}_in") if variable else LiveIn(self._fixed(at))
+        else:
+            made = trace.body.access("load", self.name, at.operand, hint=f"load_{self.name}")
+        if isinstance(made, LiveIn):
+            trace.body.reserved.add(made.name)
+        else:
+            trace.touch(self.name, made.id, False, at)
+            trace.varying.add(made)
+        trace.body.ranges[made] = kind.range
+        return Value(None, kind.is_float, made)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.put(index, value)
+
+    def put(self, index: Any, value: Any, *, when: Any = 1) -> None:
+        """Store an element where the condition holds."""
+        at, trace = self._at(index), self.trace
+        word = _stored(self.name, self.kind.element, value).operand
+        condition = lift(when)
+        if condition.number is not None and not condition.number:
+            return
+        if trace.streams:
+            variable = self._stream(at, "writes")
+            if variable is None:
+                raise SourceError(f"stores to one place of {self.name}, so that is no stream; use memory units")
+            if condition.number is None:
+                # A stream writes in every iteration: where nothing is stored, what it wrote over comes back.
+                old = trace.body.stream("input", variable, hint=f"{self.name}_in")
+                trace.body.ranges[old] = self.kind.element.range
+                trace.varying.add(old)
+                word = trace.body.select(condition.operand, word, old)
+            made = trace.body.stream("output", variable, word, hint=f"{self.name}_out")
+        elif condition.number is not None:
+            made = trace.body.access("store", self.name, at.operand, word, hint=f"store_{self.name}")
+        else:
+            made = trace.body.access(
+                "store_if", self.name, at.operand, word, condition.operand, hint=f"store_{self.name}"
+            )
+        trace.touch(self.name, made.id, True, at)
+
+    def _at(self, index: Any) -> Value:
+        if self.trace.phase != "inside":
+            raise SourceError(f"uses {self.name} outside its loop")
+        self.trace.locate()
+        found = lift(index)
+        if found.is_float:
+            raise SourceError(f"indexes {self.name} with a float; cast it with gridloom.int32")
+        if found.number is not None and not 0 <= int(found.number) < self.kind.length:
+            raise SourceError(f"uses {self.name}[{found.number}]; it has {self.kind.length} elements")
+        return found
+
+    def _stream(self, at: Value, verb: str) -> str | None:
+        """The name of the stream; None for a place that does not move."""
+        moves = self.trace.motion(at.linear)
+        if moves.varying:
+            raise SourceError(f"{verb} {self.name} where the data say, so that is no stream; use memory units")
+        if not moves.step:
+            return None
+        return f"{self.name}[{moves.step}i{moves.constant:+d}]" if moves.constant else self.name
+
+    def _fixed(self, at: Value) -> str:
+        fixed = "".join(f"_{operand.name}" for operand, _ in at.linear.terms if isinstance(operand, LiveIn))
+        return f"{self.name}_{at.linear.constant}{fixed}"
+
+
+def _stored(name: str, kind: Type, value: Any) -> Value:
+    found = lift(value)
+    if found.is_float and not kind.is_float:
+        raise SourceError(f"stores a float in {name}, an array of {kind}; cast it with gridloom.int32")
+    return kind(found)

@@ -1,0 +1,265 @@
+"""The Python front end: ``@gridloom.kernel`` turns a plain function with one ``gridloom.loop`` into a graph.
+
+    @gridloom.kernel
+    def fir(x: Array[int16], c: Array[int16, 4], y: Array[int16], n: int32):
+        for i in loop(n):
+            total = 0
+            for k in range(4):
+                total = total + c[k] * x[i + k]
+            y[i] = total >> 15
+
+Called, the function runs as Python on NumPy arrays and numbers: that is the reference. ``fir.graph()`` calls it once
+with symbols in their place and writes down what one iteration does; Python's own control flow runs while tracing, so it
+may depend on constants only. A module that is named on the command line is imported, hence executed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, overload
+
+from gridloom.dfg.model import Dfg
+from gridloom.errors import GridloomError, OptionError, SourceError
+from gridloom.frontend.loops.body import Body, LiveIn, readable
+from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
+from gridloom.frontend.python.arrays import KnownArray, TracedArray
+from gridloom.frontend.python.numbers import ACTIVE, ArrayType, State, Trace, Type, Value, lift
+from gridloom.text_file import read_text
+
+
+class PythonKernel:
+    """A decorated function: call it to run it, ask it for its :meth:`graph`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.name = function.__name__
+        #: What messages call its file.
+        self.file = function.__code__.co_filename
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    @property
+    def line(self) -> int:
+        """Where the function begins in its file."""
+        return self.function.__code__.co_firstlineno
+
+    @property
+    def last_line(self) -> int:
+        """Where its last statement begins."""
+        return max(line for _, _, line in self.function.__code__.co_lines() if line is not None)
+
+    @property
+    def parameters(self) -> dict[str, Type | ArrayType]:
+        """Each parameter's type; SourceError for one without."""
+        found: dict[str, Type | ArrayType] = {}
+        try:
+            signature = inspect.signature(self.function, eval_str=True)
+        except (NameError, TypeError, SourceError) as error:
+            raise SourceError(f"its parameters' types cannot be read: {error}", where=self._here()) from None
+        for name, parameter in signature.parameters.items():
+            if not isinstance(parameter.annotation, Type | ArrayType):
+                raise SourceError(
+                    f"parameter {name!r} has no kernel type; expected int8, int16, int32, uint8, uint16, float32 "
+                    "or Array[type, length]",
+                    where=self._here(),
+                )
+            found[name] = parameter.annotation
+        return found
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the function on numbers and arrays (changed in place); returns Python numbers."""
+        bound = inspect.signature(self.function).bind(*arguments, **named)
+        given: dict[str, Any] = {}
+        for name, kind in self.parameters.items():
+            value = bound.arguments[name]
+            given[name] = KnownArray(name, kind, value) if isinstance(kind, ArrayType) else kind(value)
+        return _plain(self.function(**given))
+
+    def graph(
+        self,
+        *,
+        memory: Memory = "arrays",
+        sizes: Mapping[str, int] | None = None,
+        unroll: int = 1,
+    ) -> Dfg:
+        """The graph of the loop. ``memory="streams"`` makes accesses that move by a fixed step inputs and outputs.
+
+        ``sizes`` overrides the lengths of arrays. SourceError names the line that cannot be traced. Runs the body once.
+        """
+        trace = self._traced(memory, sizes or {})
+        graph = trace.body.build(f"Python kernel {self.name}") if trace.body.operations else None
+        if graph is None:
+            raise SourceError("computes nothing", where=self._here())
+        if unroll > 1:
+            from gridloom.frontend.c.unroll import unrolled
+
+            graph = unrolled(graph, unroll)
+        return graph
+
+    def lines(self, *, memory: Memory = "arrays") -> dict[str, int]:
+        """Node of the graph -> the line of the file that it comes from. Runs the body once."""
+        return self._traced(memory, {}).body.lines()
+
+    def _traced(self, memory: Memory, sizes: Mapping[str, int]) -> Trace:
+        trace = Trace(Body(self.name), streams=memory == "streams", code=self.function.__code__)
+        given = self._symbols(trace, sizes)
+        token = ACTIVE.set(trace)
+        try:
+            result = self.function(**given)
+            if trace.phase == "before":
+                raise SourceError("has no gridloom.loop", where=self._here())
+            if trace.phase == "inside":
+                raise SourceError("leaves its loop by break or return; run all iterations", where=self._here())
+            trace.finish()
+            self._liveouts(trace, result)
+        except GridloomError as error:
+            raise error if error.where else type(error)(error.message, where=self._line(error)) from None
+        except Exception as error:
+            raise SourceError(f"cannot be traced: {type(error).__name__}: {error}", where=self._line(error)) from error
+        finally:
+            ACTIVE.reset(token)
+        return trace
+
+    def _symbols(self, trace: Trace, sizes: Mapping[str, int]) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        for name, kind in self.parameters.items():
+            if isinstance(kind, ArrayType):
+                kind = ArrayType(kind.element, sizes.get(name, kind.length))
+                given[name] = TracedArray(name, kind, trace)
+                if not trace.streams:
+                    trace.body.arrays[name] = kind.length
+            else:
+                operand = LiveIn(name)
+                trace.body.reserved.add(name)
+                trace.body.ranges[operand] = kind.range
+                given[name] = Value(None, kind.is_float, operand)
+        unknown = set(sizes) - set(trace.body.arrays)
+        if unknown and not trace.streams:
+            raise OptionError(f"size of {min(unknown)!r}: the kernel has no array of that name", where=self._here())
+        return given
+
+    def _liveouts(self, trace: Trace, result: Any) -> None:
+        if result is None:
+            return
+        if isinstance(result, Mapping):
+            rows = list(result.items())
+        elif isinstance(result, tuple | list):
+            rows = [(f"result_{k}", value) for k, value in enumerate(result)]
+        else:
+            rows = [("result", result)]
+        for name, value in rows:
+            trace.body.liveouts[readable(str(name))] = lift(value).operand
+
+    # -- where ------------------------------------------------------------------------------------------------------
+
+    def _here(self) -> str:
+        return f"{self.file}:{self.line}: kernel {self.name!r}"
+
+    def _line(self, error: BaseException) -> str:
+        """The line of the kernel's file that an error came from."""
+        lines = _lines(error, self.function.__code__.co_filename)
+        return f"{self.file}:{lines[-1] if lines else self.line}: kernel {self.name!r}"
+
+
+def _lines(error: BaseException, file: str) -> list[int]:
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame.lineno for frame in frames if frame.filename == file and frame.lineno is not None]
+
+
+def _plain(result: Any) -> Any:
+    if isinstance(result, State):
+        return _plain(result.current)
+    if isinstance(result, Value):
+        return float(result) if result.is_float else int(result)
+    if isinstance(result, Mapping):
+        return {key: _plain(value) for key, value in result.items()}
+    return type(result)(_plain(value) for value in result) if isinstance(result, tuple | list) else result
+
+
+@overload
+def kernel(name: str, /, **parameters: int | str) -> Dfg: ...
+@overload
+def kernel(name: Callable[..., Any], /) -> PythonKernel: ...
+def kernel(name: str | Callable[..., Any], /, **parameters: int | str) -> Dfg | PythonKernel:
+    """With a name, the graph of a built-in kernel; as a decorator, a Python function that can be mapped.
+
+    ``kernel("fir", taps=4)`` is a Dfg; OptionError says which parameters a kernel takes. ``@kernel`` gives the function
+    a method ``graph()`` and keeps it callable.
+    """
+    if isinstance(name, str):
+        from gridloom import registry
+
+        graph: Dfg = registry.load("kernels", name).build(**parameters)
+        return graph
+    if not inspect.isfunction(name):
+        raise SourceError(f"@gridloom.kernel decorates functions; found {type(name).__name__}")
+    return PythonKernel(name)
+
+
+# -- files ----------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> Dfg:
+    """The graph of the only kernel of a Python file. Executes the file."""
+    return chosen(LoopSpec(path=path)).graph()
+
+
+def read_spec(text: str, memory: Memory | None = None) -> Dfg:
+    """The graph of ``FILE.py:FUNCTION,key=value,...``; keys are ``memory``, ``unroll`` and ``size.ARRAY``.
+
+    ``memory`` is for a text that does not say it.
+    """
+    spec = parse(text)
+    kernel = chosen(spec)
+    return kernel.graph(memory=spec.memory or memory or "arrays", sizes=spec.sizes, unroll=spec.unroll)
+
+
+def kernels_of(path: Path) -> dict[str, PythonKernel]:
+    """The kernels that a Python file defines, by name, in its order. Executes the file."""
+    found = {key: value for key, value in vars(_module(path)).items() if isinstance(value, PythonKernel)}
+    for kernel in found.values():
+        # Python makes paths absolute; messages name the file as the user did.
+        if Path(kernel.file) == path.absolute():
+            kernel.file = str(path)
+    return found
+
+
+def chosen(spec: LoopSpec) -> PythonKernel:
+    """The kernel that a text names, or the only one of its file. Executes the file."""
+    path, name = spec.path, spec.function
+    found = kernels_of(path)
+    if name is None and len(found) == 1:
+        return next(iter(found.values()))
+    if name in found:
+        return found[str(name)]
+    listed = ", ".join(found) or "none"
+    asked = f"has no kernel {name!r}" if name else f"has {len(found)} kernels"
+    raise SourceError(f"{asked}; functions decorated with @gridloom.kernel: {listed}", where=str(path))
+
+
+def _module(path: Path) -> Any:
+    read_text(path)
+    spec = importlib.util.spec_from_file_location(f"gridloom_kernel_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise SourceError("cannot be imported as a Python module", where=str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except GridloomError as error:
+        raise error.at(str(path)) from None
+    except SyntaxError as error:
+        raise SourceError(f"is not Python: {error.msg}", where=f"{path}:{error.lineno}") from None
+    except Exception as error:
+        lines = _lines(error, str(path.absolute()))
+        place = f"{path}:{lines[-1]}" if lines else str(path)
+        raise SourceError(f"cannot be imported: {type(error).__name__}: {error}", where=place) from None
+    finally:
+        sys.modules.pop(spec.name, None)
+    return module

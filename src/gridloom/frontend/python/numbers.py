@@ -1,0 +1,536 @@
+"""Numbers and states of a Python kernel: computed when the kernel is run, written down when it is traced.
+
+Integers are 32 bits wide and wrap around; 8- and 16-bit types say what an array element or a parameter holds, and what
+a cast cuts off, as in C. ``float32`` rounds every operation once. Comparisons give 0 or 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any, Final
+
+import numpy as np
+
+from gridloom.errors import SourceError
+from gridloom.frontend.loops.body import Body, Carried, Const, Operand
+from gridloom.frontend.loops.folding import WORD, wrap
+from gridloom.frontend.loops.motion import Motion, meetings, order
+
+DEFAULT_LENGTH: Final = 1024
+
+
+class Type:
+    """A number's type. Called, it casts: ``int8(x)`` keeps the low 8 bits and their sign."""
+
+    def __init__(self, name: str, bits: int, signed: bool, is_float: bool = False) -> None:
+        self.name = name
+        self.bits = bits
+        self.signed = signed
+        self.is_float = is_float
+        self.__doc__ = f"{name}: {'single precision' if is_float else f'{bits}-bit integer'}; called, it casts."
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __call__(self, value: Any) -> Value:
+        """The value as this type has it. Floats are cut to whole numbers towards 0 and clamped to 32 bits first."""
+        number = lift(value)
+        if self.is_float:
+            return number if number.is_float else apply("int_to_float", number)
+        whole = apply("float_to_int", number) if number.is_float else number
+        return extend(whole, self.bits, self.signed)
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest number."""
+        if self.is_float or self.bits == 32:
+            return WORD
+        return (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1) if self.signed else (0, (1 << self.bits) - 1)
+
+
+int8: Final = Type("int8", 8, True)
+int16: Final = Type("int16", 16, True)
+int32: Final = Type("int32", 32, True)
+uint8: Final = Type("uint8", 8, False)
+uint16: Final = Type("uint16", 16, False)
+float32: Final = Type("float32", 32, True, is_float=True)
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """What ``Array[int16, 64]`` says: the type of the elements, and how many there are."""
+
+    element: Type
+    length: int = DEFAULT_LENGTH
+
+
+class Array:
+    """The type of a kernel's array parameter: ``Array[int16]``, ``Array[int16, 64]``."""
+
+    def __class_getitem__(cls, key: Any) -> ArrayType:
+        element, length = key if isinstance(key, tuple) and len(key) == 2 else (key, DEFAULT_LENGTH)
+        if not isinstance(element, Type) or not isinstance(length, int) or length < 1:
+            raise SourceError(f"Array[{key!r}]: expected a type and a length, as in Array[int16, 64]")
+        return ArrayType(element, length)
+
+
+# -- the trace ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """An integer as constant + step * iteration + coefficients of operands: what distances are proved with."""
+
+    constant: int = 0
+    step: int = 0
+    terms: tuple[tuple[Operand, int], ...] = ()
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        """This one plus a multiple of another."""
+        terms = dict(self.terms)
+        for operand, coefficient in other.terms:
+            terms[operand] = terms.get(operand, 0) + factor * coefficient
+        kept = tuple(sorted(((o, c) for o, c in terms.items() if c), key=repr))
+        return Linear(self.constant + factor * other.constant, self.step + factor * other.step, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    array: str
+    node: str
+    is_store: bool
+    place: Motion
+
+
+@dataclass
+class Trace:
+    """A kernel being traced: its body, and where in the function the trace is."""
+
+    body: Body
+    streams: bool = False
+    phase: str = "before"
+    #: Operands that may differ from one iteration to the next.
+    varying: set[Operand] = field(default_factory=set)
+    states: list[State] = field(default_factory=list)
+    accesses: list[_Access] = field(default_factory=list)
+    #: The code of the kernel's function, whose lines the operations come from.
+    code: CodeType | None = None
+
+    def locate(self) -> None:
+        """Tell the body which line of the kernel is running."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code is not self.code:
+            frame = frame.f_back
+        self.body.line = frame.f_lineno if frame is not None else 0
+
+    def emit(self, op: str, operands: Sequence[Operand]) -> Operand:
+        """An operation; none may follow the loop."""
+        if self.phase == "after":
+            raise SourceError("computes after its loop; return the loop's values and compute outside the kernel")
+        self.locate()
+        made = self.body.emit(op, *operands)
+        if any(operand in self.varying for operand in operands):
+            self.varying.add(made)
+        return made
+
+    def motion(self, linear: Linear) -> Motion:
+        """How a place moves over the iterations."""
+        varying = frozenset(term for term in linear.terms if term[0] in self.varying)
+        return Motion(linear.step, frozenset(linear.terms) - varying, varying, linear.constant)
+
+    def touch(self, array: str, node: str, is_store: bool, index: Value) -> None:
+        """Remember an access, so that :meth:`finish` can order it."""
+        self.accesses.append(_Access(array, node, is_store, self.motion(index.linear)))
+
+    def finish(self) -> None:
+        """Close the states and order the accesses."""
+        for state in self.states:
+            state.close()
+        for k, first in enumerate(self.accesses):
+            for second in self.accesses[k + 1 :]:
+                if first.array == second.array and (first.is_store or second.is_store):
+                    self._order(first, second)
+
+    def _order(self, first: _Access, second: _Access) -> None:
+        for forward, distance in meetings(first.place, second.place):
+            source, target = (first, second) if forward else (second, first)
+            if self.streams and source.is_store:
+                what = "stores twice to elements of" if target.is_store else "reads what it stored in"
+                raise SourceError(f"{what} {first.array}, so that is no stream; use an array with memory units")
+            if not self.streams:
+                self.body.orders.append(order(source.node, target.node, distance, source.is_store))
+
+
+ACTIVE: Final[ContextVar[Trace | None]] = ContextVar("gridloom_trace", default=None)
+
+
+# -- numbers --------------------------------------------------------------------------------------------------------
+
+
+def _binary(op: str, float_op: str | None = None) -> Callable[[Value, Any], Value]:
+    def method(self: Value, other: Any) -> Value:
+        return arithmetic(op, float_op, self, other)
+
+    return method
+
+
+def _reflected(op: str, float_op: str | None = None) -> Callable[[Value, Any], Value]:
+    def method(self: Value, other: Any) -> Value:
+        return arithmetic(op, float_op, other, self)
+
+    return method
+
+
+class Value:
+    """A number of a kernel: known (``number``) when the kernel runs, an operand of the graph when it is traced."""
+
+    __slots__ = ("_number", "_operand", "is_float", "linear")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        number: int | np.float32 | None,
+        is_float: bool,
+        operand: Operand | None = None,
+        linear: Linear | None = None,
+    ) -> None:
+        self._number = number
+        self._operand = operand
+        self.is_float = is_float
+        if linear is None:
+            linear = Linear(int(number)) if number is not None and not is_float else Linear(0, 0, ((operand, 1),))  # type: ignore[arg-type]
+        self.linear = linear
+
+    @property
+    def number(self) -> int | np.float32 | None:
+        """The number, where it is known."""
+        return self._number
+
+    @property
+    def operand(self) -> Operand:
+        """What the graph reads; a known number is a constant."""
+        if self._operand is not None:
+            return self._operand
+        return Const(bits_of(self.number)) if self.is_float else Const(int(self.number or 0))
+
+    __add__, __radd__ = _binary("add", "fadd"), _reflected("add", "fadd")
+    __sub__, __rsub__ = _binary("sub", "fsub"), _reflected("sub", "fsub")
+    __mul__, __rmul__ = _binary("mul", "fmul"), _reflected("mul", "fmul")
+    __and__, __rand__ = _binary("and"), _reflected("and")
+    __or__, __ror__ = _binary("or"), _reflected("or")
+    __xor__, __rxor__ = _binary("xor"), _reflected("xor")
+    __lshift__, __rlshift__ = _binary("shl"), _reflected("shl")
+    __rshift__, __rrshift__ = _binary("shr"), _reflected("shr")
+    __lt__, __le__ = _binary("lt", "flt"), _binary("le", "fle")
+
+    def __gt__(self, other: Any) -> Value:
+        return arithmetic("lt", "flt", other, self)
+
+    def __ge__(self, other: Any) -> Value:
+        return arithmetic("le", "fle", other, self)
+
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        return arithmetic("eq", "feq", self, other)
+
+    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+        return arithmetic("eq", "feq", self, other) ^ 1
+
+    def __truediv__(self, other: Any) -> Value:
+        return arithmetic(None, "fdiv", self, other)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return arithmetic(None, "fdiv", other, self)
+
+    def __floordiv__(self, other: Any) -> Value:
+        return _floor(self, other)[0]
+
+    def __rfloordiv__(self, other: Any) -> Value:
+        return _floor(other, self)[0]
+
+    def __mod__(self, other: Any) -> Value:
+        return _floor(self, other)[1]
+
+    def __rmod__(self, other: Any) -> Value:
+        return _floor(other, self)[1]
+
+    def __neg__(self) -> Value:
+        return apply("fneg", self) if self.is_float else 0 - self
+
+    def __pos__(self) -> Value:
+        return self
+
+    def __invert__(self) -> Value:
+        return self ^ -1
+
+    def __abs__(self) -> Value:
+        return apply("fabs" if self.is_float else "abs", self)
+
+    def __bool__(self) -> bool:
+        if self.number is None:
+            raise SourceError("branches on a value of the loop; use gridloom.select, or store with when=")
+        return bool(self.number)
+
+    def __index__(self) -> int:
+        if self.number is None:
+            raise SourceError("needs a number that is known while tracing; use gridloom.loop, or an Array parameter")
+        return int(self.number)
+
+    def __int__(self) -> int:
+        return self.__index__()
+
+    def __float__(self) -> float:
+        if self.number is None:
+            raise SourceError("turns a value of the loop into a Python number; use gridloom.float32")
+        return float(self.number)
+
+    def __repr__(self) -> str:
+        return repr(self.number) if self.number is not None else f"<{self.operand}>"
+
+
+def bits_of(number: Any) -> int:
+    """The pattern of a single, as a signed word; every NaN is the same one."""
+    single = np.float32(number)
+    return 0x7FC00000 if np.isnan(single) else int(single.view(np.int32))
+
+
+def lift(value: Any) -> Value:
+    """A Python or NumPy number as a Value."""
+    if isinstance(value, Value):
+        return value.current if isinstance(value, State) else value
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return Value(wrap(int(value)), False)
+    if isinstance(value, float | np.floating):
+        return Value(np.float32(value), True)
+    raise SourceError(f"computes with {type(value).__name__} {value!r:.40}; expected numbers of the kernel")
+
+
+def arithmetic(op: str | None, float_op: str | None, a: Any, b: Any) -> Value:
+    """An operation on two numbers; an integer that meets a float becomes one."""
+    x, y = lift(a), lift(b)
+    if x.is_float or y.is_float:
+        if float_op is None:
+            raise SourceError(f"uses {op} on a float; cast it with gridloom.int32 first")
+        x, y = float32(x), float32(y)
+        return apply(float_op, x, y)
+    if op is None:
+        raise SourceError("divides integers with /; use // for whole numbers, or gridloom.float32(x) / y")
+    return apply(op, x, y)
+
+
+def apply(op: str, *values: Value) -> Value:
+    """An operation on Values: computed where all are known, else written into the trace."""
+    is_float = op in _FLOAT_RESULTS
+    if all(value.number is not None for value in values):
+        return Value(_COMPUTE[op](*(value.number for value in values)), is_float)
+    trace = ACTIVE.get()
+    if trace is None:
+        raise SourceError("uses a value of a traced kernel outside its trace")
+    operand = trace.emit(op, [value.operand for value in values])
+    return Value(None, is_float, operand, None if is_float else _linear(op, values, operand))
+
+
+def _linear(op: str, values: Sequence[Value], result: Operand) -> Linear:
+    if op in ("add", "sub"):
+        return values[0].linear.plus(values[1].linear, 1 if op == "add" else -1)
+    known = [value.number for value in values]
+    if op == "mul" and known[1] is not None:
+        return Linear().plus(values[0].linear, int(known[1]))
+    if op == "mul" and known[0] is not None:
+        return Linear().plus(values[1].linear, int(known[0]))
+    if op == "shl" and known[1] is not None:
+        return Linear().plus(values[0].linear, 1 << (int(known[1]) & 31))
+    return Linear(0, 0, ((result, 1),))
+
+
+def extend(value: Value, bits: int, signed: bool) -> Value:
+    """The low bits of an integer with their sign, or without."""
+    if bits == 32:
+        return value
+    if value.number is not None:
+        low = int(value.number) & ((1 << bits) - 1)
+        return Value(low - (1 << bits) if signed and low >> (bits - 1) else low, False)
+    trace = ACTIVE.get()
+    if trace is None or trace.phase == "after":
+        raise SourceError("casts a value of the loop after it")
+    operand = trace.body.extend(value.operand, bits, signed)
+    if operand == value.operand:
+        return value
+    if value.operand in trace.varying:
+        trace.varying.add(operand)
+    return Value(None, False, operand)
+
+
+def _floor(a: Any, b: Any) -> tuple[Value, Value]:
+    """Python's // and %: towards minus infinity, where the array's division goes towards 0."""
+    x, y = lift(a), lift(b)
+    if x.is_float or y.is_float:
+        raise SourceError("uses // or % on a float; use / and gridloom.int32")
+    quotient, rest = apply("div", x, y), apply("rem", x, y)
+    back = (rest != 0) & ((rest ^ y) < 0)
+    return quotient - back, select(back, rest + y, rest)
+
+
+def select(condition: Any, yes: Any, no: Any) -> Value:
+    """``yes`` where the condition is not 0, else ``no``: a kernel's if."""
+    c, a, b = lift(condition), lift(yes), lift(no)
+    if a.is_float or b.is_float:
+        a, b = float32(a), float32(b)
+    if c.number is not None:
+        return a if c.number else b
+    operand = _active().emit("select", [c.operand, a.operand, b.operand])
+    return Value(None, a.is_float, operand)
+
+
+def minimum(a: Any, b: Any) -> Value:
+    """The smaller of two numbers."""
+    return arithmetic("min", "fmin", a, b)
+
+
+def maximum(a: Any, b: Any) -> Value:
+    """The greater of two numbers."""
+    return arithmetic("max", "fmax", a, b)
+
+
+def _active() -> Trace:
+    trace = ACTIVE.get()
+    if trace is None:
+        raise SourceError("uses a value of a traced kernel outside its trace")
+    return trace
+
+
+def _truncated(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _rounded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.float32]:
+    def compute(a: np.float32, b: np.float32) -> np.float32:
+        with np.errstate(all="ignore"):
+            result = np.float32(function(a, b))
+        # Which NaN a processor hands on is its own affair; the array always makes the same one.
+        return _NAN if np.isnan(result) else result
+
+    return compute
+
+
+def _whole(a: np.float32) -> int:
+    return 0 if np.isnan(a) else int(min(max(float(a), -(2.0**31)), 2.0**31 - 1))
+
+
+_NAN: Final = np.uint32(0x7FC00000).view(np.float32)
+
+_COMPUTE: Final[dict[str, Callable[..., Any]]] = {
+    "add": lambda a, b: wrap(a + b),
+    "sub": lambda a, b: wrap(a - b),
+    "mul": lambda a, b: wrap(a * b),
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "shl": lambda a, b: wrap(a << (b & 31)),
+    "shr": lambda a, b: a >> (b & 31),
+    "eq": lambda a, b: int(a == b),
+    "lt": lambda a, b: int(a < b),
+    "le": lambda a, b: int(a <= b),
+    "min": min,
+    "max": max,
+    "abs": lambda a: wrap(abs(a)),
+    "div": lambda a, b: wrap(_truncated(a, b)),
+    "rem": lambda a, b: wrap(a - _truncated(a, b) * b),
+    "fadd": _rounded(lambda a, b: a + b),
+    "fsub": _rounded(lambda a, b: a - b),
+    "fmul": _rounded(lambda a, b: a * b),
+    "fdiv": _rounded(lambda a, b: a / b),
+    "fneg": lambda a: -a,
+    "fabs": lambda a: np.float32(abs(a)),
+    "fmin": lambda a, b: a if a < b else b,
+    "fmax": lambda a, b: a if a > b else b,
+    "feq": lambda a, b: int(a == b),
+    "flt": lambda a, b: int(a < b),
+    "fle": lambda a, b: int(a <= b),
+    "int_to_float": lambda a: np.float32(a),
+    "float_to_int": _whole,
+}
+_FLOAT_RESULTS: Final = frozenset({"fadd", "fsub", "fmul", "fdiv", "fneg", "fabs", "fmin", "fmax", "int_to_float"})
+
+
+# -- state ----------------------------------------------------------------------------------------------------------
+
+
+class State(Value):
+    """A value that an iteration leaves for the next: read it like a number, ``set`` it, or use ``+=`` and its kin."""
+
+    __slots__ = ("carried", "current")
+
+    def __init__(self, initial: Any) -> None:
+        start = lift(initial)
+        self.current = start
+        self.carried: Carried | None = None
+        trace = ACTIVE.get()
+        if trace is not None:
+            if trace.phase != "before":
+                raise SourceError("makes a state inside its loop; make it before")
+            self._begin(trace, start)
+        super().__init__(None, start.is_float, Const(0))
+
+    def _begin(self, trace: Trace, start: Value) -> None:
+        known = start.number is not None
+        self.carried = trace.body.recur("state", start.operand.value if isinstance(start.operand, Const) else 0)
+        operand: Operand = self.carried
+        trace.varying.add(operand)
+        if not known:
+            flag = trace.body.started()
+            trace.varying.add(flag)
+            operand = trace.body.select(flag, self.carried, start.operand)
+            trace.varying.add(operand)
+        trace.states.append(self)
+        self.current = Value(None, start.is_float, operand)
+
+    @property
+    def number(self) -> int | np.float32 | None:
+        """The number, where the kernel runs."""
+        return self.current.number
+
+    @property
+    def operand(self) -> Operand:
+        """What the state is at this point of the iteration."""
+        return self.current.operand
+
+    def set(self, value: Any) -> None:
+        """Change the state; reads that follow see the new value."""
+        trace = ACTIVE.get()
+        if trace is not None and trace.phase != "inside":
+            raise SourceError("sets a state outside its loop")
+        found = lift(value)
+        self.current = float32(found) if self.is_float else found
+        if found.is_float and not self.is_float:
+            raise SourceError("sets a whole-number state to a float; start it from a float, or cast with int32")
+
+    def close(self) -> None:
+        """Tie the carried value to what the iteration left."""
+        assert self.carried is not None
+        _active().body.carried[self.carried.name].next = self.current.operand
+
+    def __iadd__(self, other: Any) -> State:
+        self.set(self.current + other)
+        return self
+
+    def __isub__(self, other: Any) -> State:
+        self.set(self.current - other)
+        return self
+
+    def __imul__(self, other: Any) -> State:
+        self.set(self.current * other)
+        return self
+
+    def __ixor__(self, other: Any) -> State:
+        self.set(self.current ^ other)
+        return self
+
+
+def state(initial: Any) -> State:
+    """A carried value that starts from a number or a parameter; make it before the loop."""
+    return State(initial)

@@ -1,0 +1,313 @@
+"""Co-simulation: runs the generated hardware in an external simulator and says what could be observed.
+
+Icarus Verilog by default, Verilator for long runs. What comes back has the shape of the interpreter's and the
+simulator's observations, so that whoever has both can compare them; this module only knows the hardware.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.dfg.interpreter import Observation, Stimulus
+from gridloom.dfg.semantics import encode as carrier
+from gridloom.dfg.words import word_of
+from gridloom.errors import MissingExtra, SimulationError
+from gridloom.hardware.bits import pack
+from gridloom.hardware.encode import encode, fitted, memory_layout
+from gridloom.hardware.rtl.generate import primitive, rtl_files
+from gridloom.hardware.rtl.structure import Hardware
+from gridloom.hardware.rtl.testbench import TESTBENCH, stream_ports, testbench
+from gridloom.mapping.configuration import Configuration, Slot
+
+Words = NDArray[np.int64]
+Simulator = Literal["icarus", "verilator"]
+
+#: Stands for a word with undefined bits: no number of any domain.
+UNDEFINED = -0x5EED000000000000
+
+_PROGRAMS = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator",)}
+_PACKAGES = {"icarus": "iverilog", "verilator": "verilator"}
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """A tile's function unit fired: when and with what result."""
+
+    cycle: int
+    tile: int
+    result: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardwareRun:
+    """What a run of the hardware shows."""
+
+    observation: Observation
+    firings: tuple[Firing, ...]
+    cycles: int
+    #: Firings that the configuration does not ask for, or asks for in vain, in words.
+    problems: tuple[str, ...]
+
+
+def available(simulator: Simulator = "icarus") -> bool:
+    """True when the programs of a simulator are installed."""
+    return all(shutil.which(program) for program in _PROGRAMS[simulator])
+
+
+def require(simulator: Simulator) -> None:
+    """MissingExtra, which names the package, when a simulator is not installed."""
+    for program in _PROGRAMS[simulator]:
+        if not shutil.which(program):
+            raise MissingExtra(
+                f"{program} is not installed; install the package {_PACKAGES[simulator]!r}, for instance with "
+                f"apt-get install {_PACKAGES[simulator]}"
+            )
+
+
+class Bench:
+    """The compiled hardware of an array with its testbench; runs any configuration that fits it.
+
+    Needs seconds to compile a large array; keep it to run more than once.
+    """
+
+    def __init__(self, hardware: Hardware, *, simulator: Simulator = "icarus", folder: Path | None = None) -> None:
+        require(simulator)
+        self.hardware, self.simulator = hardware, simulator
+        self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="gridloom-rtl-")
+        self.folder = folder or Path(self._temporary.name)  # type: ignore[union-attr]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        texts = rtl_files(hardware) | {f"{TESTBENCH}.v": testbench(hardware)}
+        if hardware.buses:
+            texts["gl_data_memory.v"] = primitive("gl_data_memory")
+        for name, text in texts.items():
+            (self.folder / name).write_text(text, encoding="utf-8")
+        self._compile(sorted(texts))
+
+    def _compile(self, names: list[str]) -> None:
+        if self.simulator == "icarus":
+            command = ["iverilog", "-g2012", "-Wall", "-Wno-timescale", "-o", "bench.vvp", "-s", TESTBENCH, *names]
+        else:
+            command = [
+                "verilator", "--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-STMTDLY",
+                "--x-initial", "unique", "-j", "2", "--top-module", TESTBENCH, "--Mdir", "verilated", *names,
+            ]  # fmt: skip
+        _call(command, self.folder)
+
+    def run(self, configuration: Configuration, stimulus: Stimulus) -> HardwareRun:
+        """Configure the hardware, run a stimulus, return what shows. MappingError where the hardware is too small."""
+        with tempfile.TemporaryDirectory(prefix="run-", dir=self.folder) as place:
+            folder = Path(place)
+            options = _write_inputs(folder, self.hardware, configuration, stimulus)
+            program = ["vvp", "-n", str(self.folder / "bench.vvp")]
+            if self.simulator == "verilator":
+                program = [str(self.folder / "verilated" / f"V{TESTBENCH}")]
+            _call([*program, *(f"+{key}={value}" for key, value in options.items())], folder)
+            trace = (folder / "trace.txt").read_text(encoding="utf-8")
+            memory_file = folder / "memory_out.hex"
+            memory = memory_file.read_text(encoding="utf-8") if memory_file.exists() else ""
+        return _Reader(self.hardware, configuration, stimulus, options["cycles"]).read(trace, memory)
+
+
+def cosimulate(
+    configuration: Configuration,
+    stimulus: Stimulus,
+    *,
+    hardware: Hardware | None = None,
+    simulator: Simulator = "icarus",
+) -> HardwareRun:
+    """Generate the hardware of a configuration's array, run a stimulus on it, return what shows.
+
+    ``hardware`` is taken instead where it is given. MissingExtra when the simulator is not installed.
+    """
+    chosen = hardware or Hardware(configuration.arch, fitted(configuration))
+    return Bench(chosen, simulator=simulator).run(configuration, stimulus)
+
+
+def _call(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise SimulationError(f"{command[0]} ended with status {done.returncode}: " + "\n".join(lines[:10]))
+
+
+def cycles_of(configuration: Configuration, iterations: int) -> int:
+    """Cycles until the last result of a run is there."""
+    ends = [(s.start + iterations - 1) * configuration.ii + s.slot + s.latency for s in configuration.slots]
+    return max([*ends, -1]) + 1 if iterations else 0
+
+
+def memory_image(configuration: Configuration, stimulus: Stimulus) -> list[int | None]:
+    """The data memory before a run: arrays, and live-ins that are loaded from it; None: undefined."""
+    layout = memory_layout(configuration)
+    words: list[int | None] = [None] * layout.words
+    for name, (first, length) in layout.arrays.items():
+        given = stimulus.memory[name][:length].tolist() if name in stimulus.memory else [0] * length
+        words[first : first + length] = given
+    for first, spill in zip(layout.spills, configuration.spills):
+        if spill.livein >= 0:
+            words[first] = stimulus.liveins[configuration.dfg.nodes[spill.livein].id]
+    return words
+
+
+def _write_inputs(folder: Path, hardware: Hardware, configuration: Configuration, stimulus: Stimulus) -> dict[str, int]:
+    """Write the testbench's files; returns its numbers."""
+    packets = pack(hardware, encode(configuration, hardware, stimulus.liveins))
+    width = hardware.width
+    _write_hex(folder / "config.hex", (p.to_int() for p in packets), 64)
+    index, words = _stream_table(hardware, configuration, stimulus)
+    _write_hex(folder / "stream_index.hex", index, 32)
+    _write_hex(folder / "streams.hex", words, width)
+    image = memory_image(configuration, stimulus)
+    _write_hex(folder / "memory.hex", image, width)
+    return {
+        "packets": len(packets), "iterations": stimulus.iterations,
+        "cycles": cycles_of(configuration, stimulus.iterations), "stream_words": len(words),
+        "memory_words": len(image) if hardware.buses else 0,
+    }  # fmt: skip
+
+
+def _write_hex(path: Path, words: Iterable[int | None], width: int) -> None:
+    digits = -(-width // 4)
+    mask = (1 << width) - 1
+    rows = ("x" * digits if word is None else f"{word & mask:0{digits}x}" for word in words)
+    path.write_text("\n".join(rows) + "\n", encoding="ascii")
+
+
+def _stream_table(hardware: Hardware, configuration: Configuration, stimulus: Stimulus) -> tuple[list[int], list[int]]:
+    """For each stream input and slot where its words begin, and the words of all streams one after the other."""
+    dfg, contexts = configuration.dfg, 1 << hardware.slot_bits
+    starts: dict[int, int] = {}
+    words: list[int] = []
+    for k, node in enumerate(dfg.nodes):
+        if node.op == "input":
+            starts[k] = len(words)
+            words += stimulus.streams[node.id][: stimulus.iterations].tolist()
+    ports = {(unit.tile, k): number for number, (unit, k) in enumerate(stream_ports(hardware))}
+    index = [0] * (len(ports) * contexts)
+    for slot in configuration.slots:
+        read = {k: o.node for k, o in enumerate(slot.operands) if o.kind == "stream"}
+        if slot.kind == "op" and dfg.nodes[slot.node].op == "input":
+            read = {0: slot.node}
+        for k, position in read.items():
+            index[ports[slot.tile, k] * contexts + slot.slot] = starts[position]
+    return index, words
+
+
+class _Reader:
+    """Turns a trace into an observation."""
+
+    def __init__(self, hardware: Hardware, configuration: Configuration, stimulus: Stimulus, cycles: int) -> None:
+        self.hardware, self.configuration, self.stimulus, self.cycles = hardware, configuration, stimulus, cycles
+        self.n = stimulus.iterations
+        self.problems: list[str] = []
+
+    def read(self, trace: str, memory: str) -> HardwareRun:
+        fired: dict[tuple[int, int], int] = {}
+        emitted: dict[tuple[int, int], int] = {}
+        for line in trace.splitlines():
+            kind, cycle, tile, word = line.split()
+            (fired if kind == "F" else emitted)[int(cycle), int(tile)] = self._number(word)
+        values = self._values(fired)
+        observation = Observation(
+            iterations=self.n,
+            outputs=self._outputs(values, emitted),
+            memory=self._memory(memory),
+            liveouts={
+                node.liveout: int(values[self.n - 1, k])
+                for k, node in enumerate(self.configuration.dfg.nodes)
+                if node.liveout and self.n
+            },
+            values=values,
+        )
+        firings = tuple(Firing(cycle, tile, word) for (cycle, tile), word in sorted(fired.items()))
+        return HardwareRun(observation=observation, firings=firings, cycles=self.cycles, problems=tuple(self.problems))
+
+    def _number(self, text: str) -> int:
+        if not all(letter in "0123456789abcdef" for letter in text.lower()):
+            return UNDEFINED
+        number, width = int(text, 16), self.hardware.width
+        if self.hardware.domain == "i32" and number >> width - 1:
+            number -= 1 << width
+        return number
+
+    def _given(self, value: int | float) -> int:
+        """A number of the graph as a word of the hardware."""
+        number = int(carrier(self.configuration.dfg.domain, value))
+        return word_of(number, self.hardware.width) if self.hardware.domain == "i32" else number
+
+    def _cycle(self, slot: Slot, firing: int) -> int:
+        return (slot.start + firing) * self.configuration.ii + slot.slot
+
+    def _values(self, fired: dict[tuple[int, int], int]) -> Words:
+        """[iteration, node] -> value; every firing that is asked for has to be there, and no other."""
+        dfg = self.configuration.dfg
+        values = np.full((self.n, len(dfg.nodes)), UNDEFINED, dtype=np.int64)
+        for k, node in enumerate(dfg.nodes):
+            if node.op == "const":
+                values[:, k] = self._given(node.value or 0)
+            elif node.op == "livein":
+                values[:, k] = self.stimulus.liveins[node.id]
+            elif node.op == "input" and "input" in self.configuration.arch.free:
+                values[:, k] = self.stimulus.streams[node.id][: self.n]
+        wanted: set[tuple[int, int]] = set()
+        shared = self._shared_slots()
+        for slot in self.configuration.slots:
+            keep = slot.kind == "op" and slot.copy == 0
+            for firing in range(self.n):
+                at = self._cycle(slot, firing), slot.tile
+                wanted.add(at)
+                if at not in fired:
+                    self.problems.append(f"tile {slot.tile} does not fire in cycle {at[0]}")
+                elif keep:
+                    values[firing, slot.node] = fired[at] if dfg.ops[slot.node].result else 0
+        for cycle, tile in sorted(fired.keys() - wanted):
+            if (tile, cycle % self.configuration.ii) not in shared:
+                self.problems.append(f"tile {tile} fires in cycle {cycle}, which no slot asks for")
+        return values
+
+    def _shared_slots(self) -> set[tuple[int, int]]:
+        """Slots that move a timeless value for several iterations: they fire in every round."""
+        seen: set[tuple[int, int]] = set()
+        return {key for s in self.configuration.slots if (key := (s.tile, s.slot)) in seen or seen.add(key)}  # type: ignore[func-returns-value]
+
+    def _outputs(self, values: Words, emitted: dict[tuple[int, int], int]) -> dict[str, Words]:
+        dfg = self.configuration.dfg
+        slots = {s.node: s for s in self.configuration.slots if s.kind == "op" and s.copy == 0}
+        outputs: dict[str, Words] = {}
+        for k, node in enumerate(dfg.nodes):
+            if node.op != "output":
+                continue
+            words = np.full(self.n, UNDEFINED, dtype=np.int64)
+            edge_number = dfg.operand_edges(node.id)[0]
+            edge = dfg.edges[edge_number]
+            distance = 0 if k in slots else edge.distance
+            slot = slots.get(k) or slots.get(dfg.index[edge.source])
+            for firing in range(self.n):
+                if firing < distance:
+                    words[firing] = self._given(dfg.initial_values(edge_number)[firing])
+                elif slot is not None:
+                    at = self._cycle(slot, firing - distance), slot.tile
+                    words[firing] = emitted.get(at, UNDEFINED)
+            outputs[node.id] = words
+            values[:, k] = words
+        return outputs
+
+    def _memory(self, text: str) -> dict[str, Words]:
+        words = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("//", "@"))]
+        numbers = [self._number(word) for word in " ".join(words).split()]
+        table: dict[str, Words] = {}
+        for name, (first, length) in memory_layout(self.configuration).arrays.items():
+            if numbers:
+                table[name] = np.array(numbers[first : first + length], dtype=np.int64)
+            else:
+                table[name] = self.stimulus.memory.get(name, np.zeros(length, dtype=np.int64)).copy()
+        return table

@@ -1,0 +1,153 @@
+"""Where each field of a configuration stands: context words, address map, packets.
+
+A packet is 64 bits: unit (16), region (2), offset (14), data (32). Unit 0 is the sequencer, unit t + 1 is tile t, the
+last may be a central register file.
+
+=======  ==============================  ============================================================================
+region   offset                          data
+=======  ==============================  ============================================================================
+0        chunk * 2**slot_bits + slot     32 bits of the context word of a slot (the fields of :func:`context_fields`)
+1        number of a value               an immediate, a live-in or an initial value
+2        number of a register            what a register holds before the first cycle
+3        0                               sequencer: II - 1; register files: how many registers rotate; constants: value
+3        1 and up (sequencer)            settings of the array, 32 a word
+=======  ==============================  ============================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from gridloom.hardware.parameters import HardwareParameters, bits_for
+from gridloom.hardware.rtl.structure import Hardware, Shape
+
+CHUNK: Final = 32
+REGION_CONTEXT: Final = 0
+REGION_VALUE: Final = 1
+REGION_REGISTER: Final = 2
+REGION_SETTING: Final = 3
+#: Bits of unit, region and offset in a packet, as files hold it.
+ID_BITS: Final = 16
+OFFSET_BITS: Final = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a context word."""
+
+    name: str
+    offset: int
+    width: int
+    #: What it means, for the documents and the disassembler.
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextLayout:
+    """The context word of a unit."""
+
+    fields: tuple[Field, ...]
+    bits: int
+
+    @property
+    def chunks(self) -> int:
+        """Packets that one context takes."""
+        return -(-self.bits // CHUNK)
+
+    @property
+    def by_name(self) -> dict[str, Field]:
+        """Field name -> field."""
+        return {field.name: field for field in self.fields}
+
+
+class _Fields:
+    def __init__(self) -> None:
+        self.rows: list[Field] = []
+        self.bits = 0
+
+    def add(self, name: str, width: int, meaning: str) -> None:
+        """A further field; one without bits has nothing to say."""
+        if width:
+            self.rows.append(Field(name, self.bits, width, meaning))
+            self.bits += width
+
+
+def value_bits(parameters: HardwareParameters) -> int:
+    """Bits of the number of a value."""
+    return max(1, bits_for(parameters.values))
+
+
+def count_bits(parameters: HardwareParameters) -> int:
+    """Bits of a number of initial values."""
+    return bits_for(parameters.values + 1)
+
+
+def tap_bits(shape: Shape) -> int:
+    """Bits of a FIFO tap."""
+    return bits_for(shape.fifo + 1)
+
+
+def rotating_bits(shape: Shape) -> int:
+    """Bits of a number of registers."""
+    return bits_for(shape.registers + 1)
+
+
+@lru_cache(maxsize=256)
+def context_layout(shape: Shape, parameters: HardwareParameters) -> ContextLayout:
+    """The fields of a unit's context word, from bit 0 upwards."""
+    fields = _Fields()
+    if shape.kind == "file":
+        for k in range(shape.registers):
+            fields.add(f"r{k}.write", bits_for(shape.writers + 1), "0: keep; n: take the result of writer n - 1")
+    elif shape.kind == "pe":
+        _issue_fields(fields, shape, parameters)
+        for k in range(max(1, shape.operands)):
+            _operand_fields(fields, shape, parameters, k)
+        for mux in shape.muxes:
+            fields.add(f"{mux.name}.select", mux.select_bits, "which of its sources the wire carries in this slot")
+        for k in range(shape.registers):
+            fields.add(f"r{k}.write", 1, "the register takes the result that is done at the end of this slot")
+    return ContextLayout(tuple(fields.rows), fields.bits)
+
+
+def _issue_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters) -> None:
+    fields.add("valid", 1, "the slot issues something")
+    if shape.moves:
+        fields.add("always", 1, "it issues in every round: what it moves is the same in all of them")
+    fields.add("start", parameters.stage_bits, "round of the first firing")
+    fields.add("opcode", shape.opcode_bits, "code of the op table")
+    fields.add("write", 1, "the result goes to the output register")
+    fields.add("latency", bits_for(shape.latency) if shape.latency > 1 else 0, "cycles to the output register, less 1")
+    if shape.emits:
+        fields.add("emit", 1, "the result leaves through the tile's output port")
+    if shape.memory:
+        address = max(1, bits_for(parameters.memory_words))
+        fields.add("access", 2, "0: none; 1: load; 2: store; 3: store if operand 2 is not 0")
+        fields.add("spill", 1, "the address counts firings; a store takes operand 0")
+        fields.add("mask", max(1, bits_for(parameters.spill_depth)), "words of the spill buffer, less 1")
+        fields.add("address", address, "first word of the array or spill buffer")
+
+
+def _operand_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters, k: int) -> None:
+    sources = 2 if k < shape.streams else 1
+    fields.add(f"in{k}.source", sources, "0: routed; 1: immediate; 2: stream")
+    fields.add(f"in{k}.count", count_bits(parameters), "firings that read an initial value")
+    fields.add(f"in{k}.base", value_bits(parameters), "first of its values: initial ones, then the immediate")
+    if k < shape.operands:
+        fields.add(f"in{k}.tap", tap_bits(shape), "cycles in the FIFO")
+        fields.add(f"in{k}.lane", bits_for(shape.lanes), "which wire of the operand input")
+
+
+@lru_cache(maxsize=64)
+def offset_bits(hardware: Hardware) -> int:
+    """Bits of an offset on the chain of an array: the most that one of its units needs."""
+    most = 2
+    for shape in hardware.variants:
+        chunks = context_layout(shape, hardware.parameters).chunks
+        most = max(most, hardware.slot_bits + max(1, bits_for(chunks)))
+        most = max(most, bits_for(shape.registers))
+        if shape.kind == "pe":
+            most = max(most, value_bits(hardware.parameters))
+    return max(most, bits_for(2 + hardware.setting_bits // CHUNK))

@@ -1,0 +1,407 @@
+"""What the hardware of an array is made of, derived from its resource graph.
+
+Each tile (and a central register file) is a *unit*. A wire of the array (operand input, link, switch output) is a
+multiplexer over its arcs; an arc of d cycles reads its source through d registers. Units that look alike from inside
+share one module: ports are numbered in the order of the array's resources.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+
+from gridloom.archs.model import Arch, Kind
+from gridloom.dfg.ops import OP_TABLE
+from gridloom.errors import ArchError
+from gridloom.hardware.parameters import OPCODE_BITS, OPCODES, HardwareParameters, bits_for
+from gridloom.hardware.rtl.names import unique_names
+
+UnitKind = Literal["pe", "const", "file"]
+_WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
+_CODE_BASE: Final = {domain: OP_TABLE[domain]["const"].code for domain in ("i32", "cma24")}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One input of a multiplexer: a signal of the unit, ``delay`` cycles late, one more when input ``gate`` is on."""
+
+    signal: str
+    delay: int
+    gate: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mux:
+    """The multiplexer of a wire. ``idle``: selection 0 is no source at all."""
+
+    name: str
+    sources: tuple[Source, ...]
+    idle: bool = False
+
+    @property
+    def select_bits(self) -> int:
+        """Bits of its select field."""
+        return bits_for(len(self.sources) + self.idle)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A unit from inside: equal shapes share one module."""
+
+    kind: UnitKind
+    muxes: tuple[Mux, ...]
+    #: Ports that carry words in and out.
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    #: Operands with an input, and wires of each.
+    operands: int = 0
+    lanes: int = 1
+    fifo: int = 0
+    contexts: int = 1
+    #: Longest op latency; 0: the output is a wire.
+    latency: int = 1
+    ops: int = 0
+    registers: int = 0
+    #: File: how many tiles write it.
+    writers: int = 0
+    rotates: bool = False
+    streams: int = 0
+    emits: bool = False
+    memory: bool = False
+    #: The tile's function unit passes values on.
+    moves: bool = False
+    #: What is written leaves the tile for a central file.
+    exports: bool = False
+    #: Settings of the array that reach the unit.
+    gates: int = 0
+
+    @property
+    def opcode_bits(self) -> int:
+        """Bits of an opcode: one more than usual where the unit has fused ops."""
+        return max(OPCODE_BITS, bits_for(self.ops.bit_length()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A tile, or the central register file, in its place."""
+
+    name: str
+    #: Number on the configuration chain; 0 is the sequencer.
+    id: int
+    tile: int
+    shape: Shape
+    #: Resource behind each input port, each output port and each multiplexer, in the order of the shape.
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    wires: tuple[int, ...]
+    registers: tuple[int, ...] = ()
+    #: The settings bit behind each gate.
+    gates: tuple[int, ...] = ()
+    #: For each multiplexer the arcs behind its sources: (resource, cycles, gate).
+    arcs: tuple[tuple[tuple[int, int, int], ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bus:
+    """A memory port and the units that share it."""
+
+    name: str
+    units: tuple[int, ...]
+
+
+class Hardware:
+    """The units of an array, their connections, and sizes that all of them share."""
+
+    def __init__(self, arch: Arch, parameters: HardwareParameters | None = None) -> None:
+        self.arch = arch
+        self.parameters = parameters or HardwareParameters()
+        _check_supported(arch)
+        self._incoming = self._arcs()
+        self.units: tuple[Unit, ...] = tuple(self._build_units())
+        self.unit_of_tile = {unit.tile: unit for unit in self.units if unit.tile >= 0}
+        self.buses = tuple(self._build_buses())
+
+    # -- sizes --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def contexts(self) -> int:
+        """The most slots that a unit has: what the II may be."""
+        return min([unit.shape.contexts for unit in self.units if unit.shape.kind != "const"], default=1)
+
+    @cached_property
+    def slot_bits(self) -> int:
+        """Bits of the slot counter, at least one."""
+        return max(1, bits_for(max(unit.shape.contexts for unit in self.units)))
+
+    @cached_property
+    def id_bits(self) -> int:
+        """Bits of a unit's number on the configuration chain."""
+        return max(1, bits_for(max(len(self.units), self.parameters.units) + 1))
+
+    @cached_property
+    def address_bits(self) -> int:
+        """Bits of a data-memory address."""
+        return max(1, bits_for(self.parameters.memory_words))
+
+    @cached_property
+    def turn_bits(self) -> int:
+        """Bits of the round that spill buffers count with."""
+        return max(1, bits_for(self.parameters.spill_depth))
+
+    @cached_property
+    def setting_bits(self) -> int:
+        """Bits that a mapping may switch on the whole array."""
+        return sum(setting.length for setting in self.arch.settings)
+
+    @cached_property
+    def variants(self) -> dict[Shape, str]:
+        """Shape -> module name, in the order of first use."""
+        names: dict[Shape, str] = {}
+        for shape in self.places:
+            prefix = {"pe": "tile", "const": "constant", "file": "register_file"}[shape.kind]
+            names[shape] = f"{prefix}_{sum(name.startswith(prefix) for name in names.values())}"
+        return names
+
+    @cached_property
+    def places(self) -> dict[Shape, tuple[Unit, ...]]:
+        """Shape -> the units that have it."""
+        table: dict[Shape, list[Unit]] = {}
+        for unit in self.units:
+            table.setdefault(unit.shape, []).append(unit)
+        return {shape: tuple(units) for shape, units in table.items()}
+
+    @cached_property
+    def verilog_names(self) -> dict[str, str]:
+        """Name of a unit or resource -> Verilog identifier in the top module."""
+        return unique_names([*(unit.name for unit in self.units), *self.arch.resource_names])
+
+    @cached_property
+    def domain(self) -> str:
+        """The domain that the function units compute in."""
+        return hardware_domain(self.arch)
+
+    @property
+    def width(self) -> int:
+        """Bits of a word: those of domain cma24 are fixed, 24 and a carry."""
+        return 25 if self.domain == "cma24" else self.parameters.width
+
+    @property
+    def word_bits(self) -> int:
+        """Bits of a word that hold a number: all but the carry of domain cma24."""
+        return 24 if self.domain == "cma24" else self.parameters.width
+
+    def opcode(self, unit: Unit, op: str) -> int | None:
+        """The opcode of an op on a unit; None: the unit does not have it."""
+        row = OP_TABLE[self.domain].get(op)
+        if row is None or not 0 <= (code := row.code - _CODE_BASE[self.domain]) < OPCODES:
+            return None
+        return code if unit.shape.ops >> code & 1 else None
+
+    def has_memory(self, tile: int) -> bool:
+        """True when a tile has a memory port."""
+        wanted = self.parameters.memory
+        if wanted is None:
+            wanted = bool(self.arch.pools) or bool((self.arch.kind == Kind.MEM).any())
+        return wanted and "mem" in self.arch.tiles[tile].classes
+
+    # -- construction -------------------------------------------------------------------------------------------------
+
+    def _arcs(self) -> dict[int, list[tuple[int, int, int]]]:
+        """Resource -> (source, cycles, gate) of its arcs."""
+        arch = self.arch
+        table: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        columns = (
+            arch.arc_source.tolist(),
+            arch.arc_target.tolist(),
+            arch.arc_latency.tolist(),
+            arch.arc_gate.tolist(),
+        )
+        links = (arch.kind == Kind.LINK).tolist()
+        for source, target, latency, gate in zip(*columns):
+            if source == target or (links[source] and links[target] and not self.parameters.bypass):
+                continue
+            table[target].append((source, latency, gate))
+        return table
+
+    def _build_units(self) -> list[Unit]:
+        arch = self.arch
+        owned: dict[int, list[int]] = defaultdict(list)
+        for r, tile in enumerate(arch.tile.tolist()):
+            owned[tile].append(r)
+        read_outside = self._read_outside()
+        units = [self._tile_unit(t, owned[t], read_outside) for t in range(len(arch.tiles))]
+        central = [r for r in owned[-1] if arch.kind[r] == Kind.REG]
+        if central:
+            units.append(self._file_unit(central))
+        return units
+
+    def _read_outside(self) -> set[int]:
+        """Resources that a multiplexer of another unit reads."""
+        tile, wires = self.arch.tile.tolist(), self._is_wire
+        return {
+            source
+            for target, rows in self._incoming.items()
+            if wires[target]
+            for source, _, _ in rows
+            if tile[source] != tile[target]
+        }
+
+    @cached_property
+    def _is_wire(self) -> list[bool]:
+        return [bool(wire) for wire in np.isin(self.arch.kind, [int(kind) for kind in _WIRES])]
+
+    @cached_property
+    def _has_central_file(self) -> bool:
+        return bool(((self.arch.kind == Kind.REG) & (self.arch.tile < 0)).any())
+
+    def _tile_unit(self, t: int, owned: list[int], read_outside: set[int]) -> Unit:
+        arch, tile = self.arch, self.arch.tiles[t]
+        outputs = [r for r in owned if r in read_outside and arch.kind[r] != Kind.REG]
+        if tile.kind == "const":
+            shape = Shape("const", (), (), ("word",))
+            return Unit(name=tile.name, id=t + 1, tile=t, shape=shape, inputs=(), outputs=tuple(outputs), wires=())
+        registers = [r for r in owned if arch.kind[r] == Kind.REG]
+        wires, lanes = self._wires(owned)
+        inputs = sorted({s for r in wires for s, _, _ in self._incoming[r] if arch.tile[s] != t})
+        local = _local_names(arch, owned, inputs)
+        gates = sorted({gate for r in wires for _, _, gate in self._incoming[r] if gate >= 0})
+        muxes, arcs = self._muxes(wires, local, lanes, gates)
+        shape = Shape(
+            "pe",
+            muxes,
+            tuple(local[r] for r in inputs),
+            tuple(local[r] for r in outputs),
+            operands=int((arch.operand_inputs[t] >= 0).sum()) if tile.operands else 0,
+            lanes=lanes,
+            fifo=self.parameters.fifo if tile.fifo is None else tile.fifo,
+            contexts=self.parameters.contexts if tile.contexts is None else tile.contexts,
+            latency=max(tile.latency_of(c) for c in sorted(tile.classes)),
+            ops=self._ops(t),
+            registers=len(registers),
+            rotates=any(r in file.registers for file in arch.register_files for r in registers),
+            streams=self._streams(t),
+            emits="output" in tile.classes or "output" in arch.free,
+            memory=self.has_memory(t),
+            moves=arch.route_uses_fu and "route" in tile.classes,
+            exports=self._has_central_file,
+            gates=len(gates),
+        )
+        return Unit(
+            name=tile.name,
+            id=t + 1,
+            tile=t,
+            shape=shape,
+            inputs=tuple(inputs),
+            outputs=tuple(outputs),
+            wires=tuple(r for r in wires for _ in range(lanes if arch.kind[r] == Kind.IN else 1)),
+            registers=tuple(registers),
+            gates=tuple(gates),
+            arcs=arcs,
+        )
+
+    def _wires(self, owned: list[int]) -> tuple[list[int], int]:
+        """The wires of a tile that need a multiplexer, and how many lanes an operand input has."""
+        arch = self.arch
+        wires = [r for r in owned if self._is_wire[r]]
+        unlimited = any(arch.kind[r] == Kind.IN and arch.capacity[r] == 0 for r in wires)
+        return wires, self.parameters.lanes if unlimited else 1
+
+    def _muxes(
+        self, wires: list[int], local: dict[int, str], lanes: int, gates: list[int]
+    ) -> tuple[tuple[Mux, ...], tuple[tuple[tuple[int, int, int], ...], ...]]:
+        muxes: list[Mux] = []
+        arcs: list[tuple[tuple[int, int, int], ...]] = []
+        for r in wires:
+            kind = int(self.arch.kind[r])
+            rows = self._incoming[r]
+            sources = tuple(Source(local[s], c, gates.index(gate) if gate >= 0 else -1) for s, c, gate in rows)
+            for lane in range(lanes if kind == Kind.IN else 1):
+                muxes.append(Mux(f"{local[r]}_lane_{lane}" if lane else local[r], sources, bool(kind == Kind.SWITCH)))
+                arcs.append(tuple(rows))
+        return tuple(muxes), tuple(arcs)
+
+    def _ops(self, t: int) -> int:
+        """The opcodes of a tile as a mask; fused ops, where none are named, only on arrays whose graphs have them."""
+        classes = self.arch.tiles[t].classes
+        chosen, base = self.parameters.ops, _CODE_BASE[self.domain]
+        limit = OPCODES if chosen is not None or "flow_starts_apart" in self.arch.rules else 1 << OPCODE_BITS
+        return sum(
+            1 << op.code - base
+            for name, op in OP_TABLE[self.domain].items()
+            if op.code - base < limit and op.op_class in classes & {"alu", "mul", "div"}
+            if chosen is None or name in chosen or name == "move"
+        )
+
+    def _streams(self, t: int) -> int:
+        """Operands of a tile that may come from a stream."""
+        if "input" in self.arch.free:
+            return self.arch.tiles[t].operands
+        return int("input" in self.arch.tiles[t].classes)
+
+    def _file_unit(self, registers: list[int]) -> Unit:
+        arch = self.arch
+        writers = sorted({int(arch.tile[s]) for s, _, _ in self._incoming[registers[0]]})
+        shape = Shape(
+            "file",
+            (),
+            (),
+            (),
+            contexts=min(self.parameters.contexts if t.contexts is None else t.contexts for t in arch.tiles),
+            registers=len(registers),
+            writers=len(writers),
+            rotates=True,
+        )
+        name = arch.register_files[0].name
+        return Unit(
+            name=name,
+            id=len(arch.tiles) + 1,
+            tile=-1,
+            shape=shape,
+            inputs=tuple(writers),
+            outputs=tuple(registers),
+            wires=(),
+            registers=tuple(registers),
+        )
+
+    def _build_buses(self) -> list[Bus]:
+        left = [unit.tile for unit in self.units if unit.tile >= 0 and unit.shape.memory]
+        buses = []
+        for pool in self.arch.pools:
+            members = tuple(t for t in pool.tiles if t in left)
+            if members:
+                buses.append(Bus(name=pool.name, units=members))
+                left = [t for t in left if t not in members]
+        return buses + [Bus(name=f"bus_{self.arch.tiles[t].name}", units=(t,)) for t in left]
+
+
+def hardware_domain(arch: Arch) -> str:
+    """The domain that the function units of an array compute in."""
+    return "cma24" if any(tile.kind == "const" for tile in arch.tiles) else "i32"
+
+
+def _local_names(arch: Arch, owned: list[int], inputs: list[int]) -> dict[int, str]:
+    """Resource -> the name of its signal inside the unit: the same for units that look alike."""
+    names = {r: f"from_{k}" for k, r in enumerate(inputs)}
+    links = 0
+    for r in owned:
+        if arch.kind[r] == Kind.LINK:
+            names[r] = f"to_{links}"
+            links += 1
+        else:
+            names[r] = arch.resource_names[r].rpartition(".")[2]
+    return names
+
+
+def _check_supported(arch: Arch) -> None:
+    if arch.style == "elastic":
+        raise ArchError(f"array {arch.name!r} is elastic: hardware is generated for arrays that run by cycles")
+    for r, kind in enumerate(arch.kind.tolist()):
+        if kind in (Kind.LINK, Kind.SWITCH) and arch.capacity[r] == 0:
+            raise ArchError(
+                f"link {arch.resource_names[r]!r} of array {arch.name!r} carries any number of values; hardware has "
+                "wires: give the array a limit (level=strict)"
+            )

@@ -1,0 +1,161 @@
+"""A plain Verilog testbench: sends the configuration, feeds streams, serves memory, writes down what happens.
+
+It reads ``config.hex``, ``stream_index.hex``, ``streams.hex`` and ``memory.hex`` from the folder it runs in and writes
+``trace.txt`` (a line ``F cycle tile result`` a firing, ``E cycle tile word`` a word that leaves through a port) and
+``memory_out.hex``. Nothing in it depends on a mapping, so that one compilation serves every run on an array.
+"""
+
+from __future__ import annotations
+
+from gridloom.hardware.rtl.layout import CHUNK, ID_BITS, OFFSET_BITS, offset_bits
+from gridloom.hardware.rtl.structure import Hardware, Unit
+from gridloom.hardware.rtl.text import instance, joined, wire
+from gridloom.hardware.rtl.top import TOP
+from gridloom.hardware.rtl.unit_module import packet_bits
+
+TESTBENCH = "testbench"
+
+
+def stream_ports(hardware: Hardware) -> list[tuple[Unit, int]]:
+    """The stream inputs of an array, in the order of the testbench's table: (unit, operand)."""
+    return [(unit, k) for unit in hardware.units for k in range(unit.shape.streams)]
+
+
+def testbench(hardware: Hardware) -> str:
+    """The text of the testbench for an array."""
+    h = hardware
+    lines = ["`timescale 1ns / 1ps", f"module {TESTBENCH};"]
+    body = [*_declarations(h), *_streams(h), *_array(h), *_memory(h), *_trace(h), *_control(h)]
+    return "\n".join([*lines, *(f"    {line}".rstrip() for line in body), "endmodule", ""])
+
+
+def _declarations(h: Hardware) -> list[str]:
+    return [
+        "parameter PACKETS = 65536;",
+        "parameter STREAM_WORDS = 65536;",
+        "reg clk = 0, rst = 1, run = 0, cfg_valid = 0;",
+        "reg [63:0] packet = 0;",
+        "reg [31:0] iterations = 0;",
+        "reg [63:0] packets [0:PACKETS-1];",
+        "integer packet_count, stream_count, memory_count, cycle_count;",
+        "integer file, cycle = 0, k;",
+        wire(h.slot_bits, "slot"),
+        wire(1, "finished"),
+        # Files hold packets with wide fields; the chain has as many bits as the array needs.
+        wire(
+            packet_bits(h),
+            "cfg_packet",
+            f"{{packet[{64 - ID_BITS + h.id_bits - 1}:{64 - ID_BITS}], packet[{CHUNK + OFFSET_BITS + 1}:"
+            f"{CHUNK + OFFSET_BITS}], packet[{CHUNK + offset_bits(h) - 1}:{CHUNK}], packet[{CHUNK - 1}:0]}}",
+        ),
+        "always #5 clk = !clk;",
+    ]
+
+
+def _streams(h: Hardware) -> list[str]:
+    """Each stream input has a pointer a slot into one table of words."""
+    ports = stream_ports(h)
+    if not ports:
+        return []
+    w, contexts = h.width, 1 << h.slot_bits
+    lines = [
+        f"reg [{w - 1}:0] stream_words [0:STREAM_WORDS-1];",
+        f"reg [31:0] stream_at [0:{len(ports) * contexts - 1}];",
+    ]
+    steps = []
+    for number, (unit, k) in enumerate(ports):
+        name = f"{h.verilog_names[unit.name]}_stream_{k}"
+        at = f"stream_at[{number * contexts} + slot]"
+        lines += [wire(1, f"{name}_read"), wire(w, f"{name}_word", f"stream_words[{at}]")]
+        steps.append(f"    if ({name}_read) {at} <= {at} + 1;")
+    return [*lines, "always @(posedge clk) begin", *steps, "end"]
+
+
+def _array(h: Hardware) -> list[str]:
+    w = h.width
+    lines: list[str] = []
+    ports = {name: name for name in
+             ("clk", "rst", "cfg_valid", "cfg_packet", "run", "iterations", "finished", "slot")}  # fmt: skip
+    for unit, k in stream_ports(h):
+        for suffix in ("word", "read"):
+            name = f"{h.verilog_names[unit.name]}_stream_{k}_{suffix}"
+            ports[name] = name
+    for unit in h.units:
+        if unit.shape.emits:
+            name = h.verilog_names[unit.name]
+            lines += [wire(1, f"{name}_emit_valid"), wire(w, f"{name}_emit_word")]
+            ports |= {f"{name}_emit_{part}": f"{name}_emit_{part}" for part in ("valid", "word")}
+    for bus in h.buses:
+        widths = {"request": 1, "store": 1, "address": h.address_bits, "word": w, "loaded": w}
+        for part, width in widths.items():
+            lines.append(wire(width, f"{bus.name}_{part}"))
+            ports[f"{bus.name}_{part}"] = f"{bus.name}_{part}"
+    return [*lines, *instance(TOP, "array", {}, ports)]
+
+
+def _memory(h: Hardware) -> list[str]:
+    if not h.buses:
+        return []
+    return instance(
+        "gl_data_memory", "memory",
+        {"W": h.width, "PORTS": len(h.buses), "ADDRESS_BITS": h.address_bits},
+        {
+            "clk": "clk", "store": joined([f"{b.name}_request && {b.name}_store" for b in h.buses]),
+            "address": joined([f"{b.name}_address" for b in h.buses]),
+            "word": joined([f"{b.name}_word" for b in h.buses]),
+            "loaded": joined([f"{b.name}_loaded" for b in h.buses]),
+        },
+    )  # fmt: skip
+
+
+def _trace(h: Hardware) -> list[str]:
+    lines = ["always @(posedge clk) if (run) begin"]
+    for unit in h.units:
+        if unit.shape.kind != "pe":
+            continue
+        name = h.verilog_names[unit.name]
+        inner = f"array.{name}"
+        lines.append(f'    if ({inner}.fire) $fwrite(file, "F %0d {unit.tile} %h\\n", cycle, {inner}.result);')
+        if unit.shape.emits:
+            lines.append(
+                f'    if ({name}_emit_valid) $fwrite(file, "E %0d {unit.tile} %h\\n", cycle, {name}_emit_word);'
+            )
+    return [*lines, "    cycle <= cycle + 1;", "end"]
+
+
+def _control(h: Hardware) -> list[str]:
+    read = ['$readmemh("config.hex", packets, 0, packet_count - 1);']
+    if stream_ports(h):
+        read += [
+            'if (stream_count > 0) $readmemh("streams.hex", stream_words, 0, stream_count - 1);',
+            '$readmemh("stream_index.hex", stream_at);',
+        ]
+    end = []
+    if h.buses:
+        read.append('if (memory_count > 0) $readmemh("memory.hex", memory.words, 0, memory_count - 1);')
+        end.append('if (memory_count > 0) $writememh("memory_out.hex", memory.words, 0, memory_count - 1);')
+    names = {"packets": "packet_count", "iterations": "iterations", "cycles": "cycle_count",
+             "stream_words": "stream_count", "memory_words": "memory_count"}  # fmt: skip
+    options = [f'if (!$value$plusargs("{option}=%d", {name})) {name} = 0;' for option, name in names.items()]
+    steps = [
+        *options, *read,
+        'file = $fopen("trace.txt", "w");',
+        "repeat (2) @(posedge clk);",
+        "rst <= 0;",
+        "for (k = 0; k < packet_count; k = k + 1) begin",
+        "    @(posedge clk);",
+        "    cfg_valid <= 1;",
+        "    packet <= packets[k];",
+        "end",
+        "@(posedge clk);",
+        "cfg_valid <= 0;",
+        f"repeat ({len(h.units) + 3}) @(posedge clk);",
+        "run <= 1;",
+        "repeat (cycle_count) @(posedge clk);",
+        "run <= 0;",
+        "@(posedge clk);",
+        "$fclose(file);",
+        *end,
+        "$finish;",
+    ]  # fmt: skip
+    return ["initial begin", *(f"    {step}" for step in steps), "end"]

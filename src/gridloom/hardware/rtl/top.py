@@ -1,0 +1,175 @@
+"""The structural top: units, wires with the array's names, the configuration chain, buses and the sequencer."""
+
+from __future__ import annotations
+
+from gridloom.archs.model import Kind
+from gridloom.hardware.rtl.layout import CHUNK, offset_bits
+from gridloom.hardware.rtl.structure import Hardware, Unit
+from gridloom.hardware.rtl.text import bit, instance, joined, module, port, wire
+from gridloom.hardware.rtl.unit_module import packet_bits
+
+TOP = "gridloom_array"
+
+
+def top_module(hardware: Hardware) -> str:
+    """The Verilog of the whole array. Linear in its units and links."""
+    return _Top(hardware).text()
+
+
+class _Top:
+    def __init__(self, hardware: Hardware) -> None:
+        self.hardware = hardware
+        self.names = hardware.verilog_names
+        self.width = hardware.width
+        self.ports: list[str] = []
+        self.body: list[str] = []
+        self.bus_of = {tile: bus for bus in hardware.buses for tile in bus.units}
+        self.central = next((unit for unit in hardware.units if unit.shape.kind == "file"), None)
+
+    def text(self) -> str:
+        self._control()
+        self._wires()
+        for unit in self.hardware.units:
+            self._unit(unit)
+        for number in range(len(self.hardware.buses)):
+            self._bus(number)
+        self._end_of_chain()
+        arch = self.hardware.arch
+        comment = [f"Array {arch.name}: {len(arch.tiles)} tiles, words of {self.width} bits."]
+        return module(TOP, comment, self.ports, self.body)
+
+    def _control(self) -> None:
+        h = self.hardware
+        slots, stage, packet = h.slot_bits, h.parameters.stage_bits, packet_bits(h)
+        settings = max(1, h.setting_bits)
+        self.ports += [
+            port("input", 1, "clk"), port("input", 1, "rst"),
+            port("input", 1, "cfg_valid"), port("input", packet, "cfg_packet"),
+            port("input", 1, "run"), port("input", 32, "iterations"), port("output", 1, "finished"),
+            port("output", slots, "slot"),
+        ]  # fmt: skip
+        self.body += [
+            wire(stage, "stage"), wire(stage, "past"), wire(h.turn_bits, "turn"),
+            wire(1, "last_slot"), wire(settings, "settings"), *self._chain_wires(0),
+        ]  # fmt: skip
+        self.body += instance(
+            "gl_sequencer", "sequencer",
+            {"ID": 0, "ID_BITS": h.id_bits, "SLOT_BITS": slots, "STAGE_BITS": stage, "TURN_BITS": h.turn_bits,
+             "SETTING_BITS": settings, "OFFSET_BITS": offset_bits(h), "CHUNK": CHUNK},
+            {
+                "clk": "clk", "rst": "rst", "cfg_valid_in": "cfg_valid", "cfg_packet_in": "cfg_packet",
+                "cfg_valid_out": "chain_0_valid", "cfg_packet_out": "chain_0", "run": "run",
+                "iterations": "iterations", "slot": "slot", "stage": "stage", "past": "past", "turn": "turn",
+                "last_slot": "last_slot", "settings": "settings", "done": "finished",
+            },
+        )  # fmt: skip
+
+    def _chain_wires(self, number: int) -> list[str]:
+        return [wire(1, f"chain_{number}_valid"), wire(packet_bits(self.hardware), f"chain_{number}")]
+
+    def _wire(self, resource: int) -> str:
+        return self.names[self.hardware.arch.resource_names[resource]]
+
+    def _wires(self) -> None:
+        for unit in self.hardware.units:
+            for resource in unit.outputs:
+                self.body.append(wire(self.width, self._wire(resource)))
+            if unit.shape.exports:
+                name = self.names[unit.name]
+                self.body += [wire(1, f"{name}_done"), wire(self.width, f"{name}_result")]
+
+    def _unit(self, unit: Unit) -> None:
+        name = self.names[unit.name]
+        self.body += ["", *self._chain_wires(unit.id)]
+        ports = {
+            "clk": "clk", "rst": "rst",
+            "cfg_valid_in": f"chain_{unit.id - 1}_valid", "cfg_packet_in": f"chain_{unit.id - 1}",
+            "cfg_valid_out": f"chain_{unit.id}_valid", "cfg_packet_out": f"chain_{unit.id}",
+        }  # fmt: skip
+        if unit.shape.kind == "const":
+            ports["word"] = self._wire(unit.outputs[0]) if unit.outputs else ""
+        elif unit.shape.kind == "file":
+            ports |= self._file_ports(unit)
+        else:
+            ports |= self._element_ports(unit, name)
+        self.body += instance(self.hardware.variants[unit.shape], name, {"ID": unit.id}, ports)
+
+    def _file_ports(self, unit: Unit) -> dict[str, str]:
+        writers = [self.names[self.hardware.arch.tiles[tile].name] for tile in unit.inputs]
+        return {
+            "run": "run", "slot": "slot", "last_slot": "last_slot",
+            "done": joined([f"{name}_done" for name in writers]),
+            "done_words": joined([f"{name}_result" for name in writers]),
+            "held": joined([self._wire(r) for r in unit.registers]),
+        }  # fmt: skip
+
+    def _element_ports(self, unit: Unit, name: str) -> dict[str, str]:
+        shape = unit.shape
+        ports = {"run": "run", "slot": "slot", "stage": "stage", "past": "past"}
+        ports |= {
+            f"gate_{k}": bit("settings", number, self.hardware.setting_bits) for k, number in enumerate(unit.gates)
+        }
+        if shape.registers:
+            ports["last_slot"] = "last_slot"
+        ports |= {local: self._wire(r) for local, r in zip(shape.inputs, unit.inputs)}
+        ports |= {local: self._wire(r) for local, r in zip(shape.outputs, unit.outputs)}
+        for k in range(shape.streams):
+            for suffix, direction, width in (("word", "input", self.width), ("read", "output", 1)):
+                self.ports.append(port(direction, width, f"{name}_stream_{k}_{suffix}"))
+                ports[f"stream_{k}_{suffix}"] = f"{name}_stream_{k}_{suffix}"
+        if shape.emits:
+            self.ports += [port("output", 1, f"{name}_emit_valid"), port("output", self.width, f"{name}_emit_word")]
+            ports |= {"emit_valid": f"{name}_emit_valid", "emit_word": f"{name}_emit_word"}
+        if shape.exports:
+            ports |= {"result_done": f"{name}_done", "result_word": f"{name}_result"}
+        if shape.memory:
+            ports |= self._memory_ports(unit, name)
+        return ports
+
+    def _memory_ports(self, unit: Unit, name: str) -> dict[str, str]:
+        bus = self.names.get(self.bus_of[unit.tile].name, self.bus_of[unit.tile].name)
+        w, bits = self.width, self.hardware.address_bits
+        local = {"ask": 1, "store": 1, "address": bits, "word": w}
+        self.body += [wire(width, f"{name}_memory_{part}") for part, width in local.items()]
+        ports = {f"memory_{part}": f"{name}_memory_{part}" for part in local}
+        return ports | {"memory_loaded": f"{bus}_loaded", "turn": "turn"}
+
+    def _bus(self, number: int) -> None:
+        bus = self.hardware.buses[number]
+        w, bits = self.width, self.hardware.address_bits
+        members = [self.names[self.hardware.arch.tiles[tile].name] for tile in bus.units]
+        for direction, part, width in (
+            ("output", "request", 1), ("output", "store", 1), ("output", "address", bits), ("output", "word", w),
+            ("input", "loaded", w),
+        ):  # fmt: skip
+            self.ports.append(port(direction, width, f"{bus.name}_{part}"))
+        asked = {
+            "ask" if part == "ask" else f"ask_{part}": joined([f"{name}_memory_{part}" for name in members])
+            for part in ("ask", "store", "address", "word")
+        }
+        answers = {part: f"{bus.name}_{part}" for part in ("request", "store", "address", "word")}
+        self.body += ["", *instance("gl_memory_bus", bus.name,
+                                    {"W": w, "N": len(members), "ADDRESS_BITS": bits}, asked | answers)]  # fmt: skip
+
+    def _end_of_chain(self) -> None:
+        last = len(self.hardware.units)
+        unread = [f"chain_{last}_valid", f"chain_{last}"]
+        shapes = [unit.shape for unit in self.hardware.units]
+        if not any(shape.gates for shape in shapes):
+            unread.append("settings")
+        if not any(shape.registers for shape in shapes):
+            unread.append("last_slot")
+        if not any(shape.memory for shape in shapes):
+            unread.append("turn")
+        self.body += ["", wire(1, "unused", "&{1'b0, " + ", ".join([*unread, *self._unread_wires()]) + "}")]
+
+    def _unread_wires(self) -> list[str]:
+        """Outputs of units that no other unit reads: registers of a central file always have readers."""
+        read = {r for unit in self.hardware.units if unit.shape.kind == "pe" for r in unit.inputs}
+        arch = self.hardware.arch
+        return [
+            self._wire(r)
+            for unit in self.hardware.units
+            for r in unit.outputs
+            if r not in read and arch.kind[r] != Kind.FU
+        ]

@@ -1,0 +1,1 @@
+"""The learned cost model of dataflow placements on an elastic array."""

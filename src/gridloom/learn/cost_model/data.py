@@ -1,0 +1,250 @@
+"""The data set of the cost model: decisions of randomised annealing over building blocks, labelled by the simulator.
+
+A job is one graph and one seed: chains begin at random or by wirelength, anneal for a random while at random
+temperatures by a rule that is drawn too, are shaken by random exchanges, and what they have come to is measured. A row
+holds places and labels; routes follow from places. ``past`` is an earlier state of the tool chain: lowering that leaves
+more units free, ways in one order of dimensions, links that serve the first flow that waits. Jobs run through executor
+and store: a killed run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from gridloom import registry
+from gridloom.archs import build
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.estimate.dataflow import Decisions, Floats, Ints, Pipeline, pipeline
+from gridloom.learn.cost_model.guides import drawn
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.elastic.route import route
+from gridloom.mappers.elastic.search import DataflowConfig, Search
+from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
+from gridloom.run.work import Work
+from gridloom.sim.elastic_measure import Meter
+from gridloom.transform.lower_tensor import lower
+
+Era = Literal["past", "present"]
+
+#: Version of generator and row; a change makes stored rows answers to another question.
+VERSION: Final = "4"
+STORE_NAME: Final = "cost-model.sqlite"
+ARRAY: Final = "rdu:16x8"
+#: Networks by number, which goes into the seeds; the model is trained on the first four only.
+FAMILIES: Final = ("gemm", "mlp", "ffn", "mha", "bert_large", "gpt2_xl")
+
+#: Decisions of a job.
+CHAINS: Final = 16
+
+
+#: Sizes of the building blocks. None is a part of the large networks, whose widths are 1,024 and 1,600.
+_GEMM: Final = (
+    (128, 128), (128, 512), (256, 256), (256, 512), (512, 128), (512, 256), (512, 512), (384, 384), (768, 256),
+    (256, 768), (1024, 256), (1536, 256), (896, 896), (1280, 512), (2560, 640),
+)  # fmt: skip
+_MLP: Final = (
+    (128, 2, 0), (128, 3, 0), (128, 5, 0), (192, 4, 0), (256, 2, 0), (256, 3, 0), (256, 4, 0), (384, 2, 0), (384, 3, 0),
+    (128, 2, 256), (256, 2, 512), (512, 2, 128), (640, 4, 0), (768, 3, 0), (896, 3, 0), (768, 2, 1536),
+)  # fmt: skip
+#: Width, hidden features, section.
+_FFN: Final = (
+    (64, 256, 0), (96, 384, 0), (128, 512, 0), (128, 384, 0), (160, 640, 0), (192, 768, 0), (256, 512, 0),
+    (256, 1024, 0), (320, 640, 0), (384, 768, 0), (192, 384, 0), (640, 2560, 0), (896, 3584, 1), (768, 2304, 1),
+    (1280, 5120, 0), (1280, 5120, 4), (1280, 5120, 7), (1152, 4608, 2), (1152, 4608, 5),
+)  # fmt: skip
+#: Width, heads, rows, section.
+_MHA: Final = (
+    (64, 4, 32, 0), (128, 4, 32, 0), (128, 8, 64, 0), (192, 4, 64, 0), (256, 8, 32, 0), (256, 4, 64, 0),
+    (128, 2, 64, 0), (256, 16, 64, 0), (256, 8, 128, 0), (384, 8, 64, 0), (384, 4, 32, 0), (192, 3, 32, 0),
+    (320, 10, 96, 0), (576, 9, 64, 0), (640, 10, 128, 0), (896, 14, 256, 0), (896, 14, 256, 1), (1280, 20, 384, 2),
+    (1280, 20, 384, 3), (768, 24, 512, 0), (768, 24, 512, 1), (1280, 20, 1024, 3), (960, 15, 768, 1), (640, 20, 768, 0),
+    (640, 20, 768, 1), (1152, 36, 384, 1),
+)  # fmt: skip
+
+
+def graphs() -> list[tuple[str, dict[str, int]]]:
+    """Family and parameters of every graph of the data set."""
+    found: list[tuple[str, dict[str, int]]] = [("gemm", {"inner": a, "columns": b}) for a, b in _GEMM]
+    for width, layers, hidden in _MLP:
+        found.append(("mlp", {"width": width, "layers": layers, **({"hidden": hidden} if hidden else {})}))
+    for width, hidden, section in _FFN:
+        found.append(("ffn", {"width": width, "hidden": hidden, **({"section": section} if section else {})}))
+    for width, heads, rows, section in _MHA:
+        sized = {"width": width, "heads": heads, "rows": rows}
+        found.append(("mha", {**sized, **({"section": section} if section else {})}))
+    return found
+
+
+def held_out_graphs() -> list[tuple[str, dict[str, int]]]:
+    """Graphs that no training sees: other sizes of the same families, and sections of two large networks."""
+    found: list[tuple[str, dict[str, int]]] = [("gemm", {"inner": 640, "columns": 320})]
+    found += [("gemm", {"inner": 320, "columns": 640}), ("mlp", {"width": 320, "layers": 3})]
+    found += [("mlp", {"width": 192, "layers": 5}), ("ffn", {"width": 224, "hidden": 896})]
+    found += [("ffn", {"width": 144, "hidden": 576}), ("mha", {"width": 320, "heads": 4, "rows": 64})]
+    return [*found, ("mha", {"width": 192, "heads": 6, "rows": 96})]
+
+
+def large_graphs() -> list[tuple[str, dict[str, int]]]:
+    """Sections of one block of each of two large networks, one of each size, which no training sees either."""
+    bert = [("bert_large", {"layers": 1, "section": k}) for k in (0, 1, 2, 3, 5)]
+    return [*bert, *(("gpt2_xl", {"layers": 1, "section": k}) for k in (0, 1, 3, 4, 6, 7, 8, 11, 16))]
+
+
+@lru_cache(maxsize=4)
+def array(text: str = ARRAY) -> Arch:
+    """The array of the data set, built once a process."""
+    return build(text)
+
+
+@lru_cache(maxsize=256)
+def unit_graph(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> Dfg:
+    """The units of a section of a network, the first unless told; ``past`` leaves more of the array free."""
+    settings = dict(parameters)
+    section = settings.pop("section", 0)
+    network = registry.load("networks", family).build(**settings)
+    return lower(network, array(), fill=0.95 if era == "present" else 0.7).sections[section].dfg
+
+
+@lru_cache(maxsize=256)
+def graph_pipeline(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> Pipeline:
+    """The pipeline of a network's first section."""
+    return pipeline(unit_graph(family, parameters, era), array())
+
+
+def routed(found: Pipeline, places: Ints, era: Era) -> Decisions:
+    """Decisions from places, as the tool chain of an era routes."""
+    return route(found, places, aware=era == "present")
+
+
+def measured(found: Pipeline, decisions: Decisions, era: Era) -> Floats:
+    """What the simulator says of decisions."""
+    meter = Meter(found.dfg, found.arch)
+    fair = era == "present"
+    return np.array([meter.measure(*decisions.routes(k), fair=fair).efficiency for k in range(len(decisions))])
+
+
+def sample(parameters: dict[str, Any]) -> dict[str, Any]:
+    """One job: places and labels of its chains."""
+    family, era = parameters["family"], parameters["era"]
+    found = graph_pipeline(family, tuple(sorted(parameters["graph"].items())), era)
+    random = np.random.default_rng([parameters["seed"], len(found.dfg.nodes), FAMILIES.index(family)])
+    hot = float(10 ** random.uniform(-3, -0.5))
+    short = random.random() < 0.4
+    config = DataflowConfig(
+        cost="heuristic", chains=CHAINS, start="short" if short else "random",
+        hot=hot, cold=min(hot, float(10 ** random.uniform(-4, -1.5))), aimed=float(random.random()),
+        wire=float(10 ** random.uniform(-4, -1.5)), aware=era == "present",
+    )  # fmt: skip
+    search = Search(found, config, int(random.integers(1 << 31)))
+    search.model = drawn(random)
+    # From a random start it takes long until placements are good; those in between are what searches meet.
+    steps = 2 ** random.uniform(0, 6 if short else 10)
+    search.run(Budget(effort=int(CHAINS * steps), seed=0).start())
+    _shake(search, random)
+    labels = measured(found, routed(found, search.places, era), era)
+    return {"places": search.places.tolist(), "labels": [round(float(label), 6) for label in labels]}
+
+
+def _shake(search: Search, random: np.random.Generator) -> None:
+    """Random exchanges, many in some chains and none in others, so that all qualities are there."""
+    from gridloom.mappers.elastic.place_kernel import exchange
+
+    found = search.pipeline
+    for chain in range(CHAINS):
+        for _ in range(int(found.units * random.random() ** 6)):
+            unit = int(random.integers(found.units))
+            kind = found.unit_kind[unit]
+            tile = int(random.choice(search.tiles[search.tile_start[kind] : search.tile_start[kind + 1]]))
+            if tile != search.places[chain, unit]:
+                exchange(search.places, search.holder, chain, unit, tile)
+
+
+def jobs(
+    era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
+) -> Iterator[Job[dict[str, Any]]]:
+    """Jobs for at least so many decisions, graph by graph in turn, so that a part of them covers all graphs."""
+    listed = graphs() if listed is None else listed
+    rounds = -(-decisions // (CHAINS * len(listed)))
+    for seed in range(rounds):
+        for family, graph in listed:
+            yield ask(sample, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
+
+
+def make(
+    work: Work, *, era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
+) -> dict[str, Any]:
+    """Make the data set, or go on making it; returns counts."""
+    work.folder.mkdir(parents=True, exist_ok=True)
+    total = sum(1 for _ in jobs(era, decisions, listed))
+
+    def told(progress: Any) -> None:
+        work.progress(f"{era}: {progress.done} of {total} jobs", progress.done / total)
+
+    def until_over() -> Iterator[Job[dict[str, Any]]]:
+        for job in jobs(era, decisions, listed):
+            if work.over():
+                return
+            yield job
+
+    with Store(work.folder / STORE_NAME) as store:
+        run = run_stored(sample, until_over(), store, executor=ExecutorSpec.parse(jobs=work.jobs or 1), progress=told)
+    return {"era": era, "computed": run.computed, "skipped": run.skipped, "failed": run.failed, "seconds": run.seconds}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """The decisions of one job."""
+
+    family: str
+    graph: tuple[tuple[str, int], ...]
+    era: Era
+    places: Ints
+    labels: Floats
+
+
+def load(folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None = None) -> list[Sample]:
+    """What is in the store of these graphs (default: those of the training set), in a fixed order."""
+    wanted = {(family, tuple(sorted(graph.items()))) for family, graph in (graphs() if listed is None else listed)}
+    with Store(folder / STORE_NAME, readonly=True) as store:
+        rows: list[tuple[Any, Any]] = [
+            (row.asked["parameters"], row.value) for row in store.rows() if _answers(row.asked, row.status)
+        ]
+    found = [
+        (
+            asked["seed"],
+            Sample(
+                family=asked["family"],
+                graph=tuple(sorted(asked["graph"].items())),
+                era=era,
+                places=np.array(value["places"], dtype=np.int64),
+                labels=np.array(value["labels"], dtype=np.float64),
+            ),
+        )
+        for asked, value in rows
+        if asked["era"] == era and (asked["family"], tuple(sorted(asked["graph"].items()))) in wanted
+    ]
+    return [item for _, item in sorted(found, key=lambda pair: (pair[0], pair[1].family, pair[1].graph))]
+
+
+def _answers(asked: Any, status: str) -> bool:
+    return (
+        status == "done" and asked["version"] == VERSION and str(asked["function"]).endswith("cost_model_data.sample")
+    )
+
+
+def digest(samples: list[Sample]) -> str:
+    """A hash of a data set, for model cards."""
+    state = hashlib.sha256()
+    for item in samples:
+        state.update(canonical_json([item.family, [list(p) for p in item.graph], item.era]).encode())
+        state.update(item.places.tobytes())
+        state.update(item.labels.tobytes())
+    return state.hexdigest()[:16]

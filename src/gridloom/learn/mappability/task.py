@@ -1,0 +1,359 @@
+"""``mappability``: does a graph fit an array of rows, and how wide? Data, training and figures of the estimators.
+
+Importing this needs no torch: the shipped estimator runs on numpy. Training does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gridloom.archs import build
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.estimate.width_estimate import WidthEstimate
+from gridloom.learn.mappability import data
+from gridloom.learn.mappability.checkpoints import Checkpoints
+from gridloom.learn.mappability.features import ArrayShape
+from gridloom.learn.mappability.graphs import OVERFULL
+from gridloom.learn.mappability.metrics import Judged, calibration_error, metrics
+from gridloom.learn.mappability.network import (
+    NAME,
+    LearnedEstimator,
+    load_network,
+    save_network,
+    shipped_estimator,
+)
+from gridloom.run.work import Work
+
+if TYPE_CHECKING:
+    from gridloom.learn.mappability.training import DgcnnSettings, OwnSettings, Sample
+
+FEWEST = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class MappabilityConfig:
+    """Settings of ``gridloom train mappability`` and ``gridloom eval mappability``."""
+
+    #: Families of graphs, and graphs of each.
+    families: int = 640
+    graphs: int = 8
+    #: The array that figures are of.
+    arch: str = "vpcma"
+    #: Arrays that training sees as well, and arrays that it never sees but that are measured on; spaces between them.
+    others: str = "vpcma:4x12 vpcma:6x12 vpcma:10x12 vpcma:8x16"
+    unseen: str = "vpcma:7x12 vpcma:9x14"
+    #: Of how many families each of those arrays has graphs, and how many.
+    others_families: int = 100
+    others_graphs: int = 1
+    folds: int = 5
+    #: Evaluation: also DGCNN; it takes most of the time.
+    dgcnn: bool = True
+    #: Trials of Optuna on DGCNN's settings before its folds; 0: the published defaults.
+    trials: int = 0
+    epochs: int = 20
+    dgcnn_epochs: int = 30
+    #: Networks whose answers are averaged; each is trained without a share of the families.
+    members: int = 8
+    #: False positives at most, as a share of the graphs that do not map, where the threshold is chosen.
+    most_false: float = 0.016
+
+    def __post_init__(self) -> None:
+        at_least = {"families": 1, "graphs": 1, "folds": 2, "trials": 0, "epochs": 1, "dgcnn_epochs": 1, "members": 1,
+                    "others_families": 1, "others_graphs": 1}  # fmt: skip
+        for name, least in at_least.items():
+            if getattr(self, name) < least:
+                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+        if not 0 <= self.most_false <= 1:
+            raise OptionError(f"most_false: expected 0 to 1, found {self.most_false}")
+
+    def others_and_unseen(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The arrays beside the main one; OptionError where two of all these are of one shape."""
+        others, unseen = tuple(self.others.split()), tuple(self.unseen.split())
+        seen: dict[ArrayShape, str] = {}
+        for spec in (self.arch, *others, *unseen):
+            shape = ArrayShape.of(data.array(spec))
+            if shape in seen:
+                raise OptionError(f"others, unseen: {spec!r} is the same array as {seen[shape]!r}; name each once")
+            seen[shape] = spec
+        return others, unseen
+
+
+class Mappability:
+    """The model of the registry."""
+
+    name = NAME
+    config = MappabilityConfig
+
+    def estimator(self, path: Path | None = None) -> LearnedEstimator:
+        """The estimator with the shipped weights, or with others."""
+        return shipped_estimator() if path is None else LearnedEstimator(load_network(path))
+
+    def make_data(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
+        """Label what is missing of the data set; goes on where it was stopped."""
+        others, unseen = config.others_and_unseen()
+        more = data.Others(arrays=(*others, *unseen), families=config.others_families, graphs=config.others_graphs)
+        return data.make(config.families, config.graphs, config.arch, work, more)
+
+    def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:
+        """What the estimator with the shipped weights says."""
+        return self.estimator().estimate(dfg, arch)
+
+    def train(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
+        """Train our network on all graphs of the data set but those of the unseen arrays, and save it."""
+        from gridloom.learn.mappability.training import train_own
+
+        labelled = _labelled(config, work)
+        rows = labelled.trained
+        began = time.process_time()
+        samples = [*labelled.samples, *labelled.others]
+        network = train_own(samples, _own(config), work.seed, work.over, _kept(rows, work))
+        path = work.weights or work.folder / f"{NAME}.npz"
+        about = {"data": data.summary(rows), "settings": asdict(_own(config)), "seed": work.seed, "arch": config.arch}
+        save_network(path, network, about)
+        return {"weights": str(path), "bytes": path.stat().st_size, "cpu_seconds": time.process_time() - began, **about}
+
+    def evaluate(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
+        """Our network, DGCNN, the bound with and without rows on held-out families; and the estimator's time a graph.
+
+        All figures are of the main array, except those under ``arrays``: there each other array has its own, and
+        ``trained`` says whether training saw it (with other families) or never did.
+        """
+        labelled = _labelled(config, work)
+        # DGCNN sees the main array only: other arrays do not make its folds another piece of work.
+        kept = _kept(labelled.rows, work).of(folds=config.folds)
+        settings = tuned(config, labelled.samples, labelled.shape, work, kept) if config.dgcnn else None
+        judged = _folds(config, settings, labelled, work, kept)
+        whole = len(judged["bound", config.arch]) == len(labelled.samples)
+        trained = {config.arch, *config.others.split()}
+        report: dict[str, Any] = {"data": data.summary([*labelled.trained, *labelled.unseen]), "folds": config.folds}
+        for (name, spec), found in judged.items():
+            figures = _figures(found, labelled.decided(spec) if whole else None)
+            if spec == config.arch:
+                report[name] = {**figures, **({} if name == "dgcnn" else {"arrays": {}})}
+            else:
+                report[name]["arrays"][spec] = {"trained": spec in trained, **figures}
+        report["own"]["calibration_error"] = calibration_error(judged["own", config.arch])
+        report["own"]["ms_a_graph"] = milliseconds(labelled.samples, config, work)
+        if settings is not None:
+            report["dgcnn"]["settings"] = asdict(settings)
+        return report
+
+    def by_size(self, folder: Path, step: int) -> list[dict[str, Any]]:
+        """Mappable share and utilisation N_op / (W * H) of the data set's graphs, by their number of ops."""
+        rows = [row for row in data.read(folder / data.STORE_NAME) if row.family < OVERFULL and data.is_main(row)]
+        groups: dict[int, list[data.Row]] = {}
+        for row in rows:
+            groups.setdefault((row.counts[0] - 1) // step, []).append(row)
+        return [_point(k * step + 1, (k + 1) * step, groups[k]) for k in sorted(groups)]
+
+
+def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
+    mapped = [row for row in rows if row.width is not None]
+    shapes = {arch: ArrayShape.of(data.array(arch)) for arch in {row.arch for row in rows}}
+    used = [row.counts[0] / ((row.width or 1) * shapes[row.arch].rows) for row in mapped]
+    return {
+        "from": first,
+        "to": last,
+        "ops": round(sum(row.counts[0] for row in rows) / len(rows), 2),
+        "graphs": len(rows),
+        "mappable": round(len(mapped) / len(rows), 4),
+        "utilisation": round(sum(used) / len(used), 4) if used else None,
+    }
+
+
+def _figures(found: Sequence[Judged], decided: int | None) -> dict[str, Any]:
+    """Metrics on what counting does not decide, and on all where ``decided`` says how many graphs it does decide.
+
+    Those belong to no fold: they say nothing beside a part of the folds.
+    """
+    if decided is None:
+        return {"undecided": metrics(found)}
+    refused = Judged(true=None, said=None, open=False)
+    return {"undecided": metrics(found), "all": metrics([*found, *[refused] * decided])}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Labelled:
+    """The data set as training and evaluation use it."""
+
+    shape: ArrayShape
+    #: Rows of the main array; of it and the others that are trained on; of the unseen arrays.
+    rows: list[data.Row]
+    trained: list[data.Row]
+    unseen: list[data.Row]
+    #: Samples of the main array, of the others, and of the unseen ones.
+    samples: list[Sample]
+    others: list[Sample]
+    further: list[Sample]
+
+    def decided(self, spec: str) -> int:
+        """How many graphs of an array counting decides."""
+        return sum(row.decided == "bound" and row.arch == spec for row in (*self.trained, *self.unseen))
+
+
+def _labelled(config: MappabilityConfig, work: Work) -> _Labelled:
+    """Read the data set; OptionError where it has too little of the main array, or nothing of another."""
+    from gridloom.learn.mappability.training import samples_of
+
+    others, unseen = config.others_and_unseen()
+    by_array: dict[str, list[data.Row]] = {spec: [] for spec in (config.arch, *others, *unseen)}
+    for row in data.read(work.folder / data.STORE_NAME):
+        if row.arch in by_array and data.is_main(row) == (row.arch == config.arch):
+            by_array[row.arch].append(row)
+    main = by_array[config.arch]
+    beside, further = ([row for spec in specs for row in by_array[spec]] for specs in (others, unseen))
+    samples = samples_of(main)
+    if len(samples) < FEWEST:
+        raise OptionError(
+            f"the data set has {len(samples)} graphs that counting does not decide, expected at least {FEWEST}; "
+            "make more: `gridloom train mappability --make-data`",
+            where=str(work.folder),
+        )
+    missing = [spec for spec, rows in by_array.items() if all(row.decided == "bound" for row in rows)]
+    if missing:
+        raise OptionError(
+            f"the data set has no graphs of {', '.join(missing)} that counting does not decide; make some with "
+            "`gridloom train mappability --make-data`, or leave these arrays out: --set others= --set unseen=",
+            where=str(work.folder),
+        )
+    return _Labelled(
+        shape=ArrayShape.of(data.array(config.arch)),
+        rows=main,
+        trained=[*main, *beside],
+        unseen=further,
+        samples=samples,
+        others=samples_of(beside),
+        further=samples_of(further),
+    )
+
+
+def _own(config: MappabilityConfig) -> OwnSettings:
+    from gridloom.learn.mappability.training import OwnSettings
+
+    return OwnSettings(epochs=config.epochs, members=config.members, most_false=config.most_false)
+
+
+def _folds(
+    config: MappabilityConfig, dgcnn: DgcnnSettings | None, labelled: _Labelled, work: Work, kept: Checkpoints
+) -> dict[tuple[str, str], list[Judged]]:
+    """What each model says of each array's graphs, by the model's name and the array, the main array first."""
+    from gridloom.learn.mappability import training
+
+    main = config.arch
+    specs = (main, *config.others.split(), *config.unseen.split())
+    names = ("own", "rows", "bound")
+    judged: dict[tuple[str, str], list[Judged]] = {(name, spec): [] for name in names for spec in specs}
+    if dgcnn is not None:
+        judged["dgcnn", main] = []
+    known = {id(sample) for sample in (*labelled.samples, *labelled.others)}
+    folds = training.folds_of([*labelled.samples, *labelled.others, *labelled.further], config.folds, work.seed)
+    own = _kept(labelled.trained, work).of(folds=config.folds)
+    for k, held in enumerate(folds):
+        rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold if id(sample) in known]
+        part = {"held": k, "split": work.seed}
+        network = training.train_own(rest, _own(config), work.seed + k, work.over, own.of(**part))
+        for spec in specs:
+            here = [sample for sample in held if sample.row.arch == spec]
+            judged["own", spec] += training.judge_own(network, here)
+            judged["rows", spec] += training.judge_rows(here)
+            judged["bound", spec] += training.judge_bound(here)
+        if dgcnn is not None:
+            seen, asked = ([sample for sample in some if sample.row.arch == main] for some in (rest, held))
+            judged["dgcnn", main] += _dgcnn_fold(dgcnn, seen, asked, labelled.shape, work, kept.of(**part), k)
+        work.progress(f"fold {k + 1} of {config.folds}", (k + 1) / config.folds)
+        if work.over():
+            break
+    return judged
+
+
+def _kept(rows: list[data.Row], work: Work) -> Checkpoints:
+    return Checkpoints(folder=work.folder, about={"data": data.data_hash(rows)}, resume=work.resume, over=work.over)
+
+
+def _dgcnn_fold(
+    settings: DgcnnSettings,
+    rest: Sequence[Sample],
+    held: Sequence[Sample],
+    shape: ArrayShape,
+    work: Work,
+    kept: Checkpoints,
+    k: int,
+) -> list[Judged]:
+    """What DGCNN says of a fold when it is trained on the others."""
+    from gridloom.learn.mappability import training
+
+    def said() -> list[int | None]:
+        model = training.train_dgcnn(rest, settings, shape.cols, work.seed + k, work.over)
+        return [item.said for item in training.judge_dgcnn(model, held, shape.cols)]
+
+    found = kept.of(settings=asdict(settings)).plain("dgcnn", said)
+    return [Judged(true=sample.row.width, said=width) for sample, width in zip(held, found, strict=True)]
+
+
+def tuned(
+    config: MappabilityConfig, samples: Sequence[Sample], shape: ArrayShape, work: Work, kept: Checkpoints
+) -> DgcnnSettings:
+    """DGCNN's settings: the published ones, or the best of some trials on two folds with half of the epochs.
+
+    One fold says too little: settings that train well on it may diverge on others.
+    """
+    from gridloom.learn.mappability import training
+
+    if config.trials == 0:
+        return training.DgcnnSettings(epochs=config.dgcnn_epochs)
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    folds = training.folds_of(samples, config.folds, work.seed + 1)
+
+    def trial(asked: optuna.Trial) -> float:
+        settings = training.DgcnnSettings(
+            channels=asked.suggest_categorical("channels", [16, 32, 64]),
+            layers=asked.suggest_int("layers", 2, 4),
+            kept=asked.suggest_categorical("kept", [20, 30, 50]),
+            dropout=asked.suggest_float("dropout", 0.1, 0.5),
+            rate=asked.suggest_float("rate", 3e-4, 1e-2, log=True),
+            epochs=max(1, config.dgcnn_epochs // 2),
+        )
+        judged: list[Judged] = []
+        for k in range(2):
+            rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold]
+            model = training.train_dgcnn(rest, settings, shape.cols, work.seed + k, work.over)
+            judged += training.judge_dgcnn(model, folds[k], shape.cols)
+        return float(metrics(judged)["accuracy"])
+
+    def best() -> dict[str, Any]:
+        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=work.seed))
+        # The published settings are the first trial: others have to do better after the short training.
+        usual = training.DgcnnSettings()
+        study.enqueue_trial({name: getattr(usual, name) for name in ("channels", "layers", "kept", "dropout", "rate")})
+        study.optimize(trial, n_trials=config.trials)
+        return dict(study.best_params)
+
+    found = kept.of(trials=config.trials, epochs=config.dgcnn_epochs, seed=work.seed, on=2).plain("tuning", best)
+    return training.DgcnnSettings(epochs=config.dgcnn_epochs, **found)
+
+
+def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Work) -> float | None:
+    """CPU milliseconds that the estimator takes for a graph, features included; None: there are no weights yet."""
+    try:
+        estimator = Mappability().estimator(work.weights)
+    except OptionError:
+        return None
+    arch = build(config.arch)
+    graphs = [data.decode(sample.row) for sample in samples[:: max(1, len(samples) // 200)]]
+    for graph in graphs[:5]:
+        estimator.estimate(graph, arch)
+    began = time.process_time()
+    for graph in graphs:
+        estimator.estimate(graph, arch)
+    return round(1000 * (time.process_time() - began) / len(graphs), 3)
+
+
+TASK = Mappability()

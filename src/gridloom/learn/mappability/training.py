@@ -1,0 +1,246 @@
+"""Training of the mappability models, by families: what is measured on is of no family that was trained on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gridloom.learn.mappability.checkpoints import Checkpoints
+from gridloom.learn.mappability.data import Row, array, is_main
+from gridloom.learn.mappability.features import GLOBAL_FEATURES, ArrayShape, GraphFeatures, of_row
+from gridloom.learn.mappability.metrics import Judged, calibrate, threshold
+from gridloom.learn.mappability.network import EXCESS, Network
+from gridloom.learn.mappability.torch_models import Dgcnn, MessagePassing, batch_of, published_nodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnSettings:
+    """Size and training of our network."""
+
+    width: int = 24
+    layers: int = 2
+    hidden: int = 48
+    dropout: float = 0.25
+    epochs: int = 20
+    batch: int = 64
+    rate: float = 3e-3
+    members: int = 8
+    #: False-positive rate at most, on the families that a member was not trained on.
+    most_false: float = 0.016
+
+
+@dataclass(frozen=True, kw_only=True)
+class DgcnnSettings:
+    """Size and training of DGCNN."""
+
+    channels: int = 32
+    layers: int = 3
+    kept: int = 30
+    dropout: float = 0.5
+    epochs: int = 40
+    batch: int = 64
+    rate: float = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """A labelled graph with its features."""
+
+    row: Row
+    graph: GraphFeatures
+
+
+def samples_of(rows: Sequence[Row]) -> list[Sample]:
+    """The rows that counting does not decide, with features for the array of each. About 1 ms each."""
+    shapes = {spec: ArrayShape.of(array(spec)) for spec in {row.arch for row in rows}}
+    return [Sample(row=row, graph=of_row(row, shapes[row.arch])) for row in rows if row.decided != "bound"]
+
+
+def folds_of(samples: Sequence[Sample], folds: int, seed: int) -> list[list[Sample]]:
+    """The samples by fold; a family is in one fold only, whatever the array.
+
+    Families of the main array are dealt out, further ones go by their number: which arrays there are besides does not
+    move any of them.
+    """
+    families = sorted({sample.row.family for sample in samples if is_main(sample.row)})
+    random.Random(seed).shuffle(families)
+    home = {family: k % folds for k, family in enumerate(families)}
+    found: list[list[Sample]] = [[] for _ in range(folds)]
+    for sample in samples:
+        family = sample.row.family
+        found[home.get(family, family % folds)].append(sample)
+    return found
+
+
+Over = Callable[[], bool]
+
+
+def train_own(
+    samples: Sequence[Sample], settings: OwnSettings, seed: int, over: Over, kept: Checkpoints | None = None
+) -> Network:
+    """Train the members, each without a share of the families; what they say of those calibrates them together.
+
+    What the rows prove not to fit is never asked about: it is not trained on. Samples of the main array alone calibrate
+    and set the threshold: its false-positive rate, over all that counting does not decide, is what ``most_false``
+    limits, whichever other arrays there are. Members that ``kept`` has are not trained again. About half a minute a
+    member for 6,000 samples.
+    """
+    # The threshold is chosen after training, so that another one needs no other members.
+    about = {key: value for key, value in asdict(settings).items() if key != "most_false"}
+    kept = (kept or Checkpoints()).of(settings=about, seed=seed, features=GLOBAL_FEATURES)
+    folds = folds_of([s for s in samples if not s.graph.too_high], max(2, settings.members), seed + 1)
+    proved = sum(sample.graph.too_high and is_main(sample.row) for sample in samples)
+    shapes = {sample.graph.shape for sample in samples}
+    trained = partial(
+        Network,
+        rows=(min(shape.rows for shape in shapes), max(shape.rows for shape in shapes)),
+        columns=max(shape.cols for shape in shapes),
+    )
+    members, logits, truths = [], [], []
+    for k in range(settings.members):
+        rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold]
+        train = partial(_train_member, rest, settings, seed * 100 + k, over)
+        members.append(kept.arrays(f"own-{k}", train))
+        alone = trained(members=(members[-1],))
+        held = [sample for sample in folds[k] if is_main(sample.row)]
+        logits += [alone.predict(sample.graph).logit for sample in held]
+        truths += [float(sample.row.width is not None) for sample in held]
+    said, true = np.array(logits), np.array(truths)
+    scale, shift = calibrate(said, true)
+    probabilities = 1 / (1 + np.exp(-np.clip(scale * said + shift, -60, 60)))
+    refused = np.zeros(proved)
+    cut = threshold(np.append(probabilities, refused), np.append(true, refused), settings.most_false)
+    return trained(members=tuple(members), scale=scale, shift=shift, threshold=cut)
+
+
+def _train_member(
+    samples: Sequence[Sample], settings: OwnSettings, seed: int, over: Over
+) -> dict[str, NDArray[np.float32]]:
+    torch.manual_seed(seed)
+    rng = random.Random(seed)
+    model = MessagePassing(settings.width, settings.layers, settings.hidden, settings.dropout)
+    model.standardise(torch.from_numpy(np.stack([sample.graph.whole for sample in samples])))
+
+    def loss(chosen: Sequence[Sample]) -> Tensor:
+        columns = [_columns(sample, rng) for sample in chosen]
+        out = model(batch_of([sample.graph for sample in chosen], columns))
+        fits = [
+            sample.row.width is not None and sample.row.width <= w for sample, w in zip(chosen, columns, strict=True)
+        ]
+        truth = torch.tensor(fits, dtype=torch.float32)
+        loss = functional.binary_cross_entropy_with_logits(out[:, 0], truth)
+        if any(fits):
+            excess = [
+                min(EXCESS - 1, (s.row.width or 0) - s.row.bound) for s, ok in zip(chosen, fits, strict=True) if ok
+            ]
+            loss = loss + functional.cross_entropy(out[truth > 0, 1:], torch.tensor(excess))
+        return loss
+
+    _fit(model, samples, loss, settings.epochs, settings.batch, settings.rate, rng, over)
+    return {key: value.detach().numpy().astype(np.float32) for key, value in model.state_dict().items()}
+
+
+def _columns(sample: Sample, rng: random.Random) -> int:
+    """How many columns to ask about: mostly all; at times fewer, for which the label is known as well."""
+    most = sample.graph.shape.cols
+    if rng.random() < 0.75 or sample.row.bound >= most:
+        return most
+    return rng.randint(sample.row.bound, most)
+
+
+def _fit(
+    model: nn.Module,
+    samples: Sequence[Sample],
+    loss: Callable[[Sequence[Sample]], Tensor],
+    epochs: int,
+    size: int,
+    rate: float,
+    rng: random.Random,
+    over: Over,
+) -> None:
+    order = list(samples)
+    steps = epochs * -(-len(order) // size)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-3, fused=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=rate, total_steps=max(2, steps))
+    model.train()
+    with _one_thread():
+        for _ in range(epochs):
+            rng.shuffle(order)
+            for start in range(0, len(order), size):
+                optimiser.zero_grad()
+                value = loss(order[start : start + size])
+                value.backward()
+                optimiser.step()
+                schedule.step()
+            if over():
+                break
+    model.eval()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Layers this small are slower on several threads, and much slower on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def judge_own(network: Network, samples: Sequence[Sample]) -> list[Judged]:
+    """What our network says of samples, also of those on arrays outside what it was trained for."""
+    found = []
+    for sample in samples:
+        width, probability = network.judge(sample.graph)
+        found.append(Judged(true=sample.row.width, said=width, probability=probability))
+    return found
+
+
+def train_dgcnn(samples: Sequence[Sample], settings: DgcnnSettings, cols: int, seed: int, over: Over) -> Dgcnn:
+    """Train DGCNN on W + 1 labels."""
+    torch.manual_seed(seed)
+    model = Dgcnn(cols + 1, settings.channels, settings.layers, settings.kept, settings.dropout)
+
+    def loss(chosen: Sequence[Sample]) -> Tensor:
+        graphs = [sample.graph for sample in chosen]
+        out = model(published_nodes(graphs), batch_of(graphs))
+        return functional.cross_entropy(out, torch.tensor([sample.row.width or 0 for sample in chosen]))
+
+    _fit(model, samples, loss, settings.epochs, settings.batch, settings.rate, random.Random(seed), over)
+    return model
+
+
+def judge_dgcnn(model: Dgcnn, samples: Sequence[Sample], cols: int) -> list[Judged]:
+    """What DGCNN says of samples, together with the bound, as published."""
+    found = []
+    with torch.no_grad():
+        for start in range(0, len(samples), 256):
+            chosen = samples[start : start + 256]
+            graphs = [sample.graph for sample in chosen]
+            labels = model(published_nodes(graphs), batch_of(graphs)).argmax(1).tolist()
+            for sample, label in zip(chosen, labels, strict=True):
+                width = max(label, sample.row.bound) if label else None
+                found.append(Judged(true=sample.row.width, said=width if width and width <= cols else None))
+    return found
+
+
+def judge_bound(samples: Sequence[Sample]) -> list[Judged]:
+    """What counting alone says of samples that it does not decide: they map, at the bound."""
+    return [Judged(true=sample.row.width, said=sample.row.bound) for sample in samples]
+
+
+def judge_rows(samples: Sequence[Sample]) -> list[Judged]:
+    """What counting and the rows that ops need say together, without any learning."""
+    return [
+        Judged(true=s.row.width, said=None if s.graph.too_high else max(s.row.bound, s.graph.least)) for s in samples
+    ]

@@ -1,0 +1,1 @@
+"""Placement policies for the streaming engine, learned by reinforcement."""

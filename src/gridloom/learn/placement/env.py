@@ -1,0 +1,185 @@
+"""Gymnasium environments: placing the nodes of a graph on a streaming engine, one by one.
+
+An action is a slot, tile * II + spoke. An observation holds the slots (node + 1, 0: empty), the node to be placed, the
+cycles of results so far and the goal (weights of cycles and of tiles in use, the II). ``action_masks`` gives the legal
+slots, as sb3-contrib's algorithms ask for them; without masking an illegal action costs the penalty and places nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from gridloom.archs.model import Arch
+from gridloom.archs.spec import build
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.frontend.source import load_source
+from gridloom.learn.placement.boards import BoardBatch, BoardOptions, observation
+from gridloom.learn.placement.kernel import COMPLETE, RUNNING
+from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
+from gridloom.mappers.spokes.screening import screen
+from gridloom.transform.fuse import fuse
+
+Observation = dict[str, Any]
+#: Node -> (tile, spoke) of nodes that are there from the start.
+Partial = dict[str, tuple[int, int]]
+
+#: More than any cycle of a result.
+_LATEST = 1 << 16
+
+
+def make_problem(graph: Dfg | str, arch: Arch | str, ii: int) -> SpokesProblem:
+    """The placement problem of a graph (or SOURCE) on a streaming engine; OptionError when none can be placed."""
+    dfg = fuse(load_source(graph) if isinstance(graph, str) else graph)
+    problem = build_problem(dfg, build(arch) if isinstance(arch, str) else arch)
+    reason = screen(problem, ii)
+    if reason is not None:
+        raise OptionError(f"graph {dfg.name!r} cannot be placed: {reason}")
+    return problem
+
+
+def observation_space(problem: SpokesProblem, ii: int) -> spaces.Dict:
+    """What a board looks like."""
+    return spaces.Dict(
+        {
+            "slots": spaces.Box(0, problem.size, (problem.tiles * ii,), np.int32),
+            "node": spaces.Discrete(problem.size),
+            "ready": spaces.Box(0, _LATEST, (problem.size,), np.int32),
+            "goal": spaces.Box(0.0, 1024.0, (3,), np.float32),
+        }
+    )
+
+
+def _slots(problem: SpokesProblem, ii: int, partial: Partial | None) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for name, (tile, spoke) in (partial or {}).items():
+        if name not in problem.number:
+            raise OptionError(f"graph {problem.dfg.name!r} has no node {name!r} that needs a slot", where="placed")
+        if not (0 <= tile < problem.tiles and 0 <= spoke < ii):
+            raise OptionError(
+                f"node {name!r}: expected tile 0 to {problem.tiles - 1} and spoke 0 to {ii - 1}, found {tile}, {spoke}",
+                where="placed",
+            )
+        if tile * ii + spoke in found.values():
+            raise OptionError(f"node {name!r}: tile {tile}, spoke {spoke} is given twice", where="placed")
+        found[problem.number[name]] = tile * ii + spoke
+    if len(found) == problem.size:
+        raise OptionError("every node is placed already; leave one to place", where="placed")
+    _check_rules(problem, {node: slot // ii for node, slot in found.items()})
+    return found
+
+
+def _check_rules(problem: SpokesProblem, tiles: dict[int, int]) -> None:
+    """C1 to C3 for a partial placement."""
+    tables = problem.tables
+    for n, tile in tiles.items():
+        foes = tables.foe[tables.foe_at[n] : tables.foe_at[n + 1]].tolist()
+        for m, other in tiles.items():
+            together = m != n and tables.group[n] >= 0 and tables.group[n] == tables.group[m]
+            if (m in foes and other == tile) or (together and other != tile):
+                wanted = "one tile" if together else "different tiles"
+                raise OptionError(f"nodes {problem.name(n)!r} and {problem.name(m)!r} need {wanted}", where="placed")
+
+
+class StreamingEnv(gymnasium.Env[Observation, int]):
+    """One board. ``reset(options={"placed": {node: (tile, spoke)}})`` begins with a partial placement."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(self, graph: Dfg | str, arch: Arch | str, options: BoardOptions = BoardOptions()) -> None:
+        self.problem = make_problem(graph, arch, options.ii)
+        self.options = options
+        self.observation_space = observation_space(self.problem, options.ii)
+        self.action_space = spaces.Discrete(self.problem.tiles * options.ii)
+        self.batch = BoardBatch(self.problem, 1, options)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """An empty board, or one with the nodes of ``options["placed"]``."""
+        super().reset(seed=seed)
+        placed = _slots(self.problem, self.options.ii, (options or {}).get("placed"))
+        order_seed = int(self.np_random.integers(1 << 31))
+        self.batch = BoardBatch(self.problem, 1, self.options, placed=placed, seed=order_seed)
+        return self._observation(), self._info()
+
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Place the next node in a slot."""
+        self.batch.step(np.array([action], dtype=np.int32))
+        over = bool(self.batch.boards.over[0] != RUNNING)
+        return self._observation(), float(self.batch.boards.reward[0]), over, False, self._info()
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """The legal slots of the next node."""
+        masks: NDArray[np.bool_] = self.batch.boards.mask[0].copy()
+        return masks
+
+    def _observation(self) -> Observation:
+        seen = observation(self.batch)
+        return {"slots": seen["slots"][0].copy(), "node": seen["node"][0], "ready": seen["ready"][0].copy(),
+                "goal": seen["goal"][0].copy()}  # fmt: skip
+
+    def _info(self) -> dict[str, Any]:
+        complete = bool(self.batch.boards.over[0] == COMPLETE)
+        return {"action_mask": self.action_masks(), "cycles": int(self.batch.boards.cycles[0]), "complete": complete}
+
+
+class StreamingVectorEnv(VectorEnv):
+    """Many boards of one graph in one compiled step; a board that ends begins again in the same step."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
+
+    def __init__(
+        self, graph: Dfg | str, arch: Arch | str, num_envs: int = 64, options: BoardOptions = BoardOptions()
+    ) -> None:
+        self.problem = make_problem(graph, arch, options.ii)
+        self.options = options
+        self.num_envs = num_envs
+        self.single_observation_space = observation_space(self.problem, options.ii)
+        self.single_action_space = spaces.Discrete(self.problem.tiles * options.ii)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.batch = BoardBatch(self.problem, num_envs, options)
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Empty boards, or ones with the nodes of ``options["placed"]``."""
+        first = seed[0] if isinstance(seed, list) else seed
+        placed = _slots(self.problem, self.options.ii, (options or {}).get("placed"))
+        self.batch = BoardBatch(self.problem, self.num_envs, self.options, placed=placed, seed=first or 0)
+        return self._observation(), {"action_mask": self.action_masks()}
+
+    def step(
+        self, actions: NDArray[Any]
+    ) -> tuple[Observation, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """One node on every board."""
+        boards = self.batch.boards
+        self.batch.step(np.asarray(actions, dtype=np.int32))
+        reward, over = boards.reward.astype(np.float64), boards.over != RUNNING
+        info: dict[str, Any] = {}
+        if over.any():
+            info = {
+                "final_obs": self._observation(),
+                "_final_obs": over.copy(),
+                "cycles": np.where(boards.over == COMPLETE, boards.cycles, -1),
+                "_cycles": over.copy(),
+            }
+            self.batch.reset(over)
+        info["action_mask"] = self.action_masks()
+        return self._observation(), reward, over, np.zeros(self.num_envs, dtype=np.bool_), info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """The legal slots of every board's next node."""
+        masks: NDArray[np.bool_] = self.batch.boards.mask.copy()
+        return masks
+
+    def _observation(self) -> Observation:
+        return {key: value.copy() for key, value in observation(self.batch).items()}

@@ -1,0 +1,81 @@
+"""Batches of placements that a policy samples under a clock: what the ``ppo`` mapper and its evaluation share."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gridloom.learn.placement.boards import BoardBatch, BoardOptions
+from gridloom.learn.placement.kernel import COMPLETE
+from gridloom.learn.placement.mapper import PpoMapperConfig
+from gridloom.learn.placement.policy import Policy
+from gridloom.learn.placement.ppo import PpoConfig, collect, improve, play
+from gridloom.learn.placement.training import policy_of
+from gridloom.learn.weights import load, shipped
+from gridloom.mappers.budget import Clock
+from gridloom.mappers.spokes.problem import SpokesProblem
+from gridloom.mappers.spokes.search import Best, longest_path, sweep
+
+#: Boards of a batch that are looked at for links and registers.
+_LOOKED_AT = 24
+
+
+def load_policy(weights: str | None, name: str = "ppo") -> Policy:
+    """The shipped policy, or that of a file."""
+    arrays, about = load(shipped(name) if weights is None else Path(weights))
+    return policy_of(arrays, about.get("policy", "attention"))
+
+
+class Sampler:
+    """Batches of boards under a clock."""
+
+    def __init__(self, problem: SpokesProblem, config: PpoMapperConfig, policy: Policy) -> None:
+        torch.set_num_threads(1)
+        self.problem = problem
+        self.config = config
+        self.policy = copy.deepcopy(policy) if config.tune else policy
+        self.floor = longest_path(problem)
+        settings = PpoConfig(rate=3e-4, graphs=1)
+        self.settings = settings
+        self.optimiser = torch.optim.Adam(self.policy.parameters(), lr=settings.rate) if config.tune else None
+
+    def warm_up(self) -> None:
+        """Compile and load what a batch needs, so that the clock does not see it."""
+        play(self.policy, BoardBatch(self.problem, 2, BoardOptions(ii=self.problem.spokes)), None)
+
+    def best(self, clock: Clock) -> Best:
+        """The best of IIs upwards."""
+        return sweep(self.problem, self.config.ii, clock, lambda *turn: self._batch(clock, *turn), self.config.batches)
+
+    def _batch(self, clock: Clock, ii: int, best: Best, turn: int) -> bool:
+        count = self.config.boards if turn else max(1, self.config.boards // 4)
+        seed = np.random.SeedSequence((clock.budget.seed, ii, turn)).generate_state(1, np.uint64)[0]
+        generator = torch.Generator().manual_seed(int(seed >> np.uint64(2)))
+        options = BoardOptions(ii=ii, reward="bound", tiles_weight=self.config.tiles_weight)
+        if self.optimiser is not None and turn % 2 == 1:
+            episode = collect(self.policy, self.problem, options, count, generator, self.settings)
+            improve(self.policy, self.optimiser, [episode], self.settings, np.random.default_rng(int(seed)))
+            batch = episode.boards
+        else:
+            batch = BoardBatch(self.problem, count, options)
+            play(self.policy, batch, generator, temperature=self._temperatures(count), stop=clock.over)
+        clock.moves += count * self.problem.size
+        self._take(batch, ii, best)
+        return best.legal is not None and best.legal.cycles <= self.floor
+
+    def _temperatures(self, count: int) -> Tensor:
+        """From almost greedy on the first board to the configured heat on the last."""
+        return torch.linspace(0.02, 1.0, count)[:, None] * self.config.heat
+
+    def _take(self, batch: BoardBatch, ii: int, best: Best) -> None:
+        boards = batch.boards
+        done = np.flatnonzero(boards.over == COMPLETE)
+        order = done[np.argsort(boards.cycles[done], kind="stable")]
+        for b in order[: _LOOKED_AT if self.problem.strict else 1]:
+            if best.legal is not None and (ii, int(boards.cycles[b])) >= (best.legal.ii, best.legal.cycles):
+                return
+            best.take(self.problem, ii, boards.tile[b], boards.spoke[b])

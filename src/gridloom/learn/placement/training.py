@@ -1,0 +1,153 @@
+"""Training of placement policies over a distribution of graphs: iterations, checkpoints, learning curves."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from gridloom.errors import OptionError
+from gridloom.learn.placement.boards import BoardBatch
+from gridloom.learn.placement.graphs import Task, draw_task
+from gridloom.learn.placement.policy import Kind, Policy, make_policy
+from gridloom.learn.placement.ppo import Episode, PpoConfig, collect, improve, play
+from gridloom.run.work import Work
+
+#: Graphs on which greedy play is measured while training, and iterations between measurements.
+_CHECKS, _EVERY = 16, 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """What is trained, on how much."""
+
+    policy: Kind = "attention"
+    iterations: int = 200
+    #: Graphs an iteration, and boards played of each; half of them of a large graph.
+    graphs: int = 16
+    boards: int = 24
+    #: Share of graphs with 25 to 52 nodes.
+    large: float = 0.25
+    ppo: PpoConfig = field(default_factory=PpoConfig)
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "graphs", "boards"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name}: expected at least 1, found {getattr(self, name)}")
+
+
+class Training:
+    """A policy on its way; ``folder`` keeps its checkpoint and its curve."""
+
+    def __init__(self, config: TrainingConfig, seed: int, folder: Path) -> None:
+        torch.set_num_threads(1)
+        torch.manual_seed(seed)
+        self.config = config
+        self.seed = seed
+        self.folder = folder
+        self.policy: Policy = make_policy(config.policy)
+        self.optimiser = torch.optim.Adam(self.policy.parameters(), lr=config.ppo.rate)
+        self.iteration = 0
+        self.decisions = 0
+        self.seconds = 0.0
+        check = np.random.default_rng((seed, 1))
+        self.checks = [draw_task(check, config.large) for _ in range(_CHECKS)]
+
+    @property
+    def _checkpoint(self) -> Path:
+        return self.folder / f"{self.config.policy}.pt"
+
+    def restore(self) -> bool:
+        """Go on from the checkpoint of the folder, if there is one."""
+        if not self._checkpoint.exists():
+            return False
+        kept = torch.load(self._checkpoint, weights_only=True)
+        self.policy.load_state_dict(kept["policy"])
+        self.optimiser.load_state_dict(kept["optimiser"])
+        self.iteration, self.decisions = int(kept["iteration"]), int(kept["decisions"])
+        self.seconds = float(kept["seconds"])
+        return True
+
+    def save(self) -> None:
+        """Write the checkpoint, whole or not at all."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        state = {
+            "policy": self.policy.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "iteration": self.iteration,
+            "decisions": self.decisions,
+            "seconds": self.seconds,
+        }
+        partial = self._checkpoint.with_suffix(".partial")
+        torch.save(state, partial)
+        partial.replace(self._checkpoint)
+
+    def run(self, work: Work) -> None:
+        """Iterate until the configured number is reached or the work is over."""
+        total = self.config.iterations
+        while self.iteration < total and not work.over():
+            began = time.process_time()
+            row = self.step()
+            self.seconds += time.process_time() - began
+            if self.iteration % _EVERY == 0 or self.iteration == total:
+                row["greedy"] = self.measure()
+                self.save()
+            self._note(row)
+            work.progress(f"iteration {self.iteration}: {row['excess']:.3f} above the bound", self.iteration / total)
+        self.save()
+
+    def step(self) -> dict[str, Any]:
+        """One iteration: what is played and drawn follows from the seed and its number alone."""
+        c = self.config
+        rng = np.random.default_rng((self.seed, 2, self.iteration))
+        generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
+        for group in self.optimiser.param_groups:
+            group["lr"] = c.ppo.rate * max(0.05, 1 - self.iteration / c.iterations)
+        episodes = [self._played(draw_task(rng, c.large), generator) for _ in range(c.graphs)]
+        parts = improve(self.policy, self.optimiser, [episode for episode, _ in episodes], c.ppo, rng)
+        self.iteration += 1
+        self.decisions += sum(len(episode.action) for episode, _ in episodes)
+        excess = [episode.cycles / floor - 1 for episode, floor in episodes if episode.complete]
+        return {
+            "iteration": self.iteration,
+            "decisions": self.decisions,
+            "excess": float(np.mean(excess)) if excess else float("nan"),
+            "complete": float(np.mean([episode.complete for episode, _ in episodes])),
+            **{key: round(value, 5) for key, value in parts.items()},
+        }
+
+    def _played(self, task: Task, generator: torch.Generator) -> tuple[Episode, int]:
+        boards = self.config.boards if task.problem.tiles <= 16 else max(2, self.config.boards // 2)
+        episode = collect(self.policy, task.problem, task.options, boards, generator, self.config.ppo)
+        return episode, BoardBatch(task.problem, 1, task.options).floor
+
+    def measure(self) -> float:
+        """Mean cycles of greedy play above the longest path, over fixed graphs that are not trained on."""
+        found = []
+        for task in self.checks:
+            batch = BoardBatch(task.problem, 1, replace(task.options, tiles_weight=0.0))
+            play(self.policy, batch, None)
+            if batch.best() is not None:
+                found.append(int(batch.boards.cycles[0]) / batch.floor - 1)
+        return float(np.mean(found)) if found else float("nan")
+
+    def _note(self, row: dict[str, Any]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with open(self.folder / f"{self.config.policy}.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps({**row, "cpu_seconds": round(self.seconds, 2)}) + "\n")
+
+
+def policy_of(arrays: dict[str, Any], kind: Kind) -> Policy:
+    """A policy with given weights."""
+    policy = make_policy(kind)
+    try:
+        policy.load_state_dict({key: torch.from_numpy(np.asarray(value)) for key, value in arrays.items()})
+    except RuntimeError as error:
+        raise OptionError(f"these weights are not those of policy {kind!r}: {str(error).splitlines()[0]}") from None
+    policy.eval()
+    return policy

@@ -1,1 +1,0 @@
-"""Mappers: one file each, over one annealing engine, one router and one balancer."""

@@ -1,1 +1,0 @@
-"""Exact balancing of path latencies."""

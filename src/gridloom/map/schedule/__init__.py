@@ -1,1 +1,0 @@
-"""Schedulers: issue cycles from dependences and counts, before anything has a place."""

@@ -1,0 +1,131 @@
+"""CP-SAT under a budget: the solver's answer as one word, ended by the clock, the user or a measure of work.
+
+A run under a limit of effort searches in CP-SAT's deterministic interleaved mode, so that it gives the same answer
+whatever the machine's load and number of cores.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gridloom.errors import MissingExtra
+from gridloom.mappers.budget import Clock
+from gridloom.mapping.model import Failure
+
+#: What a solver says of a model. ``feasible``: a solution, but its objective may not be the best.
+Answer = Literal["optimal", "feasible", "infeasible", "unknown"]
+
+#: Units of effort in one deterministic second of CP-SAT.
+EFFORT_A_SECOND = 10_000
+
+#: Variables (or literals of clauses) beyond which a model is not built: it would take memory, and find nothing in time.
+MAX_SIZE = 2_000_000
+
+# How often a solve looks at its budget.
+_TICK = 0.02
+
+
+def cp_model() -> Any:
+    """OR-Tools' CP-SAT module; MissingExtra where it is not installed."""
+    try:
+        from ortools.sat.python import cp_model as module
+    except ImportError:
+        raise MissingExtra("mapper 'exact' needs OR-Tools; install it with: pip install 'gridloom[exact]'") from None
+    return module
+
+
+class ModelTooLargeError(Exception):
+    """A model that is not built. ``size`` is about the number of its variables."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        super().__init__(f"about {size} variables, {MAX_SIZE} are built at most")
+
+
+def check_size(size: int) -> None:
+    """Raise ModelTooLargeError for a model that is better not built."""
+    if size > MAX_SIZE:
+        raise ModelTooLargeError(size)
+
+
+def too_large(size: int, other: str) -> Failure:
+    """What a user is told of a model that was not built."""
+    return Failure(
+        constraint="size of the exact model",
+        demand=f"about {size} variables",
+        bound=f"{MAX_SIZE}",
+        levers=(f"--mapper {other}", "a smaller graph or array"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """An answer with the values behind it."""
+
+    answer: Answer
+    #: The lower bound on the objective that was proved; None: no objective, or nothing proved.
+    bound: int | None
+    #: The solver, for values; only to be asked after ``optimal`` or ``feasible``.
+    solver: Any
+
+    @property
+    def found(self) -> bool:
+        """True when there is a solution."""
+        return self.answer in ("optimal", "feasible")
+
+    def value(self, literal: Any) -> int:
+        """The value of a variable (or of a constant) in the solution."""
+        return literal if isinstance(literal, int) else int(self.solver.value(literal))
+
+
+def solve(
+    model: Any, clock: Clock, *, workers: int, share: float = 1.0, hints: Iterable[tuple[Any, int]] = ()
+) -> Solved:
+    """Solve a model with at most ``share`` of what is left of the budget.
+
+    The work done is added to the clock's moves. Needs a thread of its own to be interrupted; cost: the solve.
+    """
+    cp = cp_model()
+    for variable, value in hints:
+        model.add_hint(variable, value)
+    solver = cp.CpSolver()
+    _configure(solver.parameters, clock, workers, share)
+    done: list[Any] = []
+    thread = threading.Thread(target=lambda: done.append(solver.solve(model)), daemon=True)
+    thread.start()
+    _watch(thread, solver, clock)
+    status = done[0] if done else cp.UNKNOWN
+    clock.moves += int(solver.response_proto.deterministic_time * EFFORT_A_SECOND) + 1 if done else 1
+    names: dict[Any, Answer] = {cp.OPTIMAL: "optimal", cp.FEASIBLE: "feasible", cp.INFEASIBLE: "infeasible"}
+    answer = names.get(status, "unknown")
+    bounded = model.has_objective() and answer != "infeasible" and done
+    return Solved(answer, round(solver.best_objective_bound) if bounded else None, solver)
+
+
+def _configure(parameters: Any, clock: Clock, workers: int, share: float) -> None:
+    budget = clock.budget
+    parameters.num_workers = workers
+    parameters.random_seed = budget.seed % (1 << 31)
+    if budget.effort is not None:
+        left = max(1, budget.effort - clock.moves)
+        parameters.interleave_search = True
+        parameters.max_deterministic_time = share * left / EFFORT_A_SECOND
+    if clock.remaining is not None:
+        parameters.max_time_in_seconds = max(0.01, share * clock.remaining)
+
+
+def _watch(thread: threading.Thread, solver: Any, clock: Clock) -> None:
+    """Wait for a solve; the budget's end, the caller's wish and Ctrl-C stop it, and it then answers soon."""
+    while thread.is_alive():
+        try:
+            thread.join(_TICK)
+        except KeyboardInterrupt:
+            clock.stop[0] = 1
+        asked = clock.budget.interrupted is not None and clock.budget.interrupted()
+        if asked:
+            clock.stop[0] = 1
+        if clock.stop[0] and thread.is_alive():
+            solver.stop_search()

@@ -1,0 +1,77 @@
+"""``dataflow``: units of a pipeline onto an elastic grid, by annealing with a cost model.
+
+Chains anneal side by side; in a step each proposes one exchange, all proposals are routed (static ways over the
+switches) and scored together by the cost model (`gridloom.estimate.dataflow`), which may be a rule of thumb, a learned
+model or a simulation. The best few different placements at the end are judged once more by another cost model, the
+simulator unless told otherwise, and the best of them is the mapping. Cost: the effort times routing and scoring, about
+half a millisecond each. The published placers of such arrays work this way; their annealers are not described further.
+Limits: switches are those of the family ``rdu``; one way a flow, no multicast trees.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gridloom import registry
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.estimate.dataflow import CostModel, Decisions, Pipeline, pipeline
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.elastic.route import grid, route
+from gridloom.mappers.elastic.search import DataflowConfig, Search
+from gridloom.mapping.model import Failure, Instance, Mapping, Route
+
+
+def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Mapping | Failure:
+    """The best mapping that the annealer finds, or a Failure where units are missing."""
+    found = pipeline(dfg, arch)
+    lacking = _lacking(found)
+    if lacking is not None:
+        return lacking
+    search = Search(found, config, budget.seed)
+    clock = budget.start()
+    search.run(clock)
+    places, scores = search.finalists()
+    decisions = route(found, places, aware=config.aware)
+    if config.judge is not None and config.judge != config.cost:
+        judge: CostModel = registry.load("costs", config.judge)()
+        scores = judge.efficiency(found, decisions)
+    best = int(np.argmax(scores))
+    clock.report("judged", f"efficiency {scores[best]:.3f}")
+    provenance = {
+        "mapper": "dataflow", "cost": config.cost, "seed": budget.seed, "moves": clock.moves, "seconds": clock.seconds,
+        "efficiency": float(scores[best]),
+    }  # fmt: skip
+    return as_mapping(found, decisions, best, provenance)
+
+
+def _lacking(found: Pipeline) -> Failure | None:
+    """A Failure when there are fewer tiles of a kind than units for them."""
+    for code, kind in enumerate(("cu", "mu", "dram")):
+        tiles = sum(tile.kind == kind for tile in found.arch.tiles)
+        needed = int(np.count_nonzero(found.unit_kind == code))
+        if needed > tiles:
+            names = {"cu": "compute units", "mu": "memory units", "dram": "DRAM interfaces"}
+            return Failure(
+                constraint=names[kind],
+                demand=str(needed),
+                bound=str(tiles),
+                levers=("a larger array", "sections: gridloom map cuts tensor programs by itself"),
+            )
+    return None
+
+
+def as_mapping(found: Pipeline, decisions: Decisions, k: int, provenance: dict[str, object]) -> Mapping:
+    """Decision k of a batch as a mapping."""
+    dfg, arch = found.dfg, found.arch
+    names = [arch.resource_names[r] for r in grid(arch).resources]
+    starts, links = decisions.routes(k)
+    tiles = [arch.tiles[t].name for t in decisions.places[k]]
+    routes = []
+    for e, edge in enumerate(dfg.edges):
+        source, target = tiles[dfg.index[edge.source]], tiles[dfg.index[edge.target]]
+        way = [names[link] for link in links[starts[e] : starts[e + 1]]]
+        hops = [f"{source}.out", *way, f"{target}.in{edge.operand}"]
+        routes.append(Route(edge=e, hops=tuple((name, 0) for name in hops)))
+    instances = tuple(Instance(node=node.id, place=tile) for node, tile in zip(dfg.nodes, tiles))
+    return Mapping(dfg=dfg, arch=arch, ii=1, instances=instances, routes=tuple(routes), provenance=provenance)

@@ -1,0 +1,67 @@
+"""Static routes over the switches of an rdu grid, for batches of placements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.archs.model import Arch, Kind
+from gridloom.estimate.dataflow import Decisions, Ints, Pipeline
+
+#: What the square of a link's load costs, in hops.
+_SPREAD = 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Switches and links of an array as tables of link numbers; -1: there is none."""
+
+    #: Tile, corner -> row and column of the switch.
+    corners: Ints
+    #: Tile, corner -> the link to the switch there, and from it.
+    out_links: Ints
+    in_links: Ints
+    #: Row, column, direction, channel -> the link between switches.
+    switch_links: Ints
+    #: Number of a link -> its resource.
+    resources: NDArray[np.int64]
+
+
+@lru_cache(maxsize=8)
+def grid(arch: Arch) -> Grid:
+    """The tables of an rdu grid. Linear in its links."""
+    resources = np.flatnonzero(arch.kind == Kind.LINK).astype(np.int64)
+    number = {int(r): k for k, r in enumerate(resources)}
+    channels = int(arch.position[resources].max()) + 1
+    corners = np.full((len(arch.tiles), 4, 2), -1, dtype=np.int64)
+    out_links, in_links = (np.full((len(arch.tiles), 4), -1, dtype=np.int64) for _ in range(2))
+    switch_links = np.full((arch.rows + 1, arch.cols + 1, 4, channels), -1, dtype=np.int64)
+    for a, b, resource in arch.links:
+        first, second = arch.tiles[a], arch.tiles[b]
+        if first.kind == "switch" and second.kind == "switch":
+            step = (second.row - first.row, second.col - first.col)
+            direction = {(0, 1): 0, (0, -1): 1, (1, 0): 2, (-1, 0): 3}[step]
+            switch_links[first.row, first.col, direction, int(arch.position[resource])] = number[resource]
+            continue
+        switch, tile, table = (second, a, out_links) if second.kind == "switch" else (first, b, in_links)
+        unit = arch.tiles[tile]
+        corner = 2 * (switch.row - unit.row) + (switch.col - unit.col if unit.kind != "dram" else 0)
+        corners[tile, corner] = (switch.row, switch.col)
+        table[tile, corner] = number[resource]
+    return Grid(corners, out_links, in_links, switch_links, resources)
+
+
+def route(pipeline: Pipeline, places: Ints, *, aware: bool = True) -> Decisions:
+    """Decisions of a batch of placements. ``aware``: the least loaded ways; else the shortest, columns first."""
+    from gridloom.mappers.elastic.route_kernel import route_all
+
+    tables = grid(pipeline.arch)
+    order = np.argsort(-pipeline.rate, kind="stable")
+    starts, links = route_all(
+        np.ascontiguousarray(places, dtype=np.int64), pipeline.source, pipeline.target, pipeline.rate, order, _SPREAD,
+        aware, tables.corners, tables.out_links, tables.in_links, tables.switch_links, pipeline.links,
+    )  # fmt: skip
+    return Decisions(places=places, route_start=starts, route_links=links)

@@ -1,0 +1,302 @@
+"""``anneal``: multi-start simulated annealing, PathFinder routing and exact balancing for the static grids.
+
+After VPR's placer and router (Betz and Rose 1997, McMurchie and Ebeling 1995) and NeoSA (spatial mapping of fully
+pipelined dataflow, one op a PE, II = 1). The idea:
+
+1. many starts anneal a placement; a hop costs what the objective says, and swaps know op classes;
+2. links are negotiated for, one signal of one age a link;
+3. issue cycles and FIFOs are optimal for the routes (difference constraints, minimum cuts);
+4. where FIFOs remain, cycles are fixed first and wires are routed as long as values have to wait;
+5. what cannot be routed or balanced is annealed together with its routes; later starts anneal the best ones anew;
+6. for short wires, placements are annealed together with shortest ways from the beginning.
+
+Cost: a start of n nodes makes about 40 * inner * n^(4/3) moves, linear beyond 64 nodes; routing takes about as long as
+a short start. Limits: for other objectives links are not seen while placing, one op a tile, no recomputation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.grid.batches import BATCH, Goal, in_words, provenance, start_seed
+from gridloom.mappers.grid.mapping import to_failure, to_mapping
+from gridloom.mappers.grid.problem import Ints, StaticProblem, build_problem
+from gridloom.mappers.grid.screening import screen
+from gridloom.mappers.grid.search import SHORT, WAYS_SHARE, Candidate, Objective, StaticSearch
+from gridloom.mappers.spokes.problem import is_streaming_engine
+from gridloom.mapping.model import Failure, Mapping
+
+# Temperatures of a start, about: what turns a number of moves into moves a temperature.
+_TEMPERATURES = 80
+
+# Short wires: the part of a time limit after which the rest is for long starts, and how much of the rest they plan for:
+# mending takes as long again.
+_TRIAL = 0.1
+_LONG, _LONG_MENDED = 0.9, 0.45
+
+# Nodes beyond which the moves of a node no longer grow: large graphs are to take little more time than their size.
+_LARGE = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnealConfig:
+    """Settings of ``anneal``."""
+
+    #: What is made small first: FIFO depths (``buffers``), links of routes beyond the first (``wirelength``), the same
+    #: of the shortest ways between tiles, taken or not (``placement``), cycles to the last result.
+    objective: Objective = "buffers"
+    #: The II to map at on an array with spokes; None: the lowest that is found. Static arrays have II 1.
+    ii: int | None = None
+    #: Starts when the budget has no limit.
+    starts: int = 24
+    #: Moves a temperature of the first starts, as a multiple of nodes^(4/3) (nodes * 4 beyond 64 nodes); doubles from
+    #: batch to batch.
+    inner: float = 8.0
+    #: How often ``inner`` doubles at most.
+    doublings: int = 4
+    #: First temperature as a multiple of the spread of costs.
+    heat: float = 0.4
+    #: First temperature of starts from an elite or a given placement.
+    reheat: float = 0.08
+    #: Best candidates that later starts begin from; 0: every start begins at random.
+    elites: int = 4
+    #: Moves a node in runs that move nodes together with their routes and cycles.
+    joint: int = 1000
+    #: Links that a route may be longer than the shortest way.
+    detour: int = 4
+    #: Nodes that stay on a tile: node -> tile name.
+    pin: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to begin from: node -> tile name, for all or some nodes.
+    init: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to keep: node -> tile name for every node; only routes and cycles are searched for.
+    place: MappingABC[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.objective not in ("buffers", "wirelength", "placement", "latency"):
+            raise OptionError(
+                f"objective: expected buffers, wirelength, placement or latency, found {self.objective!r}"
+            )
+        for name, least in (("starts", 1), ("doublings", 0), ("elites", 0), ("joint", 0), ("detour", 0)):
+            if getattr(self, name) < least:
+                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+        for name in ("inner", "heat", "reheat"):
+            if not getattr(self, name) > 0:
+                raise OptionError(f"{name}: expected more than 0, found {getattr(self, name)}")
+
+
+def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mapping | Failure:
+    """A mapping of a graph on a static grid (mesh, onehop, hex, chess) or a streaming engine, or why there is none.
+
+    Runs until the budget is used up, ``config.starts`` starts are made (budget without limit) or the result is proved
+    to be the best. OptionError for another kind of array or a placement that names what is not there.
+    """
+    if is_streaming_engine(arch):
+        from gridloom.mappers.spokes.anneal import anneal_spokes
+
+        return anneal_spokes(dfg, arch, config.ii, config.starts, budget)
+    problem = build_problem(dfg, arch)
+    fixed = _tiles_of(problem, config.place or config.pin, "place" if config.place else "pin")
+    first = _tiles_of(problem, config.init, "init")
+    reason = screen(problem) or _misplaced(problem, fixed) or _misplaced(problem, first)
+    if reason is not None:
+        return reason
+    if config.place:
+        _check_complete(problem, fixed)
+    search = StaticSearch(problem, config, fixed)
+    search.warm_up()
+    clock = budget.start()
+    goal = Goal(problem, config.objective)
+    best = _given(search, clock) if config.place else _Starts(search, config, clock, first, goal).best()
+    clock.report("done", in_words(best))
+    if not best.legal:
+        return to_failure(problem, best, bool(config.place))
+    return to_mapping(problem, best, provenance("anneal", _changed(config), clock, best, goal))
+
+
+# -- the search -----------------------------------------------------------------------------------------------------
+
+
+class _Starts:
+    """Batches of starts: fresh ones and ones from the best so far."""
+
+    def __init__(
+        self, search: StaticSearch, config: AnnealConfig, clock: Clock, first: dict[int, int], goal: Goal
+    ) -> None:
+        self.search = search
+        self.goal = goal
+        self.clock = clock
+        self.config = config
+        self.first = _completed(search, first)
+        self.elites: list[Candidate] = []
+        #: Moves of a start of the last batch that has no fights to mend; whether some had; whether long ones were made.
+        self.planned = 0
+        self.mended = False
+        self.lengthened = False
+
+    def best(self) -> Candidate:
+        """Run batches until the budget or the proof ends them."""
+        batch = 0
+        while True:
+            leader = self._run([self._job(batch, k) for k in range(BATCH)])
+            batch += 1
+            self.clock.report(f"{batch * BATCH} starts", in_words(leader))
+            if self._ended(leader):
+                return leader
+            if self.clock.budget.unlimited and batch * BATCH >= self.config.starts:
+                return leader
+            if self._time_for_long_starts():
+                leader = self._run(self._long_jobs(batch))
+                self.clock.report("long starts", in_words(leader))
+                if self._ended(leader):
+                    return leader
+
+    def _run(self, jobs: list[Callable[[], Candidate]]) -> Candidate:
+        """Run a batch; returns the best so far."""
+        for candidate in self.clock.run(jobs):
+            self.clock.moves += candidate.moves
+            self.mended = self.mended or candidate.moves > self.planned
+            self._keep(candidate)
+        return self.elites[0]
+
+    def _ended(self, leader: Candidate) -> bool:
+        return self.clock.over() or self.goal.reached(leader)
+
+    def _time_for_long_starts(self) -> bool:
+        """True once, under a time limit, when speed is known: one long start has shorter wires than many short ones."""
+        limit = self.clock.budget.time_limit
+        if self.config.objective != "wirelength" or limit is None or self.lengthened or self.search.recurrent.any():
+            return False
+        self.lengthened = self.clock.seconds > _TRIAL * limit
+        return self.lengthened
+
+    def _long_jobs(self, batch: int) -> list[Callable[[], Candidate]]:
+        """A start for each worker that takes what is left of the time; less where starts had fights to mend."""
+        workers = self.clock.budget.workers
+        each = self.clock.moves / max(self.clock.seconds, 1e-6) / workers
+        share = _LONG_MENDED if self.mended else _LONG
+        moves_each = max(16, int(share * each * (self.clock.remaining or 0.0) / WAYS_SHARE))
+        return [self._job(batch, 2 * k, moves_each) for k in range(workers)]
+
+    def _keep(self, candidate: Candidate) -> None:
+        """Elites are sorted; of equal placements and scores the first stays."""
+        if any(
+            candidate.score == other.score and (candidate.position == other.position).all() for other in self.elites
+        ):
+            return
+        self.elites.append(candidate)
+        self.elites.sort(key=lambda elite: elite.score)
+        del self.elites[max(1, self.config.elites) :]
+
+    def _job(self, batch: int, k: int, moves_each: int | None = None) -> Callable[[], Candidate]:
+        number = batch * BATCH + k
+        moves_each = moves_each or self._moves_each(batch)
+        self.planned = WAYS_SHARE * moves_each
+        common: dict[str, Any] = {
+            "seed": start_seed(self.clock.budget.seed, number),
+            "moves_each": moves_each,
+            "stop": self.clock.stop,
+            "record": self.elites[0].score if self.elites else None,
+        }
+        if self.elites and self.config.elites > 0 and k % 2 == 1:
+            elite = self.elites[(batch + k // 2) % len(self.elites)]
+            return partial(self.search.start, elite.position, heat=self.config.reheat, **common)
+        heat = self.config.heat if self.first is None else self.config.reheat
+        return partial(self.search.start, self.first, heat=heat, region=number, **common)
+
+    def _moves_each(self, batch: int) -> int:
+        inner = self.config.inner * 2 ** min(batch, self.config.doublings)
+        count = max(2, len(self.search.movable))
+        moves = int(inner * count * min(count, _LARGE) ** (1 / 3))
+        effort = self.clock.budget.effort
+        if effort is not None:
+            each = WAYS_SHARE if self.config.objective in SHORT else _TEMPERATURES
+            moves = min(moves, effort // (BATCH * each))
+        return max(moves, 16)
+
+
+def _given(search: StaticSearch, clock: Clock) -> Candidate:
+    """Route and balance the given placement, with several orders of nets."""
+    position = np.array([search.fixed[k] for k in range(search.problem.size)], dtype=np.int32)
+    jobs = [partial(search.realise, position, start_seed(clock.budget.seed, k), 0, clock.stop) for k in range(BATCH)]
+    return min(clock.run(jobs), key=lambda candidate: candidate.score)
+
+
+# -- placements that the user gives -----------------------------------------------------------------------------------
+
+
+def _tiles_of(problem: StaticProblem, given: MappingABC[str, str], what: str) -> dict[int, int]:
+    """Problem node -> tile; OptionError for names that do not exist and tiles that are named twice."""
+    dfg, arch = problem.dfg, problem.arch
+    placed: dict[int, int] = {}
+    owner: dict[str, str] = {}
+    for node, tile in given.items():
+        if node not in dfg.index:
+            raise OptionError(f"{what}: graph {dfg.name!r} has no node {node!r}")
+        if tile not in arch.tile_index:
+            raise OptionError(f"{what}: node {node!r}: array {arch.name!r} has no tile {tile!r}")
+        if tile in owner:
+            raise OptionError(
+                f"{what}: tile {tile!r} is given to {owner[tile]!r} and to {node!r}; a tile takes one node"
+            )
+        number = int(problem.number[dfg.index[node]])
+        if number < 0:
+            raise OptionError(f"{what}: node {node!r} is a {dfg.node(node).op}, which needs no tile on {arch.name!r}")
+        owner[tile] = node
+        placed[number] = arch.tile_index[tile]
+    return placed
+
+
+def _check_complete(problem: StaticProblem, placed: dict[int, int]) -> None:
+    missing = [problem.dfg.nodes[n].id for k, n in enumerate(problem.nodes.tolist()) if k not in placed]
+    if missing:
+        rest = ", ..." if len(missing) > 3 else ""
+        raise OptionError(f"place: no tile for {', '.join(missing[:3])}{rest}; every node needs one")
+
+
+def _misplaced(problem: StaticProblem, placed: dict[int, int]) -> Failure | None:
+    """A node that was given a tile which cannot run it."""
+    dfg, arch = problem.dfg, problem.arch
+    for node, tile in placed.items():
+        if not problem.may_sit(node, tile):
+            name = dfg.nodes[problem.nodes[node]].id
+            return Failure(
+                constraint=f"node {name!r} on tile {arch.tiles[tile].name!r}",
+                demand=f"op class {dfg.op_class(name)}, its operands and a link for each signal",
+                bound=f"classes {', '.join(sorted(arch.tiles[tile].classes))}",
+                levers=("another tile",),
+            )
+    return None
+
+
+def _completed(search: StaticSearch, first: dict[int, int]) -> Ints | None:
+    """A first placement from what the user gave; the rest at random. None: nothing was given, or it leaves no room."""
+    from gridloom.mappers.grid.screening import match
+
+    kept = {node: tile for node, tile in first.items() if node not in search.fixed and not search.fixed_tiles[tile]}
+    if not kept:
+        return None
+    rows = [np.flatnonzero(row).astype(np.int32) for row in search.problem.allowed]
+    return match(search.problem, range(search.problem.size), rows, search.fixed | kept)
+
+
+# -- provenance ------------------------------------------------------------------------------------------------------
+
+
+def _changed(config: AnnealConfig) -> dict[str, Any]:
+    changed = {}
+    for entry in fields(config):
+        value = getattr(config, entry.name)
+        plain = dict(value) if isinstance(value, MappingABC) else value
+        if plain != getattr(AnnealConfig(), entry.name):
+            changed[entry.name] = plain
+    return changed

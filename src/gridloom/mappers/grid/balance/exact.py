@@ -1,0 +1,236 @@
+"""Exact balancing: with routes fixed, the issue cycles that need the shallowest FIFOs.
+
+arrival + FIFO = issue(target) + distance ties the FIFO of an edge to the difference of two issue cycles (II is 1), so
+that everything is a system of difference constraints. The smallest maximum FIFO is found by binary search with
+Bellman-Ford, the smallest total under it by steepest descent over minimum cuts; both are optimal, FIFO limits by
+tile, ordering rules and aligned inputs included. :func:`plan` uses the same machinery the other way round: it fixes
+the cycles first, so that the router can make wires as long as values have to wait.
+
+Cost: O(nodes * edges * log FIFO) for the maximum, a few minimum cuts for the total.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.mappers.grid.problem import UNLIMITED, Ints, StaticProblem
+
+Longs = NDArray[np.int64]
+
+# Links that a wire may be longer than the shortest way, when it stands in for a FIFO.
+LONGEST_DETOUR = 24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Balance:
+    """Issue cycles and FIFO depths of a routed placement."""
+
+    issue: Longs
+    fifo: Ints
+    #: Cycles from 0 to the last result.
+    latency: int
+
+    @property
+    def maximum(self) -> int:
+        """The deepest FIFO."""
+        return int(self.fifo.max(initial=0))
+
+    @property
+    def total(self) -> int:
+        """All FIFO cycles."""
+        return int(self.fifo.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """What the router is asked for: ``low`` to ``high`` links for each edge; and the issue cycles behind it."""
+
+    low: Ints
+    high: Ints
+    issue: Longs
+
+
+class Timing:
+    """The rules between the issue cycles of a problem's nodes; lengths of routes come with each question.
+
+    Rule k says lower <= t[v] - t[u] <= upper. The first rules are those of the edges between different nodes; node
+    ``root`` stands for cycle 0.
+    """
+
+    def __init__(self, problem: StaticProblem) -> None:
+        self.problem = problem
+        self.root = problem.size
+        self.crossing = np.flatnonzero(problem.source != problem.target)
+        self.loops = np.flatnonzero(problem.source == problem.target)
+        fixed = [*self._ordering(), *self._inputs()]
+        fixed += [(self.root, k, 0, UNLIMITED) for k in range(problem.size)]
+        table = np.array(fixed, dtype=np.int64).reshape(-1, 4)
+        self.u = np.concatenate([problem.source[self.crossing].astype(np.int64), table[:, 0]])
+        self.v = np.concatenate([problem.target[self.crossing].astype(np.int64), table[:, 1]])
+        self._lower, self._upper = table[:, 2], table[:, 3]
+        #: Nodes whose issue cycle is not free; True for graphs with rules other than those of routed edges.
+        self.tied = np.zeros(problem.size, dtype=np.bool_)
+        self.tied[[k for _, k, _, _ in self._inputs()]] = True
+        self.ordered = bool(self._ordering())
+        #: Rules that bound a node from cycle 0: the last ones, in node order.
+        self._from_zero = slice(len(self.u) - problem.size, len(self.u))
+
+    def _ordering(self) -> list[tuple[int, int, int, int]]:
+        dfg, number = self.problem.dfg, self.problem.number
+        rules = []
+        for edge in dfg.edges:
+            a, b = int(number[dfg.index[edge.source]]), int(number[dfg.index[edge.target]])
+            if edge.kind in ("order", "pair") and a >= 0 and b >= 0 and a != b:
+                apart = edge.delay - edge.distance
+                rules.append((a, b, apart, apart if edge.kind == "pair" else UNLIMITED))
+        return rules
+
+    def _inputs(self) -> list[tuple[int, int, int, int]]:
+        problem = self.problem
+        if problem.arch.inputs != "aligned":
+            return []
+        inputs = [k for k, n in enumerate(problem.nodes.tolist()) if problem.dfg.nodes[n].op == "input"]
+        return [(self.root, k, 0, 0) for k in inputs]
+
+    def waits(self, length: Ints) -> Longs:
+        """The least difference of issue cycles for each crossing edge."""
+        p = self.problem
+        e = self.crossing
+        return (p.latency[p.source[e]] + length[e] - 1 - p.distance[e]).astype(np.int64)
+
+    def criticality(self) -> NDArray[np.float64]:
+        """For each edge the longest path through it, as a share of the longest of all, with one link an edge."""
+        p = self.problem
+        waits = self.waits(np.ones(len(p.edges), dtype=np.int32))
+        share = np.zeros(len(p.edges))
+        unbounded = np.full(len(waits), UNLIMITED, dtype=np.int64)
+        early = self.earliest(*self.bounds(waits, unbounded))
+        if early is None:
+            return share
+        tail = p.latency.astype(np.int64)
+        for n in reversed(p.dfg.topological):
+            k = p.number[n]
+            for e in np.flatnonzero(p.source == k) if k >= 0 else ():
+                if p.distance[e] == 0:
+                    tail[k] = max(tail[k], p.latency[k] + tail[p.target[e]])
+        through = early[p.source] + p.latency[p.source] + tail[p.target]
+        share[:] = through / max(1, int(through.max(initial=1)))
+        return np.minimum(share, 1.0)
+
+    def loop_fifo(self) -> Longs:
+        """The FIFO of each edge onto its own node: fixed by its distance; negative: the recurrence is too long."""
+        p = self.problem
+        return (p.distance[self.loops] - p.latency[p.source[self.loops]]).astype(np.int64)
+
+    def bounds(self, waits: Longs, caps: Longs, last: int | None = None) -> tuple[Longs, Longs]:
+        """Lower and upper bounds of all rules; ``last`` bounds the cycle by which every result is there."""
+        lower = np.concatenate([waits, self._lower])
+        upper = np.concatenate([waits + caps, self._upper])
+        if last is not None:
+            ends = upper[self._from_zero]
+            upper[self._from_zero] = np.minimum(ends, last - self.problem.latency)
+        return lower, upper
+
+    def earliest(self, lower: Longs, upper: Longs) -> Longs | None:
+        """The least issue cycles that obey the bounds; None: there are none."""
+        from gridloom.mappers.grid.balance.cut_kernel import INFINITE, earliest
+
+        top = np.where(upper >= UNLIMITED // 2, INFINITE, upper)
+        t, broken = earliest(self.problem.size + 1, self.u, self.v, lower, top, self.root)
+        return t if broken < 0 and t[self.root] == 0 else None
+
+    def cheapest(self, lower: Longs, upper: Longs, knee: Longs, gentle: Longs, steep: Longs) -> Longs | None:
+        """The earliest issue cycles of least cost; the cost arrays are for the crossing edges. None: infeasible."""
+        from gridloom.mappers.grid.balance.cut_kernel import INFINITE, descend
+
+        t = self.earliest(lower, upper)
+        if t is None:
+            return None
+        top = np.where(upper >= UNLIMITED // 2, INFINITE, upper)
+        rest = len(self.u) - len(gentle)
+        nothing = np.zeros(rest, dtype=np.int64)
+        bend = np.minimum(np.concatenate([knee, lower[len(knee) :]]), top)
+        descend(
+            t, self.u, self.v, lower, top, bend, np.concatenate([gentle, nothing]), np.concatenate([steep, nothing]),
+            self.root,
+        )  # fmt: skip
+        return t
+
+    def caps(self, position: Ints, bound: int) -> Longs:
+        """The FIFO cycles that each crossing edge may wait: its tile's limit, at most ``bound``."""
+        limits = self.problem.fifo[position[self.problem.target[self.crossing]]]
+        return np.minimum(limits, bound).astype(np.int64)
+
+
+def balance(timing: Timing, position: Ints, length: Ints, *, fastest: bool = False) -> Balance | None:
+    """The smallest maximum FIFO and, under it, the smallest total; None when no issue cycles obey the rules.
+
+    With ``fastest`` the latency comes first: the FIFOs are the smallest among those of least latency.
+    """
+    loops = timing.loop_fifo()
+    limits = timing.problem.fifo[position[timing.problem.source[timing.loops]]]
+    if (loops < 0).any() or (loops > limits).any():
+        return None
+    waits = timing.waits(length)
+    start = timing.earliest(*timing.bounds(waits, timing.caps(position, UNLIMITED)))
+    if start is None:
+        return None
+    last = _latency(timing, start) if fastest else None
+    bound = _smallest_maximum(timing, position, waits, start, last)
+    caps = timing.caps(position, bound)
+    lower, upper = timing.bounds(waits, caps, last)
+    one = np.ones(len(waits), dtype=np.int64)
+    issue = timing.cheapest(lower, upper, lower[: len(waits)], one, one)
+    return None if issue is None else _result(timing, issue, waits, loops)
+
+
+def _smallest_maximum(timing: Timing, position: Ints, waits: Longs, start: Longs, last: int | None) -> int:
+    slack = start[timing.v[: len(waits)]] - start[timing.u[: len(waits)]] - waits
+    low, high = 0, int(slack.max(initial=0))
+    while low < high:
+        middle = (low + high) // 2
+        if timing.earliest(*timing.bounds(waits, timing.caps(position, middle), last)) is not None:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _latency(timing: Timing, issue: Longs) -> int:
+    return int((issue[: timing.root] + timing.problem.latency).max(initial=0))
+
+
+def _result(timing: Timing, issue: Longs, waits: Longs, loops: Longs) -> Balance:
+    fifo = np.zeros(len(timing.problem.edges), dtype=np.int32)
+    count = len(waits)
+    fifo[timing.crossing] = issue[timing.v[:count]] - issue[timing.u[:count]] - waits
+    fifo[timing.loops] = loops
+    return Balance(issue[: timing.root], fifo, _latency(timing, issue))
+
+
+def plan(timing: Timing, position: Ints, shortest: Ints, bound: int, *, fastest: bool = False) -> Window | None:
+    """Windows on route lengths under which no FIFO is deeper than ``bound``; None when no cycles obey the rules.
+
+    The cycles are those that need the fewest links beyond ``shortest``: a wait of up to ``bound`` (and the tile's
+    limit) may stay in a FIFO, the rest has to become wire.
+    """
+    waits = timing.waits(shortest)
+    caps = timing.caps(position, bound)
+    room = np.full(len(waits), UNLIMITED if bound >= UNLIMITED else bound + LONGEST_DETOUR, dtype=np.int64)
+    last = None
+    if fastest:
+        start = timing.earliest(*timing.bounds(waits, room))
+        last = None if start is None else _latency(timing, start)
+    lower, upper = timing.bounds(waits, room, last)
+    gentle = np.ones(len(waits), dtype=np.int64)
+    t = timing.cheapest(lower, upper, waits + caps, gentle, gentle * 8)
+    if t is None:
+        return None
+    wire = shortest.astype(np.int64)
+    wire[timing.crossing] += t[timing.v[: len(waits)]] - t[timing.u[: len(waits)]] - waits
+    low = shortest.astype(np.int64)
+    low[timing.crossing] = np.maximum(low[timing.crossing], wire[timing.crossing] - caps)
+    return Window(low.astype(np.int32), wire.astype(np.int32), t[: timing.root])

@@ -1,0 +1,324 @@
+"""A graph on a static grid as a model: node on tile, net on link at an age, edge of so many links, issue cycles.
+
+A link carries one signal of one age, so that ``used[net, link, age]`` is at most one a link: the value of a node is on
+the link ``age`` cycles after it left the node's output register. It is there because it left its own tile (age 0) or
+came over a link that leads there, a cycle younger. An edge of ``age + 1`` links ends on a link of that age into the
+tile of its target. FIFOs are the slack of issue cycles, as in :mod:`gridloom.mappers.grid.balance.exact`.
+
+Without links the model is a relaxation: tiles are different and edges are at least as long as tiles are apart (edges of
+more than ``longest`` links count as of that many). What it refutes, and the wirelength it is bounded by, hold for every
+mapping.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gridloom.mappers.core.solver import Solved, check_size, cp_model
+from gridloom.mappers.grid.problem import UNLIMITED, Ints, StaticProblem
+from gridloom.mappers.grid.route.pathfinder import Routes
+from gridloom.mappers.modulo.exact.symmetry import representatives
+
+Aim = Literal["wirelength", "buffers", "latency", "any"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticScope:
+    """What a model covers and asks for."""
+
+    #: Links that a route may have at most.
+    longest: int
+    #: What is made small; ``any``: any mapping.
+    aim: Aim = "any"
+    #: FIFO cycles of an operand at most; None: as the tiles have them.
+    fifo: int | None = None
+    #: Links beyond one an edge, all together, at most; None: no limit.
+    wirelength: int | None = None
+    #: False: places only, a relaxation.
+    links: bool = True
+
+
+class StaticModel:
+    """The model of a problem within a scope, built once, with its variables at hand."""
+
+    def __init__(self, problem: StaticProblem, scope: StaticScope) -> None:
+        self.problem = problem
+        self.scope = scope
+        self.model: Any = cp_model().CpModel()
+        #: (node, tile), (node, link, age), (edge, age) -> variable; only edges between different nodes.
+        self.at: dict[tuple[int, int], Any] = {}
+        self.used: dict[tuple[int, int, int], Any] = {}
+        self.age: dict[tuple[int, int], Any] = {}
+        self.crossing = np.flatnonzero(problem.source != problem.target).tolist()
+        check_size(self._size())
+        self._add_places()
+        self._add_lengths()
+        if scope.longest == 1:
+            self._add_colours()
+        if scope.links:
+            self._add_links()
+            self._add_arrivals()
+        self._add_wirelength()
+        if self._timed():
+            self._add_cycles()
+
+    def _size(self) -> int:
+        """About the number of variables and of literals in clauses."""
+        p = self.problem
+        around = sum(int((p.hops <= age + 1).sum()) for age in range(self.scope.longest))
+        nets = len(set(p.source.tolist())) * p.links.count * self.scope.longest if self.scope.links else 0
+        return p.size * p.tiles + 2 * len(self.crossing) * around // 4 + nets
+
+    # -- places -------------------------------------------------------------------------------------------------------
+
+    def _new(self) -> Any:
+        return self.model.new_bool_var("")
+
+    def _add_places(self) -> None:
+        p = self.problem
+        for node in range(p.size):
+            for tile in range(p.tiles):
+                if p.may_sit(node, tile):
+                    self.at[node, tile] = self._new()
+        for node in range(p.size):
+            self.model.add_exactly_one([self.at[node, t] for t in range(p.tiles) if (node, t) in self.at])
+        for tile in range(p.tiles):
+            self.model.add_at_most_one([self.at[n, tile] for n in range(p.size) if (n, tile) in self.at])
+        degree = np.bincount(np.concatenate([p.source, p.target]), minlength=p.size)
+        anchor = int(degree.argmax()) if p.size else -1
+        if p.size:
+            tiles = representatives(p.arch)
+            self.model.add_bool_or([self.at[anchor, t] for t in tiles if (anchor, t) in self.at])
+
+    def _add_lengths(self) -> None:
+        """An edge has one length; its ends are no further apart than that, and on two colours of the right ones."""
+        p = self.problem
+        colour = p.colour
+        for e in self.crossing:
+            ages = range(self.scope.longest)
+            for age in ages:
+                self.age[e, age] = self._new()
+            self.model.add_exactly_one([self.age[e, age] for age in ages])
+            a, b = int(p.source[e]), int(p.target[e])
+            for first, second, distance in ((a, b, p.hops), (b, a, p.hops.T)):
+                for tile in range(p.tiles):
+                    if (first, tile) in self.at:
+                        self._add_reach(e, self.at[first, tile], second, distance[tile], colour, tile)
+
+    def _add_colours(self) -> None:
+        """Where all ends are neighbours on a grid of two colours, a connected part of the graph has two sides.
+
+        Follows from the edges one by one; said at once, one choice a part settles the colour of all its nodes.
+        """
+        p, colour = self.problem, self.problem.colour
+        if colour is None:
+            return
+        partners: list[list[int]] = [[] for _ in range(p.size)]
+        for e in self.crossing:
+            partners[p.source[e]].append(int(p.target[e]))
+            partners[p.target[e]].append(int(p.source[e]))
+        side: dict[int, tuple[Any, bool]] = {}
+        for first in range(p.size):
+            if first in side:
+                continue
+            side[first] = (self._new(), True)
+            queue = [first]
+            for node in queue:
+                fresh = [other for other in partners[node] if other not in side]
+                side |= dict.fromkeys(fresh, (side[node][0], not side[node][1]))
+                queue += dict.fromkeys(fresh)
+        for (node, tile), literal in self.at.items():
+            flip, same = side[node]
+            self.model.add_implication(literal, flip if bool(colour[tile]) == same else flip.negated())
+
+    def _add_reach(self, e: int, here: Any, other: int, distance: Ints, colour: Any, tile: int) -> None:
+        # Without links and a limit, the last length stands for all longer ones.
+        bounded = self.scope.links or self.scope.wirelength is not None
+        for age in range(self.scope.longest - (0 if bounded else 1)):
+            near = [
+                self.at[other, t]
+                for t in range(self.problem.tiles)
+                if (other, t) in self.at
+                and 0 < distance[t] <= age + 1
+                and (colour is None or (age + 1) % 2 == int(colour[t] != colour[tile]))
+            ]
+            self.model.add_bool_or([here.negated(), self.age[e, age].negated(), *near])
+
+    # -- links --------------------------------------------------------------------------------------------------------
+
+    def _add_links(self) -> None:
+        p, links = self.problem, self.problem.links
+        sources = sorted({int(p.source[e]) for e in self.crossing})
+        for net in sources:
+            for link in range(links.count):
+                for age in range(self.scope.longest):
+                    self.used[net, link, age] = self._new()
+        for link in range(links.count):
+            self.model.add_at_most_one(
+                [self.used[net, link, age] for net in sources for age in range(self.scope.longest)]
+            )
+        before: list[list[int]] = [[] for _ in range(links.count)]
+        for link in range(links.count):
+            for follower in links.following[links.following_at[link] : links.following_at[link + 1]].tolist():
+                before[follower].append(link)
+        for (net, link, age), literal in self.used.items():
+            start = self.at.get((net, int(links.source[link])))
+            if age:
+                reasons = [self.used[net, other, age - 1] for other in before[link]]
+            else:
+                reasons = [start] if start is not None else []
+            self.model.add_bool_or([literal.negated(), *reasons])
+
+    def _add_arrivals(self) -> None:
+        p, links = self.problem, self.problem.links
+        entering: list[list[int]] = [[] for _ in range(p.tiles)]
+        for link, tile in enumerate(links.target.tolist()):
+            entering[tile].append(link)
+        for e in self.crossing:
+            net, target = int(p.source[e]), int(p.target[e])
+            for tile in range(p.tiles):
+                if (target, tile) not in self.at:
+                    continue
+                for age in range(self.scope.longest):
+                    ways = [self.used[net, link, age] for link in entering[tile]]
+                    self.model.add_bool_or([self.at[target, tile].negated(), self.age[e, age].negated(), *ways])
+
+    def _length(self, e: int) -> Any:
+        """Links of an edge beyond the first."""
+        return sum(age * self.age[e, age] for age in range(1, self.scope.longest))
+
+    def _add_wirelength(self) -> None:
+        total = sum(self._length(e) for e in self.crossing)
+        if self.scope.wirelength is not None and self.crossing:
+            self.model.add(total <= self.scope.wirelength)
+        if self.scope.aim == "wirelength" and self.crossing and self.scope.longest > 1:
+            self.model.minimize(total)
+
+    # -- cycles -------------------------------------------------------------------------------------------------------
+
+    def _timed(self) -> bool:
+        """True when issue cycles can be in the way, or are asked for."""
+        p, dfg = self.problem, self.problem.dfg
+        tied = any(edge.kind in ("order", "pair") for edge in dfg.edges) or bool((p.distance > 0).any())
+        limited = self.scope.fifo is not None or bool((p.fifo < UNLIMITED).any())
+        return tied or limited or self.scope.aim in ("buffers", "latency")
+
+    @property
+    def last_cycle(self) -> int:
+        """A cycle that no issue has to be after: the longest chain of the longest edges, and of the deepest FIFOs."""
+        p = self.problem
+        ties = [edge.delay for edge in p.dfg.edges if edge.kind in ("order", "pair")]
+        return p.size * (int(p.latency.max(initial=1)) + self.scope.longest + max([0, *ties]))
+
+    def _add_cycles(self) -> None:
+        p = self.problem
+        self.cycle = [self.model.new_int_var(0, self.last_cycle, "") for _ in range(p.size)]
+        deepest = self.model.new_int_var(0, self.last_cycle, "") if self.scope.aim == "buffers" else None
+        for e in self.crossing:
+            a, b = int(p.source[e]), int(p.target[e])
+            arrival = self.cycle[a] + int(p.latency[a]) + self._length(e)
+            wait = self.cycle[b] + int(p.distance[e]) - arrival
+            self.model.add(wait >= 0)
+            if self.scope.fifo is not None:
+                self.model.add(wait <= self.scope.fifo)
+            if deepest is not None:
+                self.model.add(wait <= deepest)
+            for tile in np.flatnonzero(p.fifo < UNLIMITED).tolist():
+                if (b, tile) in self.at:
+                    self.model.add(wait <= int(p.fifo[tile])).only_enforce_if(self.at[b, tile])
+        self._add_loops()
+        self._add_rules()
+        if deepest is not None:
+            self.model.minimize(deepest)
+        if self.scope.aim == "latency":
+            last = self.model.new_int_var(0, 2 * self.last_cycle, "")
+            for node in range(p.size):
+                self.model.add(last >= self.cycle[node] + int(p.latency[node]))
+            self.model.minimize(last)
+
+    def _add_loops(self) -> None:
+        """An edge onto its own node waits as its distance says; only tiles with such FIFOs may have the node."""
+        p = self.problem
+        for e in np.flatnonzero(p.source == p.target).tolist():
+            node = int(p.source[e])
+            wait = int(p.distance[e] - p.latency[node])
+            limit = UNLIMITED if self.scope.fifo is None else self.scope.fifo
+            for tile in range(p.tiles):
+                if (node, tile) in self.at and not 0 <= wait <= min(limit, int(p.fifo[tile])):
+                    self.model.add_bool_or([self.at[node, tile].negated()])
+
+    def _add_rules(self) -> None:
+        p, dfg = self.problem, self.problem.dfg
+        for node, k in enumerate(p.nodes.tolist()):
+            if p.arch.inputs == "aligned" and dfg.nodes[k].op == "input":
+                self.model.add(self.cycle[node] == 0)
+        for edge in dfg.edges:
+            a, b = int(p.number[dfg.index[edge.source]]), int(p.number[dfg.index[edge.target]])
+            if edge.kind not in ("order", "pair") or a < 0 or b < 0:
+                continue
+            apart = self.cycle[b] + edge.distance - self.cycle[a]
+            self.model.add(apart == edge.delay if edge.kind == "pair" else apart >= edge.delay)
+
+    # -- solutions ----------------------------------------------------------------------------------------------------
+
+    def position(self, solved: Solved) -> Ints:
+        """The tile of each node."""
+        found = np.full(self.problem.size, -1, dtype=np.int32)
+        for (node, tile), literal in self.at.items():
+            if solved.value(literal):
+                found[node] = tile
+        return found
+
+    @property
+    def routable(self) -> bool:
+        """True when a solution says which links edges take: where all ends are neighbours, places alone do."""
+        return self.scope.links or (self.scope.longest == 1 and self.scope.wirelength == 0)
+
+    def routes(self, solved: Solved) -> Routes:
+        """The links of each edge; each (net, link, age) is followed back one way, so that branches share."""
+        p, links = self.problem, self.problem.links
+        if not self.scope.links:
+            return self._direct(self.position(solved))
+        on = {key for key, literal in self.used.items() if solved.value(literal)}
+        position = self.position(solved)
+        way = np.full((max(1, len(p.edges)), self.scope.longest + 1), -1, dtype=np.int32)
+        length = np.zeros(max(1, len(p.edges)), dtype=np.int32)
+        carried: set[tuple[int, int]] = set()
+        for e in self.crossing:
+            net, tile = int(p.source[e]), int(position[p.target[e]])
+            age = next(k for k in range(self.scope.longest) if solved.value(self.age[e, k]))
+            link = next(k for n, k, d in sorted(on) if n == net and d == age and links.target[k] == tile)
+            length[e] = age + 1
+            for k in range(age, -1, -1):
+                way[e, k] = link
+                carried.add((net, link))
+                if k:
+                    link = next(
+                        before
+                        for n, before, d in sorted(on)
+                        if n == net and d == k - 1 and link in self._following(before)
+                    )
+        used = np.bincount([link for _, link in carried], minlength=max(1, links.count)).astype(np.int32)
+        overuse = int(np.maximum(used - 1, 0).sum())
+        return Routes(way, length[: len(p.edges)], used, overuse, 0)
+
+    def _direct(self, position: Ints) -> Routes:
+        """One link an edge, from its source to the neighbour that its target is on."""
+        p, links = self.problem, self.problem.links
+        between = {(int(links.source[k]), int(links.target[k])): k for k in range(links.count)}
+        way = np.full((max(1, len(p.edges)), 2), -1, dtype=np.int32)
+        length = np.zeros(max(1, len(p.edges)), dtype=np.int32)
+        for e in self.crossing:
+            way[e, 0] = between[int(position[p.source[e]]), int(position[p.target[e]])]
+            length[e] = 1
+        taken = {int(link) for link in way[:, 0] if link >= 0}
+        used = np.bincount(sorted(taken), minlength=max(1, links.count)).astype(np.int32)
+        return Routes(way, length[: len(p.edges)], used, 0, 0)
+
+    def _following(self, link: int) -> list[int]:
+        links = self.problem.links
+        found: list[int] = links.following[links.following_at[link] : links.following_at[link + 1]].tolist()
+        return found

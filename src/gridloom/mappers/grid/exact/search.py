@@ -1,0 +1,234 @@
+"""Exact mapping to static grids: the best wirelength, deepest FIFO or latency, and what is proved of it.
+
+How long routes have to be looked at. An edge of d + 1 links adds d to the wirelength, so that a mapping of wirelength V
+has no route of more than V + 1 links: refuting V with such routes refutes it. The same goes for the latency. For FIFOs
+longer wires may always help; but a link carries one signal, and every net needs a link of its own into the tile of each
+of its targets, so that no route has more links than there are less those of all other (net, target) pairs:
+:func:`sufficient_length`. A refutation with shorter routes says so. All of it is said of mappings with one instance of
+each node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.estimate.spatial_bounds import Bound, fifo_bound, latency_bound, wirelength_bound
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.core.solver import ModelTooLargeError, Solved, cp_model, solve, too_large
+from gridloom.mappers.exact_config import ExactConfig, provenance
+from gridloom.mappers.grid.balance.exact import Balance, Timing, balance
+from gridloom.mappers.grid.exact.model import StaticModel, StaticScope
+from gridloom.mappers.grid.mapping import to_mapping
+from gridloom.mappers.grid.problem import StaticProblem, build_problem
+from gridloom.mappers.grid.screening import screen
+from gridloom.mappers.grid.search import Candidate
+from gridloom.mapping.model import Failure, Mapping
+
+# The part of what is left of the budget that a proof may take before anything has been found.
+_SHARE = 0.5
+
+# Links of a route in the first models: longer ones are rare in good mappings.
+_SHORT = 4
+
+
+def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
+    """A graph on a static grid, best by the objective as far as the budget allows, or why there is none."""
+    cp_model()
+    problem = build_problem(dfg, arch)
+    reason = screen(problem)
+    if reason is not None:
+        return reason
+    timing = Timing(problem)
+    even = np.ones(len(problem.edges), dtype=np.int32)
+    apart = balance(timing, np.zeros(problem.size, dtype=np.int32), even)  # also compiles before the clock starts
+    search = _Search(problem, timing, config, budget.start(), apart)
+    try:
+        return search.result()
+    except ModelTooLargeError as error:
+        return too_large(error.size, "anneal")
+
+
+def sufficient_length(problem: StaticProblem) -> int:
+    """Links that no route has more than, whatever the mapping."""
+    crossing = problem.source != problem.target
+    pairs = len(set(zip(problem.source[crossing].tolist(), problem.target[crossing].tolist())))
+    return max(1, problem.links.count - pairs + 1)
+
+
+@dataclass
+class _Search:
+    problem: StaticProblem
+    timing: Timing
+    config: ExactConfig
+    clock: Clock
+    #: The graph's own balance, if every edge had one link.
+    ideal: Balance | None
+    best: Candidate | None = None
+    proof: list[str] = field(default_factory=list)
+    bound: int = 0
+    #: True when it is proved that there is no mapping at all.
+    none: bool = False
+
+    def result(self) -> Mapping | Failure:
+        """Search for the objective, then write down the best."""
+        first = self._counted()
+        self.bound = first.value
+        self.proof.append(f"{self._words(first.value)} or more by counting: {first.reason}")
+        self._walk()
+        if self.best is None or self._value(self.best) > self.bound:
+            self._minimise()
+        self.clock.report("done", "" if self.best is None else self._words(self._value(self.best)))
+        if self.best is None:
+            return self._failure()
+        value = self._value(self.best)
+        self.proof.append(f"{self._words(value)}: found")
+        origin = provenance(self.config, self.clock.budget, self.clock.seconds)
+        told = {"optimal": value <= self.bound, "bound": self.bound, "proof": self.proof}
+        return to_mapping(self.problem, self.best, origin | told)
+
+    def _counted(self) -> Bound:
+        dfg, arch = self.problem.dfg, self.problem.arch
+        counted = {"wirelength": wirelength_bound, "buffers": fifo_bound, "latency": latency_bound}
+        return counted[self.config.objective](dfg, arch)
+
+    def _words(self, value: int) -> str:
+        return f"{'deepest FIFO' if self.config.objective == 'buffers' else self.config.objective} {value}"
+
+    def _value(self, candidate: Candidate) -> int:
+        if candidate.balance is None:
+            raise ValueError("a candidate without issue cycles is no mapping")
+        if self.config.objective == "wirelength":
+            return int(np.maximum(candidate.routes.length - 1, 0).sum())
+        return candidate.balance.maximum if self.config.objective == "buffers" else candidate.balance.latency
+
+    # -- proofs from below --------------------------------------------------------------------------------------------
+
+    def _walk(self) -> None:
+        """Ask for the bound; where it is refuted, for one more. Each refutation is a proof."""
+        while self.best is None and not self.none and not self.clock.over():
+            value = self.bound
+            answer = self._ask(value)
+            if answer != "refuted":
+                return
+            self.bound = value + 1
+
+    def _ask(self, value: int) -> str:
+        """``found``, ``refuted`` for good, or anything else."""
+        self.clock.report(self._words(value))
+        if self.config.objective == "latency":
+            return "open"
+        if self.config.objective == "wirelength":
+            longest = min(value + 1, self.config.longest or value + 1)
+            places = StaticScope(longest=longest, wirelength=value, links=False)
+            answer = self._solve(places)
+            if answer == "infeasible":
+                self.proof.append(f"{self._words(value)}: refuted by places alone")
+                return "refuted" if longest > value else "open"
+            if answer == "found" or value == 0:
+                return answer
+            answer = self._solve(StaticScope(longest=longest, wirelength=value))
+            return self._judged(value, answer, longest > value, longest)
+        longest = self.config.longest or self._enough_for(value)
+        while True:
+            answer = self._solve(StaticScope(longest=longest, fifo=value))
+            complete = longest >= sufficient_length(self.problem)
+            judged = self._judged(value, answer, complete, longest)
+            if judged != "short" or not self.config.prove or self.clock.over():
+                return judged
+            longest = min(2 * longest, sufficient_length(self.problem))
+
+    def _judged(self, value: int, answer: str, complete: bool, longest: int) -> str:
+        if answer != "infeasible":
+            return answer
+        limit = "" if complete else f" with routes of at most {longest} links"
+        self.proof.append(f"{self._words(value)}: refuted{limit}")
+        return "refuted" if complete else "short"
+
+    def _enough_for(self, fifo: int) -> int:
+        """Links with which the graph's own imbalance can be made up for, and a few more."""
+        uneven = self.ideal.maximum if self.ideal is not None else 0
+        return min(_SHORT + max(0, uneven - fifo), sufficient_length(self.problem))
+
+    # -- mappings from above ------------------------------------------------------------------------------------------
+
+    def _minimise(self) -> None:
+        """Make the objective small directly; longer routes where short ones do not suffice."""
+        longest = self.config.longest or max(_SHORT, self._enough_for(self.bound))
+        while not self.clock.over():
+            scope = StaticScope(longest=longest, aim=self.config.objective)
+            answer = self._solve(scope, share=1.0)
+            most = self.config.longest or sufficient_length(self.problem)
+            if answer == "infeasible" and longest >= most:
+                self.none = self.config.longest is None
+                self.proof.append(f"no mapping with routes of at most {longest} links")
+            if answer != "infeasible" or longest >= most:
+                return
+            longest = min(2 * longest, most)
+
+    def _solve(self, scope: StaticScope, share: float = _SHARE) -> str:
+        if self.clock.over():
+            return "unknown"
+        try:
+            model = StaticModel(self.problem, scope)
+        except ModelTooLargeError:
+            # Without a mapping there is no smaller model to fall back on.
+            if self.best is None and scope.aim != "any":
+                raise
+            return "unknown"
+        solved = solve(model.model, self.clock, workers=self.config.workers, share=share)
+        if scope.aim != "any" and solved.bound is not None:
+            self._learn(scope, solved)
+        if not solved.found or not model.routable:
+            return solved.answer
+        candidate = self._candidate(model, solved)
+        if self.best is None or self._value(candidate) < self._value(self.best):
+            self.best = candidate
+        return "found"
+
+    def _learn(self, scope: StaticScope, solved: Solved) -> None:
+        """What a solver's own bound says of mappings with longer routes, too."""
+        value = solved.bound or 0
+        if scope.aim == "buffers" and scope.longest < sufficient_length(self.problem):
+            if value > self.bound:
+                limit = f"with routes of at most {scope.longest} links"
+                self.proof.append(f"{self._words(value - 1)}: refuted {limit}")
+            return
+        # A route of more links alone makes for a larger wirelength, or a later result.
+        value = min(value, scope.longest) if scope.aim != "buffers" else value
+        if value > self.bound:
+            self.bound = value
+            self.proof.append(f"{self._words(value - 1)}: refuted")
+
+    def _candidate(self, model: StaticModel, solved: Solved) -> Candidate:
+        position, routes = model.position(solved), model.routes(solved)
+        fastest = self.config.objective == "latency"
+        cycles = balance(self.timing, position, routes.length, fastest=fastest)
+        return Candidate((0,), position, routes, cycles, 0)
+
+    def _failure(self) -> Failure:
+        if self.none:
+            bound, levers = "none: refuted", ("a larger array", "a topology with more links (onehop)")
+        else:
+            bound, levers = "none found within the budget", ("more time", "a larger array")
+        return Failure(
+            constraint="places, routes and FIFOs together",
+            demand=f"a mapping of {self.problem.size} nodes",
+            bound=f"{bound}; {'; '.join(self.proof)}",
+            levers=levers,
+        )
+
+
+def relaxed_wirelength(
+    dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget, *, longest: int = _SHORT
+) -> tuple[int, int | None]:
+    """The wirelength if links were free, as (proved bound, best found): the bound is one on that of every mapping.
+
+    Edges of more than ``longest`` links count as of that many. Cost: the budget, for graphs that are not tiny.
+    """
+    model = StaticModel(build_problem(dfg, arch), StaticScope(longest=longest, aim="wirelength", links=False))
+    solved = solve(model.model, budget.start(), workers=config.workers)
+    return max(0, solved.bound or 0), round(solved.solver.objective_value) if solved.found else None

@@ -1,0 +1,186 @@
+"""``genetic-grid``: a genetic placer for the static grids; routes, FIFOs and cycles as in ``anneal``.
+
+After the genetic placers for meshes of coarse-grained arrays (Silva, Ferreira, Garcia and Cardoso, ReConFig 2006). The
+idea:
+
+1. an individual is a placement, its fitness the hops beyond those that the objective gives for nothing;
+2. a child takes a rectangle of the grid from one parent and the rest from the other, as far as tiles are free;
+3. children are improved by a short cool annealing (a memetic algorithm; ``improve=0``: a plain genetic one);
+4. parents are chosen by tournaments, the best of parents and children survive;
+5. the best individuals of each population are routed and balanced; populations are independent starts.
+
+Cost: generations * offspring * improve * nodes moves a start. Limits: links are not seen before an individual is
+routed; ``anneal`` reaches the same wires in a fraction of the moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import partial
+
+import numpy as np
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.grid.batches import BATCH, Goal, best_of, in_words, provenance, start_seed
+from gridloom.mappers.grid.mapping import to_failure, to_mapping
+from gridloom.mappers.grid.problem import Ints, build_problem
+from gridloom.mappers.grid.screening import match, screen
+from gridloom.mappers.grid.search import Candidate, Objective, StaticSearch
+from gridloom.mapping.model import Failure, Mapping
+
+# Individuals of a population that are routed.
+_ROUTED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneticGridConfig:
+    """Settings of ``genetic-grid``."""
+
+    #: What is made small first: FIFO depths, links beyond one a hop, or cycles to the last result.
+    objective: Objective = "buffers"
+    #: Populations when the budget has no limit.
+    starts: int = 4
+    #: Individuals of a population, and children a generation.
+    population: int = 24
+    offspring: int = 24
+    #: Generations of a population.
+    generations: int = 30
+    #: Individuals that a parent is the best of.
+    tournament: int = 3
+    #: Share of nodes that a mutation puts somewhere else.
+    mutation: float = 0.02
+    #: Moves a node, a temperature, when a child is improved; 0: children stay as they are.
+    improve: int = 2
+    #: Moves a node together with its routes where signals fight over links.
+    joint: int = 300
+    #: Links that a route may be longer than the shortest way.
+    detour: int = 4
+
+    def __post_init__(self) -> None:
+        if self.objective not in ("buffers", "wirelength", "latency"):
+            raise OptionError(f"objective: expected buffers, wirelength or latency, found {self.objective!r}")
+        least = {"starts": 1, "population": 2, "offspring": 1, "generations": 0, "tournament": 1}
+        for name, low in (least | {"improve": 0, "joint": 0, "detour": 0}).items():
+            if getattr(self, name) < low:
+                raise OptionError(f"{name}: expected at least {low}, found {getattr(self, name)}")
+        if not 0 <= self.mutation <= 1:
+            raise OptionError(f"mutation: expected 0 to 1, found {self.mutation}")
+
+
+def genetic_grid(dfg: Dfg, arch: Arch, config: GeneticGridConfig, budget: Budget) -> Mapping | Failure:
+    """A mapping of a graph on a static grid (mesh, onehop, hex, chess) by a genetic placer, or why there is none.
+
+    Runs until the budget is used up, ``config.starts`` populations are made (budget without limit) or the result is
+    proved to be the best. OptionError for another kind of array.
+    """
+    problem = build_problem(dfg, arch)
+    reason = screen(problem)
+    if reason is not None:
+        return reason
+    evolution = _Evolution(StaticSearch(problem, config, {}), config)
+    evolution.search.warm_up()
+    clock = budget.start()
+    goal = Goal(problem, config.objective)
+
+    def job(number: int) -> partial[Candidate]:
+        return partial(evolution.start, start_seed(budget.seed, number), clock)
+
+    best = best_of(job, clock, starts=config.starts, goal=goal)
+    clock.report("done", in_words(best))
+    if not best.legal:
+        return to_failure(problem, best, False)
+    given = {entry.name: getattr(config, entry.name) for entry in fields(config)}
+    changed = {name: value for name, value in given.items() if value != getattr(GeneticGridConfig(), name)}
+    return to_mapping(problem, best, provenance("genetic-grid", changed, clock, best, goal))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Individual:
+    position: Ints
+    cost: int
+
+
+class _Evolution:
+    """Populations of one problem."""
+
+    def __init__(self, search: StaticSearch, config: GeneticGridConfig) -> None:
+        self.search = search
+        self.config = config
+        p = search.problem
+        self.rows = [np.flatnonzero(allowed).astype(np.int32) for allowed in p.allowed]
+
+    def start(self, seed: int, clock: Clock) -> Candidate:
+        """Evolve a population; route and balance its best."""
+        rng = np.random.default_rng(seed)
+        search, config = self.search, self.config
+        effort = clock.budget.effort
+        most = None if effort is None else effort // BATCH
+        moves = 0
+        people: list[_Individual] = []
+        for _ in range(config.population):
+            child, made = self._improved(search.scattered(rng, search.problem.allowed), rng, clock)
+            people.append(child)
+            moves += made
+        for _ in range(config.generations):
+            if clock.stop[0] or (most is not None and moves >= most):
+                break
+            for _ in range(config.offspring):
+                child, made = self._improved(self._child(people, rng), rng, clock)
+                people.append(child)
+                moves += made
+            people = self._survivors(people)
+        found = [search.realise(one.position, seed, 0, clock.stop) for one in people[:_ROUTED]]
+        best = min(found, key=lambda candidate: candidate.score)
+        if not best.legal and config.joint:
+            best = search.start(best.position, seed=seed, heat=0.02, moves_each=16, stop=clock.stop)
+        return replace(best, moves=best.moves + moves)
+
+    def _improved(self, position: Ints, rng: np.random.Generator, clock: Clock) -> tuple[_Individual, int]:
+        search = self.search
+        # An annealing that is stopped before it begins only counts the cost.
+        stop = clock.stop if self.config.improve else np.ones(1, dtype=np.uint8)
+        moves_each = max(1, self.config.improve * search.problem.size)
+        placed, cost, moves = search.anneal(
+            position,
+            search.problem.allowed,
+            seed=int(rng.integers(1 << 62)),
+            heat=0.02,
+            moves_each=moves_each,
+            stop=stop,
+        )
+        return _Individual(placed, cost), moves
+
+    def _survivors(self, people: list[_Individual]) -> list[_Individual]:
+        """The best, each placement once."""
+        found: dict[bytes, _Individual] = {}
+        for one in sorted(people, key=lambda one: one.cost):
+            found.setdefault(one.position.tobytes(), one)
+        return list(found.values())[: self.config.population]
+
+    def _parent(self, people: list[_Individual], rng: np.random.Generator) -> Ints:
+        drawn = rng.integers(len(people), size=self.config.tournament)
+        best: Ints = min((people[k] for k in drawn), key=lambda one: one.cost).position
+        return best
+
+    def _child(self, people: list[_Individual], rng: np.random.Generator) -> Ints:
+        """A rectangle of one parent, the rest of the other; who finds the tile taken goes where there is room."""
+        p = self.search.problem
+        first, second = self._parent(people, rng), self._parent(people, rng)
+        top, bottom = np.sort(rng.integers(p.arch.rows, size=2))
+        left, right = np.sort(rng.integers(p.arch.cols, size=2))
+        inside = (p.row >= top) & (p.row <= bottom) & (p.col >= left) & (p.col <= right)
+        kept = {int(k): int(first[k]) for k in np.flatnonzero(inside[first])}
+        taken = set(kept.values())
+        for node in rng.permutation(p.size).tolist():
+            if node not in kept and int(second[node]) not in taken:
+                kept[node] = int(second[node])
+                taken.add(kept[node])
+        for node in np.flatnonzero(rng.random(p.size) < self.config.mutation).tolist():
+            kept.pop(node, None)
+        rows = [rng.permutation(row).astype(np.int32) for row in self.rows]
+        order = sorted(rng.permutation(p.size).tolist(), key=lambda node: len(rows[p.kind[node]]))
+        found = match(p, order, rows, kept)
+        return first.copy() if found is None else np.asarray(found, dtype=np.int32)

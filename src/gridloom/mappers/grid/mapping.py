@@ -1,0 +1,84 @@
+"""From arrays back to names: the Mapping of a legal candidate, the Failure of an illegal one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from typing import Any
+
+import numpy as np
+
+from gridloom.mappers.grid.problem import StaticProblem
+from gridloom.mappers.grid.search import Candidate
+from gridloom.mapping.model import Failure, Instance, Mapping, Route
+
+_NAMED = 8
+
+
+def to_mapping(problem: StaticProblem, candidate: Candidate, provenance: MappingABC[str, Any]) -> Mapping:
+    """The mapping of a legal candidate."""
+    dfg, arch = problem.dfg, problem.arch
+    if candidate.balance is None:
+        raise ValueError("a candidate without issue cycles is no mapping")
+    issue = candidate.balance.issue
+    # Skewed inputs leave the first cycle free; a mapping starts at 0.
+    first = int(issue.min(initial=0)) if arch.inputs == "skewed" else 0
+    instances = tuple(
+        Instance(
+            node=dfg.nodes[n].id,
+            place=arch.tiles[candidate.position[k]].name,
+            cycle=int(issue[k]) - first,
+        )
+        for k, n in enumerate(problem.nodes.tolist())
+    )
+    routes = tuple(_route(problem, candidate, e, first) for e in range(len(problem.edges)))
+    return Mapping(dfg=dfg, arch=arch, ii=1, instances=instances, routes=routes, provenance=provenance)
+
+
+def _route(problem: StaticProblem, candidate: Candidate, e: int, first: int) -> Route:
+    arch = problem.arch
+    if candidate.balance is None:
+        raise ValueError("a candidate without issue cycles is no mapping")
+    source, target = int(problem.source[e]), int(problem.target[e])
+    edge = int(problem.edges[e])
+    cycle = int(candidate.balance.issue[source]) - first + int(problem.latency[source])
+    names = arch.resource_names
+    hops = [(names[arch.out[candidate.position[source]]], cycle)]
+    for step, link in enumerate(candidate.routes.links(e) if source != target else ()):
+        hops.append((names[problem.links.resource[link]], cycle + step))
+    operand = arch.operand_inputs[candidate.position[target], problem.dfg.edges[edge].operand]
+    hops.append((names[operand], hops[-1][1]))
+    return Route(edge=edge, hops=tuple(hops), fifo=int(candidate.balance.fifo[e]))
+
+
+def to_failure(problem: StaticProblem, candidate: Candidate, placed_by_user: bool) -> Failure:
+    """Why the best candidate is no mapping."""
+    arch = problem.arch
+    routes = candidate.routes
+    levers = ["a larger array", "a topology with more links (onehop)", "more time"]
+    if placed_by_user:
+        levers = ["another placement", "a topology with more links (onehop)"]
+    if not routes.legal:
+        order = np.argsort(-routes.used, kind="stable")
+        worst = [int(link) for link in order if routes.used[link] > 1]
+        names = tuple(arch.resource_names[problem.links.resource[link]] for link in worst)
+        return Failure(
+            constraint="links",
+            demand=f"{int(np.maximum(routes.used, 1).sum())} link uses",
+            bound=f"{problem.links.count} links of one signal each; {len(worst)} are fought over",
+            levers=tuple(levers),
+            congested=names[:_NAMED],
+        )
+    if any(edge.distance > 0 for edge in problem.dfg.edges):
+        return Failure(
+            constraint="recurrences",
+            demand="cycles of placed and routed nodes whose latency is their distance",
+            bound="longer ones in every placement tried",
+            levers=tuple(levers),
+        )
+    limits = sorted({tile.fifo for tile in arch.tiles if tile.fifo is not None})
+    return Failure(
+        constraint="FIFO depth",
+        demand="deeper FIFOs in every placement tried",
+        bound=f"{', '.join(map(str, limits))} cycles on {arch.name}",
+        levers=("deeper FIFOs", "inputs=skewed" if arch.inputs == "aligned" else "a larger array", "more time"),
+    )

@@ -1,0 +1,1 @@
+"""Placement on static grids: annealers, bisection, and layouts that are known beforehand."""

@@ -1,0 +1,223 @@
+"""A graph and a static grid as flat arrays: what placers, routers and balancers of the static families share.
+
+Positions, not names: node k of the problem is ``nodes[k]`` of the graph (free ops have none), edge e is ``edges[e]``.
+Only edges that need a route are here; the rules between issue cycles are in :mod:`gridloom.mappers.grid.balance.exact`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.archs.model import Arch, Kind
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+
+Ints = NDArray[np.int32]
+Bools = NDArray[np.bool_]
+
+#: Stands for "no limit" in arrays of FIFO depths and upper bounds.
+UNLIMITED = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinkGraph:
+    """The links of a grid: where each goes, and which links may follow it a cycle later."""
+
+    resource: Ints
+    source: Ints
+    target: Ints
+    #: CSR: links that leave a tile; links that may follow a link.
+    leaving_at: Ints
+    leaving: Ints
+    following_at: Ints
+    following: Ints
+
+    @property
+    def count(self) -> int:
+        """The number of links."""
+        return len(self.resource)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StaticProblem:
+    """What has to be placed and routed, and where it may go."""
+
+    dfg: Dfg
+    arch: Arch
+    #: Problem node -> position in ``dfg.nodes``; graph position -> problem node, -1: free.
+    nodes: Ints
+    number: Ints
+    #: Routed edges: index in ``dfg.edges``, source and target (problem nodes), iteration distance.
+    edges: Ints
+    source: Ints
+    target: Ints
+    distance: Ints
+    #: Cycles from issue to result of each node.
+    latency: Ints
+    #: allowed[kind[node], tile]: the node may sit on the tile.
+    kind: Ints
+    allowed: Bools
+    #: FIFO cycles an operand of a tile may wait.
+    fifo: Ints
+    #: In one byte each where they fit: the table of a large grid has to stay in the cache.
+    hops: NDArray[Any]
+    row: Ints
+    col: Ints
+    links: LinkGraph
+
+    @property
+    def size(self) -> int:
+        """How many nodes need a tile."""
+        return len(self.nodes)
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles there are."""
+        return len(self.row)
+
+    @cached_property
+    def incident(self) -> tuple[Ints, Ints]:
+        """CSR: the edges that touch a node, edges onto itself left out."""
+        rows: list[list[int]] = [[] for _ in range(self.size)]
+        for e, (a, b) in enumerate(zip(self.source.tolist(), self.target.tolist())):
+            if a != b:
+                rows[a].append(e)
+                rows[b].append(e)
+        return csr(rows)
+
+    @cached_property
+    def nets(self) -> tuple[Ints, Ints]:
+        """CSR: the edges that leave a node and need links."""
+        rows: list[list[int]] = [[] for _ in range(self.size)]
+        for e, (a, b) in enumerate(zip(self.source.tolist(), self.target.tolist())):
+            if a != b:
+                rows[a].append(e)
+        return csr(rows)
+
+    @cached_property
+    def colour(self) -> Bools | None:
+        """A colouring of the tiles in which every link joins two colours; None: the topology has odd cycles."""
+        odd = (self.hops[0] % 2).astype(np.bool_)
+        links = self.links
+        return odd if bool((odd[links.source] != odd[links.target]).all()) else None
+
+    def may_sit(self, node: int, tile: int) -> bool:
+        """True when a problem node may sit on a tile."""
+        return bool(self.allowed[self.kind[node], tile])
+
+
+def csr(rows: Iterable[Iterable[int]]) -> tuple[Ints, Ints]:
+    """(starts, values) of a list of lists."""
+    lists = [list(row) for row in rows]
+    starts = np.zeros(len(lists) + 1, dtype=np.int32)
+    np.cumsum([len(row) for row in lists], out=starts[1:])
+    values = np.array([value for row in lists for value in row], dtype=np.int32)
+    return starts, values
+
+
+def check_grid(arch: Arch) -> None:
+    """OptionError unless the array is a static grid of PEs with links and operand FIFOs only."""
+    kinds = set(np.unique(arch.kind).tolist())
+    if arch.style != "static" or kinds - {Kind.FU, Kind.OUT, Kind.IN, Kind.LINK} or arch.settings:
+        raise OptionError(
+            f"array {arch.name!r} is not a static grid; this mapper takes the families mesh, onehop, hex and chess"
+        )
+
+
+def build_problem(dfg: Dfg, arch: Arch) -> StaticProblem:
+    """Flatten a graph and a static grid. Linear in both, plus the hop table of the array."""
+    check_grid(arch)
+    placed = [k for k, node in enumerate(dfg.nodes) if dfg.op_class(node.id) not in arch.free]
+    number = np.full(len(dfg.nodes), -1, dtype=np.int32)
+    number[placed] = np.arange(len(placed), dtype=np.int32)
+    routed = [
+        e
+        for e, edge in enumerate(dfg.edges)
+        if edge.kind == "data" and number[dfg.index[edge.source]] >= 0 and number[dfg.index[edge.target]] >= 0
+    ]
+    ends = [(dfg.index[dfg.edges[e].source], dfg.index[dfg.edges[e].target]) for e in routed]
+    kind, allowed = _kinds(dfg, arch, placed, number)
+    fifo = [UNLIMITED if tile.fifo is None else min(tile.fifo, UNLIMITED) for tile in arch.tiles]
+    return StaticProblem(
+        dfg=dfg,
+        arch=arch,
+        nodes=np.array(placed, dtype=np.int32),
+        number=number,
+        edges=np.array(routed, dtype=np.int32),
+        source=np.array([number[a] for a, _ in ends], dtype=np.int32),
+        target=np.array([number[b] for _, b in ends], dtype=np.int32),
+        distance=np.array([dfg.edges[e].distance for e in routed], dtype=np.int32),
+        latency=np.array([_latency(dfg, arch, k) for k in placed], dtype=np.int32),
+        kind=kind,
+        allowed=allowed,
+        fifo=np.array(fifo, dtype=np.int32),
+        hops=_small(arch.hops),
+        row=np.array([tile.row for tile in arch.tiles], dtype=np.int32),
+        col=np.array([tile.col for tile in arch.tiles], dtype=np.int32),
+        links=_link_graph(arch),
+    )
+
+
+def _small(hops: NDArray[np.int16]) -> NDArray[Any]:
+    return hops.astype(np.int8) if hops.max(initial=0) <= np.iinfo(np.int8).max else hops
+
+
+def _latency(dfg: Dfg, arch: Arch, k: int) -> int:
+    """Cycles of a node's op; the static grids have one figure a class, the same on every tile."""
+    return arch.tiles[0].latency_of(dfg.op_class(dfg.nodes[k].id))
+
+
+def operand_count(dfg: Dfg, k: int) -> int:
+    """How many operands the function unit of a node's tile must have."""
+    return max((dfg.edges[e].operand + 1 for e in dfg.in_edges[k] if dfg.edges[e].carries_value), default=0)
+
+
+def _signals_in(dfg: Dfg, k: int, number: Ints) -> int:
+    """How many links into its tile a node needs at least: one a producer other than itself."""
+    sources = {dfg.index[dfg.edges[e].source] for e in dfg.in_edges[k] if dfg.edges[e].kind == "data"}
+    return sum(1 for source in sources if number[source] >= 0 and source != k)
+
+
+def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Ints) -> tuple[Ints, Bools]:
+    """Nodes that may sit on the same tiles share a kind: classes, operands, incoming signals, being an input decide."""
+    entering = np.bincount([b for _, b, _ in arch.links], minlength=len(arch.tiles))
+    keys: dict[tuple[frozenset[str], int, int, bool], int] = {}
+    kind = []
+    for k in placed:
+        node = dfg.nodes[k]
+        key = (dfg.required_classes(node.id), operand_count(dfg, k), _signals_in(dfg, k, number), node.op == "input")
+        kind.append(keys.setdefault(key, len(keys)))
+    allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
+    for (needed, operands, signals, _), row in keys.items():
+        for t, tile in enumerate(arch.tiles):
+            allowed[row, t] = needed <= tile.classes and tile.operands >= operands and entering[t] >= signals
+    return np.array(kind, dtype=np.int32), allowed
+
+
+def _link_graph(arch: Arch) -> LinkGraph:
+    links = arch.links
+    place = {resource: k for k, (_, _, resource) in enumerate(links)}
+    leaving: list[list[int]] = [[] for _ in arch.tiles]
+    for k, (a, _, _) in enumerate(links):
+        leaving[a].append(k)
+    following: list[list[int]] = [[] for _ in links]
+    for a, b in zip(arch.arc_source.tolist(), arch.arc_target.tolist()):
+        if a in place and b in place:
+            following[place[a]].append(place[b])
+    leaving_at, leaving_flat = csr(leaving)
+    following_at, following_flat = csr(following)
+    return LinkGraph(
+        resource=np.array([r for _, _, r in links], dtype=np.int32),
+        source=np.array([a for a, _, _ in links], dtype=np.int32),
+        target=np.array([b for _, b, _ in links], dtype=np.int32),
+        leaving_at=leaving_at,
+        leaving=leaving_flat,
+        following_at=following_at,
+        following=following_flat,
+    )

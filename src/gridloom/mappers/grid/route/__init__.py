@@ -1,0 +1,1 @@
+"""Routing on static grids."""

@@ -1,0 +1,84 @@
+"""Routes for a placement on a static grid: PathFinder with windows on the number of links.
+
+A route is the list of links of an edge. Its length decides when the value arrives (op latency + links - 1), so a
+window on the length is a window on the arrival: :func:`route` with ``low == high`` gives routes of prescribed
+latency.
+
+Cost: O(rounds * edges * links near the edge * window).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.mappers.grid.problem import Ints, StaticProblem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Routes:
+    """What the router found: for each routed edge its links, for each link how many signals use it."""
+
+    way: Ints
+    length: Ints
+    used: Ints
+    #: Signals without a link of their own, edges without any way in their window.
+    overuse: int
+    lost: int
+
+    @property
+    def legal(self) -> bool:
+        """True when every edge has a way and every link carries one signal."""
+        return self.overuse == 0 and self.lost == 0
+
+    def links(self, e: int) -> list[int]:
+        """The links of an edge, in order."""
+        found: list[int] = self.way[e, : self.length[e]].tolist()
+        return found
+
+
+def route(
+    problem: StaticProblem,
+    position: Ints,
+    low: Ints,
+    high: Ints,
+    *,
+    seed: int = 0,
+    rounds: int = 60,
+    patience: int = 20,
+    hop: float = 1.0,
+    late: float = 0.0,
+    stop: NDArray[np.uint8] | None = None,
+) -> Routes:
+    """Route all edges of a placement, each with ``low`` to ``high`` links.
+
+    ``hop`` is the price of a hop beside that of a link (high: short routes; low: shared ones), ``late`` that of each
+    link that a route has less than ``high``. ``seed`` shuffles the order of the nets.
+    """
+    from gridloom.mappers.grid.route.pathfinder_kernel import negotiate
+
+    links = problem.links
+    net_at, net = problem.nets
+    order = np.random.default_rng(seed).permutation(problem.size).astype(np.int32)
+    # An edge onto its own node needs no link: its window must not size the tables.
+    crossing = problem.source != problem.target
+    reach = np.where(crossing, high, 1).astype(np.int32)
+    depth = int(reach.max(initial=1)) + 1
+    way = np.full((max(1, len(problem.edges)), depth), -1, dtype=np.int32)
+    length = np.zeros(max(1, len(problem.edges)), dtype=np.int32)
+    used = np.zeros(max(1, links.count), dtype=np.int32)
+    history = np.zeros(max(1, links.count))
+    overuse, lost = negotiate(
+        net_at, net, order, position[problem.source], position[problem.target], low, reach,
+        links.target, links.leaving_at, links.leaving, links.following_at, links.following, problem.hops,
+        way, length, used, history, rounds, patience, hop, late,
+        np.zeros(1, dtype=np.uint8) if stop is None else stop,
+    )  # fmt: skip
+    return Routes(way, length[: len(problem.edges)], used, int(overuse), int(lost))
+
+
+def shortest(problem: StaticProblem, position: Ints) -> Ints:
+    """For each edge the least number of links between its ends."""
+    return problem.hops[position[problem.source], position[problem.target]].astype(np.int32)

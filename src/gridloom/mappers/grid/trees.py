@@ -1,0 +1,180 @@
+"""``trees``: complete binary trees by a layout that is known beforehand, as a reference for searching mappers.
+
+Layouts: the H-tree (Browning 1980), whose paths are all equally long, so that no FIFO is needed; and a compact one of
+the area of Lee and Choi's embedding (1996). The idea:
+
+1. the graph is numbered as a tree in level order;
+2. the layout says the tile of each number; where the array leaves room, it is shifted and turned until op classes fit;
+3. routes come from PathFinder, issue cycles and FIFOs from exact balancing.
+
+Cost: a routing for each try. Limits: one complete binary tree; the compact layout has Lee and Choi's areas, but not
+tile for tile their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import partial
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+
+from gridloom._version import __version__
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.grid.mapping import to_failure, to_mapping
+from gridloom.mappers.grid.place.tree_layouts import Layout, compact, h_tree
+from gridloom.mappers.grid.problem import Ints, StaticProblem, build_problem
+from gridloom.mappers.grid.screening import screen
+from gridloom.mappers.grid.search import Candidate, Objective, StaticSearch
+from gridloom.mapping.model import Failure, Mapping
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreesConfig:
+    """Settings of ``trees``."""
+
+    #: ``htree``: equally long paths; ``compact``: the area of Lee and Choi's embedding.
+    layout: Literal["htree", "compact"] = "htree"
+    #: What the best try is chosen by; ``buffers`` also lets wires take detours where values would wait.
+    objective: Objective = "wirelength"
+    #: Placements of the layout that are routed at most: turned, shifted, with other free cells used.
+    tries: int = 16
+    #: Links that a route may be longer than the shortest way.
+    detour: int = 4
+
+    def __post_init__(self) -> None:
+        if self.layout not in ("htree", "compact"):
+            raise OptionError(f"layout: expected htree or compact, found {self.layout!r}")
+        if self.objective not in ("buffers", "wirelength", "latency"):
+            raise OptionError(f"objective: expected buffers, wirelength or latency, found {self.objective!r}")
+        for name, least in (("tries", 1), ("detour", 0)):
+            if getattr(self, name) < least:
+                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+
+    @property
+    def joint(self) -> int:
+        """Moves a node together with its routes: a layout stays as it is."""
+        return 0
+
+
+def trees(dfg: Dfg, arch: Arch, config: TreesConfig, budget: Budget) -> Mapping | Failure:
+    """A mapping of a complete binary tree by a layout on a static grid, or why there is none.
+
+    OptionError for graphs that are not one complete binary tree and for another kind of array.
+    """
+    problem = build_problem(dfg, arch)
+    order = level_order(problem)
+    layouts = _layouts(config, len(order))
+    reason = _too_small(problem, layouts[0]) or screen(problem)
+    if reason is not None:
+        return reason
+    positions = list(islice(_placements(problem, order, layouts), config.tries))
+    if not positions:
+        return _no_classes(problem, layouts[0])
+    search = StaticSearch(problem, config, {})
+    search.warm_up()
+    clock = budget.start()
+    best = _best(search, positions, clock)
+    if not best.legal:
+        return to_failure(problem, best, True)
+    return to_mapping(problem, best, _provenance(config, clock))
+
+
+def level_order(problem: StaticProblem) -> list[int]:
+    """The nodes of a complete binary tree, root first, level by level; OptionError for any other graph.
+
+    Edges may all point to the root (a reduction) or all away from it.
+    """
+    size = problem.size
+    below: list[list[int]] = [[] for _ in range(size)]
+    inward = len(set(problem.source.tolist())) == len(problem.source)
+    for a, b in zip(problem.source.tolist(), problem.target.tolist()):
+        below[b if inward else a].append(a if inward else b)
+    children = {node for row in below for node in row}
+    order = [node for node in range(size) if node not in children]
+    if size & (size + 1) or len(problem.edges) != size - 1 or len(order) != 1:
+        raise _not_a_tree(problem)
+    level = order
+    while len(order) < size:
+        level = [child for node in level for child in below[node]]
+        if len(level) != len(order) + 1 or any(len(below[node]) != 2 for node in order[-(len(level) // 2) :]):
+            raise _not_a_tree(problem)
+        order = order + level
+    return order
+
+
+def _not_a_tree(problem: StaticProblem) -> OptionError:
+    return OptionError(
+        f"graph {problem.dfg.name!r} with {problem.size} placed nodes and {len(problem.edges)} routed edges is not one "
+        "complete binary tree; mapper 'trees' takes nothing else: use 'anneal'"
+    )
+
+
+def _layouts(config: TreesConfig, size: int) -> list[Layout]:
+    levels = size.bit_length()
+    if config.layout == "htree":
+        return [h_tree(levels)]
+    return compact(levels, config.tries, fastest=config.objective == "latency")
+
+
+def _placements(problem: StaticProblem, order: list[int], layouts: list[Layout]) -> Iterator[Ints]:
+    """Placements that op classes allow: layouts as they are or transposed, from the upper left corner on."""
+    arch = problem.arch
+    grid = np.full((arch.rows, arch.cols), -1, dtype=np.int32)
+    grid[problem.row, problem.col] = np.arange(problem.tiles, dtype=np.int32)
+    nodes = np.array(order)
+    for layout in layouts:
+        for turned in (layout, layout.transposed):
+            for top in range(arch.rows - turned.rows + 1):
+                for left in range(arch.cols - turned.cols + 1):
+                    position = np.empty(problem.size, dtype=np.int32)
+                    position[nodes] = grid[turned.cells[:, 0] + top, turned.cells[:, 1] + left]
+                    if problem.allowed[problem.kind, position].all():
+                        yield position
+
+
+def _best(search: StaticSearch, positions: list[Ints], clock: Clock) -> Candidate:
+    jobs = [partial(search.realise, position, clock.budget.seed, 1, clock.stop) for position in positions]
+    found = clock.run(jobs)
+    clock.moves = len(found)
+    clock.report("done", f"{sum(candidate.legal for candidate in found)} of {len(found)} tries legal")
+    return min(found, key=lambda candidate: candidate.score)
+
+
+def _too_small(problem: StaticProblem, layout: Layout) -> Failure | None:
+    arch = problem.arch
+    long, short = max(layout.rows, layout.cols), min(layout.rows, layout.cols)
+    if max(arch.rows, arch.cols) >= long and min(arch.rows, arch.cols) >= short:
+        return None
+    return Failure(
+        constraint="area of the layout",
+        demand=f"{short}x{long} tiles for a tree of {problem.size} nodes",
+        bound=f"{arch.rows}x{arch.cols} on {arch.name}",
+        levers=("a larger array", "layout=compact", "mapper anneal"),
+    )
+
+
+def _no_classes(problem: StaticProblem, layout: Layout) -> Failure:
+    return Failure(
+        constraint="op classes under the layout",
+        demand=f"a {layout.rows}x{layout.cols} part of the array whose tiles run the nodes that the layout puts there",
+        bound=f"none on {problem.arch.name}",
+        levers=("tiles with all op classes (io=any, mul=all)", "mapper anneal"),
+    )
+
+
+def _provenance(config: TreesConfig, clock: Clock) -> dict[str, Any]:
+    plain = TreesConfig()
+    given = {entry.name: getattr(config, entry.name) for entry in fields(TreesConfig)}
+    return {
+        "mapper": "trees",
+        "config": {name: value for name, value in given.items() if value != getattr(plain, name)},
+        "seed": clock.budget.seed,
+        "tries": clock.moves,
+        "version": __version__,
+    }

@@ -1,0 +1,201 @@
+"""Exact mapping of loops: II by II, what the models find or refute, and for which schedules a refutation holds.
+
+How long a schedule has to be looked at. Let S be the number of output registers and registers, T of tiles, L the
+longest latency of a move or a load. At most one signal of one age is in a register in a slot, so that all values
+together spend at most II * S cycles in registers, and at most II * T * (L - 1) on the way out of moves, apart from
+memory. The producer and the readers of a value are therefore no further apart than the value's share of that, its
+latency and II times the distance of its edges. Instances that such values or pairs tie together form groups; between
+groups there are only lower bounds (a value may stay in memory as long as it likes; order edges), so that every group
+may be moved back by periods until a bound holds it, which is at most one period, a spill and the bound's own delay away
+from another group. With at most II * T instances this adds up to a number of cycles that some mapping stays within if
+there is any: :func:`sufficient_spread`. A refutation within it holds for all schedules; one within less says so. (Where
+the data memory may be too small for what is spilled, moving groups may matter, and only the model over slots refutes
+for good.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.core.solver import ModelTooLargeError, Solved, cp_model, solve, too_large
+from gridloom.mappers.exact_config import ExactConfig, provenance
+from gridloom.mappers.modulo.exact.mapping import to_mapping
+from gridloom.mappers.modulo.exact.model import LoopModel, Scope
+from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.schedule.iterative import NONE, least_distances
+from gridloom.mappers.modulo.screening import screen
+from gridloom.mapping.mii import Mii, mii
+from gridloom.mapping.model import Failure, Mapping
+
+#: ``refuted``: for schedules of any length; ``window``: for those within a spread; ``open``: the budget ended first.
+Outcome = Literal["found", "refuted", "window", "open"]
+
+# Registers of a file in the first model.
+_FEW = 2
+
+# The part of what is left of the budget that one model of several may take.
+_SHARE = 0.5
+
+
+def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
+    """A loop on a torus-like array at the lowest II that is not refuted, or why there is none."""
+    cp_model()
+    problem = ModuloProblem(dfg, arch)
+    bound = mii(dfg, arch)
+    reason = screen(problem, bound, config.ii)
+    if reason is not None:
+        return reason
+    least_distances(1, [], 1)  # compiled before the clock starts
+    try:
+        return _Walk(problem, bound, config, budget.start()).result()
+    except ModelTooLargeError as error:
+        return too_large(error.size, "modulo")
+
+
+def sufficient_spread(problem: ModuloProblem, ii: int) -> int:
+    """Cycles from the first to the last issue that some mapping at an II stays within, if there is any."""
+    arch, dfg, s = problem.arch, problem.dfg, problem.structure
+    storages = len(arch.tiles) + sum(len(file.registers) for file in arch.register_files)
+    passing = max([1, *s.move_latency, *s.load_latency])
+    latency = max([1, *(max(tile.latency.values()) for tile in arch.tiles)])
+    distance = max((edge.distance for edge in dfg.edges), default=0)
+    delay = max((edge.delay for edge in dfg.edges if edge.kind in ("order", "pair")), default=0)
+    in_registers = ii * storages + ii * len(arch.tiles) * (passing - 1)
+    an_instance = latency + ii * distance + ii + passing + 2 + delay
+    return in_registers + ii * len(arch.tiles) * an_instance + 1
+
+
+@dataclass(frozen=True)
+class _Decision:
+    outcome: Outcome
+    sentence: str
+    model: LoopModel | None = None
+    solved: Solved | None = None
+
+
+@dataclass
+class _Walk:
+    """IIs from the bound on, and what became of each."""
+
+    problem: ModuloProblem
+    bound: Mii
+    config: ExactConfig
+    clock: Clock
+    decisions: dict[int, _Decision] = field(default_factory=dict)
+
+    def result(self) -> Mapping | Failure:
+        """Decide II after II until one is found, or the budget ends."""
+        ii = self.config.ii or self.bound.total
+        last = self.config.ii or self._last()
+        while ii <= last:
+            self.clock.report(f"II {ii}")
+            decision = self.decisions[ii] = self._decide(ii)
+            if decision.model is not None and decision.solved is not None:
+                self.clock.report("done", f"II {ii}")
+                return self._mapping(ii, decision.model, decision.solved)
+            if self.clock.over():
+                break
+            ii += 1
+        self.clock.report("done")
+        return self._failure()
+
+    def _last(self) -> int:
+        contexts = [tile.contexts for tile in self.problem.arch.tiles if tile.contexts is not None]
+        return min([*contexts, 4 * len(self.problem.nodes) + self.bound.total + 8])
+
+    # -- one II -------------------------------------------------------------------------------------------------------
+
+    def _decide(self, ii: int) -> _Decision:
+        """Small models first, since they find most; then slots for a proof; then everything within the window."""
+        c = self.config
+        critical = self._critical(ii)
+        spread = c.spread or critical + ii + 2
+        for cycles, registers in ((min(critical, spread), _FEW), (spread, None)):
+            plain = Scope(ii=ii, spread=cycles, rotate=False, spill=False, copies=False, registers=registers)
+            found, _ = self._solve(ii, plain)
+            if found:
+                return found
+        slots = Scope(ii=ii, spread=None, rotate=c.rotate, spill=c.spill, copies=c.copies)
+        _, answer = self._solve(ii, slots)
+        if answer == "infeasible":
+            return _Decision("refuted", f"II {ii}: refuted for schedules of any length{self._allowed()}")
+        enough = sufficient_spread(self.problem, ii)
+        while not self.clock.over():
+            spread = min(spread, enough)
+            wide = Scope(ii=ii, spread=spread, rotate=c.rotate, spill=c.spill, copies=c.copies)
+            found, answer = self._solve(ii, wide)
+            if found:
+                return found
+            if answer != "infeasible":
+                break
+            if spread >= enough and not self._short_memory(wide):
+                return _Decision("refuted", f"II {ii}: refuted for schedules of any length{self._allowed()}")
+            if spread >= enough or not c.prove:
+                return _Decision("window", f"II {ii}: refuted within a window of {spread} cycles{self._allowed()}")
+            spread *= 2
+        return _Decision("open", f"II {ii}: not decided")
+
+    def _solve(self, ii: int, scope: Scope) -> tuple[_Decision | None, str]:
+        if self.clock.over():
+            return None, "unknown"
+        try:
+            model = LoopModel(self.problem, scope)
+        except ModelTooLargeError:
+            if scope.registers is not None:
+                raise
+            return None, "unknown"
+        solved = solve(model.model, self.clock, workers=self.config.workers, share=_SHARE)
+        if solved.found and model.flat:
+            return _Decision("found", f"II {ii}: found", model, solved), solved.answer
+        return None, solved.answer
+
+    def _short_memory(self, scope: Scope) -> bool:
+        limit = self.problem.arch.data_memory
+        return limit is not None and scope.spill
+
+    def _critical(self, ii: int) -> int:
+        """Cycles from the first to the last issue that dependences alone ask for."""
+        least = least_distances(len(self.problem.nodes), self.problem.dependences, ii)
+        return int(least[least > NONE // 2].max(initial=0)) + 1
+
+    def _allowed(self) -> str:
+        left_out = [
+            words
+            for name, words in (("rotate", "rotating registers"), ("spill", "spills"), ("copies", "recomputation"))
+            if not getattr(self.config, name)
+        ]
+        return f", without {' and '.join(left_out)}" if left_out else ""
+
+    # -- words --------------------------------------------------------------------------------------------------------
+
+    def _proved_bound(self) -> int:
+        """The lowest II that is not refuted for good."""
+        everything = self.config.rotate and self.config.spill and self.config.copies
+        ii = self.bound.total
+        while everything and self.decisions.get(ii, _Decision("open", "")).outcome == "refuted":
+            ii += 1
+        return ii
+
+    def _mapping(self, ii: int, model: LoopModel, solved: Solved) -> Mapping:
+        bound = self._proved_bound()
+        why = "; ".join(self.bound.explanations) or "no II is less than 1"
+        proof = [f"II below {self.bound.total}: refuted by counting ({why})"]
+        proof += [decision.sentence for _, decision in sorted(self.decisions.items())]
+        origin = provenance(self.config, self.clock.budget, self.clock.seconds)
+        return to_mapping(model, solved, origin | {"optimal": ii == bound, "bound": bound, "proof": proof})
+
+    def _failure(self) -> Failure:
+        tried = sorted(self.decisions)
+        span = f"II {tried[0]}" if len(tried) == 1 else f"II {tried[0]} to {tried[-1]}"
+        undecided = any(decision.outcome == "open" for decision in self.decisions.values())
+        levers = (f"II {tried[-1] + 1}", "more registers", "a larger array")
+        return Failure(
+            constraint=span,
+            demand="a schedule with places and routes",
+            bound="; ".join(self.decisions[ii].sentence for ii in tried),
+            levers=("more time", *levers) if undecided else levers,
+        )

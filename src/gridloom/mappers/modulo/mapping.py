@@ -1,0 +1,214 @@
+"""From the arrays of the ``modulo`` search to a Mapping: ways over registers become hops over every resource."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gridloom.archs.model import Kind
+from gridloom.mappers.modulo.problem import ModuloProblem, Registers
+from gridloom.mapping.model import Hop, Instance, Mapping, Route
+
+if TYPE_CHECKING:
+    from gridloom.mappers.modulo.route_kernel import State
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A legal state of a search, and what it was found with."""
+
+    problem: ModuloProblem
+    ii: int
+    registers: Registers
+    state: State
+
+
+def to_mapping(solution: Solution, provenance: dict[str, Any]) -> Mapping:
+    """The mapping with instances, routes over every resource and the rotation of register files."""
+    return _Writer(solution).mapping(provenance)
+
+
+class _Writer:
+    def __init__(self, solution: Solution) -> None:
+        problem = solution.problem
+        self.problem = problem
+        self.solution = solution
+        self.state = solution.state
+        self.arch = problem.arch
+        self.tiles = len(self.arch.tiles)
+        limit = solution.registers.limit
+        self.registers = [r for k in range(len(self.arch.register_files)) for r in problem.usable(k, limit)]
+        self.elements = 4 * self.tiles + len(self.registers) + 1
+        self.issue = {
+            (Kind(kind), tile): r
+            for r, (kind, tile) in enumerate(zip(self.arch.kind.tolist(), self.arch.tile.tolist()))
+            if kind in (Kind.FU, Kind.LOAD, Kind.STORE)
+        }
+        #: (live-in, resource that keeps it) -> copy.
+        self.copies: dict[tuple[int, int], int] = {}
+        self.shift = self._first_cycle() // solution.ii * solution.ii
+
+    def _first_cycle(self) -> int:
+        cycles = [int(self.state.cycle.min(initial=1 << 20))]
+        for e in range(len(self.problem.edges)):
+            if self.state.steps[e]:
+                cycles.append(int(self.state.way[e, 0]) // self.elements)
+        return min(cycles)
+
+    def mapping(self, provenance: dict[str, Any]) -> Mapping:
+        problem, state, dfg = self.problem, self.state, self.problem.dfg
+        routes = tuple(self._route(e) for e in range(len(problem.edges)))
+        instances = [
+            Instance(
+                node=dfg.nodes[k].id,
+                place=self.arch.tiles[state.tile[n]].name,
+                cycle=int(state.cycle[n]) - self.shift,
+                copy=problem.copy_of[n],
+            )
+            for n, k in enumerate(problem.nodes)
+        ]
+        instances += [
+            Instance(node=dfg.nodes[k].id, place=self.arch.resource_names[r], copy=copy)
+            for (k, r), copy in self.copies.items()
+        ]
+        instances += self._unread()
+        return Mapping(
+            dfg=dfg,
+            arch=self.arch,
+            ii=self.solution.ii,
+            instances=tuple(instances),
+            routes=routes,
+            settings=self._settings(),
+            provenance=provenance,
+        )
+
+    def _unread(self) -> list[Instance]:
+        """Live-ins that no edge reads still need a place: memory, or a register that nothing uses."""
+        read = {k for k, _ in self.copies}
+        names = self.arch.resource_names
+        limit = self.solution.registers
+        idle = [
+            r
+            for r, resource in enumerate(self.registers)
+            if not self.state.used[2 * self.tiles + r].any() and not self._rotates(resource, limit)
+        ]
+        found = []
+        for k in self.problem.liveins:
+            if k not in read:
+                memory = self.problem.structure.memory
+                place = names[memory] if memory >= 0 else names[self.registers[idle.pop()]]
+                found.append(Instance(node=self.problem.dfg.nodes[k].id, place=place))
+        return found
+
+    def _rotates(self, resource: int, registers: Registers) -> bool:
+        for k, file in enumerate(self.arch.register_files):
+            if resource in file.registers[: self.problem.rotating(k, registers)]:
+                return True
+        return False
+
+    def _settings(self) -> dict[str, Any]:
+        counts = {
+            file.name: self.problem.rotating(k, self.solution.registers)
+            for k, file in enumerate(self.arch.register_files)
+            if file.adjustable
+        }
+        return {"rotating": {name: m for name, m in counts.items() if m}} if any(counts.values()) else {}
+
+    # -- routes -------------------------------------------------------------------------------------------------------
+
+    def _route(self, e: int) -> Route:
+        edge = self.problem.dfg.edges[self.problem.edges[e]]
+        target = self.problem.ends[e][1]
+        codes: list[int] = self.state.way[e, : self.state.steps[e]].tolist()
+        hops: list[Hop] = []
+        at = -1
+        for code in codes:
+            cycle, element = divmod(code, self.elements)
+            at = self._step(hops, at, element, cycle)
+        cycle = codes[-1] // self.elements
+        self._read(hops, at, int(self.state.tile[target]), edge.operand, cycle)
+        return Route(
+            edge=self.problem.edges[e],
+            hops=tuple((name, when - self.shift) for name, when in hops),
+            copy=self.problem.copy_of[target],
+            source_copy=self._source_copy(e, codes),
+        )
+
+    def _source_copy(self, e: int, codes: list[int]) -> int:
+        source = self.problem.ends[e][0]
+        if source < len(self.problem.nodes):
+            return self.problem.copy_of[source]
+        position = self.problem.liveins[source - len(self.problem.nodes)]
+        resource = self._resource(codes[0] % self.elements)
+        mine = sum(1 for k, _ in self.copies if k == position)
+        return self.copies.setdefault((position, resource), mine)
+
+    def _resource(self, element: int) -> int:
+        """The resource of a storage element."""
+        if element < 4 * self.tiles:
+            return int(self.arch.out[element - 3 * self.tiles])
+        if element == self.elements - 1:
+            return self.problem.structure.memory
+        return self.registers[element - 4 * self.tiles]
+
+    def _step(self, hops: list[Hop], at: int, element: int, cycle: int) -> int:
+        """Append what an element stands for; returns the element the value is in now."""
+        names, tile = self.arch.resource_names, element % self.tiles
+        if element < self.tiles:
+            self._read(hops, at, tile, 0, cycle)
+            hops.append((names[self.issue[Kind.FU, tile]], cycle))
+        elif element < 2 * self.tiles:
+            hops.append((names[self.issue[Kind.LOAD, tile]], cycle))
+        elif element < 3 * self.tiles:
+            self._read(hops, at, tile, 0, cycle)
+            hops.append((names[self.issue[Kind.STORE, tile]], cycle))
+        else:
+            hops.append((names[self._resource(element)], cycle))
+        return element
+
+    def _read(self, hops: list[Hop], at: int, tile: int, operand: int, cycle: int) -> None:
+        """From a storage to an operand of a tile, over the link between them where there is one."""
+        names = self.arch.resource_names
+        if at < 4 * self.tiles:
+            link = self.problem.structure.reads[tile][at - 3 * self.tiles]
+            if link >= 0:
+                hops.append((names[link], cycle))
+        hops.append((names[int(self.arch.operand_inputs[tile, operand])], cycle))
+
+
+def memory_words(solution: Solution) -> int:
+    """Words of spilled values and live-ins that a solution keeps in the data memory."""
+    problem = solution.problem
+    state, tiles = solution.state, len(problem.arch.tiles)
+    registers = sum(len(problem.usable(k, solution.registers.limit)) for k in range(len(problem.arch.register_files)))
+    elements = 4 * tiles + registers + 1
+    lives: dict[tuple[int, int, int], int] = {}
+    kept: set[int] = set()
+    for e, (net, _) in enumerate(problem.ends):
+        stored: tuple[int, int, int] | None = None
+        for code in state.way[e, : state.steps[e]].tolist():
+            cycle, element = divmod(code, elements)
+            if 2 * tiles <= element < 3 * tiles:
+                stored = (net, element, cycle)
+                lives.setdefault(stored, 0)
+            elif tiles <= element < 2 * tiles:
+                if stored is None:
+                    kept.add(net)
+                else:
+                    lives[stored] = max(lives[stored], cycle - stored[2])
+                    stored = None
+    return sum(life // solution.ii + 1 for life in lives.values()) + len(kept)
+
+
+def congested(solution: Solution, most: int = 8) -> tuple[str, ...]:
+    """The resources that were fought over most, worst first."""
+    problem = solution.problem
+    names = problem.arch.resource_names
+    total = solution.state.history.sum(axis=1)
+    limit = solution.registers.limit
+    registers = [r for k in range(len(problem.arch.register_files)) for r in problem.usable(k, limit)]
+    resource = [*problem.arch.fu.tolist(), *problem.arch.out.tolist(), *registers]
+    order = np.argsort(-total, kind="stable")[:most]
+    return tuple(names[resource[k]] for k in order.tolist() if total[k] > 0)

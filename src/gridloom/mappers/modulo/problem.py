@@ -1,0 +1,392 @@
+"""A graph and a modulo-scheduled array as flat arrays: what the ``modulo`` mapper and its kernels share.
+
+The array is seen as registers and the tiles that read and write them: an operand input and a link carry exactly what
+the register before them holds, and are taken exactly when the tile behind them issues, so neither is ever short of
+room where registers and issue slots are not. Routes are written out over every resource again in
+:mod:`gridloom.mappers.modulo.mapping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.archs.model import Arch, Kind
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
+from gridloom.mappers.modulo.schedule.resources import resources
+
+if TYPE_CHECKING:
+    from gridloom.mappers.modulo.place_kernel import Loop
+    from gridloom.mappers.modulo.route_kernel import Fabric
+
+Ints = NDArray[np.int64]
+
+#: Graphs with more nodes than this are refused: distances between all pairs are kept.
+MAX_NODES = 4000
+
+# Holding is not limited in memory.
+_LONG = 1 << 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registers:
+    """What a search may do with register files: use ``limit`` registers of each, rotate ``rotating`` of them."""
+
+    limit: int
+    rotating: int
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Which registers a tile reads and writes, from the arcs of the array."""
+
+    arch: Arch
+    #: tile -> {tile whose output register it reads: link resource, or -1 where there is none between}
+    reads: list[dict[int, int]]
+    #: tile -> index in ``arch.register_files``, -1: none.
+    file_of: list[int]
+    holds: list[bool]
+    move_latency: list[int]
+    load_latency: list[int]
+    memory: int = field(default=-1)
+
+
+def structure(arch: Arch) -> Structure:
+    """Read an array's arcs; OptionError for an array that is not made of registers between tiles."""
+    if arch.style != "modulo" or any(tile.fifo != 0 or tile.delays for tile in arch.tiles) or not len(arch.arc_source):
+        raise OptionError(
+            f"mapper 'modulo' maps to arrays like torus: output registers, register files, no operand FIFOs; "
+            f"array {arch.name!r} is {arch.style}" + ("" if arch.style != "modulo" else " with operand FIFOs")
+        )
+    arcs: dict[int, dict[int, int]] = {}
+    for a, b, latency in zip(arch.arc_source.tolist(), arch.arc_target.tolist(), arch.arc_latency.tolist()):
+        arcs.setdefault(a, {})[b] = latency
+    return _Reader(arch, arcs).structure()
+
+
+class _Reader:
+    def __init__(self, arch: Arch, arcs: dict[int, dict[int, int]]) -> None:
+        self.arch = arch
+        self.arcs = arcs
+        self.kind: list[int] = arch.kind.tolist()
+        self.tile: list[int] = arch.tile.tolist()
+
+    def structure(self) -> Structure:
+        arch, tiles = self.arch, range(len(self.arch.tiles))
+        memory = [r for r, kind in enumerate(self.kind) if kind == Kind.MEM]
+        return Structure(
+            arch=arch,
+            reads=[self._reads(t) for t in tiles],
+            file_of=[self._file(t) for t in tiles],
+            holds=[int(arch.out[t]) in self.arcs.get(int(arch.out[t]), {}) for t in tiles],
+            move_latency=[self._latency(int(arch.fu[t]), int(arch.out[t])) for t in tiles],
+            load_latency=[self._load(t) for t in tiles],
+            memory=memory[0] if memory else -1,
+        )
+
+    def _operands(self, tile: int) -> set[int]:
+        row: list[int] = self.arch.operand_inputs[tile].tolist()
+        return {r for r in row if r >= 0}
+
+    def _reads(self, tile: int) -> dict[int, int]:
+        wanted = self._operands(tile)
+        found: dict[int, int] = {}
+        for u, out in enumerate(self.arch.out.tolist()):
+            following = self.arcs.get(out, {})
+            if wanted <= following.keys():
+                found[u] = -1
+            for link in following:
+                if self.kind[link] == Kind.LINK and wanted <= self.arcs.get(link, {}).keys():
+                    found.setdefault(u, link)
+        return found
+
+    def _file(self, tile: int) -> int:
+        wanted = self._operands(tile)
+        for k, file in enumerate(self.arch.register_files):
+            if all(wanted <= self.arcs.get(r, {}).keys() for r in file.registers):
+                return k
+        return -1
+
+    def _latency(self, source: int, target: int) -> int:
+        latency = self.arcs.get(source, {}).get(target, 0)
+        if latency < 1:
+            name = self.arch.resource_names[target]
+            raise OptionError(f"mapper 'modulo' needs output registers; array {self.arch.name!r} has none at {name}")
+        return latency
+
+    def _load(self, tile: int) -> int:
+        loads = [r for r, kind in enumerate(self.kind) if kind == Kind.LOAD and self.tile[r] == tile]
+        return self._latency(loads[0], int(self.arch.out[tile])) if loads else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """A node that is computed once more, for some of the edges that leave it."""
+
+    #: The node's position in the graph.
+    node: int
+    #: Indices into ``dfg.edges``.
+    readers: frozenset[int]
+
+
+class ModuloProblem:
+    """A graph on an array; :meth:`loop` and :meth:`fabric` give the arrays for an II.
+
+    With ``copies`` some nodes are there more than once: each reads what the node reads, and feeds the edges it names.
+    """
+
+    def __init__(self, dfg: Dfg, arch: Arch, copies: Sequence[Copy] = ()) -> None:
+        self.dfg = dfg
+        self.arch = arch
+        self.structure = structure(arch)
+        free = [dfg.op_class(node.id) in arch.free for node in dfg.nodes]
+        timeless = [op.timeless for op in dfg.ops]
+        #: Graph positions of nodes that take a slot, and of live-ins that registers or memory keep.
+        self.nodes = [k for k in range(len(dfg.nodes)) if not free[k] and not timeless[k]]
+        self.liveins = [k for k in range(len(dfg.nodes)) if not free[k] and timeless[k]]
+        self.number = {k: n for n, k in enumerate(self.nodes + self.liveins)}
+        #: Routed edges, as indices into ``dfg.edges``.
+        self.edges = [
+            k
+            for k, edge in enumerate(dfg.edges)
+            if edge.kind == "data" and not free[dfg.index[edge.source]] and not free[dfg.index[edge.target]]
+        ]
+        self.ties = [
+            k
+            for k, edge in enumerate(dfg.edges)
+            if edge.kind in ("order", "pair")
+            and dfg.index[edge.source] in self.number
+            and dfg.index[edge.target] in self.number
+        ]
+        if len(self.nodes) > MAX_NODES:
+            raise OptionError(f"mapper 'modulo' takes graphs of up to {MAX_NODES} nodes, found {len(self.nodes)}")
+        #: Node -> which copy of its graph node it is.
+        self.copy_of = [0] * len(self.nodes)
+        #: The numbers of source and target of each of ``edges``, and of each of ``ties``.
+        self.ends = [self._ends(e) for e in self.edges]
+        self.tie_ends = [self._ends(e) for e in self.ties]
+        for copy in copies:
+            self._add(copy)
+
+    def _ends(self, edge: int) -> tuple[int, int]:
+        record = self.dfg.edges[edge]
+        return self.number[self.dfg.index[record.source]], self.number[self.dfg.index[record.target]]
+
+    def _add(self, copy: Copy) -> None:
+        """One node more: live-ins, which are numbered after nodes, make room."""
+        first, count = self.number[copy.node], len(self.nodes)
+        self.copy_of.append(1 + max(n for n, k in zip(self.copy_of, self.nodes, strict=True) if k == copy.node))
+        self.nodes.append(copy.node)
+        self.number = {k: n + (n >= count) for k, n in self.number.items()}
+        self.ends = [(a + (a >= count), b) for a, b in self.ends]
+        self.tie_ends = [(a + (a >= count), b + (b >= count)) for a, b in self.tie_ends]
+        read = [(e, a) for e, (a, b) in zip(self.edges, self.ends, strict=True) if b == first]
+        self.ends = [
+            (count if e in copy.readers and a == first and b != first else a, b)
+            for e, (a, b) in zip(self.edges, self.ends, strict=True)
+        ]
+        for e, source in read:
+            self.edges.append(e)
+            self.ends.append((count if source == first else source, count))
+        for tie, (a, b) in list(zip(self.ties, self.tie_ends, strict=True)):
+            if first in (a, b):
+                self.ties.append(tie)
+                self.tie_ends.append((count if a == first else a, count if b == first else b))
+
+    # -- op classes ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def classes(self) -> list[frozenset[str]]:
+        """The sets of op classes that nodes need, and those of moves and of memory accesses."""
+        needed = {self.dfg.required_classes(self.dfg.nodes[k].id) for k in self.nodes}
+        needed |= {frozenset({"route"}), frozenset({"mem"})}
+        return sorted(needed, key=sorted)
+
+    def class_of(self, position: int) -> int:
+        """The row of ``classes`` of a graph node."""
+        return self.classes.index(self.dfg.required_classes(self.dfg.nodes[position].id))
+
+    def op_class(self, row: int) -> str:
+        """The class that decides latency and pools."""
+        return min(self.classes[row], key=lambda name: (name in ("input", "output"), name))
+
+    # -- arrays for kernels -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def dependences(self) -> list[Dependence]:
+        """What issue cycles have to respect, with the least latency that any tile offers."""
+        dfg, found = self.dfg, []
+        shortest = {n: self.least_latency(k) for n, k in enumerate(self.nodes)}
+        for e, (a, b) in zip(self.edges + self.ties, self.ends + self.tie_ends, strict=True):
+            edge = dfg.edges[e]
+            if a >= len(self.nodes) or b >= len(self.nodes):
+                continue
+            delay = shortest[a] if edge.kind == "data" else edge.delay
+            found.append(Dependence(source=a, target=b, delay=delay, distance=edge.distance))
+            if edge.kind == "pair":
+                found.append(Dependence(source=b, target=a, delay=-delay, distance=-edge.distance))
+        return found
+
+    def least_latency(self, position: int) -> int:
+        """The least cycles from issue to result of a graph node on any tile."""
+        row = self.class_of(position)
+        name, needed = self.op_class(row), self.classes[row]
+        return min((tile.latency_of(name) for tile in self.arch.tiles if needed <= tile.classes), default=1)
+
+    def loop(self, ii: int) -> Loop:
+        """The graph's arrays for an II."""
+        from gridloom.mappers.modulo.place_kernel import Loop
+
+        dfg, count = self.dfg, len(self.nodes)
+        ends = self.ends
+        ties = [(dfg.edges[e], a, b) for e, (a, b) in zip(self.ties, self.tie_ends, strict=True)]
+        out_at, out = _csr(count + len(self.liveins), [(a, e) for e, (a, _) in enumerate(ends)])
+        in_at, into = _csr(count, [(b, e) for e, (_, b) in enumerate(ends)])
+        tie_at, tie = _csr(count, sorted({(n, k) for k, (_, a, b) in enumerate(ties) for n in (a, b)}))
+        both = [(n, e) for e, pair in enumerate(ends) for n in sorted(set(pair), reverse=True)]
+        touch_at, touch = _csr(count, both)
+        least = least_distances(count, self.dependences, ii)
+        return Loop(
+            nodes=count,
+            op_class=_ints([self.class_of(k) for k in self.nodes]),
+            has_result=_ints([dfg.ops[k].result and dfg.ops[k].op_class != "output" for k in self.nodes]),
+            source=_ints([a for a, _ in ends]),
+            target=_ints([b for _, b in ends]),
+            distance=_ints([dfg.edges[e].distance for e in self.edges]),
+            out_at=out_at, out=out, in_at=in_at, into=into, touch_at=touch_at, touch=touch,
+            tie_source=_ints([a for _, a, _ in ties]),
+            tie_target=_ints([b for _, _, b in ties]),
+            tie_delay=_ints([edge.delay for edge, _, _ in ties]),
+            tie_distance=_ints([edge.distance for edge, _, _ in ties]),
+            tie_exact=_ints([edge.kind == "pair" for edge, _, _ in ties]),
+            tie_at=tie_at, tie=tie,
+            least=least,
+            wish=self._wish(least, ii),
+        )  # fmt: skip
+
+    def _wish(self, least: Ints, ii: int) -> Ints:
+        """A schedule by counts, begun late enough to leave room before it."""
+        counts = resources(self.arch, self.classes)
+        takes = np.zeros((len(self.nodes), len(counts.room)), dtype=np.int64)
+        for n, k in enumerate(self.nodes):
+            takes[n, list(counts.takes[self.class_of(k)])] = 1
+        room = _ints(counts.room)
+        # Slots that are free in every cycle are where moves go.
+        room[0] = min(room[0], -(-len(self.nodes) // ii) + 1)
+        cycles = modulo_schedule(least, ii, takes, room)
+        if cycles is None:
+            cycles = np.maximum(least.max(axis=0, initial=0), 0).astype(np.int64)
+        else:
+            links = [
+                (a, b, self.dfg.edges[e].distance)
+                for e, (a, b) in zip(self.edges, self.ends, strict=True)
+                if a < len(self.nodes)
+            ]
+            latency = _ints([self.least_latency(k) for k in self.nodes])
+            shorten_lifetimes(least, ii, takes, room, np.array(links, dtype=np.int64).reshape(-1, 3), latency, cycles)
+        return cycles + self.offset(ii)
+
+    @staticmethod
+    def offset(ii: int) -> int:
+        """Cycles before the first wish."""
+        return 2 * ii + 4
+
+    def horizon(self, loop: Loop, ii: int) -> int:
+        """Flat cycles that a search looks at."""
+        length = int(loop.wish.max(initial=0)) - self.offset(ii) + 2
+        longest = max((self.dfg.edges[e].distance for e in self.edges), default=0)
+        return self.offset(ii) + length + length // 2 + 3 * ii + ii * longest + 8
+
+    def fabric(self, loop: Loop, ii: int, registers: Registers, move_price: float = 1.0) -> Fabric:
+        """The array's arrays for an II and a use of its register files."""
+        from gridloom.mappers.modulo.route_kernel import Fabric
+
+        s, arch = self.structure, self.arch
+        tiles = len(arch.tiles)
+        files = [self.usable(k, registers.limit) for k in range(len(arch.register_files))]
+        rotating = [self.rotating(k, registers) for k in range(len(files))]
+        at = _ints(np.concatenate([[0], np.cumsum([len(f) for f in files])]))
+        turn = np.arange(at[-1], dtype=np.int64)
+        keeps = np.ones(at[-1], dtype=np.int64)
+        span = [ii if held else 1 for held in s.holds] + [ii] * int(at[-1]) + [_LONG]
+        for k, m in enumerate(rotating):
+            for r in range(m):
+                turn[at[k] + r] = at[k] + (r - 1) % m
+                keeps[at[k] + r] = 0
+                span[tiles + at[k] + r] = m * ii
+        read_at, read = _csr(tiles, [(t, u) for t in range(tiles) for u in sorted(s.reads[t])])
+        able, latency, pool = self.tables()
+        return Fabric(
+            ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files), horizon=self.horizon(loop, ii),
+            read_at=read_at, read=read, file_at=at,
+            file_of=_ints(s.file_of), turn=turn, span=_ints(span), keeps=keeps,
+            move_latency=_ints(s.move_latency), load_latency=_ints(s.load_latency),
+            able=able, latency=latency, pool=pool,
+            pool_room=_ints([p.capacity for p in arch.pools]),
+            together=self.together(),
+            move_class=self.classes.index(frozenset({"route"})),
+            memory_class=self.classes.index(frozenset({"mem"})),
+            move_price=move_price,
+        )  # fmt: skip
+
+    def usable(self, file: int, limit: int) -> tuple[int, ...]:
+        """The registers of a file that a search may use."""
+        return self.arch.register_files[file].registers[:limit]
+
+    def rotating(self, file: int, registers: Registers) -> int:
+        """How many registers of a file rotate."""
+        record = self.arch.register_files[file]
+        if not record.adjustable:
+            return record.rotating
+        return min(registers.rotating, len(self.usable(file, registers.limit)))
+
+    def tables(self) -> tuple[Ints, Ints, Ints]:
+        """[row of ``classes``, tile] -> 1 where it runs; its latency; its pool, -1: none."""
+        shape = (len(self.classes), len(self.arch.tiles))
+        able, latency, pool = (np.full(shape, fill, dtype=np.int64) for fill in (0, 1, -1))
+        for row, needed in enumerate(self.classes):
+            name = self.op_class(row)
+            for t, tile in enumerate(self.arch.tiles):
+                able[row, t] = needed <= tile.classes
+                latency[row, t] = tile.latency_of(name)
+                found = [p for p, record in enumerate(self.arch.pools) if t in record.tiles and name in record.classes]
+                if len(found) > 1 or tile.occupancy_of(name) != 1:
+                    has = f"{len(found)} pools and {tile.occupancy_of(name)} slots"
+                    raise OptionError(
+                        f"mapper 'modulo' takes tiles with one pool and one slot an op; tile {tile.name!r} has {has} "
+                        f"for {name}"
+                    )
+                pool[row, t] = found[0] if found else -1
+        return able, latency, pool
+
+    def together(self) -> Ints:
+        """[tile, tile] -> 1 when the ends of a pair edge may sit there."""
+        tiles = len(self.arch.tiles)
+        if not self.arch.pools:
+            return np.ones((tiles, tiles), dtype=np.int64)
+        table = np.eye(tiles, dtype=np.int64)
+        for pool in self.arch.pools:
+            members = np.array(pool.tiles)
+            table[np.ix_(members, members)] = 1
+        return table
+
+
+def _ints(values: object) -> Ints:
+    return np.ascontiguousarray(np.array(values, dtype=np.int64).reshape(-1))
+
+
+def _csr(count: int, pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
+    """(row, value) pairs, in order within each row."""
+    rows: list[list[int]] = [[] for _ in range(count)]
+    for row, value in pairs:
+        if row < count:
+            rows[row].append(value)
+    at = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    return _ints(at), _ints([value for row in rows for value in row])

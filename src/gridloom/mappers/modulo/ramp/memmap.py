@@ -1,0 +1,80 @@
+"""``memmap``: memory-aware mapping, one of the techniques that RAMP was measured against.
+
+S. Yin et al., Memory-Aware Loop Mapping on Coarse-Grained Reconfigurable Architectures (TVLSI 2016), as RAMP's paper
+describes it: once the loop is scheduled, every dependence of length 3 or more becomes a store and a load, one of length
+2 a move; then a maximum clique of (op, PE) pairs either places all of it or the next II is tried. Live-ins are loaded
+from memory, nothing is scheduled again. It is ``ramp`` with these restrictions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.modulo.ramp.graph import WorkGraph
+from gridloom.mappers.modulo.ramp.place import Attempt
+from gridloom.mappers.modulo.ramp.run import run_technique
+from gridloom.mappers.modulo.ramp.search import Limits, Technique
+from gridloom.mappers.modulo.ramp.strategies import Editor
+from gridloom.mapping.model import Failure, Mapping
+
+#: Dependences of at least this length go through memory: store, load and use take a cycle each.
+_LONG = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemmapConfig:
+    """Settings of ``memmap``."""
+
+    #: The II to map at; None: the first from the MII on.
+    ii: int | None = None
+    #: IIs that are tried.
+    attempts: int = 24
+    #: Moves without a larger clique after which a clique search ends.
+    moves: int = 1500
+
+    def __post_init__(self) -> None:
+        for name in ("attempts", "moves"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name}: expected at least 1, found {getattr(self, name)}")
+        if self.ii is not None and self.ii < 1:
+            raise OptionError(f"ii: expected at least 1, found {self.ii}")
+
+
+def memmap(dfg: Dfg, arch: Arch, config: MemmapConfig, budget: Budget) -> Mapping | Failure:
+    """A mapping at the first II that the technique succeeds at, or why there is none."""
+    technique = Technique(strategies=frozenset(), reschedules=False, keeps_live_ins=False, rewrite=_over_memory)
+    limits = Limits(
+        ii=config.ii, attempts=config.attempts, starts=1, moves=config.moves, links=1, sideways=0, options=1
+    )
+    return run_technique("memmap", dfg, arch, technique, limits, config, budget)
+
+
+def _over_memory(editor: Editor, attempt: Attempt) -> tuple[WorkGraph, NDArray[np.int64]]:
+    """Long dependences over memory, those of one cycle more than the least over a PE; their cycles follow from it.
+
+    Dependences of one value and one due cycle share their store, load or move.
+    """
+    graph, cycle = attempt.graph, attempt.cycle.tolist()
+    groups: dict[tuple[int, int], list[int]] = {}
+    for k, link in enumerate(attempt.graph.links):
+        if attempt.length(link) > attempt.graph.ops[link.source].latency:
+            groups.setdefault((link.source, attempt.length(link)), []).append(k)
+    for (source, length), shared in sorted(groups.items()):
+        ready = int(attempt.cycle[source]) + attempt.graph.ops[source].latency
+        due = int(attempt.cycle[source]) + length
+        before = len(graph.ops)
+        if length >= _LONG and editor.has_memory:
+            graph = editor.with_spill(graph, shared)
+            cycle += [ready] if len(graph.ops) - before == 2 else []
+            cycle.append(due - graph.ops[-1].latency)
+        else:
+            graph = editor.with_moves(graph, shared, due - ready)
+            cycle += [ready + k for k in range(due - ready)]
+    return replace(graph), np.array(cycle, dtype=np.int64)

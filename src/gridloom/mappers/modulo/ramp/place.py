@@ -1,0 +1,223 @@
+"""RAMP's placement: the compatibility graph of (op, PE) pairs, a maximum clique of it, registers for values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.errors import OptionError
+from gridloom.mappers.budget import Clock
+from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.ramp.graph import Link, WorkGraph
+from gridloom.mappers.modulo.ramp.registers import FileUse, Value, allocate
+
+if TYPE_CHECKING:
+    from gridloom.mappers.modulo.ramp.clique_kernel import Files, Relations
+
+Ints = NDArray[np.int64]
+
+#: Vertices of the compatibility graph, which takes a bit a pair.
+MAX_VERTICES = 40_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a technique may do with registers."""
+
+    #: A value may wait in a file that several PEs share; else only where its producer and consumer are one PE.
+    shared_files: bool = True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Attempt:
+    """A schedule of a working graph and as much of a placement as was found."""
+
+    graph: WorkGraph
+    ii: int
+    cycle: Ints
+    #: Op -> tile, -1: not mapped.
+    place: Ints
+    #: What each register file holds; file -> use.
+    files: tuple[FileUse, ...]
+
+    @property
+    def unmapped(self) -> list[int]:
+        """Ops without a tile, the earliest first."""
+        return sorted(np.flatnonzero(self.place < 0).tolist(), key=lambda n: (int(self.cycle[n]), n))
+
+    @property
+    def cost(self) -> tuple[int, int, int]:
+        """Ops left, PEs taken, register cycles taken: the lower, the better."""
+        left = int((self.place < 0).sum())
+        return left, len(self.graph.ops) - left, sum(use.taken for use in self.files)
+
+    def length(self, link: Link) -> int:
+        """Cycles from the issue of a link's source to that of its target."""
+        return int(self.cycle[link.target] - self.cycle[link.source] + self.ii * link.distance)
+
+
+class Placer:
+    """Places schedules of one problem."""
+
+    def __init__(self, problem: ModuloProblem, rules: Rules, moves: int) -> None:
+        self.problem = problem
+        self.rules = rules
+        self.moves = moves
+        s, tiles = problem.structure, range(len(problem.arch.tiles))
+        self.file_of = np.array(s.file_of, dtype=np.int64)
+        self.reads = np.array([[p in s.reads[q] for q in tiles] for p in tiles], dtype=np.bool_)
+        self.same_tile = np.eye(len(tiles), dtype=np.bool_)
+        has = self.file_of >= 0
+        joint = (self.file_of[:, None] == self.file_of[None, :]) & has[:, None]
+        #: [producer's tile, consumer's tile] -> a register can take a value from one to the other.
+        self.over_file = joint if rules.shared_files else joint & self.same_tile
+        #: PEs that read an output; 0 where a register takes a value to any PE.
+        self.reach = 0 if (self.over_file & ~self.reads).any() else int(self.reads.sum(axis=1).max(initial=0))
+        self.able, self.latency, self.pool = problem.tables()
+        self.together = problem.together().astype(np.bool_)
+        if any(pool.capacity != 1 for pool in problem.arch.pools):
+            raise OptionError(f"array {problem.arch.name!r}: this mapper takes buses of capacity 1")
+
+    # -- one attempt --------------------------------------------------------------------------------------------------
+
+    def place(self, graph: WorkGraph, cycle: Ints, ii: int, clock: Clock, start: Ints | None, seed: int) -> Attempt:
+        """Place a schedule; ``start`` holds tiles of the first ops to begin with."""
+        from gridloom.mappers.modulo.ramp.clique_kernel import Clique, compatibility, find_clique
+
+        ops, tiles = len(graph.ops), len(self.problem.arch.tiles)
+        if ops * tiles > MAX_VERTICES:
+            raise OptionError(
+                f"{ops} ops on {tiles} PEs are {ops * tiles} pairs; a compatibility graph of up to {MAX_VERTICES} is "
+                "built: use mapper 'modulo', or a smaller array"
+            )
+        relations, files = self._relations(graph, cycle, ii), self._files(graph, cycle, ii)
+        able = relations.able
+        rows = compatibility(relations)
+        clique = Clique(
+            place=np.full(ops, -1, dtype=np.int64),
+            against=np.zeros(ops * tiles, dtype=np.int64),
+            until=np.zeros(ops * tiles, dtype=np.int64),
+            held=np.zeros((max(1, len(files.room)), ii), dtype=np.int64),
+            kept=np.zeros((max(1, len(files.room)), max(1, files.liveins)), dtype=np.int64),
+            keeps=np.zeros(max(1, len(files.room)), dtype=np.int64),
+            luck=np.zeros(1, dtype=np.uint64),
+        )
+        first = np.full(ops, -1, dtype=np.int64)
+        if start is not None:
+            first[: len(start)] = start
+        report = np.zeros(1, dtype=np.int64)
+        found = find_clique(rows, able, files, clique, first, self.moves, seed, clock.stop, report)
+        clock.moves += int(report[0])
+        attempt = Attempt(graph=graph, ii=ii, cycle=cycle, place=found, files=())
+        return self._with_registers(attempt)
+
+    def _with_registers(self, attempt: Attempt) -> Attempt:
+        """Give values their registers; ops whose values find none are taken out again."""
+        place = attempt.place.copy()
+        values = self.values(replace(attempt, place=place))
+        uses = []
+        for k, file in enumerate(self.problem.arch.register_files):
+            mine = [value for value in values if value.file == k]
+            kept = self._kept(attempt.graph, place, k)
+            use = allocate(file, mine, kept, attempt.ii)
+            while use is None:
+                gone = max(mine, key=lambda value: (value.last - value.first, value.op))
+                place[gone.op] = -1
+                mine.remove(gone)
+                use = allocate(file, mine, self._kept(attempt.graph, place, k), attempt.ii)
+            uses.append(use)
+        return replace(attempt, place=place, files=tuple(uses))
+
+    def values(self, attempt: Attempt) -> list[Value]:
+        """The results that wait in a register file, from the first to the last cycle."""
+        last: dict[int, int] = {}
+        for link in attempt.graph.links:
+            p, q = int(attempt.place[link.source]), int(attempt.place[link.target])
+            if link.memory or p < 0 or q < 0 or not self.waits(attempt, link):
+                continue
+            due = int(attempt.cycle[link.target]) + attempt.ii * link.distance
+            last[link.source] = max(last.get(link.source, due), due)
+        found = []
+        for op, due in sorted(last.items()):
+            ready = int(attempt.cycle[op]) + attempt.graph.ops[op].latency
+            found.append(Value(op=op, file=int(self.file_of[attempt.place[op]]), first=ready, last=due))
+        return found
+
+    def waits(self, attempt: Attempt, link: Link) -> bool:
+        """True when a placed link goes over a register: its value waits, or no wire leads there."""
+        p, q = int(attempt.place[link.source]), int(attempt.place[link.target])
+        return attempt.length(link) > attempt.graph.ops[link.source].latency or not bool(self.reads[p, q])
+
+    def _kept(self, graph: WorkGraph, place: Ints, file: int) -> list[int]:
+        return sorted({k.livein for k in graph.keeps if place[k.op] >= 0 and self.file_of[place[k.op]] == file})
+
+    # -- arrays for the kernel ----------------------------------------------------------------------------------------
+
+    def _relations(self, graph: WorkGraph, cycle: Ints, ii: int) -> Relations:
+        from gridloom.mappers.modulo.ramp.clique_kernel import Relations
+
+        rows = np.array([op.row for op in graph.ops], dtype=np.int64)
+        latency = np.array([op.latency for op in graph.ops], dtype=np.int64)
+        able = (self.able[rows] > 0) & (self.latency[rows] == latency[:, None])
+        for keep in graph.keeps:
+            able[keep.op] &= self.file_of >= 0
+        result = np.array([op.result for op in graph.ops], dtype=np.bool_)
+        pairs: list[tuple[int, int, int]] = []
+        for link in graph.links:
+            if link.memory:
+                continue
+            wait = int(cycle[link.target] - cycle[link.source]) + ii * link.distance - int(latency[link.source])
+            if link.source == link.target:
+                able[link.source] &= (self.file_of >= 0) | (wait == 0)
+            else:
+                pairs.append((link.source, link.target, 1 if wait > 0 else 0))
+        pairs += [(tie.source, tie.target, 2) for tie in graph.ties if tie.exact and tie.source != tie.target]
+        pairs += [(a, b, 3) for a, b in graph.apart]
+        table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
+        apart = (self.file_of[:, None] != self.file_of[None, :]) & ~self.same_tile
+        return Relations(
+            able=able,
+            slot=cycle % ii,
+            result=np.where(result, (cycle + latency) % ii, -1),
+            pool=np.ascontiguousarray(self.pool[rows]),
+            first=table[:, 0].copy(),
+            second=table[:, 1].copy(),
+            row=table[:, 2].copy(),
+            tables=np.stack([self.reads | self.over_file, self.over_file, self.together, apart]),
+        )
+
+    def _files(self, graph: WorkGraph, cycle: Ints, ii: int) -> Files:
+        from gridloom.mappers.modulo.ramp.clique_kernel import Files
+
+        files = self.problem.arch.register_files
+        room = [len(file.registers) for file in files]
+        need = np.zeros((len(graph.ops), ii), dtype=np.int64)
+        # Where a file is shared, a value may also go over it to a PE that no wire leads to.
+        shared = bool((self.over_file & ~self.reads).any())
+        for op, links in enumerate(graph.leaving):
+            ready = int(cycle[op]) + graph.ops[op].latency
+            last = -1
+            for k in links:
+                link = graph.links[k]
+                due = int(cycle[link.target]) + ii * link.distance
+                if not link.memory and (due > ready or shared):
+                    last = max(last, due)
+            for c in range(ready, last + 1):
+                need[op, c % ii] += 1
+        liveins = sorted({keep.livein for keep in graph.keeps})
+        number = {livein: k for k, livein in enumerate(liveins)}
+        kept: list[set[int]] = [set() for _ in graph.ops]
+        for keep in graph.keeps:
+            kept[keep.op].add(number[keep.livein])
+        return Files(
+            file_of=self.file_of,
+            room=np.array(room, dtype=np.int64),
+            still=np.array([len(f.registers) - (0 if f.adjustable else f.rotating) for f in files], dtype=np.int64),
+            need=need,
+            keep_at=np.concatenate([[0], np.cumsum([len(row) for row in kept])]).astype(np.int64),
+            keep=np.array([k for row in kept for k in sorted(row)], dtype=np.int64),
+            liveins=len(liveins),
+        )

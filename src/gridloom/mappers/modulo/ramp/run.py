@@ -1,0 +1,83 @@
+"""What ``ramp``, ``regimap`` and ``memmap`` have in common: checks before the search, the search, its result."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from gridloom._version import __version__
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.ramp.mapping import to_mapping
+from gridloom.mappers.modulo.ramp.search import Limits, RampSearch, Technique
+from gridloom.mappers.modulo.screening import screen
+from gridloom.mapping.mii import mii
+from gridloom.mapping.model import Failure, Mapping
+
+
+def run_technique(
+    name: str, dfg: Dfg, arch: Arch, technique: Technique, limits: Limits, config: Any, budget: Budget
+) -> Mapping | Failure:
+    """A mapping by a technique at the first II it succeeds at, or why there is none."""
+    problem = ModuloProblem(dfg, arch)
+    bound = mii(dfg, arch)
+    reason = screen(problem, bound, limits.ii)
+    if reason is not None:
+        return reason
+    search = RampSearch(problem, technique, limits, bound)
+    warm_up()
+    clock = budget.start()
+    found = search.run(clock)
+    clock.report("done", "" if found is None else f"II {found.ii}")
+    if found is None:
+        return _failure(search)
+    origin = _provenance(name, config, budget, clock, found.ii == bound.total)
+    origin["strategies"] = dict(sorted(search.trace.chosen.items()))
+    return to_mapping(search.placer, found, origin)
+
+
+def _failure(search: RampSearch) -> Failure:
+    trace, dfg = search.trace, search.problem.dfg
+    if not trace.iis:
+        return Failure(constraint="the budget", demand="an attempt", bound="an end before the first", levers=("time",))
+    span = f"II {trace.iis[0]}" if len(trace.iis) == 1 else f"II {trace.iis[0]} to {trace.iis[-1]}"
+    if trace.closest is None:
+        return Failure(
+            constraint=f"schedule at {span}", demand="a cycle for every op", bound="none found", levers=("a higher II",)
+        )
+    left = [trace.closest.graph.ops[n] for n in trace.closest.unmapped]
+    names = [f"{op.kind} of {dfg.nodes[op.node].id}" if op.kind != "op" else dfg.nodes[op.node].id for op in left]
+    return Failure(
+        constraint=f"clique of (op, PE) pairs at {span}",
+        demand=f"{len(trace.closest.graph.ops)} ops",
+        bound=f"{len(left)} without a PE at best ({', '.join(names[:4])}{', ...' if len(names) > 4 else ''})",
+        levers=("more registers", "a larger array", "mapper 'modulo'"),
+    )
+
+
+def _provenance(name: str, config: Any, budget: Budget, clock: Clock, optimal: bool) -> dict[str, Any]:
+    given = {entry.name: (getattr(config, entry.name), entry.default) for entry in fields(config)}
+    origin: dict[str, Any] = {
+        "mapper": name,
+        "config": {key: value for key, (value, default) in given.items() if value != default},
+        "seed": budget.seed,
+        "moves": clock.moves,
+        "optimal": optimal,
+        "version": __version__,
+    }
+    # A run ended by effort is the same byte for byte, so nothing that a clock says goes into it.
+    return origin if budget.time_limit is None else origin | {"seconds": round(clock.seconds, 6)}
+
+
+def warm_up() -> None:
+    """Load or compile the kernels before any clock runs: a loop of two ops on two PEs."""
+    from gridloom.archs.spec import build
+    from gridloom.dfg.model import DfgBuilder
+
+    b = DfgBuilder("two")
+    b.add("neg", b.add("neg", b.livein("x")))
+    problem = ModuloProblem(b.build(), build("torus:1x2,regs=1"))
+    limits = Limits(ii=2, attempts=1, starts=1, moves=4, links=1, sideways=0, options=1)
+    RampSearch(problem, Technique(), limits, mii(problem.dfg, problem.arch)).run(Budget().start())

@@ -1,0 +1,66 @@
+"""Modulo schedules of RAMP's working graph: all of it anew, or only what was inserted."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.mappers.modulo.ramp.graph import WorkGraph
+from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
+from gridloom.mappers.modulo.schedule.resources import Resources
+
+Ints = NDArray[np.int64]
+
+
+def dependences(graph: WorkGraph) -> list[Dependence]:
+    """What issue cycles have to respect."""
+    found = []
+    for link in graph.links:
+        a, b = link.source, link.target
+        found.append(Dependence(source=a, target=b, delay=graph.delay(link), distance=link.distance))
+        if link.most is not None:
+            found.append(Dependence(source=b, target=a, delay=-link.most, distance=-link.distance))
+    for tie in graph.ties:
+        found.append(Dependence(source=tie.source, target=tie.target, delay=tie.delay, distance=tie.distance))
+        if tie.exact:
+            found.append(Dependence(source=tie.target, target=tie.source, delay=-tie.delay, distance=-tie.distance))
+    return found
+
+
+def schedule(
+    graph: WorkGraph,
+    counts: Resources,
+    ii: int,
+    *,
+    reach: int,
+    fixed: Ints | None = None,
+    luck: np.random.Generator | None = None,
+) -> Ints | None:
+    """Issue cycles of every op, or None where none was found.
+
+    ``reach``: PEs that read an output, 0 where a file takes values anywhere. ``fixed`` holds the cycles of the first
+    ops, which then stay. ``luck`` shakes the order of nodes. Cost: O(n^3) for
+    the distances, compiled.
+    """
+    count = len(graph.ops)
+    least = least_distances(count, dependences(graph), ii)
+    if count and least.diagonal().max() > 0:
+        return None
+    # The diagonal is free to say from which cycle on an op without operands may issue.
+    for n, op in enumerate(graph.ops):
+        least[n, n] = op.lift if not graph.entering[n] else least[n, n]
+    takes = np.zeros((count, len(counts.room)), dtype=np.int64)
+    for n, op in enumerate(graph.ops):
+        takes[n, list(counts.takes[op.row])] = 1
+    room = np.array(counts.room, dtype=np.int64)
+    start = np.full(count, -1, dtype=np.int64)
+    if fixed is not None:
+        start[: len(fixed)] = fixed
+    shake = None if luck is None else 2.5 * luck.random(count)
+    cycle = modulo_schedule(least, ii, takes, room, start=start, shake=shake)
+    if cycle is not None and fixed is None:
+        links = [(link.source, link.target, link.distance) for link in graph.links if not link.memory]
+        latency = np.array([op.latency for op in graph.ops], dtype=np.int64)
+        table = np.array(links, dtype=np.int64).reshape(-1, 3)
+        shorten_lifetimes(least, ii, takes, room, table, latency, cycle, reach=reach)
+    return cycle

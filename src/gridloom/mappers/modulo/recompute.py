@@ -1,0 +1,58 @@
+"""Recomputation for the ``modulo`` mapper: nodes that are cheap to compute twice get copies for some of their readers.
+
+A copy takes an issue slot, as a move does, but needs no way from the value to where it is wanted: it pays where many
+read a value, far apart or over many cycles. Nodes qualify that read two values at most and have no effect outside the
+loop. The largest group of readers is split first, with some chance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gridloom.mappers.modulo.problem import Copy, ModuloProblem
+
+# Ops that are seen from outside the loop.
+_ONCE = frozenset({"store", "store_if", "store_address", "store_data", "input", "output"})
+_MOST_OPERANDS = 2
+
+
+def with_copies(problem: ModuloProblem, ii: int, rng: np.random.Generator) -> ModuloProblem | None:
+    """The problem with some nodes computed more than once; None where no node qualifies or no slot is free."""
+    free = len(problem.arch.tiles) * ii - len(problem.nodes)
+    groups = _readers(problem)
+    if free < 1 or not groups:
+        return None
+    wish = problem.loop(ii).wish
+    due = {e: int(wish[b]) for e, (_, b) in zip(problem.edges, problem.ends, strict=True)}
+    for _ in range(1 + int(rng.integers(max(1, free // 4)))):
+        sizes = np.array([len(group) for _, group in groups], dtype=np.float64) + 2.0 * rng.random(len(groups))
+        chosen = int(sizes.argmax())
+        node, readers = groups[chosen]
+        if len(readers) < 2:
+            break
+        ordered = sorted(readers, key=lambda e: (due[e], e))
+        half = len(ordered) // 2
+        groups[chosen] = (node, ordered[:half])
+        groups.append((node, ordered[half:]))
+    # The first group of a node stays with the node itself.
+    seen: set[int] = set()
+    plan = []
+    for node, readers in groups:
+        if node in seen:
+            plan.append(Copy(node=node, readers=frozenset(readers)))
+        seen.add(node)
+    return ModuloProblem(problem.dfg, problem.arch, plan) if plan else None
+
+
+def _readers(problem: ModuloProblem) -> list[tuple[int, list[int]]]:
+    """(graph node, edges that leave it for other nodes) for nodes that qualify."""
+    dfg = problem.dfg
+    pairs = [ends for e, ends in zip(problem.ties, problem.tie_ends, strict=True) if dfg.edges[e].kind == "pair"]
+    tied = {n for ends in pairs for n in ends}
+    found = []
+    for n, k in enumerate(problem.nodes):
+        operands = sum(1 for a, b in problem.ends if b == n and a != n)
+        leaving = [e for e, (a, b) in zip(problem.edges, problem.ends, strict=True) if a == n and b != n]
+        if dfg.nodes[k].op not in _ONCE and n not in tied and operands <= _MOST_OPERANDS and len(leaving) > 1:
+            found.append((k, leaving))
+    return found

@@ -1,0 +1,111 @@
+"""Modulo schedules without places: least distances between issues, and Rau's iterative modulo scheduling.
+
+B. R. Rau, Iterative modulo scheduling (MICRO 1994): nodes by decreasing height; each goes to the earliest cycle, within
+one II of what its scheduled predecessors allow, in which tiles, its op class and its bus have room; where there is none
+it is forced in, and what it displaces is scheduled again. ``shorten_lifetimes`` then moves nodes within their windows
+so that values wait less.
+
+Cost: O(n^3) for the distances and O(n^2) a pass for the schedule, compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Placements a node after which a schedule is given up.
+_TRIES = 12
+_SWEEPS = 8
+
+#: "No dependence" in a table of least distances.
+NONE = -(1 << 28)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependence:
+    """``target`` issues at least ``delay`` cycles after ``source`` of ``distance`` iterations earlier."""
+
+    source: int
+    target: int
+    delay: int
+    distance: int
+
+
+def least_distances(count: int, dependences: Sequence[Dependence], ii: int) -> Ints:
+    """[a, b] -> least cycles from the issue of a to that of b; NONE: no dependence. A positive diagonal: II too low."""
+    from gridloom.mappers.modulo.schedule.distance_kernel import close_distances
+
+    table = np.full((count, count), NONE, dtype=np.int64)
+    for d in dependences:
+        table[d.source, d.target] = max(table[d.source, d.target], d.delay - ii * d.distance)
+    close_distances(table)
+    return table
+
+
+def heights(least: Ints) -> Ints:
+    """For each node the longest chain of dependences that follows it."""
+    tallest: Ints = np.maximum(least.max(axis=1, initial=0), 0).astype(np.int64)
+    return tallest
+
+
+def modulo_schedule(
+    least: Ints, ii: int, takes: Ints, room: Ints, *, start: Ints | None = None, shake: Floats | None = None
+) -> Ints | None:
+    """Issue cycles from 0 on that respect dependences and room; None where the search for them is given up.
+
+    ``takes[n, r]`` is what node n takes of resource r in its slot, ``room[r]`` what there is. ``start`` holds cycles
+    that are kept (-1: free), ``shake`` is added to the order of nodes.
+    """
+    from gridloom.mappers.modulo.schedule.iterative_kernel import schedule_modulo
+
+    count = len(takes)
+    # Higher nodes first, then as they come.
+    rank = -heights(least).astype(np.float64) + np.arange(count) / (count + 1)
+    if shake is not None:
+        rank += shake
+    kept = np.full(count, -1, dtype=np.int64) if start is None else start
+    cycle = np.full(count, -1, dtype=np.int64)
+    return cycle if schedule_modulo(least, takes, room, rank, kept, ii, _TRIES * count + 1, cycle) else None
+
+
+def shorten_lifetimes(
+    least: Ints, ii: int, takes: Ints, room: Ints, links: Ints, latency: Ints, cycle: Ints, *, reach: int = 0
+) -> None:
+    """Move nodes to cycles, in place, where fewer values wait, and less long. ``links``: source, target, distance.
+
+    With a ``reach`` (tiles that read an output) values are taken to wait where they are made: readers that would need
+    the same slot there, or more tiles at once than there are, are moved apart.
+    """
+    from gridloom.mappers.modulo.schedule import iterative_kernel
+
+    iterative_kernel.shorten_lifetimes(least, takes, room, links, latency, ii, reach, _SWEEPS, cycle)
+
+
+def recurrence(count: int, dependences: Sequence[Dependence], ii: int) -> list[int]:
+    """The nodes of a cycle of dependences that an II is too low for, in order; empty: there is none. O(V E)."""
+    longest, parent = [0] * count, [-1] * count
+    last = -1
+    for _ in range(count + 1):
+        last = -1
+        for d in dependences:
+            value = longest[d.source] + d.delay - ii * d.distance
+            if value > longest[d.target]:
+                longest[d.target], parent[d.target] = value, d.source
+                last = d.target
+        if last < 0:
+            return []
+    for _ in range(count):
+        last = parent[last]
+    cycle, node = [last], parent[last]
+    while node != last:
+        cycle.append(node)
+        node = parent[node]
+    cycle.reverse()
+    start = cycle.index(min(cycle))
+    return cycle[start:] + cycle[:start]

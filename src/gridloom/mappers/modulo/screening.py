@@ -1,0 +1,155 @@
+"""Reasons why a graph cannot go on a modulo-scheduled array, or not at an II, found by counting before any search."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gridloom.dfg.recurrence import recurrence_mii
+from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.schedule.iterative import recurrence
+from gridloom.mapping.mii import Mii
+from gridloom.mapping.model import Failure
+
+_WORD_BYTES = 4
+_SHOWN = 8
+
+
+def screen(problem: ModuloProblem, bound: Mii, ii: int | None) -> Failure | None:
+    """The first reason why no mapping exists (at ``ii``, where one is asked for); None when counting finds none."""
+    found = _op_classes(problem) or _operands(problem) or _data_memory(problem) or _live_ins(problem)
+    found = found or _contexts(problem, bound, ii)
+    if found is not None or ii is None:
+        return found
+    return _recurrence(problem, ii) or _buses(problem, ii) or _slots(problem, bound, ii)
+
+
+def _named(names: list[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def _op_classes(problem: ModuloProblem) -> Failure | None:
+    dfg, arch = problem.dfg, problem.arch
+    wanting: dict[str, list[str]] = {}
+    for k in problem.nodes:
+        needed = dfg.required_classes(dfg.nodes[k].id)
+        if not any(needed <= tile.classes for tile in arch.tiles):
+            wanting.setdefault(" and ".join(sorted(needed)), []).append(dfg.nodes[k].id)
+    if not wanting:
+        return None
+    name, nodes = next(iter(sorted(wanting.items())))
+    streams = name in ("input", "output")
+    lever = "streams turned into loads and stores" if streams else f"an array with a PE for {name}"
+    return Failure(
+        constraint=f"no PE has op class {name}",
+        demand=f"{len(nodes)} ({_named(nodes)})",
+        bound=f"0 on {arch.name}",
+        levers=(lever,),
+    )
+
+
+def _operands(problem: ModuloProblem) -> Failure | None:
+    most = min(tile.operands for tile in problem.arch.tiles)
+    for e in problem.edges:
+        edge = problem.dfg.edges[e]
+        if edge.operand >= most:
+            needed = 1 + max(problem.dfg.edges[k].operand for k in problem.edges)
+            return Failure(
+                constraint=f"operands of node {edge.target!r}",
+                demand=f"{edge.operand + 1} operands",
+                bound=f"{most} on {problem.arch.name}",
+                levers=(f"operands={needed}",),
+            )
+    return None
+
+
+def _data_memory(problem: ModuloProblem) -> Failure | None:
+    limit = problem.arch.data_memory
+    words = sum(array.length for array in problem.dfg.arrays)
+    if limit is None or words * _WORD_BYTES <= limit:
+        return None
+    largest = max(problem.dfg.arrays, key=lambda array: array.length)
+    return Failure(
+        constraint="data memory",
+        demand=f"{words * _WORD_BYTES} bytes for {', '.join(array.name for array in problem.dfg.arrays[:_SHOWN])}",
+        bound=f"{limit} bytes",
+        levers=(f"data_memory={words * _WORD_BYTES}", f"a smaller array {largest.name!r}"),
+    )
+
+
+def _live_ins(problem: ModuloProblem) -> Failure | None:
+    """Without memory every live-in takes a register that does not rotate."""
+    files = problem.arch.register_files
+    room = sum(len(file.registers) - (0 if file.adjustable else file.rotating) for file in files)
+    if problem.structure.memory >= 0 or len(problem.liveins) <= room:
+        return None
+    names = [problem.dfg.nodes[k].id for k in problem.liveins]
+    return Failure(
+        constraint="registers that keep live-ins",
+        demand=f"{len(names)} ({_named(names)})",
+        bound=f"{room} on {problem.arch.name}",
+        levers=(f"regs={-(-len(names) // max(1, len(files)))}" if files else "regs", "memory=all"),
+    )
+
+
+def _contexts(problem: ModuloProblem, bound: Mii, ii: int | None) -> Failure | None:
+    room = min((tile.contexts for tile in problem.arch.tiles if tile.contexts is not None), default=None)
+    needed = bound.total if ii is None else ii
+    if room is None or needed <= room:
+        return None
+    return Failure(
+        constraint="contexts of a PE",
+        demand=f"{needed} slots" + (f" ({bound.explanations[0]})" if ii is None and bound.explanations else ""),
+        bound=f"{room} slots",
+        levers=(f"contexts={needed}", "a larger array"),
+    )
+
+
+def _recurrence(problem: ModuloProblem, ii: int) -> Failure | None:
+    cycle = recurrence(len(problem.nodes), problem.dependences, ii)
+    if not cycle:
+        return None
+    names = [problem.dfg.nodes[problem.nodes[n]].id for n in cycle]
+    shown = names if len(names) <= _SHOWN else [*names[: _SHOWN - 1], "..."]
+    inside = set(cycle)
+    least = ii + 1
+    while recurrence(len(problem.nodes), [d for d in problem.dependences if {d.source, d.target} <= inside], least):
+        least += 1
+    return Failure(
+        constraint=f"recurrence {' -> '.join([*shown, names[0]])}",
+        demand=f"II >= {least}",
+        bound=f"II {ii}",
+        levers=(f"II {max(least, recurrence_mii(problem.dfg))}",),
+    )
+
+
+def _buses(problem: ModuloProblem, ii: int) -> Failure | None:
+    """Memory ops over what all buses can start in a period; where one bus is all there is, it is named."""
+    dfg, arch = problem.dfg, problem.arch
+    for classes in sorted({pool.classes for pool in arch.pools}, key=sorted):
+        pools = [pool for pool in arch.pools if pool.classes == classes]
+        able = {t for t, tile in enumerate(arch.tiles) if tile.classes & classes}
+        if able - {t for pool in pools for t in pool.tiles}:
+            continue
+        needed = sum(1 for k in problem.nodes if dfg.op_class(dfg.nodes[k].id) in classes)
+        room = sum(min(pool.capacity, len(able & set(pool.tiles))) for pool in pools)
+        if needed > room * ii:
+            name = pools[0].name if len(pools) == 1 else f"{len(pools)} buses ({_named([p.name for p in pools])})"
+            return Failure(
+                constraint=f"memory bus {name}",
+                demand=f"{needed} slots",
+                bound=f"{room * ii} at II {ii}",
+                levers=(f"II {-(-needed // room)}", "more memory buses"),
+            )
+    return None
+
+
+def _slots(problem: ModuloProblem, bound: Mii, ii: int) -> Failure | None:
+    if bound.res <= ii:
+        return None
+    count = Counter(problem.dfg.op_class(problem.dfg.nodes[k].id) for k in problem.nodes)
+    return Failure(
+        constraint="issue slots",
+        demand=bound.explanations[0] if bound.explanations else f"{sum(count.values())} slots",
+        bound=f"II {ii}",
+        levers=(f"II {bound.total}", "a larger array"),
+    )

@@ -1,0 +1,220 @@
+"""``portfolio``: several mappers at once, the best result wins.
+
+No mapper is best on every graph (Huberman, Lukose and Hogg 1997 on portfolios of algorithms): a search finds early, a
+solver proves. The idea:
+
+1. the mappers that suit the array run on threads, each with the whole time limit (kernels and solver release the GIL);
+2. the first result that is proved optimal ends the race;
+3. otherwise the lowest II wins, then the fewest columns (rows of ALUs), the shallowest FIFOs, the fewest links;
+4. a run limited by effort is no race: each mapper gets an equal part, ties go to the one listed first, so that the
+   result does not depend on who was faster.
+
+Cost: the time limit, on as many cores as there are mappers. Limits: mappers run with their standard settings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Final, get_args, get_type_hints
+
+from gridloom import registry
+from gridloom.archs.model import Arch, Kind
+from gridloom.dfg.model import Dfg
+from gridloom.errors import GridloomError, OptionError
+from gridloom.mappers.budget import Budget, Clock, Progress
+from gridloom.mapping.model import Failure, Mapping
+
+Outcome = Mapping | Failure | GridloomError
+
+#: Mappers that are raced where none are named, in the order in which they win ties.
+_STATIC: Final[tuple[str, ...]] = ("anneal", "exact")
+_MODULO: Final[tuple[str, ...]] = ("modulo", "exact")
+_PORTS: Final[tuple[str, ...]] = ("width",)
+_SPOKES: Final[tuple[str, ...]] = ("anneal", "exact")
+
+# How often a race looks at its budget.
+_TICK = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortfolioConfig:
+    """Settings of ``portfolio``."""
+
+    #: The II to map at; None: the lowest that a mapper finds.
+    ii: int | None = None
+    #: The mappers to race, such as modulo+exact; empty: those that suit the array.
+    mappers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.ii is not None and self.ii < 1:
+            raise OptionError(f"ii: expected at least 1, found {self.ii}")
+        if "portfolio" in self.mappers:
+            raise OptionError("mappers: a portfolio does not race itself")
+
+
+def portfolio(dfg: Dfg, arch: Arch, config: PortfolioConfig, budget: Budget) -> Mapping | Failure:
+    """The best mapping that the raced mappers find, with the finder in its provenance; or the first one's Failure.
+
+    OptionError for a style that no mapper is registered for, and for a named mapper that does not take the array.
+    """
+    names = config.mappers or _suited(arch, budget)
+    race = _Race(dfg, arch, config, budget, names)
+    outcomes = race.run()
+    found = [(_merit(outcome), k, outcome) for k, outcome in enumerate(outcomes) if isinstance(outcome, Mapping)]
+    if not found:
+        return _without_mapping(outcomes, bool(config.mappers))
+    _, best, winner = min(found, key=lambda entry: entry[:2])
+    told = {"mapper": "portfolio", "found_by": names[best], "rivals": _rivals(names, outcomes)}
+    return dataclasses.replace(winner, provenance={**winner.provenance, **told, **_proved(winner, outcomes)})
+
+
+def _suited(arch: Arch, budget: Budget) -> tuple[str, ...]:
+    if arch.style == "static" and any(tile.kind == "load" for tile in arch.tiles):
+        names = _PORTS
+    elif arch.style == "modulo" and any(tile.fifo != 0 for tile in arch.tiles):
+        names = _SPOKES
+    else:
+        names = {"static": _STATIC, "modulo": _MODULO}.get(arch.style, ())
+    known = registry.names("mappers")
+    # A solver without a limit may never end.
+    found = tuple(name for name in names if name in known and not (name == "exact" and budget.unlimited))
+    if not found:
+        raise OptionError(f"mapper 'portfolio' has no mapper for {arch.style} arrays such as {arch.name!r}")
+    return found
+
+
+class _Race:
+    """The mappers at work."""
+
+    def __init__(self, dfg: Dfg, arch: Arch, config: PortfolioConfig, budget: Budget, names: tuple[str, ...]) -> None:
+        self.dfg = dfg
+        self.arch = arch
+        self.budget = budget
+        self.names = names
+        self.entrants = [(registry.load("mappers", name), _config_of(name, config)) for name in names]
+        self.decided = threading.Event()
+        #: Seconds and best words that each mapper told last.
+        self.told: list[Progress | None] = [None] * len(names)
+
+    def run(self) -> list[Outcome]:
+        """What became of each mapper, in the order of their names."""
+        clock = self.budget.start()
+        racing = self.budget.effort is None
+        size = len(self.entrants) if racing else min(self.budget.workers, len(self.entrants))
+        with ThreadPoolExecutor(max_workers=size) as pool:
+            futures = [pool.submit(self._enter, k) for k in range(len(self.entrants))]
+            try:
+                self._watch(futures, clock, racing)
+            except KeyboardInterrupt:
+                self.decided.set()
+            return [future.result() for future in futures]
+
+    def _enter(self, k: int) -> Outcome:
+        mapper, config = self.entrants[k]
+        parts = len(self.entrants)
+
+        def listen(progress: Progress) -> None:
+            self.told[k] = progress
+
+        budget = dataclasses.replace(
+            self.budget,
+            effort=None if self.budget.effort is None else max(1, self.budget.effort // parts),
+            workers=max(1, self.budget.workers // parts),
+            progress=listen,
+            interrupted=self._over,
+        )
+        try:
+            outcome: Outcome = mapper(self.dfg, self.arch, config, budget)
+        except GridloomError as error:
+            return error
+        return outcome
+
+    def _over(self) -> bool:
+        asked = self.budget.interrupted is not None and self.budget.interrupted()
+        return self.decided.is_set() or asked
+
+    def _watch(self, futures: list[Future[Outcome]], clock: Clock, racing: bool) -> None:
+        waiting = set(futures)
+        while waiting:
+            done, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
+            if racing and any(_is_proved(future.result()) for future in done):
+                self.decided.set()
+            self._report(clock, len(futures) - len(waiting))
+
+    def _report(self, clock: Clock, done: int) -> None:
+        if self.budget.progress is None:
+            return
+        told = [(name, p) for name, p in zip(self.names, self.told) if p is not None]
+        words = ", ".join(f"{name}: {p.best}" for name, p in told if p.best)
+        # Mappers leave compilation out of their seconds, so theirs are the ones that count.
+        seconds = max((p.seconds for _, p in told), default=clock.seconds)
+        moves = sum(p.moves for _, p in told)
+        phase = f"{done} of {len(self.names)} mappers done"
+        self.budget.progress(Progress(seconds=seconds, moves=moves, phase=phase, best=words))
+
+
+def _config_of(name: str, config: PortfolioConfig) -> Any:
+    """The standard configuration of a mapper, with the II that is asked for."""
+    mapper: Callable[..., Any] = registry.load("mappers", name)
+    hint = get_type_hints(mapper, vars(sys.modules[mapper.__module__]))["config"]
+    kind = next(k for k in (hint, *get_args(hint)) if isinstance(k, type) and dataclasses.is_dataclass(k))
+    if config.ii is None:
+        return kind()
+    if "ii" not in {field.name for field in dataclasses.fields(kind)}:
+        raise OptionError(f"mapper {name!r} does not take an II", where="--ii")
+    standard: Any = kind()
+    return dataclasses.replace(standard, ii=config.ii)
+
+
+# -- who wins ---------------------------------------------------------------------------------------------------------
+
+
+def _merit(mapping: Mapping) -> tuple[int, ...]:
+    """Less is better: II, columns where rows of ALUs are shared by width, FIFOs, links."""
+    arch = mapping.arch
+    fifos = [route.fifo for route in mapping.routes]
+    kinds = {name: int(kind) for name, kind in zip(arch.resource_names, arch.kind.tolist())}
+    links = sum(1 for route in mapping.routes for name, _ in route.hops if kinds.get(name) == Kind.LINK)
+    ports = any(tile.kind == "load" for tile in arch.tiles)
+    used = [arch.tiles[arch.tile_index[i.place]].col for i in mapping.instances if i.place in arch.tile_index]
+    columns = max(used, default=0) + 1 if ports else 0
+    return (mapping.ii, columns, max(fifos, default=0), sum(fifos), links)
+
+
+def _is_proved(outcome: Outcome) -> bool:
+    return isinstance(outcome, Mapping) and bool(outcome.provenance.get("optimal"))
+
+
+def _rivals(names: tuple[str, ...], outcomes: list[Outcome]) -> list[str]:
+    """One sentence about each mapper that took part."""
+    words = []
+    for name, outcome in zip(names, outcomes):
+        found = f"II {outcome.ii}" if isinstance(outcome, Mapping) else f"no mapping ({outcome})"
+        words.append(f"{name}: {found}")
+    return words
+
+
+def _proved(winner: Mapping, outcomes: list[Outcome]) -> dict[str, Any]:
+    """What other mappers proved of the winner: a bound on the II that it reaches makes it optimal."""
+    if winner.arch.style != "modulo" or winner.provenance.get("optimal"):
+        return {}
+    for other in outcomes:
+        if isinstance(other, Mapping) and other.provenance.get("bound") == winner.ii:
+            return {name: other.provenance[name] for name in ("bound", "proof") if name in other.provenance} | {
+                "optimal": True
+            }
+    return {}
+
+
+def _without_mapping(outcomes: list[Outcome], named: bool) -> Failure:
+    """The first Failure; a mistake in what the user named is raised, as is one that leaves no mapper at all."""
+    errors = [outcome for outcome in outcomes if isinstance(outcome, GridloomError)]
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    if errors and (named or not failures):
+        raise errors[0]
+    return failures[0]

@@ -1,0 +1,1 @@
+"""Rows of combinational ALUs (vpcma): the fewest columns that a graph fits on."""

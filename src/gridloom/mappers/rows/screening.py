@@ -1,0 +1,156 @@
+"""What is known about a graph on the columns of an array of rows before any search: the width bound, refusals, pins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+
+from gridloom.archs.model import Arch
+from gridloom.errors import OptionError
+from gridloom.estimate.row_bounds import columns_needed, heard_in_row, row_windows
+from gridloom.mappers.rows.problem import CONST, LOAD, OP, STORE, RowGraph
+from gridloom.mapping.model import Failure
+
+
+def width_bound(graph: RowGraph, arch: Arch) -> int:
+    """The fewest columns that counting allows: max(ops / rows, loads, stores), at least 1."""
+    return max(1, -(-graph.count(OP) // arch.rows), graph.count(LOAD), graph.count(STORE))
+
+
+def screen(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
+    """Why the graph cannot be mapped on so many columns, where counting or the row of every op shows it."""
+    return counted(graph, arch, columns) or too_high(graph, arch, columns)
+
+
+def counted(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
+    """Why the graph cannot be mapped on so many columns, where counting shows it."""
+    return _unknown_edge(graph, arch) or _missing_class(graph, arch) or _short(graph, arch, columns)
+
+
+def too_high(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
+    """Why the rows do not suffice on so many columns, where the lowest row of every op shows it; see ``row_bounds``."""
+    heard = heard_in_row(arch)
+    if heard is None:
+        return None
+    lowest = _lowest_rows(graph, heard)
+    needed = columns_needed(lowest, arch.rows)
+    if needed is not None and needed <= columns:
+        return None
+    levers = ("parts: gridloom partition", "a larger array")
+    if needed is None:
+        ops = "an op" if heard == 1 else f"{heard} ops"
+        demand = f"{max(lowest) + 1} rows: at most the value of {ops} comes from a reader's own row"
+        return Failure(constraint="rows", demand=demand, bound=f"{arch.rows} rows", levers=levers)
+    first = next(r for r in range(arch.rows) if sum(row >= r for row in lowest) > columns * (arch.rows - r))
+    return Failure(
+        constraint="rows",
+        demand=f"{sum(row >= first for row in lowest)} ops in row {first} or above",
+        bound=f"{columns * (arch.rows - first)} PEs there in {columns} columns",
+        levers=levers,
+    )
+
+
+def columns_by_rows(graph: RowGraph, arch: Arch) -> int | None:
+    """The fewest columns that the lowest row of every op allows; None: the rows do not suffice on any number."""
+    heard = heard_in_row(arch)
+    return 1 if heard is None else columns_needed(_lowest_rows(graph, heard), arch.rows)
+
+
+def _lowest_rows(graph: RowGraph, heard: int) -> list[int]:
+    is_op = (graph.group == OP).tolist()
+    lowest, _ = row_windows(is_op, zip(graph.source.tolist(), graph.target.tolist(), strict=True), heard)
+    return [row for row, op in zip(lowest, is_op, strict=True) if op]
+
+
+def _unknown_edge(graph: RowGraph, arch: Arch) -> Failure | None:
+    dfg = graph.dfg
+    for edge in dfg.edges:
+        if edge.kind != "data" or edge.distance:
+            what = f"{edge.source} -> {edge.target} is loop-carried" if edge.distance else f"an {edge.kind} edge"
+            return Failure(
+                constraint="edges",
+                demand=f"storage or order between cycles: {what}",
+                bound=f"none on {arch.name}: values only go up",
+                levers=("an array with registers: torus",),
+            )
+    return None
+
+
+def _missing_class(graph: RowGraph, arch: Arch) -> Failure | None:
+    dfg = graph.dfg
+    classes = frozenset.union(*(tile.classes for tile in arch.tiles))
+    missing = sorted({c for node in dfg.nodes for c in dfg.required_classes(node.id)} - classes - arch.free)
+    if missing:
+        return Failure(
+            constraint="op classes",
+            demand=f"a tile for {' and for '.join(missing)}",
+            bound=f"none on {arch.name}",
+            levers=("an array that has them: gridloom list archs", "domain cma24: its multiplication is an ALU op"),
+        )
+    return None
+
+
+def _short(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
+    for k in graph.nodes.tolist():
+        node = graph.dfg.nodes[k]
+        if node.op == "const" and "constants_17_bits" in arch.rules and not _in_17_bits(int(node.value or 0)):
+            return Failure(
+                constraint="constant range",
+                demand=f"{node.value} for {node.id!r}",
+                bound="-65536 to 65535: constant registers have 17 bits",
+                levers=("a smaller constant and a shift",),
+            )
+    registers = sum(tile.kind == "const" for tile in arch.tiles)
+    if graph.count(CONST) > registers:
+        return _too_many("constants", graph.count(CONST), f"{registers} constant registers")
+    if width_bound(graph, arch) > columns:
+        demands = [
+            ("ops", graph.count(OP), columns * arch.rows, f"PEs in {columns} columns"),
+            ("loads", graph.count(LOAD), columns, "load ports"),
+            ("stores", graph.count(STORE), columns, "store ports"),
+        ]
+        name, found, has, room = next(row for row in demands if row[1] > row[2])
+        return _too_many(name, found, f"{has} {room}")
+    return None
+
+
+def _in_17_bits(value: int) -> bool:
+    """True when the 24-bit word is the sign extension of its low 17 bits."""
+    return ((value & 0xFFFFFF) + 0x10000) & 0xFFFFFF < 0x20000
+
+
+def _too_many(constraint: str, found: int, bound: str) -> Failure:
+    levers = ("parts: gridloom partition", "a larger array")
+    return Failure(constraint=constraint, demand=f"{found} {constraint}", bound=bound, levers=levers)
+
+
+def pinned_tiles(graph: RowGraph, arch: Arch, pin: MappingABC[str, str]) -> dict[int, int]:
+    """Node number -> tile; OptionError for names that do not exist and tiles that are named twice."""
+    dfg = graph.dfg
+    number = {dfg.nodes[k].id: n for n, k in enumerate(graph.nodes.tolist())}
+    placed: dict[int, int] = {}
+    for node, tile in pin.items():
+        if node not in dfg.index:
+            raise OptionError(f"pin: graph {dfg.name!r} has no node {node!r}")
+        if tile not in arch.tile_index:
+            raise OptionError(f"pin: node {node!r}: array {arch.name!r} has no tile {tile!r}")
+        if node not in number or graph.group[number[node]] == CONST:
+            raise OptionError(f"pin: node {node!r} is a {dfg.node(node).op}, which is not pinned on {arch.name!r}")
+        if arch.tile_index[tile] in placed.values():
+            raise OptionError(f"pin: tile {tile!r} is given twice; a tile takes one node")
+        placed[number[node]] = arch.tile_index[tile]
+    return placed
+
+
+def misplaced(graph: RowGraph, arch: Arch, pinned: dict[int, int], columns: int) -> Failure | None:
+    """A pinned node whose tile cannot run it or is outside the columns."""
+    for n, tile in pinned.items():
+        name = graph.dfg.nodes[graph.nodes[n]].id
+        record = arch.tiles[tile]
+        if not graph.dfg.required_classes(name) <= record.classes or record.col >= columns:
+            return Failure(
+                constraint=f"node {name!r} on tile {record.name!r}",
+                demand=f"op class {graph.dfg.op_class(name)}",
+                bound=f"classes {', '.join(sorted(record.classes))} in column {record.col} of {columns}",
+                levers=("another tile",),
+            )
+    return None

@@ -1,0 +1,350 @@
+"""One start of the search on rows, and the narrowest width by a ladder of starts that gives up where it is hopeless."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from gridloom.archs.model import Arch
+from gridloom.estimate.row_bounds import heard_in_row, row_windows, upon
+from gridloom.mappers.rows.mapping import Layout
+from gridloom.mappers.rows.problem import (
+    CONST,
+    LOAD,
+    OP,
+    STORE,
+    Bytes,
+    Ints,
+    RowArray,
+    RowGraph,
+    kernel_rows,
+    restrict,
+)
+from gridloom.mappers.rows.screening import columns_by_rows, counted, width_bound
+
+if TYPE_CHECKING:
+    from gridloom.mappers.rows.kernel import Graph
+
+TEMPERATURES: Final = 100
+
+#: A rung: moves a temperature as a multiple of nodes^(4/3), and the conflicts above which the next is not tried.
+Rung = tuple[float, int]
+
+#: Whether a graph fits at all, and whether it fits fewer columns than it was found on. Hopeless ones end early.
+FIT: Final[tuple[Rung, ...]] = ((0.25, 12), (0.5, 7), (1.0, 4), (1.0, 3), (2.0, 2), (2.0, 0))
+NARROW: Final[tuple[Rung, ...]] = ((0.25, 6), (0.5, 3), (1.0, 2), (1.0, 0))
+#: The same with long starts for what is one or two conflicts short: what is found is then less a matter of luck.
+LONG_FIT: Final[tuple[Rung, ...]] = (
+    *((0.25, 12), (0.5, 7), (1.0, 5), (1.0, 4), (2.0, 3), (2.0, 3)),
+    *((4.0, 2), (8.0, 2), (8.0, 1), *((16.0, 1),) * 4, (16.0, 0)),
+)
+LONG_NARROW: Final[tuple[Rung, ...]] = (*NARROW[:-1], (1.0, 2), (2.0, 2), (4.0, 1), (8.0, 1), (8.0, 0))
+#: Another look at fewer columns than were found, by long starts alone.
+LAST_NARROW: Final[tuple[Rung, ...]] = ((8.0, 2), (16.0, 1), (16.0, 1), (16.0, 0))
+#: Whether a graph that fits some columns fits a given smaller number, with more effort.
+PUSH: Final[tuple[Rung, ...]] = ((1.0, 4), (2.0, 3), (4.0, 2), (4.0, 2), (8.0, 2), (8.0, 0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heat:
+    """Temperatures, prices and history of a start; see the mapper's settings."""
+
+    hot: float = 3.0
+    cold: float = 0.8
+    price_first: float = 3.0
+    price_last: float = 10.0
+    history: float = 0.3
+
+
+#: What the starts of a ladder take in turn: graphs of long chains want a cool start, wide ones a warm one.
+TURNS: Final = (Heat(hot=1.3, cold=1.1, price_first=8.0), Heat(), Heat(hot=1.1, cold=1.0, price_first=10.0))
+#: What starts of ``_LONG`` and more take in turn: of graphs that are one conflict short, cool ones fit far more.
+COOL_TURNS: Final = (TURNS[2], TURNS[0])
+_LONG: Final = 4.0
+
+
+@lru_cache(maxsize=256)
+def _first_columns(arch: Arch, columns: int, bits: tuple[int, ...]) -> RowArray:
+    return restrict(arch, columns, bits)
+
+
+class Starts:
+    """Starts on the first columns of an array under given pipeline bits (all on, or all off)."""
+
+    def __init__(
+        self,
+        graph: RowGraph,
+        arch: Arch,
+        *,
+        heat: Heat | None = None,
+        pinned: dict[int, int] | None = None,
+        registers: bool = False,
+    ) -> None:
+        self.graph = graph
+        self.arch = arch
+        self.heat = heat or Heat()
+        self.pinned = pinned or {}
+        self._bits = (int(registers),) * (arch.settings[0].length if arch.settings else 0)
+
+    def array(self, columns: int) -> RowArray:
+        """The first columns of the array, built once."""
+        return _first_columns(self.arch, columns, self._bits)
+
+    def moves(self, inner: float) -> int:
+        """Moves a temperature."""
+        return max(16, int(inner * max(2, len(self.graph.nodes)) ** (4 / 3)))
+
+    def start(
+        self,
+        columns: int,
+        seed: int,
+        moves: int,
+        given: Layout | None,
+        stop: Bytes,
+        halt: Bytes,
+        heat: Heat | None = None,
+    ) -> Layout | None:
+        """One start, from a legal layout to shorten its wires or from a random placement; None: stopped at once."""
+        from gridloom.mappers.rows.kernel import Schedule, anneal, blank
+
+        array, heat = self.array(columns), heat or self.heat
+        graph, rows = self._kernel_graph(array), kernel_rows(array)
+        kept = blank(len(self.graph.nodes), len(array.row), len(self.graph.edges), len(array.base), _longest(array))
+        ends = (heat.hot, heat.cold, heat.price_first, heat.price_last)
+        if given is not None:
+            ends = (heat.cold, heat.cold / 10, heat.price_last, 2 * heat.price_last)
+        schedule = Schedule(TEMPERATURES, moves, *ends, heat.history)
+        first = self.first_place(array, seed) if given is None else given.place
+        if given is not None:
+            kept.way[:], kept.length[:] = given.way, given.length
+        conflicts, wire, made = anneal(graph, rows, schedule, first, kept, given is not None, seed, stop, halt)
+        if made == 0:
+            return None
+        return Layout(
+            array=array,
+            place=kept.place,
+            way=kept.way,
+            length=kept.length,
+            used=kept.used.astype(np.int32),
+            conflicts=int(conflicts),
+            wire=float(wire),
+            moves=int(made),
+        )
+
+    def _kernel_graph(self, array: RowArray) -> Graph:
+        from gridloom.mappers.rows.kernel import Graph
+
+        graph = self.graph
+        movable = [n for n in range(len(graph.nodes)) if graph.group[n] != CONST and n not in self.pinned]
+        return Graph(
+            graph.source,
+            graph.target,
+            graph.operand,
+            graph.group,
+            *graph.touch,
+            np.array(movable, dtype=np.int32),
+            self._allowed(array),
+        )
+
+    def _allowed(self, array: RowArray) -> Bytes:
+        """allowed[node, tile]: the node may sit there; a pinned one nowhere else."""
+        dfg, graph = self.graph.dfg, self.graph
+        inside = {int(tile) for tile in (*array.at.ravel(), *array.ports.ravel()) if tile >= 0}
+        allowed = np.zeros((len(graph.nodes), len(self.arch.tiles)), dtype=np.uint8)
+        for n, k in enumerate(graph.nodes.tolist()):
+            needed = dfg.required_classes(dfg.nodes[k].id)
+            for tile in inside if n not in self.pinned else {self.pinned[n]}:
+                allowed[n, tile] = needed <= self.arch.tiles[tile].classes
+        return allowed
+
+    def first_place(self, array: RowArray, seed: int) -> Ints:
+        """Ops row by row in the order of dependences, and so each row from west to east; ports anywhere.
+
+        A value runs up and, within a row, east. A start that already does so is not torn apart by a cool schedule;
+        from a random one, long chains end up broken in two that no single move joins.
+        """
+        rng = np.random.default_rng(seed)
+        graph = self.graph
+        place = np.full(len(graph.nodes), -1, dtype=np.int32)
+        for n, tile in self.pinned.items():
+            place[n] = tile
+        taken = set(self.pinned.values())
+        for group, line in ((LOAD, array.ports[0]), (STORE, array.ports[1])):
+            nodes = [n for n in np.flatnonzero(graph.group == group).tolist() if n not in self.pinned]
+            free = [tile for tile in line.tolist() if tile >= 0 and tile not in taken]
+            place[nodes] = rng.permutation(free)[: len(nodes)]
+        room = [[tile for tile in row.tolist() if tile >= 0 and tile not in taken] for row in array.at]
+        for r, ops in enumerate(self._rows_of_ops([len(row) for row in room], rng)):
+            place[ops] = sorted(rng.permutation(room[r])[: len(ops)], key=lambda tile: array.col[tile])
+        return place
+
+    def _rows_of_ops(self, room: list[int], rng: np.random.Generator) -> list[list[int]]:
+        """The ops of each row, first levels first; an op has any level that its dependences allow.
+
+        Values go up, and no op has more operands from its own row than it hears of, where there is room for that.
+        """
+        first, last = self._levels
+        depth, height = int(last.max(initial=0)) + 1, len(room)
+        row = {n: self.arch.tiles[tile].row for n, tile in self.pinned.items()}
+        rows: list[list[int]] = [[] for _ in room]
+        ops = [n for n in np.flatnonzero(self.graph.group == OP).tolist() if n not in self.pinned]
+        for n in sorted(ops, key=lambda n: (int(first[n]), float(rng.random()))):
+            low = upon([row[a] for a in self._makers[n]], self._heard)
+            high = max(low, height - 1 - self._rows_above[n])
+            level = int(rng.integers(first[n], last[n] + 1))
+            wanted = min(max(level * height // depth if depth > height else level, low), high)
+            nearest = sorted(range(height), key=lambda r: (r < low, r > high, abs(r - wanted)))
+            row[n] = next(r for r in nearest if len(rows[r]) < room[r])
+            rows[row[n]].append(n)
+        return rows
+
+    @cached_property
+    def _heard(self) -> int:
+        """How many operands an op can have from its own row."""
+        heard = heard_in_row(self.arch)
+        return len(self.graph.nodes) if heard is None else heard
+
+    @cached_property
+    def _makers(self) -> list[list[int]]:
+        """The ops that each op reads."""
+        graph = self.graph
+        makers: list[set[int]] = [set() for _ in graph.nodes]
+        for a, b in zip(graph.source.tolist(), graph.target.tolist(), strict=True):
+            if graph.group[a] == OP and graph.group[b] == OP:
+                makers[b].add(a)
+        return [sorted(mine) for mine in makers]
+
+    @cached_property
+    def _rows_above(self) -> list[int]:
+        """Rows that what depends on each op takes above it."""
+        graph = self.graph
+        edges = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+        return row_windows((graph.group == OP).tolist(), edges, self._heard)[1]
+
+    @cached_property
+    def _levels(self) -> tuple[Ints, Ints]:
+        """The first and the last level of each node, counted in ops."""
+        graph = self.graph
+        count = len(graph.nodes)
+        op = (graph.group == OP).astype(np.int32)
+        first, tail = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
+        number = np.empty(len(graph.dfg.nodes), dtype=np.int32)
+        number[graph.nodes] = np.arange(count, dtype=np.int32)
+        order = [int(number[k]) for k in graph.dfg.topological if k in set(graph.nodes.tolist())]
+        rank = {n: k for k, n in enumerate(order)}
+        edges = sorted(zip(graph.source.tolist(), graph.target.tolist(), strict=True), key=lambda edge: rank[edge[0]])
+        for a, b in edges:
+            first[b] = max(first[b], first[a] + op[a])
+        for a, b in reversed(edges):
+            tail[a] = max(tail[a], tail[b] + op[b])
+        depth = int((first + tail)[op == 1].max(initial=0)) + 1
+        return first, depth - 1 - tail
+
+
+def _longest(array: RowArray) -> int:
+    """The most resources a way may have: up through ALUs, across and down again."""
+    return 4 * sum(array.at.shape) + 16
+
+
+def seed_of(seed: int, start: int) -> int:
+    """A seed of its own for each start, well apart from its neighbours'."""
+    return int(np.random.SeedSequence((seed, start)).generate_state(1, np.uint64)[0] >> np.uint64(2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Narrowest:
+    """What a ladder of starts says about a graph."""
+
+    #: The fewest columns found; None: none.
+    width: int | None
+    #: ``bound``: counting shows that it does not fit; ``proof``: the rows that it needs show it; ``found``;
+    #: ``exhausted``: no start found a mapping.
+    decided: Literal["bound", "proof", "found", "exhausted"]
+    #: max(ops / rows, loads, stores).
+    bound: int
+    #: Conflicts of the best try on all columns, 0 when it fits.
+    conflicts: int = 0
+    #: Moves over all starts.
+    moves: int = 0
+    #: The mapping found, or the best try.
+    layout: Layout | None = None
+
+
+def narrowest(
+    starts: Starts,
+    columns: int,
+    *,
+    fit: Sequence[Rung] = FIT,
+    narrow: Sequence[Rung] = NARROW,
+    last: Sequence[Rung] = (),
+    least: int = 1,
+    seed: int = 0,
+    stop: Bytes | None = None,
+) -> Narrowest:
+    """The fewest columns, at least ``least``, that a fixed number of starts finds: all first, then from the bound up.
+
+    Where that is more than the bound, ``last`` looks at the fewer ones again, with seeds of its own.
+
+    The same for the same seed, unless ``stop`` (not 0: end now) cuts it short. A start makes 100 * inner * nodes^(4/3)
+    moves of about 4 us (80 nodes, inner 1: 0.15 s).
+    """
+    graph, arch = starts.graph, starts.arch
+    bound = max(width_bound(graph, arch), least)
+    if counted(graph, arch, columns) is not None:
+        return Narrowest(width=None, decided="bound", bound=bound)
+    needed = columns_by_rows(graph, arch)
+    if needed is None or needed > columns:
+        return Narrowest(width=None, decided="proof", bound=bound)
+    ladder = _Ladder(starts, seed, stop)
+    best = ladder.climb(columns, fit)
+    if best is None or not best.legal:
+        left = best.conflicts if best else 0
+        return Narrowest(width=None, decided="exhausted", bound=bound, conflicts=left, moves=ladder.moves, layout=best)
+    again = _Ladder(starts, seed + 1, stop)
+    for search, rungs in ((ladder, narrow), (again, last)):
+        best = search.narrower(best, max(bound, needed), rungs)
+    moves = ladder.moves + again.moves
+    return Narrowest(width=best.array.width, decided="found", bound=bound, moves=moves, layout=best)
+
+
+class _Ladder:
+    """Starts of rising effort, each with a seed of its own."""
+
+    def __init__(self, starts: Starts, seed: int, stop: Bytes | None) -> None:
+        self.starts = starts
+        self.seed = seed
+        self.made = 0
+        self.moves = 0
+        self._go = np.zeros(1, dtype=np.uint8)
+        self._stop = self._go if stop is None else stop
+
+    def narrower(self, found: Layout, least: int, rungs: Sequence[Rung]) -> Layout:
+        """The first legal layout on ``least`` columns or more that are fewer than those found; or what was found."""
+        for columns in range(least, found.array.width):
+            layout = self.climb(columns, rungs)
+            if layout is not None and layout.legal:
+                return layout
+        return found
+
+    def climb(self, columns: int, rungs: Sequence[Rung]) -> Layout | None:
+        """The best start on so many columns: the first that is legal, or that with the fewest conflicts."""
+        best: Layout | None = None
+        for k, (inner, most) in enumerate(rungs):
+            moves = self.starts.moves(inner)
+            turns = COOL_TURNS if inner >= _LONG else TURNS
+            heat = turns[k % len(turns)]
+            seed = seed_of(self.seed, self.made)
+            layout = self.starts.start(columns, seed, moves, None, self._stop, self._go, heat)
+            self.made += 1
+            if layout is None:
+                break
+            self.moves += layout.moves
+            if best is None or layout.conflicts < best.conflicts:
+                best = layout
+            if best.legal or best.conflicts > most:
+                break
+        return best

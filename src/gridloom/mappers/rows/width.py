@@ -1,0 +1,284 @@
+"""``width``: the annealing engine for arrays of combinational rows (vpcma); the fewest columns first.
+
+After negotiated congestion (McMurchie and Ebeling 1995) inside the annealing of a placement, as in DRESC (Mei et al.
+2002); what it competes with is GenMap (Kojima, Doan and Amano 2020). The idea:
+
+1. widths are tried from the bound max(ops / rows, loads, stores) upwards, by keeping to the first columns of the array;
+2. a move puts an op or a port elsewhere, rips up what that touches and routes it again at once, so that the cost of a
+   state is the real one: resources in use, and a rising price for those that several signals want;
+3. constants have no fixed place: a constant takes a register in each row from which its readers are best reached;
+4. time is not searched for: rows have a stage each (see :mod:`gridloom.mappers.rows.problem`);
+5. once a width is found its wires are made shorter, and narrower ones are tried again with more moves.
+
+Cost: a start makes 100 * inner * n^(4/3) moves of about 7 us each (60 nodes: 1 s). Limits: an op has one instance;
+a width that is not found is not proved impossible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from gridloom._version import __version__
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.rows.mapping import Layout, to_failure, to_mapping
+from gridloom.mappers.rows.problem import (
+    RowGraph,
+    check_rows,
+    flatten,
+)
+from gridloom.mappers.rows.screening import columns_by_rows, misplaced, pinned_tiles, screen, width_bound
+from gridloom.mappers.rows.search import (
+    FIT,
+    LAST_NARROW,
+    LONG_FIT,
+    LONG_NARROW,
+    NARROW,
+    PUSH,
+    TEMPERATURES,
+    Heat,
+    Starts,
+    narrowest,
+    seed_of,
+)
+from gridloom.mapping.model import Failure, Mapping
+
+if TYPE_CHECKING:
+    pass
+
+#: Starts of one width between which nothing is exchanged. Fixed: a result does not depend on the number of workers.
+BATCH = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class WidthConfig:
+    """Settings of ``width``."""
+
+    #: ``rounds``: as long as the budget lasts. ``ladder``: a fixed number of starts that gives up early where a graph
+    #: is far from fitting; what the mappability data set is labelled by.
+    #: ``fit``: its short starts, on exactly ``columns``; ``push``: longer ones.
+    search: Literal["rounds", "ladder", "fit", "push"] = "rounds"
+    #: Registers between rows: ``none``, ``all``, or ``auto``: those that the routes found without them allow.
+    pipeline: Literal["none", "all", "auto"] = "none"
+    #: Columns that may be used; None: all of the array.
+    columns: int | None = None
+    #: Rounds over the widths that are not found yet when the budget has no limit.
+    rounds: int = 3
+    #: Moves a temperature of the first round, as a multiple of nodes^(4/3); doubles from round to round.
+    inner: float = 4.0
+    #: How often ``inner`` doubles at most.
+    doublings: int = 5
+    #: First and last temperature; one resource of wire costs 1.
+    hot: float = 3.0
+    cold: float = 0.8
+    #: First and last price of a conflict.
+    price_first: float = 3.0
+    price_last: float = 10.0
+    #: What a conflict adds to the price of its resource a temperature.
+    history: float = 0.3
+    #: True: make wires shorter once a width is found.
+    polish: bool = True
+    #: Ops and ports that stay on a tile: node -> tile name.
+    pin: MappingABC[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.search not in ("rounds", "ladder", "fit", "push"):
+            raise OptionError(f"search: expected rounds, ladder, fit or push, found {self.search!r}")
+        if self.pipeline not in ("none", "all", "auto"):
+            raise OptionError(f"pipeline: expected none, all or auto, found {self.pipeline!r}")
+        for name, least in (("columns", 1), ("rounds", 1), ("doublings", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise OptionError(f"{name}: expected at least {least}, found {value}")
+        for name in ("inner", "hot", "cold", "price_first", "price_last"):
+            if not getattr(self, name) > 0:
+                raise OptionError(f"{name}: expected more than 0, found {getattr(self, name)}")
+        if self.history < 0:
+            raise OptionError(f"history: expected at least 0, found {self.history}")
+
+
+def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping | Failure:
+    """A mapping of a graph on as few columns of an array of combinational rows as can be found, or why there is none.
+
+    Runs until the budget is used up, ``config.rounds`` rounds are made (budget without limit) or the width is at its
+    bound. OptionError for another kind of array, or a pin that names what is not there.
+    """
+    check_rows(arch)
+    graph = flatten(dfg, arch)
+    columns = arch.cols if config.columns is None else min(config.columns, arch.cols)
+    pinned = pinned_tiles(graph, arch, config.pin)
+    reason = screen(graph, arch, columns) or misplaced(graph, arch, pinned, columns)
+    if reason is not None:
+        return reason
+    search = _Widths(graph, arch, config, columns, pinned)
+    search.warm_up()
+    clock = budget.start()
+    best = search.best(clock) if config.search == "rounds" else search.ladder(clock)
+    clock.report("done", _in_words(best))
+    if best is None or not best.legal:
+        return to_failure(graph, best, columns)
+    return to_mapping(graph, best, config.pipeline, _provenance(config, budget, clock, best, search.bound))
+
+
+class _Widths:
+    """Rounds over the widths, each with more moves than the one before."""
+
+    def __init__(self, graph: RowGraph, arch: Arch, config: WidthConfig, columns: int, pinned: dict[int, int]) -> None:
+        self.graph = graph
+        self.arch = arch
+        self.config = config
+        self.columns = columns
+        self.pinned = pinned
+        leftmost = 1 + max((arch.tiles[tile].col for tile in pinned.values()), default=0)
+        self.bound = max(width_bound(graph, arch), columns_by_rows(graph, arch) or 1, leftmost)
+        heat = Heat(**{entry.name: getattr(config, entry.name) for entry in fields(Heat)})
+        self.starts = Starts(graph, arch, heat=heat, pinned=pinned, registers=config.pipeline == "all")
+        self.started = 0
+
+    def warm_up(self) -> None:
+        """Compile the kernels, so that the clock only sees the search."""
+        self.starts.start(self.bound, 0, 1, None, np.ones(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8))
+
+    def best(self, clock: Clock) -> Layout | None:
+        """The narrowest layout found; the nearest to a legal one when none was."""
+        found: Layout | None = None
+        turn = 0
+        while True:
+            found = self._round(clock, turn, found)
+            turn += 1
+            settled = found is not None and found.legal and found.array.width == self.bound
+            if settled or clock.over() or (clock.budget.unlimited and turn >= self.config.rounds):
+                return found
+
+    def ladder(self, clock: Clock) -> Layout | None:
+        """What a fixed ladder of starts finds."""
+        label = self.config.search == "ladder"
+        fit = {"ladder": LONG_FIT, "fit": FIT, "push": PUSH}[self.config.search]
+        climb = partial(
+            narrowest,
+            self.starts,
+            self.columns,
+            fit=fit,
+            narrow=LONG_NARROW if label else NARROW,
+            last=LAST_NARROW if label else (),
+            least=self.bound if label else self.columns,
+            seed=clock.budget.seed,
+            stop=clock.stop,
+        )
+        found = clock.run([climb])[0]
+        clock.moves += found.moves
+        best = found.layout
+        if best is not None and best.legal and self.config.polish and not clock.over():
+            best = self._polished(clock, best)
+        return best
+
+    def _round(self, clock: Clock, turn: int, found: Layout | None) -> Layout | None:
+        """Try the widths below the best so far, narrowest first, until one is found."""
+        for columns in range(self.bound, found.array.width if found and found.legal else self.columns + 1):
+            layout = self._batch(clock, columns, turn)
+            if layout is not None and (layout.legal or found is None or not found.legal):
+                found = _better(found, layout)
+            clock.report(f"width {columns}, round {turn + 1}", _in_words(found))
+            if layout is not None and layout.legal:
+                return self._polished(clock, layout) if self.config.polish and not clock.over() else layout
+            if clock.over():
+                break
+        return found
+
+    def _batch(self, clock: Clock, columns: int, turn: int) -> Layout | None:
+        """The first start of a batch that is legal, or else the best; a legal one ends those that come after it."""
+        moves = self._moves(clock.budget, turn)
+        halts = np.zeros(BATCH, dtype=np.uint8)
+        self.starts.array(columns)
+
+        def job(k: int, seed: int) -> Layout | None:
+            layout = self.starts.start(columns, seed, moves, None, clock.stop, halts[k : k + 1])
+            if layout is not None and layout.legal:
+                halts[k + 1 :] = 1
+            return layout
+
+        layouts = clock.run([partial(job, k, seed_of(clock.budget.seed, self.started + k)) for k in range(BATCH)])
+        self.started += BATCH
+        best: Layout | None = None
+        for layout in layouts:
+            if layout is None:
+                continue
+            clock.moves += layout.moves
+            best = _better(best, layout)
+            if layout.legal:
+                break
+        return best
+
+    def _moves(self, budget: Budget, turn: int) -> int:
+        inner = self.config.inner * 2 ** min(turn, self.config.doublings)
+        moves = int(inner * max(2, len(self.graph.nodes)) ** (4 / 3))
+        if budget.effort is not None:
+            moves = min(moves, budget.effort // (BATCH * TEMPERATURES))
+        return max(moves, 16)
+
+    def _polished(self, clock: Clock, found: Layout) -> Layout:
+        """The layout with shorter wires, from cool starts at the same width."""
+        moves = self._moves(clock.budget, 0)
+        jobs: list[Callable[[], Layout | None]] = [
+            partial(
+                self.starts.start,
+                found.array.width,
+                seed_of(clock.budget.seed, self.started + k),
+                moves,
+                found,
+                clock.stop,
+                np.zeros(1, dtype=np.uint8),
+            )
+            for k in range(2)
+        ]
+        for layout in clock.run(jobs):
+            if layout is not None:
+                clock.moves += layout.moves
+                if layout.legal and layout.wire < found.wire:
+                    found = layout
+        return found
+
+
+def _better(best: Layout | None, layout: Layout) -> Layout:
+    """The one with fewer conflicts; of legal ones the narrower; of equal ones the first."""
+    if best is None:
+        return layout
+    if best.legal and layout.legal:
+        return layout if layout.array.width < best.array.width else best
+    return layout if layout.conflicts < best.conflicts else best
+
+
+def _in_words(layout: Layout | None) -> str:
+    if layout is None:
+        return ""
+    if not layout.legal:
+        return f"not legal yet: {layout.conflicts} conflicts at width {layout.array.width}"
+    return f"width {layout.array.width}, wires {layout.wire:g}"
+
+
+def _provenance(config: WidthConfig, budget: Budget, clock: Clock, best: Layout, bound: int) -> dict[str, Any]:
+    changed = {}
+    for entry in fields(config):
+        value = getattr(config, entry.name)
+        plain = dict(value) if isinstance(value, MappingABC) else value
+        if plain != getattr(WidthConfig(), entry.name):
+            changed[entry.name] = plain
+    origin = {
+        "mapper": "width",
+        "config": changed,
+        "seed": budget.seed,
+        "moves": clock.moves,
+        "optimal": best.array.width == bound,
+        "bound": bound,
+        "version": __version__,
+    }
+    # A run ended by effort is the same byte for byte, so nothing that a clock says goes into it.
+    return origin if budget.time_limit is None else origin | {"seconds": round(clock.seconds, 6)}

@@ -1,0 +1,1 @@
+"""Tiles with spokes (the streaming engine): a tile and a time slot for every op."""

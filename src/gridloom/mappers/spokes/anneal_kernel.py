@@ -1,0 +1,214 @@
+"""Annealing of placements on tiles with spokes: every placement on the way keeps C1 to C3 and the slots."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gridloom.mappers.spokes.kernel import NONE, arrival, makespan, route, schedule, waiting
+from gridloom.mappers.spokes.problem import Ints, Tables
+
+#: What a value without a link, or without a delay register, costs in cycles.
+_CLASH = 4.0
+
+
+@njit(cache=True, nogil=True)
+def _may_sit(tables: Tables, n: int, t: int, tile: Ints, other: int) -> bool:
+    """True when node n may sit on tile t beside all nodes but itself and ``other``."""
+    for e in range(tables.foe_at[n], tables.foe_at[n + 1]):
+        m = tables.foe[e]
+        if m != other and tile[m] == t:
+            return False
+    if tables.group[n] != NONE:
+        for m in range(len(tile)):
+            if tables.group[m] == tables.group[n] and m != n and tile[m] != t:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _entries_fit(tables: Tables, tile: Ints, used: Ints) -> bool:
+    used[:] = 0
+    for n in range(len(tile)):
+        used[tile[n]] += tables.entries[n]
+        if used[tile[n]] > tables.device[4]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def price_of(
+    tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, owner: Ints, price: Ints, steps: Ints, count: Ints
+) -> tuple[float, int]:
+    """(cost, violations) of a placement: cycles, a little for late issues, much for what strict forbids."""
+    if not schedule(tables, ii, tile, spoke, issue):
+        return 1e9, 1 << 20
+    cycles = makespan(tables, issue)
+    late = 0
+    for n in range(len(issue)):
+        late += issue[n]
+    clashes = 0
+    if tables.device[2]:
+        price[:] = 0
+        clashes = route(tables, ii, tile, issue, owner, price, steps) + waiting(tables, ii, tile, issue, count)
+    return cycles + 0.5 * late / (len(issue) * max(1, cycles)) + 0.03 * late / len(issue) + _CLASH * clashes, clashes
+
+
+@njit(cache=True, nogil=True)
+def _near(tables: Tables, n: int, tile: Ints, tiles: int) -> int:
+    """A tile near a neighbour of node n, or any tile."""
+    first, last = tables.pred_at[n], tables.pred_at[n + 1]
+    more = tables.succ_at[n + 1] - tables.succ_at[n]
+    if last - first + more == 0 or np.random.random() < 0.15:
+        return np.random.randint(tiles)
+    k = np.random.randint(last - first + more)
+    m = tables.pred[first + k] if k < last - first else tables.succ[tables.succ_at[n] + k - (last - first)]
+    return int(min(tiles - 1, max(0, tile[m] + np.random.randint(-2, 3))))
+
+
+@njit(cache=True, nogil=True)
+def _free_spoke(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints, at: Ints) -> int:
+    """The spoke of tile t that node n can have soonest, or a random one now and then; NONE when all are taken."""
+    due = np.random.randint(ii) if np.random.random() < 0.2 else arrival(tables, ii, n, t, tile, issue)
+    for k in range(ii):
+        if at[t, (due + k) % ii] == NONE:
+            return (due + k) % ii
+    return NONE
+
+
+@njit(cache=True, nogil=True)
+def _swap_tiles(tables: Tables, a: int, b: int, tile: Ints, at: Ints) -> None:
+    """Exchange all that sits on two tiles: C1 to C3 stay as they are."""
+    for s in range(at.shape[1]):
+        n, m = at[a, s], at[b, s]
+        at[a, s], at[b, s] = m, n
+        if n != NONE:
+            tile[n] = b
+        if m != NONE:
+            tile[m] = a
+
+
+@njit(cache=True, nogil=True)
+def _rebuild(tile: Ints, spoke: Ints, at: Ints) -> None:
+    at[:] = NONE
+    for n in range(len(tile)):
+        at[tile[n], spoke[n]] = n
+
+
+@njit(cache=True, nogil=True)
+def _move_group(tables: Tables, ii: int, n: int, tile: Ints, spoke: Ints, issue: Ints, at: Ints) -> bool:
+    """Move node n, with all that shares its variables, to another tile. False: no room, nothing is changed for good."""
+    t = _near(tables, n, tile, tables.device[0])
+    for m in range(len(tile)):
+        if (m == n or (tables.group[n] != NONE and tables.group[m] == tables.group[n])) and tile[m] != t:
+            at[tile[m], spoke[m]] = NONE
+            tile[m] = t
+            s = _free_spoke(tables, ii, m, t, tile, issue, at)
+            if s == NONE:
+                return False
+            spoke[m] = s
+            at[t, s] = m
+    for m in range(len(tile)):
+        if (m == n or (tables.group[n] != NONE and tables.group[m] == tables.group[n])) and not _may_sit(
+            tables, m, t, tile, NONE
+        ):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _propose(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, at: Ints) -> bool:
+    """Change a placement at random; False when the change breaks a rule."""
+    count, tiles = len(tile), tables.device[0]
+    kind = np.random.random()
+    n = np.random.randint(count)
+    if kind < 0.45:
+        return _move_group(tables, ii, n, tile, spoke, issue, at)
+    if kind < 0.65:
+        s = np.random.randint(ii)
+        m = at[tile[n], s]
+        at[tile[n], s], at[tile[n], spoke[n]] = n, m
+        if m != NONE:
+            spoke[m] = spoke[n]
+        spoke[n] = s
+        return True
+    if kind < 0.85:
+        m = np.random.randint(count)
+        if m == n or tile[m] == tile[n]:
+            return False
+        if not _may_sit(tables, n, tile[m], tile, m) or not _may_sit(tables, m, tile[n], tile, n):
+            return False
+        tile[n], tile[m] = tile[m], tile[n]
+        spoke[n], spoke[m] = spoke[m], spoke[n]
+        at[tile[n], spoke[n]] = n
+        at[tile[m], spoke[m]] = m
+        return True
+    a = tile[n]
+    b = min(tiles - 1, max(0, a + np.random.randint(-3, 4)))
+    _swap_tiles(tables, a, b, tile, at)
+    return bool(a != b)
+
+
+@njit(cache=True, nogil=True)
+def anneal(
+    tables: Tables,
+    ii: int,
+    seed: int,
+    moves: int,
+    heat: float,
+    cold: float,
+    stop: NDArray[np.uint8],
+    tile: Ints,
+    spoke: Ints,
+    target: int,
+) -> tuple[int, int, int]:
+    """Anneal a legal placement in place; the best one found stays in ``tile`` and ``spoke``.
+
+    Ends after ``moves``, when stopped, or when the cycles reach ``target`` without violations. Returns (cycles,
+    violations, moves made). A move costs one schedule, at level strict one routing more.
+    """
+    np.random.seed(seed)
+    count, tiles = len(tile), tables.device[0]
+    issue = np.empty(count, dtype=np.int32)
+    at = np.empty((tiles, ii), dtype=np.int32)
+    owner = np.empty((tiles * 4, ii), dtype=np.int32)
+    price = np.zeros((tiles * 4, ii), dtype=np.int32)
+    steps = np.empty((max(1, len(tables.wire_source)), tiles), dtype=np.int32)
+    waits = np.empty((tiles, ii), dtype=np.int32)
+    used = np.empty(tiles, dtype=np.int32)
+    _rebuild(tile, spoke, at)
+    cost, bad = price_of(tables, ii, tile, spoke, issue, owner, price, steps, waits)
+    best_tile, best_spoke, best_cost, best_bad = tile.copy(), spoke.copy(), cost, bad
+    best_cycles = makespan(tables, issue)
+    old_tile, old_spoke, old_issue, old_at = tile.copy(), spoke.copy(), issue.copy(), at.copy()
+    made = 0
+    while made < moves:
+        if stop[0] or (best_bad == 0 and best_cycles <= target):
+            break
+        temperature = heat * (cold / heat) ** (made / moves)
+        made += 1
+        fine = _propose(tables, ii, tile, spoke, issue, at)
+        if fine:
+            fine = _entries_fit(tables, tile, used)
+        if fine:
+            new, new_bad = price_of(tables, ii, tile, spoke, issue, owner, price, steps, waits)
+            fine = new <= cost or np.random.random() < np.exp((cost - new) / temperature)
+        if not fine:
+            tile[:] = old_tile
+            spoke[:] = old_spoke
+            issue[:] = old_issue
+            at[:] = old_at
+            continue
+        cost, bad = new, new_bad
+        old_tile[:] = tile
+        old_spoke[:] = spoke
+        old_issue[:] = issue
+        old_at[:] = at
+        if bad < best_bad or (bad == best_bad and cost < best_cost):
+            best_cost, best_bad, best_cycles = cost, bad, makespan(tables, issue)
+            best_tile[:] = tile
+            best_spoke[:] = spoke
+    tile[:] = best_tile
+    spoke[:] = best_spoke
+    return best_cycles, best_bad, made

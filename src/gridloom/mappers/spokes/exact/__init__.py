@@ -1,0 +1,1 @@
+"""The exact model of tiles with spokes."""

@@ -1,0 +1,187 @@
+"""The exact model for tiles with spokes: tile, spoke and issue of each node, fewest cycles (OR-Tools CP-SAT).
+
+Issues may be later than the rule makes them: whatever tiles and spokes they have, the rule's own are no later, so the
+optimum is the same. A placement moved to the left, or mirrored, stays one: the first tile is used, and one pair of
+nodes is ordered. Annealing gives a first solution and an upper bound.
+
+Level strict: links and, summed over the spokes, delay registers are in the model up to 40 nodes on 16 tiles
+(``exact_spokes_links``). A solution that one spoke's registers do not hold, and any larger problem, gives a bound,
+which is reached when an annealed placement has it. Cost: exponential at worst; 20 nodes in seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gridloom._version import __version__
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.core.solver import Solved, cp_model, solve
+from gridloom.mappers.exact_config import ExactConfig
+from gridloom.mappers.spokes.anneal import annealed
+from gridloom.mappers.spokes.exact.links import Links, add_links, modelled, placement
+from gridloom.mappers.spokes.mapping import Placement, to_mapping
+from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
+from gridloom.mappers.spokes.screening import screen
+from gridloom.mappers.spokes.search import Best, iis, longest_path
+from gridloom.mapping.model import Failure, Mapping
+
+#: Share of the time, seconds at most, and batches that annealing has for a first solution.
+_SHARE, _MOST, _BATCHES = 0.2, 3.0, 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    model: Any
+    tile: list[Any]
+    spoke: list[Any]
+    issue: list[Any]
+    links: Links | None = None
+
+
+def exact_spokes(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
+    """The mapping with the fewest cycles at the lowest II, or the best found with a bound; or why there is none."""
+    problem = build_problem(dfg, arch)
+    reason = screen(problem, config.ii)
+    if reason is not None:
+        return reason
+    clock = budget.start()
+    floor = longest_path(problem)
+    tried: list[int] = []
+    for ii in iis(problem, config.ii):
+        tried.append(ii)
+        best, bound, refuted = optimum(problem, ii, clock, floor, config.workers)
+        clock.report(f"II {ii}", best.words)
+        if best.legal is not None:
+            return to_mapping(problem, best.legal, _provenance(budget, clock, best.legal, bound))
+        if clock.over() and not refuted:
+            break
+    return Failure(
+        constraint=f"exact search at II {tried[0]} to {tried[-1]}",
+        demand="a slot, a link and a delay register for every value",
+        bound="none found within the budget" if clock.over() else "none",
+        levers=("more time", "more spokes", "more tiles"),
+    )
+
+
+def optimum(problem: SpokesProblem, ii: int, clock: Clock, floor: int, workers: int) -> tuple[Best, int, bool]:
+    """The best placement at an II, a lower bound on its cycles, and whether none exists. May use up the budget."""
+    best = _annealed(problem, ii, clock, floor)
+    if best.legal is not None and best.legal.cycles <= floor:
+        return best, floor, False
+    model = _build(problem, ii, None if best.legal is None or not _whole(problem) else best.legal.cycles)
+    hints = [] if best.legal is None else _hints(model, best.legal)
+    found = solve(model.model, clock, workers=workers, hints=hints)
+    if found.found and model.links is not None:
+        best.keep(placement(problem, ii, found, model.tile, model.issue, model.links))
+    elif found.found:
+        best.take(problem, ii, *(_values(found, row) for row in (model.tile, model.spoke)))
+    bound = max(floor, found.bound or floor)
+    if found.answer == "infeasible" and best.legal is not None:
+        bound = best.legal.cycles
+    return best, bound, found.answer == "infeasible" and best.legal is None
+
+
+def _whole(problem: SpokesProblem) -> bool:
+    """True when what the model leaves out cannot make its optimum too low."""
+    return not problem.strict or modelled(problem)
+
+
+def _annealed(problem: SpokesProblem, ii: int, clock: Clock, floor: int) -> Best:
+    """A first solution within a share of the budget."""
+    budget = clock.budget
+    limit = None if clock.remaining is None else min(_MOST, max(0.05, _SHARE * clock.remaining))
+    effort = None if budget.effort is None else max(64, budget.effort // 5)
+    small = Budget(
+        time_limit=limit, effort=effort, seed=budget.seed, workers=budget.workers, interrupted=budget.interrupted
+    )
+    return annealed(problem, ii, small.start(), _BATCHES, floor)
+
+
+def _build(problem: SpokesProblem, ii: int, upper: int | None) -> _Model:
+    cp, tables = cp_model(), problem.tables
+    model = cp.CpModel()
+    last = upper if upper is not None else 4 * (problem.latency + problem.tiles + ii) * max(1, problem.size)
+    count, nodes = problem.size, range(problem.size)
+    tile = [model.new_int_var(0, problem.tiles - 1, f"tile{n}") for n in nodes]
+    spoke = [model.new_int_var(0, ii - 1, f"spoke{n}") for n in nodes]
+    issue = [model.new_int_var(0, last - problem.latency, f"issue{n}") for n in nodes]
+    for n in nodes:
+        rounds = model.new_int_var(0, last // ii + 1, "")
+        model.add(issue[n] == spoke[n] + ii * rounds)
+    model.add_all_different([tile[n] * ii + spoke[n] for n in nodes])
+    far: dict[tuple[int, int], Any] = {}
+    for n in nodes:
+        for e in range(tables.pred_at[n], tables.pred_at[n + 1]):
+            p = int(tables.pred[e])
+            wait = int(tables.pred_lag[e]) - ii * int(tables.pred_distance[e])
+            if tables.pred_far[e] and p != n:
+                key = (min(p, n), max(p, n))
+                if key not in far:
+                    far[key] = model.new_int_var(0, problem.tiles - 1, "")
+                    model.add(far[key] >= tile[p] - tile[n])
+                    model.add(far[key] >= tile[n] - tile[p])
+                model.add(issue[n] >= issue[p] + wait + far[key])
+            else:
+                model.add(issue[n] >= issue[p] + wait)
+    _rules(model, problem, tile)
+    links = add_links(model, problem, ii, tile, issue, last) if modelled(problem) else None
+    if count > 0:
+        model.add_min_equality(0, tile)
+    if problem.cliques and len(problem.cliques[0][1]) > 1:
+        # A placement and its mirror image have the same cycles.
+        a, b = problem.cliques[0][1][:2]
+        model.add(tile[a] < tile[b])
+    cycles = model.new_int_var(longest_path(problem), last, "cycles")
+    for n in nodes:
+        model.add(cycles >= issue[n] + problem.latency)
+    model.minimize(cycles)
+    return _Model(model, tile, spoke, issue, links)
+
+
+def _rules(model: Any, problem: SpokesProblem, tile: list[Any]) -> None:
+    """C1 to C3 and the tile memories."""
+    tables = problem.tables
+    for _, members in problem.cliques:
+        model.add_all_different([tile[n] for n in members])
+    for n in range(problem.size):
+        if tables.group[n] >= 0 and tables.group[n] != n:
+            model.add(tile[n] == tile[int(tables.group[n])])
+    room = int(tables.device[4])
+    owners = [n for n in range(problem.size) if tables.entries[n] > 0]
+    if int(tables.entries.sum()) > room:
+        for t in range(problem.tiles):
+            here = []
+            for n in owners:
+                flag = model.new_bool_var("")
+                model.add(tile[n] == t).only_enforce_if(flag)
+                model.add(tile[n] != t).only_enforce_if(~flag)
+                here.append(flag * int(tables.entries[n]))
+            model.add(sum(here) <= room)
+
+
+def _hints(model: _Model, start: Placement) -> list[tuple[Any, int]]:
+    """The annealed placement, moved to the left and mirrored where the model wants it so."""
+    tile = start.tile - start.tile.min()
+    rows = ((model.tile, tile), (model.spoke, start.spoke), (model.issue, start.issue))
+    return [(variable, int(value)) for row, values in rows for variable, value in zip(row, values)]
+
+
+def _values(found: Solved, row: list[Any]) -> np.ndarray:
+    return np.array([found.value(variable) for variable in row], dtype=np.int32)
+
+
+def _provenance(budget: Budget, clock: Clock, best: Placement, bound: int) -> dict[str, Any]:
+    return {
+        "mapper": "exact",
+        "seed": budget.seed,
+        "moves": clock.moves,
+        "version": __version__,
+        "optimal": best.cycles <= bound,
+        "bound": bound,
+        "proof": "fewest cycles at this II" if best.cycles <= bound else "a bound on the cycles at this II",
+    }

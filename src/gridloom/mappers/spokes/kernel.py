@@ -1,0 +1,262 @@
+"""Kernels of placement on tiles with spokes: the schedule of a placement, its ways, samples and annealing."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gridloom.mappers.spokes.problem import Flags, Ints, Tables
+
+#: What a slot that is not there, or a value that is not given, is marked with.
+NONE = -1
+
+#: Price of a link that another value has in that spoke; far above any number of links.
+_TAKEN = 1 << 16
+
+
+@njit(cache=True, nogil=True)
+def schedule(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints) -> bool:
+    """Issue cycles of a placement, in place; False when carried values cannot be in time on it. O(edges) mostly."""
+    count = len(tile)
+    issue[:] = 0
+    for _ in range(count + 2):
+        moved = False
+        for n in range(count):
+            due = 0
+            for e in range(tables.pred_at[n], tables.pred_at[n + 1]):
+                p = tables.pred[e]
+                there = issue[p] + tables.pred_lag[e] - ii * tables.pred_distance[e]
+                if tables.pred_far[e]:
+                    there += abs(tile[p] - tile[n])
+                due = max(due, there)
+            now = due + (spoke[n] - due) % ii
+            if now != issue[n]:
+                issue[n] = now
+                moved = True
+        if not moved:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def route(tables: Tables, ii: int, tile: Ints, issue: Ints, owner: Ints, price: Ints, steps: Ints) -> int:
+    """Ways of all wires: ``steps[w]`` becomes their links (position * 4 + 0..3 for -2, -1, 1, 2), NONE at the end.
+
+    A way has no detours, so a value is at a tile at a time that does not depend on its way. ``owner`` (links x spokes)
+    says whose value a link carries, ``price`` adds to its cost. Returns how many links carry a second value.
+    """
+    owner[:] = NONE
+    clashes = 0
+    cost = np.empty(len(owner) + 2, dtype=np.int64)
+    came = np.empty(len(owner) + 2, dtype=np.int32)
+    for w in range(len(tables.wire_source)):
+        p = tables.wire_source[w]
+        start, end = tile[p], tile[tables.wire_target[w]]
+        far = abs(end - start)
+        sign = 1 if end > start else -1
+        ready = issue[p] + tables.device[1]
+        cost[0] = 0
+        for k in range(1, far + 1):
+            cost[k] = 1 << 60
+            for step in (2, 1):
+                if step > k:
+                    continue
+                link = (start + sign * (k - step)) * 4 + _direction(sign * step)
+                slot = (ready + k - step) % ii
+                here = owner[link, slot]
+                add = price[link, slot] + (0 if here == p else (1 if here == NONE else _TAKEN))
+                if cost[k - step] + add < cost[k]:
+                    cost[k] = cost[k - step] + add
+                    came[k] = step
+        k = far
+        last = 0
+        while k > 0:
+            k -= came[k]
+            last += 1
+        if last < steps.shape[1]:
+            steps[w, last] = NONE
+        k = far
+        while k > 0:
+            step = came[k]
+            k -= step
+            last -= 1
+            link = (start + sign * k) * 4 + _direction(sign * step)
+            slot = (ready + k) % ii
+            steps[w, last] = link
+            if owner[link, slot] == NONE:
+                owner[link, slot] = p
+            elif owner[link, slot] != p:
+                clashes += 1
+                price[link, slot] += 1
+    return clashes
+
+
+@njit(cache=True, nogil=True)
+def _direction(step: int) -> int:
+    return step + 2 if step < 0 else step + 1
+
+
+@njit(cache=True, nogil=True)
+def waiting(tables: Tables, ii: int, tile: Ints, issue: Ints, count: Ints) -> int:
+    """Values too many for the delay registers, over tiles and spokes; ``count`` (tiles x II) is scratch."""
+    limit = tables.device[3]
+    if limit < 0:
+        return 0
+    count[:] = 0
+    wires = len(tables.wire_source)
+    for w in range(wires):
+        p, n = tables.wire_source[w], tables.wire_target[w]
+        arrival = issue[p] + tables.device[1] + abs(tile[p] - tile[n])
+        end = issue[n] + ii * tables.wire_distance[w]
+        # One value that waits for several readers on a tile is kept once, until the last of them. Wires are sorted.
+        first, latest = True, end
+        other = w
+        while other > 0 and tables.wire_source[other - 1] == p:
+            other -= 1
+        while other < wires and tables.wire_source[other] == p:
+            m = tables.wire_target[other]
+            if tile[m] == tile[n] and other != w:
+                latest = max(latest, issue[m] + ii * tables.wire_distance[other])
+                first = first and other > w
+            other += 1
+        if first:
+            rounds, rest = (latest - arrival) // ii, (latest - arrival) % ii
+            for s in range(ii):
+                count[tile[n], s] += rounds
+            for c in range(arrival, arrival + rest):
+                count[tile[n], c % ii] += 1
+    over = 0
+    for t in range(count.shape[0]):
+        for s in range(ii):
+            over += max(0, count[t, s] - limit)
+    return over
+
+
+@njit(cache=True, nogil=True)
+def makespan(tables: Tables, issue: Ints) -> int:
+    """The cycle of the last result."""
+    last = 0
+    for n in range(len(issue)):
+        last = max(last, issue[n])
+    return int(last + tables.device[1])
+
+
+@njit(cache=True, nogil=True)
+def open_tiles(tables: Tables, n: int, tile: Ints, used: Ints, free: Flags) -> None:
+    """Mark in ``free`` the tiles that node n may sit on beside the nodes placed so far (tile NONE: not placed)."""
+    free[:] = True
+    limit = tables.device[4]
+    if tables.entries[n] > 0:
+        for t in range(len(free)):
+            if used[t] + tables.entries[n] > limit:
+                free[t] = False
+    for e in range(tables.foe_at[n], tables.foe_at[n + 1]):
+        t = tile[tables.foe[e]]
+        if t != NONE:
+            free[t] = False
+    if tables.group[n] != NONE:
+        for m in range(len(tile)):
+            if tables.group[m] == tables.group[n] and m != n and tile[m] != NONE:
+                stays = free[tile[m]]
+                free[:] = False
+                free[tile[m]] = stays
+                return
+
+
+@njit(cache=True, nogil=True)
+def arrival(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) -> int:
+    """The earliest cycle at which node n can issue on tile t, after the predecessors placed so far."""
+    due = 0
+    for e in range(tables.pred_at[n], tables.pred_at[n + 1]):
+        p = tables.pred[e]
+        if tile[p] != NONE and p != n:
+            there = issue[p] + tables.pred_lag[e] - ii * tables.pred_distance[e]
+            if tables.pred_far[e]:
+                there += abs(tile[p] - t)
+            due = max(due, there)
+    return due
+
+
+@njit(cache=True, nogil=True)
+def deadline(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) -> int:
+    """The latest cycle at which node n can issue on tile t, before readers placed so far (carried values)."""
+    latest = 1 << 30
+    for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
+        m = tables.succ[e]
+        if tile[m] != NONE and m != n:
+            until = issue[m] + ii * tables.succ_distance[e] - tables.succ_lag[e]
+            if tables.succ_far[e]:
+                until -= abs(tile[m] - t)
+            latest = min(latest, until)
+    return latest
+
+
+@njit(cache=True, nogil=True)
+def sample(
+    tables: Tables,
+    ii: int,
+    seed: int,
+    rounds: int,
+    greed: int,
+    stop: NDArray[np.uint8],
+    best_tile: Ints,
+    best_spoke: Ints,
+    best_cycles: int,
+) -> tuple[int, int, int]:
+    """Random legal placements, one node after the other; the best with fewer cycles than given is kept.
+
+    A node takes the slot that it can have soonest of ``greed`` drawn ones: 1 is uniform.
+    Returns (fewest cycles, complete placements, placements tried).
+    """
+    np.random.seed(seed)
+    count, tiles = len(best_tile), tables.device[0]
+    tile = np.empty(count, dtype=np.int32)
+    spoke = np.empty(count, dtype=np.int32)
+    issue = np.empty(count, dtype=np.int32)
+    free = np.empty(tiles, dtype=np.bool_)
+    busy = np.empty((tiles, ii), dtype=np.bool_)
+    used = np.empty(tiles, dtype=np.int32)
+    slots = np.empty((tiles * ii, 2), dtype=np.int32)
+    whole = 0
+    for turn in range(rounds):
+        if stop[0]:
+            return best_cycles, whole, turn
+        tile[:] = NONE
+        busy[:] = False
+        used[:] = 0
+        done = 0
+        for n in range(count):
+            open_tiles(tables, n, tile, used, free)
+            found = 0
+            for t in range(tiles):
+                if not free[t]:
+                    continue
+                due = arrival(tables, ii, n, t, tile, issue)
+                last = deadline(tables, ii, n, t, tile, issue)
+                for s in range(ii):
+                    if not busy[t, s] and due + (s - due) % ii <= last:
+                        slots[found, 0] = t
+                        slots[found, 1] = due + (s - due) % ii
+                        found += 1
+            if found == 0:
+                break
+            pick = np.random.randint(found)
+            for _ in range(greed - 1):
+                other = np.random.randint(found)
+                if slots[other, 1] < slots[pick, 1]:
+                    pick = other
+            tile[n], issue[n] = slots[pick, 0], slots[pick, 1]
+            spoke[n] = issue[n] % ii
+            busy[tile[n], spoke[n]] = True
+            used[tile[n]] += tables.entries[n]
+            done += 1
+        if done < count:
+            continue
+        whole += 1
+        cycles = makespan(tables, issue)
+        if cycles < best_cycles:
+            best_cycles = cycles
+            best_tile[:] = tile
+            best_spoke[:] = spoke
+    return best_cycles, whole, rounds

@@ -1,0 +1,108 @@
+"""From (tile, spoke) of every node to a Mapping: issue cycles, ways through the fabric, waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gridloom.mappers.spokes.kernel import NONE, makespan, route, schedule, waiting
+from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mapping.model import Hop, Instance, Mapping, Route
+
+_OFFSETS = (-2, -1, 1, 2)
+
+#: Rounds of routing after which links that are fought over are given up.
+_ROUNDS = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """A schedule: tile, spoke and issue of each node of the problem, and its ways."""
+
+    ii: int
+    tile: Ints
+    spoke: Ints
+    issue: Ints
+    cycles: int
+    #: For each wire of the tables its links in order, ``NONE`` after the last.
+    steps: Ints
+    #: Values without a link of their own and waits without a register; 0: legal.
+    violations: int
+
+
+def realise(problem: SpokesProblem, ii: int, tile: Ints, spoke: Ints) -> Placement | None:
+    """The schedule and the ways of a placement; None when carried values cannot be in time.
+
+    Links are negotiated for: those that two values want grow dearer until each has one, or for a fixed number of
+    rounds. Costs a few passes over the wires.
+    """
+    tables, tiles = problem.tables, problem.tiles
+    issue = np.empty(problem.size, dtype=np.int32)
+    if not schedule(tables, ii, tile, spoke, issue):
+        return None
+    owner = np.empty((tiles * 4, ii), dtype=np.int32)
+    price = np.zeros((tiles * 4, ii), dtype=np.int32)
+    steps = np.full((max(1, len(tables.wire_source)), tiles), NONE, dtype=np.int32)
+    clashes = 0
+    for _ in range(_ROUNDS):
+        clashes = route(tables, ii, tile, issue, owner, price, steps)
+        if clashes == 0 or not problem.strict:
+            break
+    if not problem.strict:
+        clashes = 0
+    over = waiting(tables, ii, tile, issue, np.empty((tiles, ii), dtype=np.int32))
+    return Placement(
+        ii=ii,
+        tile=tile.copy(),
+        spoke=spoke.copy(),
+        issue=issue,
+        cycles=int(makespan(tables, issue)),
+        steps=steps,
+        violations=int(clashes + over),
+    )
+
+
+def to_mapping(problem: SpokesProblem, placement: Placement, provenance: MappingABC[str, Any]) -> Mapping:
+    """The placement by names. Linear in its links."""
+    wires = zip(problem.tables.wire_source, problem.tables.wire_target, problem.tables.wire_distance)
+    ways = {tuple(map(int, ends)): w for w, ends in enumerate(wires)}
+    names = [tile.name for tile in problem.arch.tiles]
+    instances = tuple(
+        Instance(node=problem.name(n), place=names[placement.tile[n]], cycle=int(placement.issue[n]))
+        for n in range(problem.size)
+    )
+    routes = []
+    for k in problem.edges:
+        edge = problem.dfg.edges[k]
+        ends = (problem.number[edge.source], problem.number[edge.target])
+        hops = _hops(problem, placement, ends, ways[(*ends, edge.distance)], edge.operand)
+        due = int(placement.issue[ends[1]]) + placement.ii * edge.distance
+        routes.append(Route(edge=k, hops=hops, fifo=due - hops[-1][1]))
+    return Mapping(
+        dfg=problem.dfg,
+        arch=problem.arch,
+        ii=placement.ii,
+        instances=instances,
+        routes=tuple(routes),
+        provenance=provenance,
+    )
+
+
+def _hops(
+    problem: SpokesProblem, placement: Placement, ends: tuple[int, int], wire: int, operand: int
+) -> tuple[Hop, ...]:
+    tiles = problem.arch.tiles
+    position, last = (int(placement.tile[n]) for n in ends)
+    cycle = int(placement.issue[ends[0]]) + problem.latency
+    hops = [(f"{tiles[position].name}.out", cycle)]
+    for link in placement.steps[wire].tolist():
+        if link == NONE:
+            break
+        offset = _OFFSETS[link % 4]
+        hops.append((f"{tiles[position].name}>{tiles[position + offset].name}", cycle))
+        position, cycle = position + offset, cycle + abs(offset)
+    hops.append((f"{tiles[last].name}.in{operand}", cycle))
+    return tuple(hops)

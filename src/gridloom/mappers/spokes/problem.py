@@ -1,0 +1,259 @@
+"""Placement on a row of tiles with spokes, as flat arrays.
+
+A node sits on a (tile, spoke). Its issue follows from those of its predecessors:
+
+    A = max(0, over predecessors p: issue[p] + lag - II * distance + |tile[p] - tile[n]|)
+    issue = A + ((spoke - A) mod II)
+
+so a placement is a whole schedule, and ``cycles`` is its last result. Nodes are numbered in topological order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridloom.archs.model import Arch, Kind
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+
+Ints = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+
+class Tables(NamedTuple):
+    """What the kernels read; rows are CSR (``*_at[n]`` to ``*_at[n + 1]``)."""
+
+    #: Predecessors of a node: who, cycles from its issue, iterations, 1 where the tiles' distance counts.
+    pred_at: Ints
+    pred: Ints
+    pred_lag: Ints
+    pred_distance: Ints
+    pred_far: Ints
+    #: The same by the other end.
+    succ_at: Ints
+    succ: Ints
+    succ_lag: Ints
+    succ_distance: Ints
+    succ_far: Ints
+    #: Nodes that may not share the tile of a node.
+    foe_at: Ints
+    foe: Ints
+    #: Nodes with a number of 0 or more and the same one share a tile; -1: free.
+    group: Ints
+    #: Tile-memory entries that a node brings to its tile; those of a group come with its first node.
+    entries: Ints
+    #: Wires: source and target of each distinct (source, target) pair of routed edges, with the iterations between.
+    wire_source: Ints
+    wire_target: Ints
+    wire_distance: Ints
+    #: Tiles, cycles from issue to result, 1 at level strict, delay registers a tile, entries a tile; -1: no limit.
+    device: Ints
+
+
+@dataclass(frozen=True)
+class SpokesProblem:
+    """A graph on a streaming engine."""
+
+    dfg: Dfg
+    arch: Arch
+    #: Positions in the graph of the nodes that need a slot, in topological order.
+    nodes: Ints
+    #: Edges (positions in the graph) that need a way through the fabric.
+    edges: tuple[int, ...]
+    tables: Tables
+    #: Cliques of nodes that all need different tiles, with what makes them one.
+    cliques: tuple[tuple[str, tuple[int, ...]], ...]
+    #: Variable -> nodes that use it.
+    variables: dict[str, tuple[int, ...]]
+    #: Nodes that start a synchronous flow.
+    starts: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Nodes to place."""
+        return len(self.nodes)
+
+    @property
+    def tiles(self) -> int:
+        """Tiles in the row."""
+        return len(self.arch.tiles)
+
+    @cached_property
+    def spokes(self) -> int:
+        """The largest II."""
+        return min(tile.contexts or 1 << 20 for tile in self.arch.tiles)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from issue to result."""
+        return int(self.tables.device[1])
+
+    @property
+    def strict(self) -> bool:
+        """True where links carry one value a spoke."""
+        return bool(self.tables.device[2])
+
+    def name(self, node: int) -> str:
+        """The id of a node of the problem."""
+        return self.dfg.nodes[int(self.nodes[node])].id
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """Id -> number of a node."""
+        return {self.name(k): k for k in range(self.size)}
+
+
+def is_streaming_engine(arch: Arch) -> bool:
+    """True for a row of tiles with spokes."""
+    return "flow_starts_apart" in arch.rules and arch.style == "modulo" and arch.rows == 1
+
+
+def build_problem(dfg: Dfg, arch: Arch) -> SpokesProblem:
+    """The problem of a graph on a streaming engine; OptionError for another kind of array.
+
+    Quadratic in the readers of a node and in the flow starts (they exclude each other pairwise), else linear.
+    """
+    if not is_streaming_engine(arch):
+        raise OptionError(f"array {arch.name!r} has no spokes; this mapper takes the family streaming-engine")
+    return _Build(dfg, arch).result()
+
+
+class _Build:
+    def __init__(self, dfg: Dfg, arch: Arch) -> None:
+        self.dfg = dfg
+        self.arch = arch
+        self.nodes = [k for k in dfg.topological if not self._free(dfg.nodes[k].id)]
+        self.number = {dfg.nodes[k].id: n for n, k in enumerate(self.nodes)}
+        self.latency = max((tile.latency_of("alu") for tile in arch.tiles), default=1)
+
+    def _free(self, node: str) -> bool:
+        return self.dfg.op_class(node) in self.arch.free
+
+    def result(self) -> SpokesProblem:
+        routed = [
+            k
+            for k, edge in enumerate(self.dfg.edges)
+            if edge.kind == "data" and edge.source in self.number and edge.target in self.number
+        ]
+        starts = self._starts(routed)
+        cliques = self._cliques(routed, starts)
+        variables = self._variables()
+        return SpokesProblem(
+            dfg=self.dfg,
+            arch=self.arch,
+            nodes=np.array(self.nodes, dtype=np.int32),
+            edges=tuple(routed),
+            tables=self._tables(routed, cliques, variables),
+            cliques=cliques,
+            variables=variables,
+            starts=starts,
+        )
+
+    def _starts(self, routed: list[int]) -> tuple[int, ...]:
+        fed = {self.dfg.edges[k].target for k in routed if self.dfg.edges[k].distance == 0}
+        return tuple(n for name, n in self.number.items() if name not in fed)
+
+    def _cliques(self, routed: list[int], starts: tuple[int, ...]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        readers: dict[str, set[int]] = {}
+        for k in routed:
+            edge = self.dfg.edges[k]
+            if edge.distance == 0:
+                readers.setdefault(edge.source, set()).add(self.number[edge.target])
+        found = [(f"readers of {name}", tuple(sorted(nodes))) for name, nodes in readers.items() if len(nodes) > 1]
+        return (*([("nodes that start a synchronous flow", starts)] if len(starts) > 1 else []), *found)
+
+    def _variables(self) -> dict[str, tuple[int, ...]]:
+        users: dict[str, set[int]] = {}
+        for edge in self.dfg.edges:
+            source = self.dfg.node(edge.source)
+            if source.op == "livein" and edge.kind == "data" and edge.target in self.number:
+                users.setdefault(source.variable or source.id, set()).add(self.number[edge.target])
+        for name, n in self.number.items():
+            variable = self.dfg.node(name).variable
+            if variable is not None:
+                users.setdefault(variable, set()).add(n)
+        return {name: tuple(sorted(nodes)) for name, nodes in sorted(users.items())}
+
+    def _tables(
+        self,
+        routed: list[int],
+        cliques: tuple[tuple[str, tuple[int, ...]], ...],
+        variables: dict[str, tuple[int, ...]],
+    ) -> Tables:
+        arcs = self._arcs(routed)
+        count = len(self.nodes)
+        foes: list[set[int]] = [set() for _ in range(count)]
+        for _, members in cliques:
+            for n in members:
+                foes[n].update(members)
+        group, entries = _groups(count, variables)
+        wires = sorted({(self._end(k, "source"), self._end(k, "target"), self.dfg.edges[k].distance) for k in routed})
+        columns = [
+            *_rows(count, [(target, source, *rest) for source, target, *rest in arcs], 4),
+            *_rows(count, arcs, 4),
+            *_rows(count, [(n, m) for n in range(count) for m in sorted(foes[n] - {n})], 1),
+            group,
+            entries,
+            *(np.array([wire[k] for wire in wires], dtype=np.int32) for k in range(3)),
+            self._device(),
+        ]
+        return Tables(*columns)
+
+    def _end(self, edge: int, which: str) -> int:
+        return self.number[getattr(self.dfg.edges[edge], which)]
+
+    def _arcs(self, routed: list[int]) -> list[tuple[int, ...]]:
+        """(source, target, lag, distance, far) of routed and of order edges."""
+        arcs = {(self._end(k, "source"), self._end(k, "target"), self.latency, self.dfg.edges[k].distance, 1)
+                for k in routed}  # fmt: skip
+        for edge in self.dfg.edges:
+            if edge.kind == "order" and edge.source in self.number and edge.target in self.number:
+                arcs.add((self.number[edge.source], self.number[edge.target], edge.delay, edge.distance, 0))
+        return sorted(arcs)
+
+    def _device(self) -> Ints:
+        arch = self.arch
+        strict = bool((arch.capacity[arch.kind == Kind.LINK] == 1).any())
+        delays = min((tile.delays for tile in arch.tiles if tile.delays is not None), default=-1)
+        memory = min(tile.buffer for tile in arch.tiles)
+        return np.array([len(arch.tiles), self.latency, strict, delays, memory], dtype=np.int32)
+
+
+def _groups(count: int, variables: dict[str, tuple[int, ...]]) -> tuple[Ints, Ints]:
+    """Nodes that variables tie together, directly or over others, and the variables of each such set."""
+    parent = list(range(count))
+
+    def root(k: int) -> int:
+        while parent[k] != k:
+            parent[k] = parent[parent[k]]
+            k = parent[k]
+        return k
+
+    for nodes in variables.values():
+        for n in nodes[1:]:
+            low, high = sorted((root(nodes[0]), root(n)))
+            parent[high] = low
+    group = np.full(count, -1, dtype=np.int32)
+    entries = np.zeros(count, dtype=np.int32)
+    for nodes in variables.values():
+        entries[root(nodes[0])] += 1
+        for n in nodes:
+            group[n] = root(n)
+    return group, entries
+
+
+def _rows(count: int, rows: list[tuple[int, ...]], columns: int) -> list[Ints]:
+    """CSR start points and the remaining columns of rows (node, ...)."""
+    rows = sorted(rows)
+    at = np.zeros(count + 1, dtype=np.int32)
+    for row in rows:
+        at[row[0] + 1] += 1
+    return [
+        np.cumsum(at).astype(np.int32),
+        *(np.array([row[1 + k] for row in rows], dtype=np.int32) for k in range(columns)),
+    ]

@@ -1,0 +1,186 @@
+"""Reasons why a graph cannot go on a streaming engine, found before any search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mapping.mii import mii
+from gridloom.mapping.model import Failure
+
+#: Steps after which the search for tiles gives up and leaves the question to the mapper.
+_STEPS = 20_000
+#: Units up to which tiles are searched for at all: each is a level of recursion.
+_UNITS = 400
+
+
+def screen(problem: SpokesProblem, ii: int | None) -> Failure | None:
+    """The first reason why no placement exists (at ``ii``, where one is asked for); None when there is none to see.
+
+    Costs the MII and a bounded backtracking search for tiles.
+    """
+    reason = _shape(problem) or _apart_and_together(problem) or _crowds(problem)
+    if reason is not None:
+        return reason
+    lowest = least_ii(problem)
+    asked = problem.spokes if ii is None else ii
+    if asked > problem.spokes:
+        return Failure(constraint="spokes", demand=f"II {asked}", bound=f"{problem.spokes}", levers=("more spokes",))
+    if lowest > asked:
+        levers = (f"II {lowest}",) if lowest <= problem.spokes else (f"spokes={lowest}", "more tiles")
+        return Failure(
+            constraint="slots and recurrences", demand=f"II {lowest}", bound=f"{asked} spokes a tile", levers=levers
+        )
+    found, proved = tile_assignment(problem, asked)
+    if found is None and proved:
+        return Failure(
+            constraint="tiles that C1 to C3 leave",
+            demand=f"{problem.size} nodes apart or together",
+            bound=f"{problem.tiles} tiles with {asked} spokes",
+            levers=("more tiles", "more spokes"),
+        )
+    return None
+
+
+def least_ii(problem: SpokesProblem) -> int:
+    """A lower bound on the II: slots, recurrences and the nodes that variables keep on one tile."""
+    groups = np.bincount(problem.tables.group[problem.tables.group >= 0], minlength=1)
+    return max(mii(problem.dfg, problem.arch).total, int(groups.max(initial=1)), 1)
+
+
+def _shape(problem: SpokesProblem) -> Failure | None:
+    """What the array's units do not have."""
+    dfg, arch = problem.dfg, problem.arch
+    most = min(tile.operands for tile in arch.tiles)
+    for n in range(problem.size):
+        name = problem.name(n)
+        if not all(dfg.op_class(name) in tile.classes for tile in arch.tiles):
+            return Failure(
+                constraint=f"op class of node {name!r}", demand=dfg.op_class(name), bound=f"none on {arch.name}"
+            )
+        if len(dfg.operand_edges(name)) > most:
+            return Failure(
+                constraint=f"operands of node {name!r}",
+                demand=f"{len(dfg.operand_edges(name))}",
+                bound=f"{most} on {arch.name}",
+                levers=(f"operands={len(dfg.operand_edges(name))}",),
+            )
+    pair = next((edge for edge in dfg.edges if edge.kind == "pair"), None)
+    if pair is not None:
+        return Failure(
+            constraint=f"exact offset of {pair.source!r} and {pair.target!r}",
+            demand="a unit that both share",
+            bound=f"none on {arch.name}",
+            levers=("single-node loads and stores",),
+        )
+    return None
+
+
+def _apart_and_together(problem: SpokesProblem) -> Failure | None:
+    """Nodes that variables put on one tile and C2 or C3 on two."""
+    group = problem.tables.group
+    for why, members in problem.cliques:
+        seen: dict[int, int] = {}
+        for n in members:
+            other = seen.setdefault(int(group[n]), n) if group[n] >= 0 else n
+            if other != n:
+                shared = ", ".join(repr(v) for v, nodes in problem.variables.items() if n in nodes or other in nodes)
+                return Failure(
+                    constraint=f"tiles of {problem.name(other)!r} and {problem.name(n)!r}",
+                    demand=f"one tile, for tile-memory variables {shared}",
+                    bound=f"two tiles: {why}",
+                    levers=("a copy of the variable for each of them",),
+                )
+    return None
+
+
+def _crowds(problem: SpokesProblem) -> Failure | None:
+    """More nodes that need tiles of their own than there are tiles, more variables than the memories hold."""
+    for why, members in problem.cliques:
+        if len(members) > problem.tiles:
+            return Failure(
+                constraint=why,
+                demand=f"{len(members)} tiles",
+                bound=f"{problem.tiles}",
+                levers=(f"{len(members)} tiles", "streams from a common node"),
+            )
+    room = int(problem.tables.device[4])
+    largest = int(problem.tables.entries.max(initial=0))
+    total = int(problem.tables.entries.sum())
+    if largest > room or total > room * problem.tiles:
+        return Failure(
+            constraint="tile memory",
+            demand=f"{total} variables, {largest} of them on one tile",
+            bound=f"{room} entries on each of {problem.tiles} tiles",
+            levers=(f"tile_memory={max(largest, -(-total // problem.tiles))}",),
+        )
+    return None
+
+
+def tile_assignment(problem: SpokesProblem, ii: int) -> tuple[Ints | None, bool]:
+    """Tiles that keep C1 to C3 with at most ``ii`` nodes each, or None; and whether None is a proof.
+
+    Backtracking over the most constrained unit first (a unit is a node, or all nodes that share variables), within a
+    fixed number of steps; large graphs are not tried.
+    """
+    search = _Assignment(problem, ii)
+    if len(search.order) > _UNITS:
+        return None, False
+    found = search.extend(0)
+    return (search.tiles_of_nodes() if found else None), search.steps < _STEPS
+
+
+class _Assignment:
+    def __init__(self, problem: SpokesProblem, ii: int) -> None:
+        tables = problem.tables
+        unit_of = [int(tables.group[n]) if tables.group[n] >= 0 else n for n in range(problem.size)]
+        self.problem = problem
+        self.members: dict[int, list[int]] = {}
+        for n, unit in enumerate(unit_of):
+            self.members.setdefault(unit, []).append(n)
+        self.foes = {
+            unit: {unit_of[m] for n in nodes for m in tables.foe[tables.foe_at[n] : tables.foe_at[n + 1]].tolist()}
+            for unit, nodes in self.members.items()
+        }
+        self.order = sorted(self.members, key=lambda u: (-len(self.foes[u]), -len(self.members[u]), u))
+        self.ii = ii
+        self.room = [ii] * problem.tiles
+        self.memory = [int(tables.device[4])] * problem.tiles
+        self.place: dict[int, int] = {}
+        self.steps = 0
+
+    def extend(self, k: int) -> bool:
+        """Place the units from the k-th on."""
+        if k == len(self.order):
+            return True
+        unit = self.order[k]
+        taken = {self.place[foe] for foe in self.foes[unit] if foe in self.place}
+        size, entries = len(self.members[unit]), int(self.problem.tables.entries[unit])
+        fresh = False
+        for t in range(self.problem.tiles):
+            untouched = self.room[t] == self.ii
+            # Empty tiles are alike: trying one of them is enough.
+            if t in taken or self.room[t] < size or self.memory[t] < entries or (untouched and fresh):
+                continue
+            fresh = fresh or untouched
+            self.steps += 1
+            if self.steps >= _STEPS:
+                return False
+            self._put(unit, t, size, entries)
+            if self.extend(k + 1):
+                return True
+            self._put(unit, t, -size, -entries)
+            del self.place[unit]
+        return False
+
+    def _put(self, unit: int, tile: int, size: int, entries: int) -> None:
+        self.place[unit] = tile
+        self.room[tile] -= size
+        self.memory[tile] -= entries
+
+    def tiles_of_nodes(self) -> Ints:
+        """The tile of each node."""
+        found = np.zeros(self.problem.size, dtype=np.int32)
+        for unit, nodes in self.members.items():
+            found[nodes] = self.place[unit]
+        return found

@@ -1,0 +1,147 @@
+"""Tables of the documents that follow from the code: the fields of records with their ``#:`` comments, ops, presets.
+
+``python -m tests.archs.record_tables`` writes them anew between the markers of docs/*.md, and the schemas beside them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+import types
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from gridloom.archs.families.mesh import MeshParameters
+from gridloom.archs.families.rdu import RduParameters
+from gridloom.archs.families.streaming_engine import StreamingEngineParameters
+from gridloom.archs.families.torus import PRESETS, TorusParameters
+from gridloom.archs.families.vpcma import VpcmaParameters
+from gridloom.dfg import Array, Edge, Node
+from gridloom.dfg import json_format as dfg_format
+from gridloom.dfg.ops import ANY_ARITY, OP_TABLE
+from gridloom.mapping import Instance, Route
+from gridloom.mapping import json_format as mapping_format
+
+DOCUMENTS = Path(__file__).resolve().parents[2] / "docs"
+SCHEMAS = {"dfg": dfg_format.schema, "mapping": mapping_format.schema}
+PARAMETERS = {
+    "mesh": MeshParameters,
+    "torus": TorusParameters,
+    "vpcma": VpcmaParameters,
+    "streaming-engine": StreamingEngineParameters,
+    "rdu": RduParameters,
+}
+RECORDS = {"Node": Node, "Edge": Edge, "Array": Array, "Instance": Instance, "Route": Route}
+
+
+def comments(record: type) -> dict[str, str]:
+    """Field -> the text of the ``#:`` lines right above it."""
+    found: dict[str, str] = {}
+    lines: list[str] = []
+    for line in inspect.getsource(record).splitlines():
+        if mark := re.match(r"\s+#: (.*)", line):
+            lines.append(mark[1])
+        else:
+            if field := re.match(r"    (\w+): ", line):
+                found[field[1]] = " ".join(lines).replace("``", "`")
+            lines = []
+    return found
+
+
+def words(hint: Any) -> str:
+    """A type as a reader of a file knows it."""
+    simple = {
+        int: "whole number", float: "number", bool: "true, false", str: "text", type(None): "null", Any: "selector",
+    }  # fmt: skip
+    if hint in simple:
+        return simple[hint]
+    if get_origin(hint) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(hint))
+    if get_origin(hint) in (Union, types.UnionType):
+        return ", ".join(words(part) for part in get_args(hint))
+    if get_origin(hint) is dict:
+        return f"{words(get_args(hint)[1])} by op class"
+    return "list" if get_origin(hint) is tuple else str(hint)
+
+
+def default(field: dataclasses.Field[Any]) -> str:
+    if field.default_factory is not dataclasses.MISSING:
+        value = field.default_factory()
+    elif field.default is dataclasses.MISSING:
+        return "needed"
+    else:
+        value = list(field.default) if isinstance(field.default, tuple) else field.default
+    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
+
+
+def field_table(record: type, head: str) -> str:
+    """A row a field: name, type, default, comment."""
+    texts, hints = comments(record), get_type_hints(record)
+    rows = []
+    for field in dataclasses.fields(record):
+        meaning = texts[field.name]
+        takes = "number map" if "a number map" in meaning else words(hints[field.name])
+        rows.append(f"| `{field.name}` | {takes} | {default(field)} | {meaning} |")
+    return "\n".join([f"| {head} | takes | default | meaning |", "| --- | --- | --- | --- |", *rows])
+
+
+def op_table(domain: str) -> str:
+    """A row an op class: its ops with the number of their operands."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for name, op in OP_TABLE[domain].items():
+        count = "any" if op.arity == ANY_ARITY else str(op.arity)
+        rows.setdefault((op.op_class, count), []).append(f"`{name}`")
+    lines = [f"| `{name}` | {count} | {' '.join(ops)} |" for (name, count), ops in sorted(rows.items())]
+    return "\n".join(["| op class | operands | ops |", "| --- | --- | --- |", *lines])
+
+
+def preset_table() -> str:
+    """A row a preset of the torus."""
+    lines = [
+        "| preset | PEs | register file | memory PEs (1-based, row by row) | bus |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name, p in PRESETS.items():
+        memory = p["memory"]
+        shown = memory if memory == "all" else ", ".join(str(r * p["cols"] + c + 1) for r, c in memory["tiles"])
+        file = f"{p['file']}, {p['regs']}" + (" registers" if p["file"] == "central" else " registers a PE")
+        bus = "one a row" if p["bus"] == "row" else "one a memory PE"
+        lines.append(f"| `{name}` | {p['rows']} x {p['cols']} | {file} | {shown} | {bus} |")
+    return "\n".join(lines)
+
+
+def tables() -> dict[str, str]:
+    """Marker -> the text that belongs below it."""
+    found = {f"parameters {name}": field_table(record, "parameter") for name, record in PARAMETERS.items()}
+    found |= {f"record {name}": field_table(record, "field") for name, record in RECORDS.items()}
+    found |= {f"ops {domain}": op_table(domain) for domain in OP_TABLE if domain != "opaque"}
+    return found | {"presets": preset_table()}
+
+
+def filled(text: str) -> str:
+    """A document with every marked table written anew."""
+    known = tables()
+
+    def table(mark: re.Match[str]) -> str:
+        return f"<!-- table: {mark[1]} -->\n{known[mark[1]]}\n<!-- end -->"
+
+    return re.sub(r"<!-- table: (.*?) -->\n.*?<!-- end -->", table, text, flags=re.DOTALL)
+
+
+def schema_text(name: str) -> str:
+    return json.dumps(SCHEMAS[name](), indent=2) + "\n"
+
+
+def main() -> None:
+    for path in DOCUMENTS.glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        if filled(text) != text:
+            path.write_text(filled(text), encoding="utf-8")
+    for name in SCHEMAS:
+        (DOCUMENTS / "schemas" / f"{name}.schema.json").write_text(schema_text(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""The function units in Verilog against the op table's semantics, op by op, on numbers at the edges and between."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.hardware.conftest import simulate_verilog
+
+from gridloom.dfg.ops import OP_TABLE
+from gridloom.dfg.semantics import DOMAIN_CODE, evaluate
+from gridloom.dfg.words import evaluate_word
+from gridloom.hardware.rtl.generate import primitive
+
+pytestmark = [pytest.mark.tools, pytest.mark.usefixtures("icarus")]
+
+EDGES = (0, 1, 2, 3, 7, 31, 32, 33, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF)
+MODULES = {"i32": "gl_alu", "cma24": "gl_cma_alu"}
+UNITS = [("i32", width) for width in (32, 24, 16, 8, 13, 4, 2)] + [("cma24", 25)]
+
+
+def ops_of(domain: str) -> dict[str, int]:
+    base = OP_TABLE[domain]["const"].code
+    return {
+        name: op.code - base
+        for name, op in OP_TABLE[domain].items()
+        if op.op_class in ("alu", "mul", "div") and op.code - base < 128
+    }
+
+
+def vectors(domain: str, width: int) -> list[tuple[str, int, int, int]]:
+    rng = random.Random(f"{domain} {width}")
+    mask = (1 << width) - 1
+    edges = sorted({edge & mask for edge in (*EDGES, width - 1, width, width + 1, mask >> 1, (mask >> 1) + 1, mask)})
+    pairs = [(a, b) for a in edges for b in edges]
+    rows = []
+    for op in ops_of(domain):
+        chosen = pairs if width >= 25 else rng.sample(pairs, min(len(pairs), 80))
+        rows += [(op, a, b, rng.getrandbits(32) & mask) for a, b in chosen]
+        rows += [(op, *(rng.getrandbits(width) for _ in range(3))) for _ in range(100)]
+    return rows
+
+
+def expected(domain: str, width: int, op: str, *words: int) -> int:
+    row = OP_TABLE[domain][op]
+    if domain == "i32":
+        result = evaluate_word(op, width, *words[: row.arity])
+    else:
+        result = int(evaluate(DOMAIN_CODE[domain], row.code, 0, np.array(words, dtype=np.int64), row.arity))
+    return result & (1 << width) - 1
+
+
+@pytest.mark.parametrize(("domain", "width"), UNITS)
+def test_function_unit_computes_what_the_op_table_says(domain: str, width: int, tmp_path: Path) -> None:
+    rows, codes = vectors(domain, width), ops_of(domain)
+    digits = -(-width // 4)
+    lines = [f"{codes[op]:02x}{a:0{digits}x}{b:0{digits}x}{c:0{digits}x}" for op, a, b, c in rows]
+    (tmp_path / "vectors.hex").write_text("\n".join(lines) + "\n")
+    span = 4 * digits
+    third = f", .c(row[{width - 1}:0])" if domain == "i32" else ""
+    module = f"{MODULES[domain]} #(.W({width}))" if domain == "i32" else MODULES[domain]
+    top = 6 if domain == "i32" else 5
+    bench = f"""
+        module bench;
+            reg [{8 + 3 * span - 1}:0] rows [0:{len(rows) - 1}];
+            reg [{8 + 3 * span - 1}:0] row;
+            wire [{width - 1}:0] y;
+            integer k;
+            {module} unit (.opcode(row[{3 * span + top}:{3 * span}]), .a(row[{2 * span + width - 1}:{2 * span}]),
+                .b(row[{span + width - 1}:{span}]){third}, .y(y));
+            initial begin
+                $readmemh("vectors.hex", rows);
+                for (k = 0; k < {len(rows)}; k = k + 1) begin
+                    row = rows[k];
+                    #1 $display("%h", y);
+                end
+            end
+        endmodule"""
+    shown = simulate_verilog(tmp_path, {"bench.v": bench, "unit.v": primitive(MODULES[domain])}, "bench").split()
+    assert len(shown) == len(rows)
+    wrong = [(row, word) for row, word in zip(rows, shown) if word != f"{expected(domain, width, *row):0{digits}x}"]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("domain", ["i32", "cma24"])
+def test_opcodes_in_the_verilog_are_those_of_the_op_table(domain: str) -> None:
+    text = primitive(MODULES[domain])
+    names = re.findall(r"(?<!parameter )\b([A-Z][A-Z_0-9]+) = (\d+)[,;]", text)
+    listed = {name.lower(): int(code) for name, code in names}
+    assert listed.items() <= ops_of(domain).items()
+    passing = {"nop", "cat", "move"}
+    assert ops_of(domain).keys() - listed.keys() <= passing

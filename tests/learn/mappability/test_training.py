@@ -1,0 +1,194 @@
+"""Training of the mappability models: torch and numpy agree, folds keep families apart, both models learn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gridloom.errors import OptionError  # noqa: E402
+from gridloom.learn.mappability import data, training  # noqa: E402
+from gridloom.learn.mappability import task as mappability  # noqa: E402
+from gridloom.learn.mappability.data import OPS, OTHER_NUMBERS, Row, array, encode  # noqa: E402
+from gridloom.learn.mappability.features import ARRAY_CONSTANTS, ARRAY_ROWS, ArrayShape, of_graph  # noqa: E402
+from gridloom.learn.mappability.graphs import draw, style_of  # noqa: E402
+from gridloom.learn.mappability.metrics import calibrate, metrics  # noqa: E402
+from gridloom.learn.mappability.network import EXCESS, Network, forward, load_network, mixers  # noqa: E402
+from gridloom.learn.mappability.torch_models import MessagePassing, batch_of, published_nodes  # noqa: E402
+from gridloom.run.work import Work  # noqa: E402
+
+SHAPE = ArrayShape(rows=8, cols=12, constants=16, heard=1)
+
+
+def labelled(family: int, number: int, arch: str = "vpcma") -> Row:
+    """A graph with a label that depth decides: what the models have to find out."""
+    dfg = draw(family, number)
+    ops, values, edges = encode(dfg)
+    shape = ArrayShape.of(array(arch))
+    graph = of_graph(dfg, shape)
+    depth = round(float(graph.nodes[0, 10]) * shape.rows)
+    return Row(
+        family=family, number=number, shape=style_of(family).shape, arch=arch,
+        ops=tuple(ops), values=tuple(values), edges=tuple(edges), counts=graph.counts, bound=graph.bound,
+        width=None if depth > shape.rows + 1 else min(shape.cols, graph.bound + (depth > shape.rows - 2)),
+        decided="found", conflicts=0, moves=1, cpu=0.0,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[training.Sample]:
+    rows = [labelled(family, number) for family in range(60) for number in range(4)]
+    return training.samples_of([row for row in rows if row.bound <= 12])
+
+
+def test_folds_keep_families_apart(samples: list[training.Sample]) -> None:
+    folds = training.folds_of(samples, 5, 0)
+    families = [{sample.row.family for sample in fold} for fold in folds]
+    assert sum(len(fold) for fold in folds) == len(samples)
+    assert all(not a & b for k, a in enumerate(families) for b in families[k + 1 :])
+
+
+def test_a_family_is_in_one_fold_whatever_the_array(samples: list[training.Sample]) -> None:
+    alone = training.folds_of(samples, 5, 0)
+    # Families 55 to 59 are of both, 60 and on of the other array only.
+    more = training.samples_of([labelled(family, OTHER_NUMBERS, "vpcma:10x12") for family in range(55, 75)])
+    folds = training.folds_of([*samples, *more], 5, 0)
+    families = [{sample.row.family for sample in fold} for fold in folds]
+    assert all(not a & b for k, a in enumerate(families) for b in families[k + 1 :])
+    assert set.union(*families) == set(range(75))
+    assert [[sample for sample in fold if sample.row.arch == "vpcma"] for fold in folds] == alone
+
+
+def test_what_counting_decides_is_not_trained_on() -> None:
+    assert training.samples_of([replace(labelled(1, 1), decided="bound")]) == []
+
+
+def test_numpy_and_torch_say_the_same(samples: list[training.Sample]) -> None:
+    torch.manual_seed(0)
+    model = MessagePassing(16, 2, 24, 0.0)
+    model.eval()
+    member = {key: value.detach().numpy() for key, value in model.state_dict().items()}
+    graphs = [sample.graph for sample in samples[:6]]
+    with torch.no_grad():
+        expected = model(batch_of(graphs)).numpy()
+    for graph, row in zip(graphs, expected, strict=True):
+        np.testing.assert_allclose(forward(member, graph, mixers(graph)), row, atol=2e-5)
+
+
+def test_our_network_learns_what_decides(samples: list[training.Sample]) -> None:
+    held, *rest = training.folds_of(samples, 4, 0)
+    settings = training.OwnSettings(epochs=15, members=2, width=16, hidden=32, layers=2, batch=32, most_false=0.2)
+    found = training.train_own([s for fold in rest for s in fold], settings, 0, lambda: False)
+    judged = metrics(training.judge_own(found, held))
+    assert judged["accuracy"] > 0.85
+    assert isinstance(found, Network)
+    counted = metrics(training.judge_bound(held))
+    assert counted["recall"] == 1.0
+    assert judged["accuracy"] > counted["accuracy"]
+
+
+def test_calibration_and_threshold_are_of_the_main_array(samples: list[training.Sample]) -> None:
+    more = [labelled(family, OTHER_NUMBERS, "vpcma:5x14") for family in range(60)]
+    more = [replace(row, width=None) for row in more if row.bound <= 14]
+    settings = training.OwnSettings(epochs=1, members=2, width=8, hidden=8)
+    found = training.train_own([*samples, *training.samples_of(more)], settings, 0, lambda: False)
+    assert (found.rows, found.columns) == ((5, 8), 14)
+    assert found.outside(ArrayShape(rows=6, cols=13, constants=12, heard=1)) == ""
+    # Members and folds as above, asked about the main array's graphs that each was not trained on.
+    asked = [sample for sample in (*samples, *training.samples_of(more)) if not sample.graph.too_high]
+    folds = training.folds_of(asked, 2, 1)
+    said, true = [], []
+    for member, fold in zip(found.members, folds, strict=True):
+        main = [sample for sample in fold if sample.row.arch == "vpcma"]
+        said += [replace(found, members=(member,)).predict(sample.graph).logit for sample in main]
+        true += [float(sample.row.width is not None) for sample in main]
+    assert calibrate(np.array(said), np.array(true)) == pytest.approx((found.scale, found.shift))
+
+
+def test_what_the_rows_prove_is_not_trained_on_and_never_said_to_fit(samples: list[training.Sample]) -> None:
+    proved = [sample for sample in samples if sample.graph.too_high]
+    asked = [sample for sample in samples if not sample.graph.too_high]
+    assert len(proved) > 20
+    settings = training.OwnSettings(epochs=1, members=2, width=8, hidden=8, most_false=0.1)
+    both, alone = (training.train_own(some, settings, 0, lambda: False) for some in (samples, asked))
+    for mine, other in zip(both.members, alone.members, strict=True):
+        assert all(np.array_equal(mine[key], other[key]) for key in mine)
+    # They count as told right when the threshold is chosen, so that more of the others may be told wrong.
+    assert both.threshold <= alone.threshold
+    assert {(item.said, item.probability) for item in training.judge_own(both, proved)} == {(None, 0.0)}
+
+
+def test_heights_are_told_apart_where_most_graphs_are_of_one(samples: list[training.Sample]) -> None:
+    more = training.samples_of([labelled(family, OTHER_NUMBERS, "vpcma:4x12") for family in range(5)])
+    wholes = np.stack([sample.graph.whole for sample in [*samples, *more]])
+    model = MessagePassing(8, 1, 8, 0.0)
+    model.standardise(torch.from_numpy(wholes))
+    positions = [ARRAY_ROWS, ARRAY_CONSTANTS]
+    low = (more[0].graph.whole - model.mean.numpy())[positions] / model.spread.numpy()[positions]
+    assert ((low > -3) & (low < -1)).all()
+
+
+def test_figures_of_other_arrays_stand_beside_those_of_the_main_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mappability, "FEWEST", 5)
+    # Labels of one short start: what they are does not matter here.
+    monkeypatch.setattr(data, "LONG_FIT", ((0.25, 0),))
+    monkeypatch.setattr(data, "LONG_NARROW", ((0.25, 0),))
+    monkeypatch.setattr(data, "LAST_NARROW", ())
+    seen: list[set[str]] = []
+    monkeypatch.setattr(training, "train_dgcnn", lambda rest, *_: seen.append({sample.row.arch for sample in rest}))
+    monkeypatch.setattr(training, "judge_dgcnn", lambda _, held, cols: training.judge_bound(held))
+    config = mappability.MappabilityConfig(
+        families=20, graphs=1, arch="vpcma:5x8", others="vpcma:4x8", unseen="vpcma:5x9", others_families=12,
+        folds=2, members=2, epochs=2,
+    )  # fmt: skip
+    work = Work(folder=tmp_path, jobs=1, resume=True, weights=tmp_path / "w.npz")
+    alone = replace(config, others="", unseen="")
+    mappability.TASK.make_data(alone, work)
+    with pytest.raises(OptionError, match=r"no graphs of vpcma:4x8, vpcma:5x9 that counting .* --set others="):
+        mappability.TASK.train(config, work)
+    first = mappability.TASK.evaluate(alone, work)
+    assert first["own"]["arrays"] == {}
+    made = mappability.TASK.make_data(config, work)
+    trained = mappability.TASK.train(config, work)
+    assert set(trained["data"]["arrays"]) == {"vpcma:5x8", "vpcma:4x8"}
+    found = load_network(tmp_path / "w.npz")
+    assert (found.rows, found.columns) == ((4, 5), 8)
+
+    report = mappability.TASK.evaluate(config, work)
+    assert {spec: part["trained"] for spec, part in report["own"]["arrays"].items()} == {
+        "vpcma:4x8": True, "vpcma:5x9": False
+    }  # fmt: skip
+    for name in ("own", "rows", "bound"):
+        parts = {"vpcma:5x8": report[name], **report[name]["arrays"]}
+        for spec, part in parts.items():
+            assert part["undecided"]["graphs"] == made["arrays"][spec]["undecided_by_bound"]
+            assert part["undecided"]["mappable_share"] == made["arrays"][spec]["mappable_share"]
+            assert part["all"]["graphs"] == made["arrays"][spec]["graphs"]
+    assert {key: report["bound"][key] for key in ("undecided", "all")} == {
+        key: first["bound"][key] for key in ("undecided", "all")
+    }
+    # DGCNN was trained once a fold, on the main array; our members are others once they see other arrays.
+    assert seen == [{"vpcma:5x8"}] * 2
+    files = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
+    assert sum(name.startswith("own") for name in files) == 2 * 2 + 2 + 2 * 2
+    assert mappability.TASK.evaluate(config, work)["own"]["arrays"] == report["own"]["arrays"]
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == files
+
+
+def test_dgcnn_sees_the_published_features_and_gives_labels(samples: list[training.Sample]) -> None:
+    pytest.importorskip("torch_geometric")
+    graphs = [sample.graph for sample in samples[:3]]
+    nodes = published_nodes(graphs)
+    assert nodes.shape == (sum(len(g.nodes) for g in graphs), 4)
+    loads = [k for g in graphs for k in g.ops.tolist()]
+    assert [bool(x) for x in nodes[:, 2]] == [OPS[k] == "input" for k in loads]
+    model = training.train_dgcnn(samples[:40], training.DgcnnSettings(epochs=1), 12, 0, lambda: False)
+    judged = training.judge_dgcnn(model, samples[:10], 12)
+    assert all(item.said is None or item.said <= 12 for item in judged)
+    assert EXCESS >= 2

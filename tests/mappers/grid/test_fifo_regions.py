@@ -1,0 +1,67 @@
+"""FIFOs in some rows only: every spatial mapper keeps to them, or says that it found nothing."""
+
+from __future__ import annotations
+
+import pytest
+from tests.mappers.conftest import proved_right, random_dag
+
+from gridloom import registry
+from gridloom.archs.spec import build
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.grid.anneal import AnnealConfig, anneal
+from gridloom.mappers.grid.divide import DivideConfig, divide
+from gridloom.mappers.grid.genetic import GeneticGridConfig, genetic_grid
+from gridloom.mappers.grid.neosa import NeosaConfig, neosa
+from gridloom.mappers.grid.trees import TreesConfig, trees
+from gridloom.mapping.model import Mapping
+
+FAST = GeneticGridConfig(objective="wirelength", starts=1, population=6, offspring=6, generations=3)
+MAPPERS = [
+    pytest.param(anneal, AnnealConfig(objective="wirelength", starts=4), id="anneal"),
+    pytest.param(divide, DivideConfig(objective="wirelength", starts=2), id="divide"),
+    pytest.param(genetic_grid, FAST, id="genetic-grid"),
+    pytest.param(neosa, NeosaConfig(objective="wirelength", instances=4, cooling=0.95), id="neosa"),
+]
+ROWS = (2, 3)
+
+
+def banded(family: str, depth: int):
+    limits = [{"value": 0}, {"where": {"region": {"rows": list(ROWS)}}, "value": depth}]
+    return build({"family": family, "rows": 6, "cols": 6, "inputs": "skewed", "fifo": limits})
+
+
+def rows_that_wait(found: Mapping) -> set[int]:
+    arch = found.arch
+    row = {instance.node: arch.tiles[arch.tile_index[instance.place]].row for instance in found.instances}
+    return {row[found.dfg.edges[route.edge].target] for route in found.routes if route.fifo}
+
+
+@pytest.mark.parametrize(("mapper", "config"), MAPPERS)
+@pytest.mark.parametrize("family", ["mesh", "onehop", "hex", "chess"])
+def test_values_wait_in_the_rows_that_have_fifos_and_nowhere_else(mapper, config, family):
+    for seed in range(1, 4):
+        found = mapper(random_dag(14, seed), banded(family, 4), config, Budget(seed=seed))
+        if isinstance(found, Mapping):
+            proved_right(found)
+            assert rows_that_wait(found) <= set(ROWS)
+        else:
+            # The references do not look at FIFOs while they place.
+            assert mapper is not anneal
+            assert found.constraint == "FIFO depth"
+
+
+def test_the_rows_that_have_fifos_are_used():
+    dfg, config = random_dag(14, 2), AnnealConfig(objective="wirelength", starts=4)
+    found = anneal(dfg, banded("mesh", 4), config, Budget(seed=2))
+    assert isinstance(found, Mapping)
+    assert rows_that_wait(found)
+
+
+def test_a_tree_layout_that_needs_fifos_elsewhere_takes_longer_wires_or_fails():
+    dfg = registry.load("kernels", "tree_reduce").build(nodes=31)
+    found = trees(dfg, banded("mesh", 2), TreesConfig(layout="compact"), Budget())
+    if isinstance(found, Mapping):
+        proved_right(found)
+        assert rows_that_wait(found) <= set(ROWS)
+    else:
+        assert found.constraint

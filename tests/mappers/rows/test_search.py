@@ -1,0 +1,58 @@
+"""The ladder of starts: what it finds, and what a last look at fewer columns changes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.mappers.conftest import butterflies, sums
+
+from gridloom.archs import build
+from gridloom.dfg.model import DfgBuilder
+from gridloom.mappers.rows.problem import RowGraph, flatten
+from gridloom.mappers.rows.screening import columns_by_rows
+from gridloom.mappers.rows.search import FIT, NARROW, Narrowest, Rung, Starts, narrowest
+
+SHORT: tuple[Rung, ...] = ((0.25, 4), (0.5, 0))
+
+
+def search(graph: RowGraph, narrow: tuple[Rung, ...], last: tuple[Rung, ...] = (), seed: int = 0) -> Narrowest:
+    arch = build("vpcma:4x6")
+    return narrowest(Starts(graph, arch), arch.cols, fit=FIT[:4], narrow=narrow, last=last, seed=seed)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), ops=st.integers(3, 16))
+def test_a_last_look_only_ever_narrows(seed: int, ops: int) -> None:
+    arch = build("vpcma:4x6")
+    graph = flatten(sums(seed, ops, 2, 3), arch)
+    once, twice = search(graph, SHORT, seed=seed), search(graph, SHORT, NARROW, seed=seed)
+    assert (once.decided, once.bound, once.conflicts) == (twice.decided, twice.bound, twice.conflicts)
+    if once.width is None:
+        assert twice.width is None
+        assert twice.moves == once.moves
+        return
+    assert twice.layout is not None
+    assert twice.layout.legal
+    assert twice.layout.array.width == twice.width
+    least = max(once.bound, columns_by_rows(graph, arch) or 1)
+    assert twice.width is not None
+    assert least <= twice.width <= once.width
+    # Only what is not yet proved narrowest is looked at again.
+    assert (twice.moves > once.moves) == (once.width > least)
+
+
+def test_what_the_first_look_leaves_wide_the_last_one_narrows() -> None:
+    graph = flatten(butterflies(3), build("vpcma:4x6"))
+    wide, narrow = search(graph, ()), search(graph, (), NARROW)
+    assert (wide.width, narrow.width) == (6, narrow.bound)
+    again = search(graph, (), NARROW)
+    assert (again.width, again.moves) == (narrow.width, narrow.moves)
+
+
+@pytest.mark.parametrize("ops", [0, 1])
+def test_graphs_without_much_in_them_fit_a_column(ops: int) -> None:
+    b = DfgBuilder("little", "cma24")
+    x = b.input("x")
+    b.output(b.add("add", x, x) if ops else x, "y")
+    assert search(flatten(b.build(), build("vpcma:4x6")), NARROW, NARROW).width == 1

@@ -1,0 +1,94 @@
+"""Budgets: limits, order of results, Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import pytest
+
+from gridloom.errors import OptionError
+from gridloom.mappers.budget import Budget, Progress
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("time_limit", 0.0, "time limit: expected more than 0 seconds, found 0.0"),
+        ("effort", 0, "effort: expected at least 1 move, found 0"),
+        ("workers", 0, "workers: expected at least 1, found 0"),
+        ("seed", -1, "seed: expected 0 to 2**63 - 1, found -1"),
+    ],
+)
+def test_a_senseless_budget_is_refused(field, value, message):
+    with pytest.raises(OptionError) as error:
+        Budget(**{field: value})
+    assert str(error.value) == message
+
+
+def test_results_come_in_the_order_of_the_jobs_whatever_finishes_first():
+    clock = Budget(workers=4).start()
+
+    def job(k):
+        def work():
+            time.sleep(0.02 * (4 - k))
+            return k
+
+        return work
+
+    assert clock.run([job(k) for k in range(4)]) == [0, 1, 2, 3]
+
+
+def test_time_that_is_up_sets_the_flag_that_kernels_read():
+    clock = Budget(time_limit=0.05).start()
+
+    def work():
+        while not clock.stop[0]:
+            time.sleep(0.005)
+        return "stopped"
+
+    assert clock.run([work]) == ["stopped"]
+    assert clock.over()
+
+
+def test_the_caller_can_end_a_run():
+    wanted = threading.Event()
+    clock = Budget(interrupted=wanted.is_set).start()
+    assert not clock.over()
+    wanted.set()
+    assert clock.over()
+
+
+def test_moves_beyond_the_effort_end_a_run():
+    clock = Budget(effort=100).start()
+    clock.moves = 99
+    assert not clock.over()
+    clock.moves = 100
+    assert clock.over()
+
+
+def test_ctrl_c_ends_the_run_with_what_there_is():
+    clock = Budget(workers=1).start()
+
+    def work():
+        while not clock.stop[0]:
+            time.sleep(0.005)
+        return "best so far"
+
+    timer = threading.Timer(0.1, lambda: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        timer.start()
+        assert clock.run([work]) == ["best so far"]
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+
+
+def test_progress_is_told_with_the_moves_made():
+    heard: list[Progress] = []
+    clock = Budget(progress=heard.append).start()
+    clock.moves = 7
+    clock.report("starts", "FIFO 1")
+    assert [(p.moves, p.phase, p.best) for p in heard] == [(7, "starts", "FIFO 1")]
