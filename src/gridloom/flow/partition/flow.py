@@ -93,7 +93,7 @@ def partition(request: PartitionRequest) -> PartitionResult:
     arch = read_arch(request.arch)
     check_columns(arch)
     dfg = read_source(request.source)
-    return _Flow(request, dfg, arch).result()
+    return _PartitionRun(request, dfg, arch).result()
 
 
 def estimator_of(name: EstimatorName) -> WidthEstimator:
@@ -105,7 +105,7 @@ def estimator_of(name: EstimatorName) -> WidthEstimator:
 
 
 @dataclass
-class _Flow:
+class _PartitionRun:
     request: PartitionRequest
     dfg: Dfg
     arch: Arch
