@@ -99,7 +99,7 @@ def check_spokes(arch: str) -> None:
     from gridloom.errors import OptionError
     from gridloom.flow.run import read_arch
 
-    if "flow_starts_apart" not in read_arch(arch).rules:
+    if not read_arch(arch).has("spokes"):
         raise OptionError(f"array {arch!r} has no spokes; only a streaming-engine has", where="--spoke-ram")
 
 

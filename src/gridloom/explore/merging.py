@@ -55,9 +55,8 @@ class Merged:
 def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
     """Search the array. OptionError when the description is no grid or no size up to twice the bound does."""
     arch = read_arch(space.point({}).array)
-    family = arch.spec["family"]
-    if family not in GRIDS:
-        raise OptionError(f"graphs are merged on {', '.join(GRIDS)}, found {family}", where="array")
+    if not arch.has("grid"):
+        raise OptionError(f"graphs are merged on {', '.join(GRIDS)}, found {arch.family}", where="array")
     bound = max(sum(not op.timeless for op in load_source(source).ops) for source in mapper.sources)
     shared = _smallest({**arch.spec}, bound, mapper)
     tiles = shared.spec["rows"] * shared.spec["cols"]

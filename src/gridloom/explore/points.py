@@ -171,7 +171,7 @@ def probability(estimator: str, source: str, one: Candidate) -> float:
     bound = mii(dfg, one.arch)
     if bound.missing or (one.arch.style == "static" and bound.res > 1):
         return 0.0
-    if estimator == "bounds" or not one.arch.name.startswith("vpcma"):
+    if estimator == "bounds" or not one.arch.has("rows"):
         return 1.0
     return _mappability(dfg, one.arch)
 

@@ -67,7 +67,7 @@ def examples_folder() -> Path:
 
 def memory_of(arch: Arch) -> Memory:
     """What the accesses of a loop become on an array: streams on a static one or without memory units."""
-    return "streams" if arch.style == "static" or not arch.tiles_for("mem") else "arrays"
+    return "arrays" if arch.has("memory_access") else "streams"
 
 
 def load_any(text: str) -> Mapping | Arch | Dfg:

@@ -15,7 +15,6 @@ left; the lowest II that the mapper finds.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +33,6 @@ from gridloom.verify.program import legal_program
 from gridloom.verify.violation import Violation
 from gridloom.yaml_text import parse_yaml, read_yaml_file
 
-_TILE: Final = re.compile(r"\bt_(\d+)")
 _FLOW_KEYS: Final = ("name", "source", "iterations", "ii", "base", "tiles")
 
 
@@ -169,7 +167,7 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
     ``request`` gives the array and, for each flow, mapper and budget. Costs a search for each flow.
     """
     arch = read_arch(request.arch)
-    if "flow_starts_apart" not in arch.rules:
+    if not arch.has("spokes"):
         raise OptionError(f"array {arch.name!r} has no flows; programs run on the family streaming-engine")
     flows = [replace(flow, dfg=suited(flow.dfg, arch)) for flow in source.flows]
     graphs = {flow.name: flow.dfg for flow in flows}
@@ -233,16 +231,21 @@ def _gap(width: int, shrinks: bool, taken: list[tuple[int, int]], count: int) ->
 
 def moved(mapping: Mapping, arch: Arch, base: int) -> Mapping:
     """The mapping ``base`` tiles further to the right, on a longer row of the same tiles."""
-
-    def name(text: str) -> str:
-        return _TILE.sub(lambda found: f"t_{int(found[1]) + base}", text)
-
+    small = mapping.arch
+    tiles = {tile.name: arch.tiles[k + base].name for k, tile in enumerate(small.tiles)}
+    there = dict(zip(_parts(arch, 0), arch.resource_names))
+    resources = {name: there[part] for part, name in zip(_parts(small, base), small.resource_names)}
     return replace(
         mapping,
         arch=arch,
-        instances=tuple(replace(instance, place=name(instance.place)) for instance in mapping.instances),
+        instances=tuple(replace(instance, place=tiles[instance.place]) for instance in mapping.instances),
         routes=tuple(
-            replace(route, hops=tuple((name(resource), cycle) for resource, cycle in route.hops))
+            replace(route, hops=tuple((resources[resource], cycle) for resource, cycle in route.hops))
             for route in mapping.routes
         ),
     )
+
+
+def _parts(arch: Arch, base: int) -> list[tuple[int, int, int]]:
+    """For each resource of a row of tiles the tile, moved by ``base``, and which of its resources it is."""
+    return [(t + base, k, p) for t, k, p in zip(arch.tile.tolist(), arch.kind.tolist(), arch.position.tolist())]
