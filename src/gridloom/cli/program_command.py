@@ -37,7 +37,7 @@ def program(
     check_writable([("--output", output), ("--spoke-ram", spokes)])
     if time_limit is None and effort is None:
         effort = 200_000
-    read = read_program(source)
+    read = read_program(source, arch)
     request = Request(source="", arch=arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
     result = map_program(read, request)
     if result.program is not None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gridloom.errors import OptionError
 from gridloom.explore.sharing import Mapper, Needs, Shared, restricted, shrink
 from gridloom.explore.space import Space
-from gridloom.flow.run import read_arch
+from gridloom.flow.inputs import read_arch
 
 GRIDS: Final = ("mesh", "onehop", "hex", "chess")
 _DEEPEST: Final = 16

@@ -24,8 +24,10 @@ from gridloom.archs.model import Arch
 from gridloom.archs.spec import build_spec
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
+from gridloom.flow.inputs import ArchLike, memory_of, prepare, read_arch, read_source
 from gridloom.flow.request import Request
-from gridloom.flow.run import map_graph, read_arch, read_source, suited
+from gridloom.flow.run import map_graph
+from gridloom.frontend.loops.spec import Memory
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.mapping.program import Channel, ChannelKind, Flow, Program, check_channels
 from gridloom.sim.together import ProgramVerdict, simulate_program
@@ -105,13 +107,17 @@ def _flow_record(flow: Flow, verdict: ProgramVerdict) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def read_program(path: Path) -> ProgramSource:
-    """The program that a YAML file describes; sources are relative to it. OptionError names the key that is wrong."""
+def read_program(path: Path, arch: ArchLike) -> ProgramSource:
+    """The program that a YAML file describes, for an array; sources are relative to the file.
+
+    OptionError names the key that is wrong. Costs one run of the front end for each flow.
+    """
+    memory = memory_of(read_arch(arch))
     data = parse_yaml(read_yaml_file(path), str(path))
     unknown = set(data) - {"program", "flows", "channels"}
     if unknown:
         raise OptionError(f"unknown key {min(unknown)!r}; expected program, flows, channels", where=str(path))
-    flows = tuple(_flow_source(row, path, k) for k, row in enumerate(_rows(data, "flows", path)))
+    flows = tuple(_flow_source(row, path, k, memory) for k, row in enumerate(_rows(data, "flows", path)))
     if not flows:
         raise OptionError("flows: expected at least one", where=str(path))
     if len({flow.name for flow in flows}) < len(flows):
@@ -127,7 +133,7 @@ def _rows(data: MappingABC[str, Any], key: str, path: Path) -> list[dict[str, An
     return rows
 
 
-def _flow_source(row: dict[str, Any], path: Path, k: int) -> FlowSource:
+def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory) -> FlowSource:
     where = f"{path}: flows.{k}"
     for key in row:
         if key not in _FLOW_KEYS:
@@ -143,7 +149,7 @@ def _flow_source(row: dict[str, Any], path: Path, k: int) -> FlowSource:
     source = row["source"]
     beside = path.parent / source
     try:
-        dfg = read_source(beside if not source.startswith("kernel:") and beside.exists() else source)
+        dfg = read_source(beside if not source.startswith("kernel:") and beside.exists() else source, memory)
     except GridloomError as error:
         raise error.at(where) from None
     return FlowSource(name=row["name"], dfg=dfg, **numbers)
@@ -169,7 +175,7 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
     arch = read_arch(request.arch)
     if not arch.has("spokes"):
         raise OptionError(f"array {arch.name!r} has no flows; programs run on the family streaming-engine")
-    flows = [replace(flow, dfg=suited(flow.dfg, arch)) for flow in source.flows]
+    flows = [replace(flow, dfg=prepare(flow.dfg, arch).dfg) for flow in source.flows]
     graphs = {flow.name: flow.dfg for flow in flows}
     check_channels(graphs, {flow.name: flow.iterations for flow in flows}, source.channels)
     result = ProgramResult(name=source.name, arch=arch)
