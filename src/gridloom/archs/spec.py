@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gridloom import registry
-from gridloom.archs.model import Arch
+from gridloom.archs.model import Arch, ArchBuilder
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError, OptionError
 from gridloom.yaml_text import YamlProblem, parse_marked
@@ -150,6 +150,23 @@ def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
         if item["type"] == "missing":
             raise ArchError(f"{path}: family {spec['family']!r} needs this parameter") from None
         raise ArchError(f"{path}: {item['msg']}, found {item.get('input')!r}") from None
+
+
+def array_name(spec: Mapping[str, Any]) -> str:
+    """The ARCH string of a description, as far as its values are words and numbers."""
+    rest = {key: value for key, value in spec.items() if key not in ("family", "rows", "cols", "tiles")}
+    size = f"{spec['rows']}x{spec['cols']}" if "rows" in spec else str(spec.get("tiles", ""))
+    words = [size] if size else []
+    for key, value in rest.items():
+        text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        words.append(f"{key}={text}" if isinstance(value, str | int) or value is None else f"{key}=...")
+    return f"{spec['family']}:{','.join(words)}" if words else str(spec["family"])
+
+
+def build_described(builder: ArchBuilder, spec: Mapping[str, Any], *, size: tuple[int, int], **fields: Any) -> Arch:
+    """The array that a family has put together, with its description and the name that follows from it."""
+    rows, cols = size
+    return builder.build(name=array_name(spec), rows=rows, cols=cols, spec=dict(spec), **fields)
 
 
 def check_range(record: object, key: str, low: int, high: int) -> None:
