@@ -1,4 +1,4 @@
-"""``check_arch``: what is odd about an array, before anybody maps to it."""
+"""``check_arch``: a self-test of arrays that says what is odd about one before anybody maps to it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _WANTED = {
 
 
 def check_arch(arch: Arch) -> list[str]:
-    """Findings about an array, one sentence each; an empty list means that nothing is odd.
+    """Return findings about an array, one sentence each; an empty list means that nothing is odd.
 
-    Looks for tiles that no other can reach or that reach none, parts without a way between them, op classes that
+    It looks for tiles that no other can reach or that reach none, parts without a way between them, op classes that
     nobody has, pools without tiles or capacity, registers and inputs that nothing drives, arcs that are defined twice
     with different latencies. Linear in the arcs.
     """
@@ -55,7 +55,7 @@ def _isolated(arch: Arch) -> list[str]:
 
 
 def _islands(arch: Arch) -> list[str]:
-    """Parts of at least two tiles without a way between them; single tiles are the business of ``_isolated``."""
+    """Find parts of at least two tiles without a way between them; ``_isolated`` finds single tiles."""
     import rustworkx
 
     # A tile's resources belong together, whatever arcs they have; what belongs to no tile stands for itself.

@@ -34,7 +34,7 @@ Position = tuple[int, int]
 
 
 def read(path: Path) -> Arch:
-    """The array of a GenMap XML file; ArchError with file and line or element when it is not one."""
+    """Return the array of a GenMap XML file; an ArchError names the file and the line or element that is wrong."""
     try:
         text = read_text(path, limit=_LIMIT)
     except SourceError as error:
@@ -43,7 +43,7 @@ def read(path: Path) -> Arch:
 
 
 def loads(text: str, where: str = "array") -> Arch:
-    """The array in a GenMap XML text. Linear in the text."""
+    """Return the array that a GenMap XML text describes. Linear in the text."""
     try:
         return build({"family": "genmap", "xml": text})
     except ArchError as error:
@@ -51,7 +51,7 @@ def loads(text: str, where: str = "array") -> Arch:
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The array of a description ``{"family": "genmap", "xml": text}``, which every array read here carries."""
+    """Return the array of a description ``{"family": "genmap", "xml": text}``, which every array read here carries."""
     text = spec.get("xml")
     if not isinstance(text, str):
         raise ArchError(f"xml: expected the text of a PEArray description, found {shown(repr(text))}")
@@ -188,7 +188,7 @@ class _Reader:
                 )
 
     def port_places(self) -> Any:
-        """(element name, port) -> (row, column) outside the grid: loads next to it, stores one further."""
+        """Return a function that gives a port its row and column: loads stand next to the grid, stores one further."""
         sides: dict[tuple[str, int], tuple[str, int]] = {}
         for tag in ("IN_PORT", "OUT_PORT"):
             count: dict[str, int] = {}
@@ -247,7 +247,7 @@ class _Reader:
                 self.connect(element, f"store_{k}.in0", None)
 
     def connect(self, element: Element, target: str, row: int | None) -> None:
-        """The arc from what an ``<input>`` names to a resource; ``row`` is None outside the grid."""
+        """Add the arc from what an ``<input>`` names to a resource; ``row`` is None outside the grid."""
         source, source_row = self.source(element, target)
         gates = []
         if row is not None and source_row is not None:
@@ -286,7 +286,7 @@ class _Reader:
 
 
 def compact(text: str) -> str:
-    """XML text without comments and indentation: what a saved mapping embeds."""
+    """Return XML text without comments and indentation, as a saved mapping embeds it."""
     parts: list[str] = []
     position = 0
     while (start := text.find("<!--", position)) >= 0:
@@ -311,7 +311,7 @@ def _operations(pe: Element) -> frozenset[str]:
 
 
 def _classes(operations: frozenset[str]) -> set[str]:
-    """Op classes of an ALU: one class for the 24-bit ops, else those of the 32-bit table; unknown ``f*`` are fp."""
+    """Return the op classes of an ALU: one for 24-bit ops, else those of the 32-bit table; unknown ``f*`` are fp."""
     if operations <= OP_TABLE["cma24"].keys():
         return {"alu"}
     table = OP_TABLE["i32"]

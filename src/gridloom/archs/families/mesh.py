@@ -2,7 +2,7 @@
 
 A PE has a function unit with a registered output, operand FIFOs after the operand multiplexers, and a crossbar from
 its incoming links to its outgoing ones. One hop arrives after the op latency; each tile passed through adds a cycle.
-II = 1: a link carries one signal, an operand input one edge.
+The II is 1: a link carries one signal, and an operand input serves one edge.
 
 =========  ===========================================================================
 ``mesh``   neighbours at distance 1 in row or column
@@ -45,7 +45,7 @@ class MeshParameters:
     mul: Any = "all"
     #: Further op classes by selector, e.g. ``{div: none}``.
     classes: dict[str, Any] = field(default_factory=dict)
-    #: FIFO cycles of an operand: a number map; null: no limit.
+    #: Cycles that an operand may wait in its FIFO: a number map; null: no limit.
     fifo: Any = None
     #: Op latency by op class; ``"*"`` is the rest. At least 1: the output register.
     latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
@@ -54,7 +54,7 @@ class MeshParameters:
 
 
 def neighbours(family: str, row: int, col: int, rows: int, cols: int) -> list[tuple[int, int]]:
-    """The cells that have a link with (row, col), in reading order."""
+    """Return the cells that have a link with (row, col), in reading order."""
     if family == "hex":
         side = -1 if row % 2 == 0 else 0
         steps: tuple[tuple[int, int], ...] = (
@@ -69,7 +69,7 @@ def neighbours(family: str, row: int, col: int, rows: int, cols: int) -> list[tu
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The static grid that a description names."""
+    """Return the static grid that a description names."""
     p = parameters(MeshParameters, spec)
     family = spec["family"]
     check_size(p.rows, p.cols)
@@ -89,7 +89,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def class_masks(p: MeshParameters) -> dict[str, Any]:
-    """Op class -> mask of the tiles that have it."""
+    """Return for each op class the mask of the tiles that have it."""
     chosen: dict[str, Any] = dict.fromkeys(_PE_CLASSES, "all")
     chosen |= {"input": p.io, "output": p.io, "mul": p.mul}
     for name in p.classes:

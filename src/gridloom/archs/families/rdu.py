@@ -1,8 +1,8 @@
 """``rdu``: an elastic grid of compute and memory units between switches, with time-shared vector links.
 
-Units stand in a checkerboard (compute where row + col is even), a switch at each corner of the grid; every unit has a
-link to and from its four corner switches, neighbouring switches have ``channels`` links each way, DRAM interfaces sit
-at the left and right side. There are no cycles in a mapping: tokens move when there is room.
+Units stand in a checkerboard (compute where row + col is even) with a switch at each corner. Every unit has a link to
+and from its four corner switches, neighbouring switches have ``channels`` links each way, and DRAM interfaces sit at
+the left and right side. A mapping has no cycles: tokens move when there is room.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class RduParameters:
     dram_every: int = 2
     #: Cycles that a vector takes at a DRAM interface, 1 to 1024.
     dram_cycles: int = 4
-    #: Vectors that a memory unit reads, and writes, a cycle, 1 to 16.
+    #: Vectors that a memory unit reads, and as many that it writes, per cycle, 1 to 16.
     memory_ports: int = 1
-    #: Lanes of a compute unit, 1 to 256: multiply-accumulates a cycle.
+    #: Lanes of a compute unit, 1 to 256: multiply-accumulates per cycle.
     lanes: int = 16
     #: Stages of a compute unit's pipeline, 1 to 64: elementwise steps that it does in one pass.
     stages: int = 6
@@ -51,7 +51,7 @@ class RduParameters:
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The grid that a description names."""
+    """Return the grid that a description names."""
     p = parameters(RduParameters, spec)
     check_size(p.rows, p.cols)
     large = 1 << 40

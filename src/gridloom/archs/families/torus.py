@@ -31,7 +31,7 @@ class TorusParameters:
     cols: int
     #: Registers of a file, 0 to 1024: a PE's own, or the central one's.
     regs: int = 4
-    #: ``local``: a file a PE; ``central``: one file that every PE reads and writes.
+    #: ``local``: each PE has a file of its own; ``central``: one file that every PE reads and writes.
     file: Literal["local", "central"] = "local"
     #: How many registers of a file rotate: ``free`` lets the mapping choose, a number fixes it.
     rotating: int | Literal["free"] = "free"
@@ -39,7 +39,7 @@ class TorusParameters:
     hold: Literal["until-write", "next"] = "until-write"
     #: Which PEs access memory: a selector.
     memory: Any = "all"
-    #: ``row``: the PEs of a row share one bus; ``dedicated``: a bus a memory PE; null: no limit.
+    #: ``row``: the PEs of a row share one bus; ``dedicated``: each memory PE has its own; null: no limit.
     bus: Literal["row", "dedicated"] | None = "row"
     #: Which PEs multiply: a selector.
     mul: Any = "all"
@@ -54,13 +54,13 @@ class TorusParameters:
 
 
 def _listed(*numbers: int, cols: int) -> dict[str, Any]:
-    """PEs numbered from 1, row by row, as a selector."""
+    """Return a selector of PEs that are numbered from 1, row by row."""
     return {"tiles": [[(n - 1) // cols, (n - 1) % cols] for n in numbers]}
 
 
 def _preset(side: int, regs: int, file: str, memory: Any = "all") -> dict[str, Any]:
     bus = "row" if memory == "all" else "dedicated"
-    # 4 kB of data memory; 4 kB of instruction memory at 4 bytes a PE and slot.
+    # There are 4 kB of data memory, and 4 kB of instruction memory at 4 bytes per PE and slot.
     contexts = 4096 // (4 * side * side)
     return {
         "rows": side, "cols": side, "regs": regs, "file": file, "memory": memory, "bus": bus,
@@ -85,7 +85,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The torus that a description names; a preset's parameters may be overridden one by one."""
+    """Return the torus that a description names; a preset's parameters may be overridden one by one."""
     p = parameters(TorusParameters, {**PRESETS.get(spec["family"], {}), **spec})
     check_size(p.rows, p.cols)
     _check(p)
@@ -185,7 +185,7 @@ def _add_registers(builder: ArchBuilder, p: TorusParameters) -> None:
 
 
 def _add_memory(builder: ArchBuilder, p: TorusParameters) -> None:
-    """Spill slots, the memory they lead to, and the buses."""
+    """Add the spill slots, the memory that they lead to, and the buses."""
     memory = builder.add("mem", Kind.MEM, capacity=0)
     builder.arc(memory, memory, 1)
     members = [(k, tile) for k, tile in enumerate(builder.tiles) if "mem" in tile.classes]

@@ -37,14 +37,14 @@ class VpcmaParameters:
     rows: int = 8
     #: Columns of PEs, 1 to 128; each has a load and a store port.
     cols: int = 12
-    #: Constant registers, at most and by default two a row: row y reads register y and y + rows.
+    #: Constant registers, at most and by default two per row: row y reads registers y and y + rows.
     constants: int | None = None
     #: True when an unused ALU can pass operand A on.
     alu_routes: bool = True
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The array that a description names."""
+    """Return the array that a description names."""
     p = parameters(VpcmaParameters, spec)
     check_size(p.rows, p.cols)
     if not 0 <= _constants(p) <= 2 * p.rows:
