@@ -38,9 +38,9 @@ def cosimulate_mapping(
 ) -> Cosimulation:
     """Run a mapping on the generated hardware of its array, loaded with its bits, and in ``sim``; compare them.
 
-    Random streams, live-ins and memories; a run of ``iterations`` iterations, one of 2 and one of 1. MissingExtra when
-    the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its words.
-    Costs the compilation of the hardware unless a ``bench`` is given.
+    Streams, live-ins and memories are random; there are runs of ``iterations``, of 2 and of 1 iterations. MissingExtra
+    when the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its
+    words. Costs the compilation of the hardware unless a ``bench`` is given.
     """
     from gridloom.hardware.cosimulation import Bench
     from gridloom.hardware.encode import fitted
@@ -61,7 +61,7 @@ def cosimulate_mapping(
 
 
 def _expected(configuration: Configuration, width: int, iterations: int, seed: int) -> tuple[Stimulus, Observation]:
-    """A stimulus and what has to show: by the simulator, or by the interpreter for words that are not its own."""
+    """Return a stimulus and the expected observation: the simulator's, or the interpreter's for narrower words."""
     from gridloom.dfg.words import WordInterpreter, narrowed
     from gridloom.sim import run, stimulus_for
     from gridloom.sim.stimulus import fitting_stimulus
@@ -75,14 +75,14 @@ def _expected(configuration: Configuration, width: int, iterations: int, seed: i
 
 
 def compare(configuration: Configuration, stimulus: Stimulus, shown: HardwareRun) -> list[str]:
-    """The differences between a run of the hardware and the simulator's run of the same stimulus, in words."""
+    """Return the differences between a run of the hardware and the simulator's run, one sentence each."""
     from gridloom.sim import run
 
     return differences(configuration, run(configuration, stimulus), shown)
 
 
 def differences(configuration: Configuration, expected: Observation, shown: HardwareRun) -> list[str]:
-    """The differences between what has to show and what a run of the hardware shows, in words."""
+    """Return the differences between the expected observation and a run of the hardware, one sentence each."""
     found = shown.observation
     where = f" (run of {expected.iterations})"
     findings = [problem + where for problem in shown.problems]

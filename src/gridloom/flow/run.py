@@ -61,7 +61,7 @@ def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:
 
 
 def check_ii(ii: int | None, arch: Arch) -> None:
-    """OptionError when an II is asked for that the array's style does not have."""
+    """Raise OptionError when an II is asked for that the array's style does not have."""
     if ii is None or arch.style == "modulo":
         return
     if arch.style == "elastic":
@@ -71,7 +71,7 @@ def check_ii(ii: int | None, arch: Arch) -> None:
 
 
 def mapper_config(request: Request, mapper: str, dfg: Dfg, arch: Arch) -> Any:
-    """The mapper's configuration with what the request says of II and placement."""
+    """Return the mapper's configuration with what the request says of II and placement."""
     given: dict[str, Any] = {}
     if request.ii is not None and arch.style == "modulo":
         given["ii"] = request.ii

@@ -1,4 +1,4 @@
-"""Who uses what when: one signal a resource and slot (or as many as it has room for), shared capacities.
+"""Rules about uses: a resource carries one signal per slot (or as many as its capacity), and pools are not exceeded.
 
 A use is a resource at a flat cycle with what it carries. Uses come from the hops of routes, and from what ops and moves
 do besides: an op takes its issue slot, a result enters the tile's output whether or not a route reads it there, a
@@ -98,7 +98,7 @@ def _add_hop(uses: _Uses, path: Path, k: int) -> None:
 
 
 def _move_class(subject: Subject, resource: int) -> str:
-    """The op class that a hop through an issue slot runs."""
+    """Return the op class that a hop through an issue slot runs."""
     return "route" if subject.kind(resource) == Kind.FU else "mem"
 
 

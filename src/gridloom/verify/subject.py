@@ -69,7 +69,7 @@ class Path:
         return edge_name(self.route.edge, self.edge)
 
     def signal(self, cycle: int) -> Signal:
-        """What the path carries at a flat cycle."""
+        """Return what the path carries at a flat cycle."""
         return (self.edge.source, self.route.source_copy, None if self.source.timeless else cycle)
 
 
@@ -84,7 +84,7 @@ def edge_name(number: int, edge: Edge) -> str:
 
 
 class Subject:
-    """The mapping under examination."""
+    """The mapping that is checked, with every name resolved once."""
 
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
@@ -123,11 +123,11 @@ class Subject:
         return arch.unroll(ii, {})
 
     def report(self, kind: str, where: str, demanded: str, allowed: str) -> None:
-        """Keep a finding."""
+        """Add a finding about a name that cannot be resolved."""
         self.findings.append(Violation(kind, where, demanded, allowed))
 
     def latencies(self, source: int, cycle: int, target: int) -> tuple[int, ...]:
-        """The latencies of the arcs from a resource, left at a flat cycle, to another; empty: no arc."""
+        """Return the latencies of the arcs from a resource, left at a flat cycle, to another; empty: no arc."""
         if self.graph is None:
             return ()
         key = (source, cycle % self.ii, target)
@@ -141,7 +141,7 @@ class Subject:
         return self.arch.style == "elastic"
 
     def kind(self, resource: int) -> int:
-        """The kind of a resource, as in ``Kind``."""
+        """Return the kind of a resource, as in ``Kind``."""
         return self._kinds[resource]
 
     @cached_property
@@ -156,7 +156,7 @@ class Subject:
         return tiles
 
     def is_free(self, node: str) -> bool:
-        """True when the node needs no tile here."""
+        """Return True when the node needs no tile here."""
         return self.dfg.op_class(node) in self.arch.free
 
     # -- instances ----------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class Subject:
                 yield k, edge
 
     def copies_of(self, node: str) -> list[Placed]:
-        """The instances of a node, in the mapping's order, each copy once."""
+        """Return the instances of a node, in the mapping's order, each copy once."""
         return self._copies.get(node, [])
 
     @cached_property
@@ -265,6 +265,6 @@ class Subject:
         return table
 
     def reader_of(self, edge: int, target: Placed) -> Placed | None:
-        """The source instance that a copy of the edge's target reads."""
+        """Return the source instance that a copy of the edge's target reads."""
         copy = self.reads.get((edge, target.instance.copy), 0)
         return self.placed.get((self.dfg.edges[edge].source, copy))

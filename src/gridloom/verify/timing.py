@@ -9,7 +9,7 @@ from gridloom.verify.violation import Violation
 
 
 def check_arrivals(subject: Subject) -> Iterator[Violation]:
-    """arrival + FIFO = issue + II * distance, within the depth of the FIFO."""
+    """Each operand meets arrival + FIFO = issue + II * distance, and waits no longer than its FIFO is deep."""
     for path in subject.paths:
         fifo, target = path.route.fifo, path.target
         depth = subject.arch.tiles[target.tile].fifo if target.tile >= 0 else None
@@ -54,7 +54,7 @@ def check_delays(subject: Subject) -> Iterator[Violation]:
 
 
 def _waiting(values: Iterable[list[tuple[int, int]]], ii: int) -> list[int]:
-    """Registers in use in each slot, over the union of each value's intervals."""
+    """Return the registers in use in each slot: each value counts once in the union of its intervals."""
     counts = [0] * ii
     for intervals in values:
         for start, end in _merged(intervals):

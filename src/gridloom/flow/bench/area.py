@@ -52,7 +52,7 @@ class AreaRow:
     model_error: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the row as plain JSON data."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -69,7 +69,7 @@ class AreaReport:
     published: dict[str, str]
 
     def select(self, **wanted: object) -> list[AreaRow]:
-        """The rows whose fields have these values, smallest array first."""
+        """Return the rows whose fields have these values, smallest array first."""
         rows = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
         return sorted(rows, key=lambda row: (row.tiles, row.fifo))
 
@@ -90,7 +90,7 @@ class _Measured:
 
 
 def hardware_of(array: str, *, width: int = 16, bypass: bool = True) -> Hardware:
-    """The array as the benchmark builds it: eight ops, one immediate, numbers for up to 3,500 units."""
+    """Return the array as the benchmark builds it: eight ops, one immediate, numbers for up to 3,500 units."""
     parameters = HardwareParameters(width=width, values=1, stages=15, units=3500, ops=OPS, bypass=bypass)
     return Hardware(build(array), parameters)
 
@@ -103,7 +103,7 @@ def bench_area(
     flat: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> AreaReport:
-    """Run the benchmark. Minutes of Yosys the first time (most for xilinx), seconds with a filled cache."""
+    """Run the benchmark and return its rows. Yosys runs for minutes the first time, for seconds with a filled cache."""
     synthesis = {soft: Synthesis(target, cache, blocks=not soft) for soft in (False, True)}
     samples: dict[tuple[float, ...], float] = {}
     measured: list[_Measured] = []

@@ -39,7 +39,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Today's rows against golden ones."""
+    """Today's rows compared with golden ones."""
 
     compared: int
     worse: tuple[Change, ...] = ()
@@ -48,7 +48,7 @@ class Comparison:
     ratios: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain JSON data."""
+        """Return the comparison as plain JSON data."""
         return {
             "compared": self.compared,
             "worse": [str(change) for change in self.worse],
@@ -58,14 +58,14 @@ class Comparison:
 
 
 def flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of a report as the columns of the table."""
+    """Return a row of a report as the columns of the table."""
     buffers = row.get("buffers") or {}
     values = {**row["cell"], **row, "buffers_max": buffers.get("max"), "buffers_total": buffers.get("total")}
     return {**{name: values.get(name) for name in COLUMNS}, **{name: row["cell"][name] for name in _CELL}}
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows of a report as CSV text: the golden file's format."""
+    """Return rows of a report as CSV text: the golden file's format."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -76,7 +76,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def read_golden(path: Path) -> dict[Key, dict[str, str]]:
-    """The rows of a golden file by cell; OptionError names the line of a bad one."""
+    """Return the rows of a golden file by cell; OptionError names the line of a bad one."""
     from gridloom.text_file import read_text
 
     try:
@@ -103,7 +103,7 @@ def read_golden(path: Path) -> dict[Key, dict[str, str]]:
 
 
 def parse_tolerances(items: Sequence[str]) -> dict[str, float]:
-    """``["0.1", "wirelength=0.2"]`` as a tolerance for each metric; a lone number is for all of them."""
+    """Return ``["0.1", "wirelength=0.2"]`` as a tolerance for each metric; a lone number is for all of them."""
     tolerances = dict.fromkeys(METRICS, DEFAULT_TOLERANCE)
     for item in items:
         name, equals, text = item.rpartition("=")

@@ -46,7 +46,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Sources and arrays that all meet."""
+    """Sources and arrays: each source is mapped to each array."""
 
     sources: tuple[str, ...]
     archs: tuple[str, ...]
@@ -79,7 +79,7 @@ class Suite:
     expected: Expected = Expected()
 
     def cells(self) -> Iterator[Cell]:
-        """Every cell, in the order of the file: source, then array, then seed."""
+        """Yield every cell, in the order of the file: by source, then array, then seed."""
         for group in self.groups:
             for source in group.sources:
                 for arch in group.archs:
@@ -88,7 +88,7 @@ class Suite:
 
 
 def load_suite(name: str) -> Suite:
-    """The suite of that name, or of that YAML file. OptionError for an unknown name or key."""
+    """Return the suite of that name, or of that YAML file. OptionError for an unknown name or key."""
     if name.endswith((".yaml", ".yml")):
         return read_suite(read_yaml_file(Path(name)), name)
     reader = registry.load("suites", name)
@@ -97,13 +97,13 @@ def load_suite(name: str) -> Suite:
 
 
 def built_in(name: str) -> Suite:
-    """A suite that comes with the package."""
+    """Return a suite that comes with the package."""
     file = resources.files("gridloom") / "suites" / f"{name}.yaml"
     return read_suite(file.read_text(encoding="utf-8"), f"suite {name}")
 
 
 def read_suite(text: str, where: str) -> Suite:
-    """The suite in a YAML text; OptionError names the key, what was found and what was expected."""
+    """Return the suite in a YAML text; OptionError names the key, what was found and what was expected."""
     return _suite(parse_yaml(text, where), where)
 
 

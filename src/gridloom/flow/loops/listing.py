@@ -27,7 +27,7 @@ class Row:
     advice: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """The row as plain JSON data."""
+        """Return the row as plain JSON data."""
         return {
             "source": self.source,
             "place": self.place,
@@ -39,7 +39,7 @@ class Row:
         }
 
     def lines(self) -> list[str]:
-        """The row as text."""
+        """Return the row as text."""
         head = f"{self.source}  ({self.place})"
         if self.limit is not None:
             return [head, f"  cannot be mapped: {self.limit}"]
@@ -55,7 +55,10 @@ class Row:
 
 
 def list_loops(path: Path) -> list[Row]:
-    """The loops of a ``.c`` file, or the kernels of a ``.py`` file (which is executed), in the order of the source."""
+    """Return the loops of a ``.c`` file, or the kernels of a ``.py`` file, in the order of the source.
+
+    Costs one run of clang; a Python file is executed.
+    """
     return _c_loops(path) if path.suffix == ".c" else _python_kernels(path)
 
 

@@ -20,12 +20,12 @@ Ops = frozenset[str]
 
 
 def room_for(width: int, columns: int) -> int:
-    """Columns that each copy may take when as many are put side by side as of a part of some width."""
+    """Return the columns that each copy may take when as many copies are placed as of a part of that width."""
     return columns // (columns // width)
 
 
 def next_room(room: int, columns: int) -> int | None:
-    """The fewest columns above ``room`` that go with a number of copies; None: there are no more."""
+    """Return the fewest columns above ``room`` that go with a number of copies; None: there are no more."""
     return room_for(room + 1, columns) if room < columns else None
 
 
@@ -42,21 +42,24 @@ class PartMapper:
     failures: dict[Ops, Failure] = field(default_factory=dict)
     #: The fewest conflicts that the ``fit`` search leaves of a part on so many columns, where it searched in vain.
     left: dict[tuple[Ops, int], int] = field(default_factory=dict)
-    #: CPU seconds.
+    #: CPU seconds of all runs.
     seconds: float = 0.0
     _asked: dict[tuple[Ops, str, int], bool] = field(default_factory=dict)
 
     @property
     def attempts(self) -> int:
-        """Graphs that were mapped, or tried."""
+        """The number of graphs that were mapped, or tried."""
         return len(self.best.keys() | self.failures.keys())
 
     def asked(self, ops: Ops, search: str, columns: int) -> bool:
-        """True when ``fits`` was asked that before."""
+        """Return True when ``fits`` was asked that before."""
         return (ops, search, columns) in self._asked
 
     def fits(self, ops: Ops, part: Dfg, columns: int, search: str = "fit") -> bool:
-        """True when a mapping on so many columns was found; ``search`` is the mapper's: ``fit``, or ``push`` harder."""
+        """Return True when the mapper finds a mapping on so many columns.
+
+        ``search`` is the mapper's setting: ``fit``, or ``push``, which tries harder.
+        """
         known = self.best.get(ops)
         if known is not None and width_of(known) <= columns:
             return True
@@ -68,7 +71,7 @@ class PartMapper:
         return self._asked[key]
 
     def narrowest(self, ops: Ops, part: Dfg, bound: int) -> int | None:
-        """The fewest columns by the ``fit`` search that make a difference: all first, then from the bound up."""
+        """Return the fewest columns by the ``fit`` search that make a difference: all first, then from the bound up."""
         columns = self.arch.cols
         if not self.fits(ops, part, columns):
             return None
@@ -89,7 +92,7 @@ class PartMapper:
         return False
 
     def run(self, part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
-        """One run of the mapper with the k-th seed."""
+        """Run the mapper once with the k-th seed."""
         from gridloom.mappers.budget import Budget
 
         mapper = registry.load("mappers", "width")

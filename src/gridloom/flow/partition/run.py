@@ -63,7 +63,10 @@ def confirm_parts(
 
 
 def whole_differences(dfg: Dfg, parts: Sequence[MappedPart], iterations: int, seed: int) -> list[str]:
-    """Where the parts, run in order on the simulated array over a shared memory, differ from the unsplit graph."""
+    """Return where the parts differ from the unsplit graph, one sentence each.
+
+    The parts run one after the other on the simulated array, over a shared memory.
+    """
     from gridloom.sim import stimulus_for
 
     stimulus = stimulus_for(dfg, iterations, seed)

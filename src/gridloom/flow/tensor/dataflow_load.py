@@ -16,7 +16,7 @@ _FULL = 0.97
 
 
 def dataflow_load(mapping: Mapping, *, iterations: int = 8) -> DataflowLoad | None:
-    """The load of a mapped pipeline; None when it is no pipeline on an rdu grid, or comes to a deadlock."""
+    """Return the load of a mapped pipeline; None without edges, without switches on the array, or after a deadlock."""
     if not mapping.arch.has("switches") or not mapping.dfg.edges:
         return None
     meter = Meter(mapping.dfg, mapping.arch)
@@ -41,7 +41,7 @@ def dataflow_load(mapping: Mapping, *, iterations: int = 8) -> DataflowLoad | No
 
 
 def flow_links(mapping: Mapping, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
-    """The links of every edge's route, as `Meter.measure` takes them."""
+    """Return the links of every edge's route, as `Meter.measure` takes them."""
     start, flat = [0], []
     for edge in range(len(mapping.dfg.edges)):
         numbers = (int(meter.link_number[mapping.arch.resource(name)]) for name, _ in mapping.route_of[edge, 0].hops)
@@ -70,7 +70,7 @@ def _units(mapping: Mapping, meter: Meter, found: Measurement) -> tuple[UnitLoad
 def _operations(
     mapping: Mapping, meter: Meter, found: Measurement, units: tuple[UnitLoad, ...]
 ) -> tuple[OperationLoad, ...]:
-    """A row for each operation that computes: what its units do a cycle beside what they could."""
+    """Return one row for each operation that computes: what its units do per cycle beside what they could."""
     dfg = mapping.dfg
     p = parameters(RduParameters, mapping.arch.spec)
     carried = rates.edge_tokens(dfg, meter.counts)
@@ -92,7 +92,7 @@ def _operations(
                 flops=flops,
                 intensity=intensity,
                 peak=peak,
-                # A link brings a vector a cycle, and every flow into a unit has a link of its own at the best.
+                # A link brings one vector per cycle, and at best every stream into a unit has a link of its own.
                 roof=min(peak, intensity * len(flows) * p.vector_bytes),
                 reached=flops / found.period,
                 busy=float(np.mean([units[k].busy for k in mine])),
@@ -104,7 +104,7 @@ def _operations(
 
 
 def _bottleneck(mapping: Mapping, units: tuple[UnitLoad, ...], links: dict[str, float]) -> tuple[str, frozenset[str]]:
-    """What holds the pipeline up, in a sentence, and the tiles and links that it is about."""
+    """Return what holds the pipeline up, in a sentence, and the tiles and links that the sentence is about."""
     busiest = max(units, key=lambda unit: unit.busy)
     where = frozenset({busiest.tile})
     if busiest.busy >= _FULL:
