@@ -244,7 +244,7 @@ def learning_breaches(package: Path) -> list[str]:
 
 
 def registered_mappers() -> frozenset[str]:
-    targets = (entry.target.partition(":")[0] for entry in REGISTRY["mappers"].values())
+    targets = (target.partition(":")[0] for entry in REGISTRY["mappers"].values() for target in entry.takes.values())
     return frozenset(target.removeprefix("gridloom.") for target in targets if target.startswith("gridloom.mappers."))
 
 

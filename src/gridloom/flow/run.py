@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.tensors import is_tensor_program
 from gridloom.errors import OptionError
 from gridloom.flow.bounds import count_failure, lower_bound
-from gridloom.flow.choice import choose, config_type, make_config
+from gridloom.flow.choice import choose, make_config
 from gridloom.flow.confirmation import confirm
 from gridloom.flow.files import load_arch, memory_of
 from gridloom.flow.placements import read_placement
@@ -24,6 +23,7 @@ from gridloom.flow.result import Result
 from gridloom.flow.tensor.sections import run_sections
 from gridloom.frontend.loops.spec import Memory
 from gridloom.frontend.source import load_source
+from gridloom.mappers.choice import config_type, function_for
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.transform.fuse import fuse, fuses
 from gridloom.transform.streams import needs_memory, streams_to_memory
@@ -48,7 +48,7 @@ def run(request: Request) -> Result:
 
 def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:
     """Map a graph that suits its array, and confirm what the mapper returns."""
-    mapper = choose("exact" if request.prove and request.mapper == "auto" else request.mapper, arch)
+    mapper = choose(request.mapper, arch, prove=request.prove)
     config = mapper_config(request, mapper, dfg, arch)
     failure = count_failure(dfg, arch, request.ii)
     found = Search(failure, 0.0) if failure else search(request, mapper, config, dfg, arch)
@@ -100,7 +100,7 @@ def mapper_config(request: Request, mapper: str, dfg: Dfg, arch: Arch) -> Any:
         asked: Placement | None = getattr(request, name)
         if asked is not None:
             given[name] = read_placement(asked, dfg, arch, option=f"--{name}")
-    return make_config(mapper, config_type(registry.load("mappers", mapper)), request.settings, given)
+    return make_config(mapper, config_type(function_for(mapper, arch)), request.settings, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,5 +131,5 @@ def search(request: Request, mapper: str, config: Any, dfg: Dfg, arch: Arch) -> 
         interrupted=request.interrupted,
     )
     began = time.perf_counter()
-    outcome: Mapping | Failure = registry.load("mappers", mapper)(dfg, arch, config, budget)
+    outcome = function_for(mapper, arch)(dfg, arch, config, budget)
     return Search(outcome, told[0] if told else time.perf_counter() - began)
