@@ -75,7 +75,7 @@ def call(
     mapper = function(name, kind)
     dfg, arch = problem(on or kind)
     try:
-        return mapper(dfg, arch, config_type(mapper)(**settings), budget)
+        return mapper(dfg, arch, config_type(mapper)(), budget)
     except MissingExtra as missing:
         pytest.skip(str(missing))
 
@@ -165,7 +165,7 @@ def check_provenance(name: str, kind: ArrayKind) -> None:
 
 
 def check_configuration(name: str, kind: ArrayKind) -> None:
-    """The configuration is a frozen, keyword-only dataclass, its fields are documented, and bad values are OptionErrors."""
+    """The configuration is a frozen, keyword-only dataclass with documented fields, and refuses values in words."""
     config = config_type(function(name, kind))
     assert config.__dataclass_params__.frozen, f"{config.__name__} is not frozen"
     fields = dataclasses.fields(config)

@@ -269,7 +269,7 @@ def test_tiles_that_colouring_refuses_are_refused() -> None:
 
 def test_another_kind_of_array_is_refused() -> None:
     with pytest.raises(
-        OptionError, match="takes tiles with spokes such as streaming-engine; array 'torus:4x4' is none of them"
+        OptionError, match="takes tiles with spokes such as streaming-engine; array 'torus:4x4' is none"
     ):
         spokes_random(load_source("kernel:distance"), build("torus:4x4"), SpokesRandomConfig(), Budget())
 
