@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 EdgeKind = Literal["data", "order", "pair", "async"]
 
-#: Kinds that carry a value into an operand of their target.
-VALUE_KINDS: Final = ("data", "pair", "async")
-
 MAX_NODES: Final = 200_000
 MAX_EDGES: Final = 1_000_000
 MAX_DISTANCE: Final = 4096

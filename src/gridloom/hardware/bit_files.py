@@ -92,16 +92,6 @@ def _checked(text: str, packets: list[Packet], where: str) -> tuple[dict[str, An
     return head, packets
 
 
-def is_bits_file(path: Path) -> bool:
-    """True for a file that begins like one of ours."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(400)
-    except OSError:
-        return False
-    return start.startswith(MAGIC) or (start.startswith(b"// {") and FORMAT.encode() in start)
-
-
 def load_bits(path: Path, arch: Arch) -> tuple[Hardware, list[Packet]]:
     """The packets of a file and the hardware they are for. MappingError when they are for another array."""
     try:

@@ -72,11 +72,6 @@ class Slot:
     #: Index into ``Configuration.spills`` for loads and stores of spilled values.
     spill: int = -1
 
-    @property
-    def cycle_of_first(self) -> tuple[int, int]:
-        """(start stage, slot) of the first firing."""
-        return self.start, self.slot
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spill:

@@ -127,7 +127,6 @@ SURFACES: Final[Mapping[str, tuple[str, str, str]]] = {
 HEAT: Final = ("#fff3d6", "#ffdc9a", "#fdb863", "#ee8a3c", "#d1561f", "#9c2f12")
 
 FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-MONO: Final = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
 def shade(op_class: str) -> Shade:
