@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Parameter, Past, choice, connect, number, signed32
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import Past, connect
+from gridloom.frontend.kernels.reference import feed_bytes, signed32
+from gridloom.frontend.parameters import Parameter, choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -63,17 +66,12 @@ def _aes_column_model(stimulus: Stimulus) -> Expected:
     return Expected(streams={f"m{k}": words[:, k] for k in range(4)})
 
 
-def _feed_bytes(stimulus: Stimulus, rng: np.random.Generator) -> None:
-    for name in stimulus.streams:
-        stimulus.streams[name] = rng.integers(0, 256, stimulus.iterations, dtype=np.int64)
-
-
 AES_COLUMN = Kernel(
-    name="aes_column",
-    summary="MixColumns of AES on one column of four bytes",
-    graph=_aes_column,
-    model=_aes_column_model,
-    feed=_feed_bytes,
+    "aes_column",
+    "MixColumns of AES on one column of four bytes",
+    _aes_column,
+    _aes_column_model,
+    feed=feed_bytes,
 )
 
 
@@ -181,11 +179,11 @@ def _rows(names: str, rows: Sequence[tuple[int, ...]]) -> Expected:
 
 
 MD5_STEP = Kernel(
-    name="md5_step",
-    summary="steps of MD5's compression; message words and sine constants are streams",
-    parameters=_state_parameters(4),
-    graph=_md5,
-    model=_md5_model,
+    "md5_step",
+    "steps of MD5's compression; message words and sine constants are streams",
+    _md5,
+    _md5_model,
+    _state_parameters(4),
 )
 
 
@@ -252,9 +250,9 @@ def _sha1_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expec
 
 
 SHA1_STEP = Kernel(
-    name="sha1_step",
-    summary="steps of SHA-1's compression; expanded message words are a stream",
-    parameters=_state_parameters(1),
-    graph=_sha1,
-    model=_sha1_model,
+    "sha1_step",
+    "steps of SHA-1's compression; expanded message words are a stream",
+    _sha1,
+    _sha1_model,
+    _state_parameters(1),
 )

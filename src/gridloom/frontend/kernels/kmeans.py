@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, connect, number, reduce_tree, signed32
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import connect, reduce_tree
+from gridloom.frontend.kernels.reference import signed32, streams_within
+from gridloom.frontend.parameters import number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -62,16 +65,11 @@ def _model(stimulus: Stimulus, k: int, n: int) -> Expected:
     return Expected(streams={"nearest": np.argmin(distances >> 1, axis=0).astype(np.int64)})
 
 
-def _feed(stimulus: Stimulus, rng: np.random.Generator, k: int, n: int) -> None:
-    for d in range(n):
-        stimulus.streams[f"x{d}"] = rng.integers(0, SPAN, stimulus.iterations, dtype=np.int64)
-
-
 KMEANS = Kernel(
-    name="kmeans",
-    summary="index of the nearest of k centroids for a point of n dimensions",
-    parameters={"k": number(4, 2, 32, "centroids"), "n": number(4, 1, 32, "dimensions")},
-    graph=_graph,
-    model=_model,
-    feed=_feed,
+    "kmeans",
+    "index of the nearest of k centroids for a point of n dimensions",
+    _graph,
+    _model,
+    {"k": number(4, 2, 32, "centroids"), "n": number(4, 1, 32, "dimensions")},
+    feed=streams_within(0, SPAN),
 )

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Parameter, Words, choice, number, signed32
+from gridloom.frontend.kernels.base import Expected, Kernel, Words
+from gridloom.frontend.kernels.reference import signed32
+from gridloom.frontend.parameters import Parameter, choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
