@@ -17,7 +17,10 @@ Words = NDArray[np.int64]
 
 @dataclass(kw_only=True)
 class Stimulus:
-    """What a run is fed: streams by input node, live-ins by node, memory by array; all as carriers (int64)."""
+    """What a run is fed: streams by input node, live-ins by node, memory by array.
+
+    Values are carriers (int64), as :mod:`gridloom.dfg.semantics` defines them.
+    """
 
     iterations: int
     streams: dict[str, Words] = field(default_factory=dict)

@@ -32,7 +32,10 @@ MAX_WORDS: Final = 1 << 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One operation. ``op`` names a row of the op table of the graph's domain."""
+    """One operation, fired once in each iteration.
+
+    ``op`` names a row of the op table of the graph's domain, which says how many operands it takes and what it means.
+    """
 
     #: Its name in the graph; any text that is not empty.
     id: str
@@ -58,7 +61,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """One dependence. The target's firing k reads the source's firing k - ``distance``."""
+    """One dependence between two nodes.
+
+    The target's firing k reads the source's firing k - ``distance``; the first ones read ``initial`` values.
+    """
 
     #: The node that the value comes from.
     source: str
@@ -94,7 +100,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Array:
-    """A named memory area of ``length`` words that loads and stores index."""
+    """A named memory area that loads and stores index.
+
+    Word 0 is the first one; an index outside ``length`` words is an error when the graph runs.
+    """
 
     #: What nodes call it.
     name: str
@@ -104,7 +113,10 @@ class Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Dfg:
-    """A dataflow graph of one loop body (or of one tensor pipeline)."""
+    """A dataflow graph of one loop body (or of one tensor pipeline).
+
+    It is checked when it is made: a DfgError names the first node or edge that breaks a rule. Costs linear time.
+    """
 
     name: str
     domain: str

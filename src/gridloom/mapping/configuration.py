@@ -35,7 +35,10 @@ SlotKind = Literal["op", "move", "load", "store"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """Where an issue slot takes one operand from."""
+    """Where an issue slot takes one operand from.
+
+    Only a ``routed`` operand passes a multiplexer; all others name their source directly.
+    """
 
     kind: OperandKind
     #: ``routed``: the operand input (a row of ``driver``) and the cycles of its FIFO.
@@ -52,7 +55,10 @@ class Operand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One configured issue slot of a tile."""
+    """One configured issue slot of a tile: what one of its units does in one slot of every II cycles.
+
+    It is an op of the graph, a move, or the load or store of a spilled value.
+    """
 
     tile: int
     #: The FU, LOAD or STORE resource.
@@ -80,7 +86,10 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spill:
-    """A circular buffer of ``depth`` words for one spilled value; firing f uses word f mod depth."""
+    """A circular buffer in data memory for one spilled value.
+
+    Firing f of the store writes word f mod ``depth``; its load reads the same word later.
+    """
 
     depth: int
     #: The live-in that the buffer holds from the start, -1: none.
@@ -89,7 +98,10 @@ class Spill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """Elastic arrays: the links that an edge's tokens take from one unit to another."""
+    """Elastic arrays: the links that an edge's tokens take from one unit to another.
+
+    ``source`` and ``target`` are tiles, ``links`` the resources between them in order.
+    """
 
     edge: int
     source: int
@@ -99,7 +111,10 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """An array, set."""
+    """An array, set: the state of every multiplexer and issue slot.
+
+    The module's docstring explains the fields.
+    """
 
     dfg: Dfg
     arch: Arch
@@ -124,6 +139,11 @@ def configure(mapping: Mapping) -> Configuration:
 
 
 class _Derivation:
+    """Derives the configuration of one mapping: first its routes, then its ops.
+
+    The order matters, since an op's operand reads the wire on which its route arrived.
+    """
+
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
         self.dfg = mapping.dfg

@@ -29,7 +29,10 @@ _DEFERRED_LIMIT = 64
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """What a run added to its store: ``computed`` includes ``failed``; ``skipped`` were there or are another run's."""
+    """What a run added to its store, in jobs.
+
+    ``computed`` includes ``failed``; ``skipped`` were stored already or are another run's.
+    """
 
     computed: int
     skipped: int

@@ -29,7 +29,10 @@ _PRAGMA: Final = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+gridloom\b(.*)$", re.M)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class COptions:
-    """How a loop is picked and turned into a graph."""
+    """How a loop is picked and turned into a graph.
+
+    Without ``loop`` it is the one below ``#pragma gridloom``, or the only innermost one.
+    """
 
     #: The function that holds the loop.
     function: str | None = None
@@ -47,7 +50,10 @@ class COptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopReport:
-    """A loop as ``gridloom show file.c`` lists it."""
+    """A loop as ``gridloom show file.c`` lists it.
+
+    A loop that cannot be mapped is listed, too, with the reason in ``limit``.
+    """
 
     function: str
     #: What ``--loop`` takes together with ``--function``.

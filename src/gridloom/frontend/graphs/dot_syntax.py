@@ -50,7 +50,10 @@ class Token(NamedTuple):
 
 @dataclass(slots=True)
 class DotNode:
-    """A node and its attributes, defaults included."""
+    """A node and its attributes, defaults included.
+
+    ``offset`` is where its first mention stands in the text, for messages.
+    """
 
     id: str
     attributes: dict[str, str]
@@ -59,7 +62,10 @@ class DotNode:
 
 @dataclass(slots=True)
 class DotEdge:
-    """An edge; ``offset`` is where its statement's last end stands in the text."""
+    """An edge and its attributes, defaults included.
+
+    ``offset`` is where its statement's last end stands in the text.
+    """
 
     source: str
     target: str
@@ -69,7 +75,10 @@ class DotEdge:
 
 @dataclass(slots=True)
 class DotGraph:
-    """What a DOT text says. Nodes are in the order of their first mention."""
+    """What a DOT text says.
+
+    Nodes are in the order of their first mention, edges in the order of the text.
+    """
 
     name: str
     text: str = field(repr=False)

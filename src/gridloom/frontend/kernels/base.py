@@ -26,10 +26,16 @@ Words = NDArray[np.int64]
 
 @dataclass(kw_only=True)
 class Expected:
-    """What the model of a kernel says a run should show: streams by node id, final memory, live-outs by name."""
+    """What the model of a kernel says a run should show.
 
+    What a kernel does not have is empty: one without arrays leaves no memory behind.
+    """
+
+    #: Result streams by node id, one word for each iteration.
     streams: dict[str, Words] = field(default_factory=dict)
+    #: Final contents by array.
     memory: dict[str, Words] = field(default_factory=dict)
+    #: Last values by name; empty where no iteration ran.
     liveouts: dict[str, int] = field(default_factory=dict)
 
 
