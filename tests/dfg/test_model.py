@@ -242,26 +242,6 @@ def test_builder_makes_loads_stores_orders_and_live_ins() -> None:
 # -- derived -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("edges", "forest"),
-    [
-        ([("a", "b"), ("b", "c")], True),
-        ([("a", "b"), ("a", "c")], True),
-        ([("a", "b"), ("b", "c"), ("a", "c")], False),
-        ([("a", "b"), ("a", "b")], False),
-        ([], True),
-    ],
-)
-def test_forest_is_a_graph_without_an_undirected_cycle(edges: list[tuple[str, str]], forest: bool) -> None:
-    operands: dict[str, int] = {}
-    records = []
-    for a, b in edges:
-        records.append(Edge(source=a, target=b, operand=operands.get(b, 0)))
-        operands[b] = operands.get(b, 0) + 1
-    nodes = tuple(Node(id=name, op="f") for name in "abc")
-    assert Dfg(name="g", domain="opaque", nodes=nodes, edges=tuple(records)).is_forest is forest
-
-
 def test_topological_order_breaks_ties_by_position() -> None:
     nodes = tuple(Node(id=name, op="f") for name in "dbca")
     edges = (Edge(source="a", target="d"), Edge(source="b", target="c"), Edge(source="d", target="b", distance=1))

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gridloom.dfg.carriers import Words as Words
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.semantics import DOMAIN_CODE, encode, evaluate, salt
 from gridloom.errors import SimulationError
-
-Words = NDArray[np.int64]
 
 
 @dataclass(kw_only=True)

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 EdgeKind = Literal["data", "order", "pair", "async"]
 
-#: Kinds that carry a value into an operand of their target.
-VALUE_KINDS: Final = ("data", "pair", "async")
-
 MAX_NODES: Final = 200_000
 MAX_EDGES: Final = 1_000_000
 MAX_DISTANCE: Final = 4096
@@ -222,24 +219,6 @@ class Dfg:
     def is_acyclic(self) -> bool:
         """True when no edge is loop-carried, ordering ones included."""
         return all(edge.distance == 0 for edge in self.edges)
-
-    @cached_property
-    def is_forest(self) -> bool:
-        """True when the graph has no undirected cycle: any legal routing then balances by skewing inputs."""
-        parent = list(range(len(self.nodes)))
-
-        def root(k: int) -> int:
-            while parent[k] != k:
-                parent[k] = parent[parent[k]]
-                k = parent[k]
-            return k
-
-        for edge in self.edges:
-            a, b = root(self.index[edge.source]), root(self.index[edge.target])
-            if a == b:
-                return False
-            parent[a] = b
-        return True
 
     # -- derived graphs ---------------------------------------------------------------------------------------------
 

@@ -141,12 +141,16 @@ def _op(dfg: Dfg, k: int) -> str:
     return "rows" if any(dfg.op_class(dfg.edges[e].target) == "gemm" for e in dfg.out_edges[k]) and reads else "gather"
 
 
-def link_rates(found: Pipeline, decisions: Decisions) -> Floats:
-    """Decision, link -> vectors a cycle that its flows want to send over it at full speed."""
+def link_rates(pipeline: Pipeline, decisions: Decisions, flow_rate: Floats) -> Floats:
+    """Decision, link -> the sum of ``flow_rate`` (one number for each flow) over the flows that use the link.
+
+    With ``pipeline.rate`` it is what flows send on average at full speed, with ``pipeline.peak`` what they may send at
+    the same time. Linear in the hops.
+    """
     count = len(decisions)
     lengths = np.diff(decisions.route_start)
-    offset = np.repeat(np.arange(count), found.flows) * found.links
+    offset = np.repeat(np.arange(count), pipeline.flows) * pipeline.links
     where = np.repeat(offset, lengths) + decisions.route_links
-    weights = np.repeat(np.tile(found.rate, count), lengths)
-    rates_by_link: Floats = np.bincount(where, weights=weights, minlength=count * found.links).astype(np.float64)
-    return rates_by_link.reshape(count, found.links)
+    weights = np.repeat(np.tile(flow_rate, count), lengths)
+    rate_of_link: Floats = np.bincount(where, weights, count * pipeline.links).astype(np.float64, copy=False)
+    return rate_of_link.reshape(count, pipeline.links)

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from gridloom.estimate.dataflow import UNIT_OPS, Decisions, Floats, Pipeline
+from gridloom.estimate.dataflow import UNIT_OPS, Decisions, Floats, Pipeline, link_rates
 
 #: Speed of an operation in isolation, as a share of its ideal one.
 _SPEED: Final = {
@@ -31,13 +31,9 @@ class Heuristic:
         """1 over the worst slowdown of any unit, link or flow. Linear in the hops."""
         speed = np.array([_SPEED[op] for op in UNIT_OPS])
         isolated = float(np.max(pipeline.unit_load / speed[pipeline.unit_op]))
-        count, flows = len(decisions), pipeline.flows
-        lengths = np.diff(decisions.route_start)
-        offset = np.repeat(np.arange(count), flows) * pipeline.links
-        where = np.repeat(offset, lengths) + decisions.route_links
-        peaks = np.bincount(where, np.repeat(np.tile(pipeline.peak, count), lengths), count * pipeline.links)
-        congestion = peaks.reshape(count, pipeline.links).max(axis=1)
-        longest = (lengths.reshape(count, flows) * np.minimum(1.0, 8 * pipeline.rate)).max(axis=1)
+        congestion = link_rates(pipeline, decisions, pipeline.peak).max(axis=1)
+        hops = np.diff(decisions.route_start).reshape(len(decisions), pipeline.flows)
+        longest = (hops * np.minimum(1.0, 8 * pipeline.rate)).max(axis=1)
         slowdown: Floats = np.maximum(isolated, congestion) * (1.0 + _PER_HOP * longest)
         return 1.0 / slowdown
 

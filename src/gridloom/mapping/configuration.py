@@ -78,11 +78,6 @@ class Slot:
     #: Index into ``Configuration.spills`` for loads and stores of spilled values.
     spill: int = -1
 
-    @property
-    def cycle_of_first(self) -> tuple[int, int]:
-        """(start stage, slot) of the first firing."""
-        return self.start, self.slot
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spill:
@@ -262,7 +257,7 @@ class _Derivation:
         if kind == "store":
             spill = self._spill(node, copy, resource, cycle, cycle)
         elif kind == "load":
-            spill = self._load_buffer(node, source, copy, hops, k)
+            spill = self._load_buffer(node, copy, hops, k)
         start, slot = divmod(cycle, self.mapping.ii)
         self.moves[resource, cycle] = Slot(
             tile=int(arch.tile[resource]),
@@ -276,7 +271,7 @@ class _Derivation:
             spill=spill,
         )
 
-    def _load_buffer(self, node: str, source: Instance, copy: int, hops: list[tuple[int, int]], k: int) -> int:
+    def _load_buffer(self, node: str, copy: int, hops: list[tuple[int, int]], k: int) -> int:
         """The spill that the load at hop k reads: of the last store before it, or of a live-in in memory."""
         for resource, cycle in reversed(hops[:k]):
             if self.arch.kind[resource] == Kind.STORE:

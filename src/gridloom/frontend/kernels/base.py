@@ -12,16 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.frontend.parameters import Parameters, Rule, Setting, check_settings, spec
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Observation, Stimulus
-
-Words = NDArray[np.int64]
 
 
 @dataclass(kw_only=True)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Words
+from gridloom.frontend.kernels.base import Expected, Kernel
 from gridloom.frontend.kernels.building import connect
 from gridloom.frontend.kernels.reference import feed_bytes, streams_within
 

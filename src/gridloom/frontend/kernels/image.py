@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Words
+from gridloom.frontend.kernels.base import Expected, Kernel
 from gridloom.frontend.kernels.building import Past, connect, previous, weighted_sum
 from gridloom.frontend.kernels.reference import feed_bytes, past, signed32
 from gridloom.frontend.parameters import number

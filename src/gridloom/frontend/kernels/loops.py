@@ -68,8 +68,8 @@ class _Loop(NamedTuple):
     #: True in the first step of a word.
     first: str
     step: str
-    #: The position of the word in its array.
-    index: str
+    #: Where the word is in its array.
+    position: str
 
 
 def _word_and_step(b: DfgBuilder, source: str, result: str, words: int, log_steps: int) -> _Loop:
@@ -87,7 +87,7 @@ def _bitcount(b: DfgBuilder, words: int) -> None:
     before = connect(b, "select", loop.first, 0, previous("count"))
     connect(b, "lshr", bits, 1, id="rest")
     connect(b, "add", before, connect(b, "and", bits, 1), id="count")
-    b.store("counts", loop.index, "count")
+    b.store("counts", loop.position, "count")
     b.output("count", "running")
 
 
@@ -126,7 +126,7 @@ def _isqrt(b: DfgBuilder, words: int) -> None:
     halved = connect(b, "lshr", found, 1)
     connect(b, "select", fits, b.add("sub", left, trial), left, id="remainder")
     connect(b, "select", fits, b.add("add", halved, digit), halved, id="root")
-    b.store("roots", loop.index, "root")
+    b.store("roots", loop.position, "root")
 
 
 def _isqrt_model(stimulus: Stimulus, words: int) -> Expected:

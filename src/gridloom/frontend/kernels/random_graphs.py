@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Words
+from gridloom.frontend.kernels.base import Expected, Kernel
 from gridloom.frontend.kernels.reference import signed32
 from gridloom.frontend.parameters import Parameter, choice, number
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from gridloom.frontend.kernels.base import Expected, Words
+from gridloom.dfg.carriers import Words
+from gridloom.frontend.kernels.base import Expected
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus

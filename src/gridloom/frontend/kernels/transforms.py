@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Words
+from gridloom.frontend.kernels.base import Expected, Kernel
 from gridloom.frontend.kernels.building import arrays, connect, counter, nest, weighted_sum
 from gridloom.frontend.kernels.reference import copied_memory, signed32
 from gridloom.frontend.parameters import choice

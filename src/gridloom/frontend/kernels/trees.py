@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Words
+from gridloom.frontend.kernels.base import Expected, Kernel
 from gridloom.frontend.kernels.building import connect, reduce_tree, sink
 from gridloom.frontend.kernels.reference import signed32, sinks, weight
 from gridloom.frontend.parameters import choice, number
