@@ -10,8 +10,9 @@ import json
 from functools import cache
 from typing import Any, Final
 
+from gridloom.dfg.checks import MAX_EDGES, MAX_NODES
 from gridloom.dfg.json_text import read_document, write_document
-from gridloom.dfg.model import MAX_EDGES, MAX_NODES, Array, Dfg, Edge, Node
+from gridloom.dfg.model import Array, Dfg, Edge, Node
 from gridloom.errors import DfgError
 
 FORMAT: Final = "gridloom-dfg"

@@ -29,11 +29,14 @@ UNIT_OPS: Final = ("gemm", "elementwise", "reduce", "softmax", "norm", "input", 
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
-    """A graph of units on an array, as flat arrays. Rates are vectors a cycle when the slowest stage never waits."""
+    """A graph of units on an array, as flat arrays.
+
+    Rates are in vectors per cycle, for the case that the slowest stage never waits.
+    """
 
     dfg: Dfg
     arch: Arch
-    #: Cycles an iteration that the slowest compute unit needs.
+    #: Cycles per iteration that the slowest compute unit needs.
     bound: int
     #: Unit -> type, operation, pipeline stage, share of the bound that it is busy.
     unit_kind: Ints
@@ -62,8 +65,10 @@ class Pipeline:
 
 @dataclass(frozen=True, kw_only=True)
 class Decisions:
-    """A batch of decisions on one pipeline: places and routes. Flow f of decision d has the links
-    ``route_links[route_start[d * flows + f] : route_start[d * flows + f + 1]]``."""
+    """A batch of decisions on one pipeline: places and routes.
+
+    Flow f of decision d has the links ``route_links[route_start[d * flows + f] : route_start[d * flows + f + 1]]``.
+    """
 
     #: Decision, unit -> tile.
     places: Ints
@@ -86,7 +91,7 @@ class CostModel(Protocol):
     name: str
 
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
-        """Predicted throughput over the bound, one number a decision; higher is better."""
+        """Predicted throughput over the bound, one number for each decision; higher is better."""
 
 
 @runtime_checkable
@@ -94,7 +99,7 @@ class Guide(Protocol):
     """A cost model that has more to say to a search than its prediction."""
 
     def preference(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
-        """What a search should raise, one number a decision; about as large as efficiencies are."""
+        """What a search should raise, one number for each decision; about as large as efficiencies are."""
 
 
 def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:

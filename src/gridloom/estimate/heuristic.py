@@ -2,7 +2,7 @@
 
 It is the baseline that a learned model is compared with: what an expert writes down without measuring. A unit generates
 its outputs at the speed its rule says; a link is congested by what its flows send at the same time at the worst; the
-slowest of all decides. That flows take turns in time, and how they wait for each other, it does not see.
+slowest of all decides. It does not see that flows take turns in time, nor how they wait for each other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SPEED: Final = {
     "gemm": 0.95, "elementwise": 0.9, "reduce": 0.85, "softmax": 0.8, "norm": 0.8, "input": 0.7, "output": 0.7,
     "weights": 0.95, "rows": 0.9, "gather": 0.9,
 }  # fmt: skip
-#: What a cycle of distance costs of a flow's rate.
+#: The share of a flow's rate that each cycle of distance costs.
 _PER_HOP: Final = 0.004
 
 

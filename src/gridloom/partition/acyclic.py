@@ -1,4 +1,4 @@
-"""Bisections in which every dependence runs one way: made so from any, and improved while they stay so.
+"""Bisections in which every dependence runs one way: made from any bisection, and improved under that rule.
 
 Sides are flat arrays over clusters: ops that have to stay together (a loop-carried cycle, a pair of ops on one memory
 unit) are one cluster, and the cluster graph has no cycle.
@@ -128,7 +128,7 @@ def _tie_memories(dfg: Dfg, number: dict[str, int], graph: rustworkx.PyDiGraph[i
 
 
 def _values(dfg: Dfg, home: dict[str, int]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """The values that ports may have to carry: results of ops and inputs; constants are copied for nothing."""
+    """The values that ports may have to carry: results of ops and inputs; constants are copied at no cost."""
     readers: dict[str, set[int]] = {}
     for edge in dfg.edges:
         if edge.carries_value and not dfg.op(edge.source).timeless and edge.target in home:

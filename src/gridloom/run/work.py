@@ -1,4 +1,4 @@
-"""What a long piece of work is given: where its files go, how much it may use, whom to tell. Models train with it."""
+"""What a long piece of work is given: a folder, limits, and a callback for progress. Models are trained with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 def _untold(_text: str, _done: float) -> None:
-    """Nobody is listening."""
+    """The callback of work whose progress nobody follows."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,8 @@ from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.c.loops import Loop, find_loops
 from gridloom.frontend.c.region import flattened, single
 from gridloom.frontend.c.translate import translate
-from gridloom.frontend.c.unroll import unrolled
 from gridloom.frontend.loops.spec import MAX_UNROLL, Memory, parse
+from gridloom.frontend.loops.unroll import unrolled
 from gridloom.text_file import read_text, shown
 
 _LOOP_WORD: Final = re.compile(r"\b(for|while|do|goto)\b|#[ \t]*include")

@@ -1,4 +1,4 @@
-"""Reads E2EMap's kernels: a comma line a node.
+"""Reads E2EMap's kernels: one line of numbers between commas for each node.
 
 ``id, child, type, child, type, child, type, child, type, earliest, latest, special, fed``: a child of 0 means none,
 an edge's type is its iteration distance. Ops are not given, so every node is an uninterpreted ``op``.
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.dfg import Dfg, Node
-from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.published_graph import PublishedGraph
 from gridloom.text_file import integer, read_text

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.dfg import Dfg, Node
-from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.op_names import meaning
 from gridloom.frontend.graphs.published_graph import LAST, PublishedGraph

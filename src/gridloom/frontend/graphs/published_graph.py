@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gridloom.dfg.model import MAX_EDGES, MAX_NODES, Dfg, Edge, EdgeKind, Node
+from gridloom.dfg.checks import MAX_EDGES, MAX_NODES
+from gridloom.dfg.model import Dfg, Edge, EdgeKind, Node
 from gridloom.dfg.ops import lookup
 from gridloom.errors import DfgError, SourceError
 from gridloom.text_file import shown

@@ -75,8 +75,8 @@ class Kernel:
     def stimulus(self, iterations: int, seed: int = 0, /, **parameters: object) -> Stimulus:
         """A random stimulus that keeps every index in bounds; the same seed gives the same one.
 
-        Positional, because a random graph has a parameter ``seed`` of its own. An OptionError says when the kernel's
-        arrays are too short for so many iterations.
+        Both arguments are positional, because a random graph has a parameter ``seed`` of its own. An OptionError says
+        when the kernel's arrays are too short for so many iterations.
         """
         from gridloom.dfg.interpreter import random_stimulus  # brings numba
 

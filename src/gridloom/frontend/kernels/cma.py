@@ -91,7 +91,7 @@ COS_4TH = round((1 << FRACTION) * math.cos(math.pi / 4))
 
 
 def _halved(b: DfgBuilder, real: str, imaginary: str) -> tuple[str, str]:
-    """Fixed point to integer and half of it, rounded."""
+    """Fixed-point parts as integers, halved and rounded."""
     parts = [connect(b, "sra", connect(b, "add", part, 1 << FRACTION), FRACTION + 1) for part in (real, imaginary)]
     return parts[0], parts[1]
 
@@ -233,7 +233,7 @@ def _descaled(b: DfgBuilder, value: str) -> str:
 
 
 def _dct8(b: DfgBuilder) -> None:
-    """Pixels in, level-shifted by the one subtraction that it takes: 8 * 128 from the sum."""
+    """The input is pixels; their level shift takes one subtraction: 8 * 128 from the sum."""
     x = [b.input(f"x{k}") for k in range(8)]
     s = [b.add("add", x[k], x[7 - k]) for k in range(4)]
     d = [b.add("sub", x[k], x[7 - k]) for k in range(4)]

@@ -1,8 +1,8 @@
 """Cryptographic steps: AES MixColumns, MD5 and SHA-1 compression steps.
 
 The hash kernels take their state as streams (so that whole digests can be put together from them) or carry it from
-iteration to iteration. In both only one value is new a step; the others are that value's past, which is how the carried
-form stores them: as distances.
+iteration to iteration. In both, each step makes one new value; the others are that value's past, which is how the
+carried form stores them: as distances.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _Series:
 
 def _state_parameters(steps: int) -> dict[str, Parameter]:
     return {
-        "steps": number(steps, 1, 20, "steps an iteration"),
+        "steps": number(steps, 1, 20, "steps per iteration"),
         "round": choice(1, (1, 2, 3, 4), "which of the four rounds' functions"),
         "state": choice("stream", ("stream", "carried"), "state comes as streams, or is carried from the standard's"),
     }
@@ -204,7 +204,10 @@ def _sha1_mix(b: DfgBuilder, round: int, x: Operand, y: Operand, z: Operand) -> 
 
 
 def _sha1(b: DfgBuilder, steps: int, round: int, state: str) -> None:
-    """Per step one new value ``s``; c, d and e are older values rotated by 30, which is the series ``r``."""
+    """Each step makes one new value of the series ``s``; c, d and e are older values rotated by 30, the series ``r``.
+
+    Both series are named by step, so that carried state is an edge with a distance.
+    """
     if state == "stream":
         a, second, c, d, e = (b.input(name) for name in "abcde")
         fresh: _Series = _Series("s", steps, [a, second])

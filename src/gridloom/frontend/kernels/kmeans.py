@@ -61,7 +61,7 @@ def _model(stimulus: Stimulus, k: int, n: int) -> Expected:
     centroids = np.array([[centroid(j, d) for d in range(n)] for j in range(k)], dtype=np.int64)
     differences = signed32(points[None, :, :] - centroids[:, :, None])
     distances = signed32((differences * differences).sum(axis=1))
-    # Bit 0 of a distance is where a comparator's verdict travels, so distances are compared without it.
+    # Bit 0 of a distance carries the result of a comparison, so distances are compared without it.
     return Expected(streams={"nearest": np.argmin(distances >> 1, axis=0).astype(np.int64)})
 
 

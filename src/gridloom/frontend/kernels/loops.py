@@ -54,7 +54,7 @@ def _crc32_model(stimulus: Stimulus, form: str) -> Expected:
 
 
 CRC32 = Kernel(
-    "crc32", "CRC-32 of a stream of bytes, eight bits an iteration", _crc32, _crc32_model, _FORM, feed=feed_bytes
+    "crc32", "CRC-32 of a stream of bytes, eight bits per iteration", _crc32, _crc32_model, _FORM, feed=feed_bytes
 )
 
 
@@ -104,7 +104,7 @@ def _bitcount_model(stimulus: Stimulus, words: int) -> Expected:
 
 BITCOUNT = Kernel(
     "bitcount",
-    "ones in each word of an array, one bit an iteration",
+    "ones in each word of an array, one bit per iteration",
     _bitcount,
     _bitcount_model,
     _WORDS,
@@ -116,7 +116,7 @@ BITCOUNT = Kernel(
 
 
 def _isqrt(b: DfgBuilder, words: int) -> None:
-    """Each step takes two bits of the number and finds a digit; ``root`` holds the digits, in the end in place."""
+    """Each step takes two bits of the number and finds one digit, which ``root`` collects."""
     loop = _word_and_step(b, "numbers", "roots", words, 4)
     left = connect(b, "select", loop.first, loop.word, previous("remainder"), id="left")
     found = connect(b, "select", loop.first, 0, previous("root"), id="found")
@@ -141,7 +141,7 @@ def _isqrt_model(stimulus: Stimulus, words: int) -> Expected:
 
 ISQRT = Kernel(
     "isqrt",
-    "integer square root of each unsigned word of an array, one digit an iteration",
+    "integer square root of each unsigned word of an array, one digit per iteration",
     _isqrt,
     _isqrt_model,
     _WORDS,
@@ -195,7 +195,7 @@ def _pattern_fits(text: int, pattern: int) -> str | None:
 
 STRING_SEARCH = Kernel(
     "string_search",
-    "last position of a pattern in a text, one character an iteration",
+    "last position of a pattern in a text, one character per iteration",
     _string_search,
     _string_search_model,
     _LENGTHS,

@@ -56,7 +56,10 @@ def _layered(layers: int, width: int, seed: int) -> list[Step]:
 
 
 def _growing(nodes: int, inputs: int, seed: int) -> list[Step]:
-    """Each new node reads one or two older ones, the recent and the little-read more often; what is unread goes out."""
+    """Each new node reads one or two older ones, more often recent ones and ones with few readers.
+
+    What nothing reads in the end becomes an output.
+    """
     rng = random.Random(seed)
     names = [f"x_{k}" for k in range(inputs)]
     readers = dict.fromkeys(names, 0)
@@ -175,7 +178,7 @@ RANDOM_LAYERED = _random_graph(
     "random_layered",
     "random layers, each node reading two of the layer before",
     _layered,
-    {"layers": number(4, 1, 256, "layers of ops"), "width": number(4, 2, 256, "nodes a layer")},
+    {"layers": number(4, 1, 256, "layers of ops"), "width": number(4, 2, 256, "nodes per layer")},
 )
 
 RANDOM_GROWING = _random_graph(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
 
 
-_ADDED_LANES = {"lanes": number(1, 1, 64, "elements an iteration")}
+_ADDED_LANES = {"lanes": number(1, 1, 64, "elements per iteration")}
 
 
 def _vector_add(b: DfgBuilder, lanes: int) -> None:
@@ -71,7 +71,7 @@ def _distance_model(stimulus: Stimulus, dims: int) -> Expected:
 DISTANCE = Kernel("distance", "squared distance of two points", _distance, _distance_model, _DIMENSIONS)
 
 
-_MULTIPLIED_LANES = {"lanes": number(1, 1, 64, "products an iteration")}
+_MULTIPLIED_LANES = {"lanes": number(1, 1, 64, "products per iteration")}
 
 
 def _dot_product(b: DfgBuilder, lanes: int) -> None:

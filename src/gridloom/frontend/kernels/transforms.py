@@ -31,7 +31,7 @@ Pair = tuple[Words, Words]
 
 
 def _rotate(b: DfgBuilder, x: Complex, w: Complex) -> Complex:
-    """X times a twiddle factor: four products, two sums, two shifts."""
+    """A point times a twiddle factor: four products, two sums, two shifts."""
     real = b.add("sub", b.add("mul", x[0], w[0]), b.add("mul", x[1], w[1]))
     imaginary = b.add("add", b.add("mul", x[0], w[1]), b.add("mul", x[1], w[0]))
     return connect(b, "shr", real, TWIDDLE_BITS), connect(b, "shr", imaginary, TWIDDLE_BITS)

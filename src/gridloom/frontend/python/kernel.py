@@ -26,7 +26,8 @@ from gridloom.frontend.loops.body import Body, LiveIn, readable
 from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
 from gridloom.frontend.python.module_file import execute, lines_in
-from gridloom.frontend.python.numbers import ACTIVE, ArrayType, State, Trace, Type, Value, lift
+from gridloom.frontend.python.numbers import ArrayType, State, Type, Value, lift
+from gridloom.frontend.python.trace import ACTIVE, Trace
 
 
 class PythonKernel:
@@ -94,7 +95,7 @@ class PythonKernel:
         if graph is None:
             raise SourceError("computes nothing", where=self._here())
         if unroll > 1:
-            from gridloom.frontend.c.unroll import unrolled
+            from gridloom.frontend.loops.unroll import unrolled
 
             graph = unrolled(graph, unroll)
         return graph
