@@ -21,9 +21,9 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from gridloom.learn.placement.boards import BoardOptions
 from gridloom.learn.placement.env import StreamingVectorEnv
-from gridloom.learn.placement.graphs import engine, problem_of
-from gridloom.learn.placement.policy import StateMlp
 from gridloom.learn.placement.ppo import PpoConfig, collect, improve
+from gridloom.learn.placement.torch_policies import StateMlp
+from gridloom.learn.placement.training_graphs import engine, problem_of
 
 
 class Adapter(VecEnv):

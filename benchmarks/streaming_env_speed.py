@@ -10,7 +10,7 @@ import sys
 import time
 
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions, observation
-from gridloom.learn.placement.graphs import engine, problem_of
+from gridloom.learn.placement.training_graphs import engine, problem_of
 
 CASES = (("kernel:random_growing,nodes=15,inputs=4,seed=1,domain=opaque", 16, 1024), ("kernel:ifft", 16, 1024),
          ("kernel:random_growing,nodes=50,inputs=8,seed=1,domain=opaque", 64, 512))  # fmt: skip

@@ -23,10 +23,10 @@ import torch
 
 from gridloom.emit.plots.chart import ticks
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions
-from gridloom.learn.placement.graphs import engine, problem_of
-from gridloom.learn.placement.policy import Arrays, Policy, StateMlp, make_policy
 from gridloom.learn.placement.ppo import PpoConfig, collect, improve
 from gridloom.learn.placement.sampler import load_policy
+from gridloom.learn.placement.torch_policies import Arrays, Policy, StateMlp, make_policy
+from gridloom.learn.placement.training_graphs import engine, problem_of
 from gridloom.mappers.spokes.problem import SpokesProblem
 
 Curve = list[float]

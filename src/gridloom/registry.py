@@ -244,11 +244,11 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         ),
     },
     "models": {
-        "ppo": Entry("gridloom.learn.placement.task:PPO", "placement on a streaming engine, learned", "learn"),
+        "ppo": Entry("gridloom.learn.placement.model:PPO", "placement on a streaming engine, learned", "learn"),
         "mappability": Entry(
-            "gridloom.learn.mappability.task:TASK", "columns that a graph needs on rows of ALUs", "learn"
+            "gridloom.learn.mappability.model:TASK", "columns that a graph needs on rows of ALUs", "learn"
         ),
-        "cost-model": Entry("gridloom.learn.cost_model.task:TASK", "efficiency of a dataflow placement", "learn"),
+        "cost-model": Entry("gridloom.learn.cost_model.model:TASK", "efficiency of a dataflow placement", "learn"),
     },
 }
 

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from gridloom.emit.plots.area import figures, plot
-from gridloom.hardware.area import AreaModel, Target
-from gridloom.hardware.area_bench import AreaReport, AreaRow
+from gridloom.hardware.synthesis.area import AreaModel, Target
+from gridloom.hardware.synthesis.area_benchmark import AreaReport, AreaRow
 
 SVG = "{http://www.w3.org/2000/svg}"
 

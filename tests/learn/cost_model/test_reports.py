@@ -9,8 +9,8 @@ import pytest
 
 from gridloom import registry
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model import search as searches
-from gridloom.learn.cost_model.guides import Windows, drawn
+from gridloom.learn.cost_model import search_comparison as searches
+from gridloom.learn.cost_model.random_guides import Windows, drawn
 from gridloom.mappers.elastic.search import DataflowConfig, Search
 from gridloom.run.work import Work
 from gridloom.transform.lower_tensor import lower
@@ -72,7 +72,7 @@ def test_a_network_takes_as_long_as_its_sections_together(found: data.Pipeline):
 @pytest.mark.slow
 def test_a_model_trained_again_fits_the_tool_chain_it_was_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("torch")
-    from gridloom.learn.cost_model import task as model
+    from gridloom.learn.cost_model import model as model
 
     monkeypatch.setattr(data, "graphs", lambda: [SMALL])
     monkeypatch.setattr(data, "held_out_graphs", lambda: [("gemm", {"inner": 64, "columns": 96})])

@@ -12,12 +12,12 @@ torch = pytest.importorskip("torch")
 
 from gridloom.errors import OptionError  # noqa: E402
 from gridloom.learn.mappability import data, training  # noqa: E402
-from gridloom.learn.mappability import task as mappability  # noqa: E402
+from gridloom.learn.mappability import model as mappability  # noqa: E402
 from gridloom.learn.mappability.data import OPS, OTHER_NUMBERS, Row, array, encode  # noqa: E402
 from gridloom.learn.mappability.features import ARRAY_CONSTANTS, ARRAY_ROWS, ArrayShape, of_graph  # noqa: E402
-from gridloom.learn.mappability.graphs import draw, style_of  # noqa: E402
+from gridloom.learn.mappability.inference import EXCESS, Network, forward, load_network, mixers  # noqa: E402
 from gridloom.learn.mappability.metrics import calibrate, metrics  # noqa: E402
-from gridloom.learn.mappability.network import EXCESS, Network, forward, load_network, mixers  # noqa: E402
+from gridloom.learn.mappability.random_graphs import draw, style_of  # noqa: E402
 from gridloom.learn.mappability.torch_models import MessagePassing, batch_of, published_nodes  # noqa: E402
 from gridloom.run.work import Work  # noqa: E402
 

@@ -16,7 +16,7 @@ from gridloom.archs import build
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.frontend.source import load_source
 from gridloom.learn.placement.mapper import PpoMapperConfig, ppo
-from gridloom.learn.placement.task import PPO, PpoModelConfig, data_hash, summary
+from gridloom.learn.placement.model import PPO, PpoModelConfig, data_hash, summary
 from gridloom.learn.weights import load, shipped
 from gridloom.mappers.budget import Budget
 from gridloom.mapping.model import Failure, Mapping

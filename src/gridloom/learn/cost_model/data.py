@@ -23,7 +23,7 @@ from gridloom.archs import build
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.estimate.dataflow import Decisions, Floats, Ints, Pipeline, pipeline
-from gridloom.learn.cost_model.guides import drawn
+from gridloom.learn.cost_model.random_guides import drawn
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.elastic.route import route
 from gridloom.mappers.elastic.search import DataflowConfig, Search
@@ -37,6 +37,9 @@ Era = Literal["past", "present"]
 #: Version of generator and row; a change makes stored rows answers to another question.
 VERSION: Final = "4"
 STORE_NAME: Final = "cost-model.sqlite"
+#: What the rows of a data set answer. The name is part of their keys: it stays when the function moves, so that data
+#: sets that were made before still count.
+QUESTION: Final = "gridloom.learn.cost_model_data.sample"
 ARRAY: Final = "rdu:16x8"
 #: Networks by number, which goes into the seeds; the model is trained on the first four only.
 FAMILIES: Final = ("gemm", "mlp", "ffn", "mha", "bert_large", "gpt2_xl")
@@ -175,7 +178,7 @@ def jobs(
     rounds = -(-decisions // (CHAINS * len(listed)))
     for seed in range(rounds):
         for family, graph in listed:
-            yield ask(sample, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
+            yield ask(QUESTION, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
 
 
 def make(
@@ -235,9 +238,7 @@ def load(folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None
 
 
 def _answers(asked: Any, status: str) -> bool:
-    return (
-        status == "done" and asked["version"] == VERSION and str(asked["function"]).endswith("cost_model_data.sample")
-    )
+    return status == "done" and asked["version"] == VERSION and asked["function"] == QUESTION
 
 
 def digest(samples: list[Sample]) -> str:

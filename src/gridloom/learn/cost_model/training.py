@@ -15,7 +15,7 @@ from gridloom.estimate.dataflow import Floats, Pipeline
 from gridloom.estimate.heuristic import heuristic
 from gridloom.learn.cost_model import data
 from gridloom.learn.cost_model.inference import features, rooms
-from gridloom.learn.cost_model.network import Graph, Regressor, Variant, Without
+from gridloom.learn.cost_model.torch_models import Graph, Regressor, Variant, Without
 
 #: Pairs whose labels differ by less are not ranked.
 _TIE = 0.01

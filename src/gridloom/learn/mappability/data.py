@@ -24,7 +24,7 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg, Edge, Node
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import OptionError
-from gridloom.learn.mappability.graphs import OVERFULL, draw, style_of
+from gridloom.learn.mappability.random_graphs import OVERFULL, draw, style_of
 from gridloom.mappers.rows.problem import CONST, LOAD, OP, STORE, flatten
 from gridloom.mappers.rows.search import LAST_NARROW, LONG_FIT, LONG_NARROW, Starts, narrowest
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
@@ -33,6 +33,9 @@ from gridloom.run.work import Work
 #: Version of generator, ladder and row; a change makes stored rows answers to another question.
 VERSION: Final = "3"
 STORE_NAME: Final = "mappability.sqlite"
+#: What the rows of a data set answer. The name is part of their keys: it stays when the function moves, so that data
+#: sets that were made before still count.
+QUESTION: Final = "gridloom.learn.mappability_data.label"
 
 #: Names of ops, as the rows number them.
 OPS: Final = tuple(sorted(OP_TABLE["cma24"]))
@@ -148,7 +151,7 @@ def overfull_families(families: int) -> range:
 
 
 def _question(family: int, number: int, arch: str) -> Job[Any]:
-    return ask(label, {"family": family, "number": number, "arch": arch}, version=VERSION)
+    return ask(QUESTION, {"family": family, "number": number, "arch": arch}, version=VERSION)
 
 
 def some_families(spec: str, families: int, count: int) -> list[int]:
@@ -207,9 +210,7 @@ def read(path: Path) -> list[Row]:
 
 
 def _is_label(asked: dict[str, Any], status: str) -> bool:
-    return (
-        status == "done" and asked["version"] == VERSION and str(asked["function"]).endswith("mappability_data.label")
-    )
+    return status == "done" and asked["version"] == VERSION and asked["function"] == QUESTION
 
 
 def _row(asked: Any, value: Any) -> Row:

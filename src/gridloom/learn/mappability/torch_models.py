@@ -1,6 +1,6 @@
 """The mappability models in PyTorch: ours, and DGCNN as published.
 
-Ours is the network of :mod:`gridloom.learn.mappability.network`, here to be trained. DGCNN (Zhang et al. 2018, as used
+Ours is the network of :mod:`gridloom.learn.mappability.inference`, here to be trained. DGCNN (Zhang et al. 2018, used
 by Kojima et al. for VPCMA) sees four numbers a node (op code, constant, input, output) and the undirected graph: layers
 Z = tanh(D~^-1 A~ Z W), all concatenated, SortPooling, two 1-D convolutions, W + 1 labels of which 0 is 'not mappable'.
 """
@@ -27,7 +27,7 @@ from gridloom.learn.mappability.features import (
     GraphFeatures,
     on_columns,
 )
-from gridloom.learn.mappability.network import EXCESS
+from gridloom.learn.mappability.inference import EXCESS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,8 @@ from torch.nn import functional
 from gridloom.learn.mappability.checkpoints import Checkpoints
 from gridloom.learn.mappability.data import Row, array, is_main
 from gridloom.learn.mappability.features import GLOBAL_FEATURES, ArrayShape, GraphFeatures, of_row
+from gridloom.learn.mappability.inference import EXCESS, Network
 from gridloom.learn.mappability.metrics import Judged, calibrate, threshold
-from gridloom.learn.mappability.network import EXCESS, Network
 from gridloom.learn.mappability.torch_models import Dgcnn, MessagePassing, batch_of, published_nodes
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions
 from gridloom.learn.placement.kernel import COMPLETE
-from gridloom.learn.placement.policy import Arrays, Encoded, Policy, tensors
+from gridloom.learn.placement.torch_policies import Arrays, Encoded, Policy, tensors
 from gridloom.mappers.spokes.problem import SpokesProblem
 
 #: Cycles that count as one in returns: keeps values about 1.

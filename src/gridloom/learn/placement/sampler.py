@@ -12,8 +12,8 @@ from torch import Tensor
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions
 from gridloom.learn.placement.kernel import COMPLETE
 from gridloom.learn.placement.mapper import PpoMapperConfig
-from gridloom.learn.placement.policy import Policy
 from gridloom.learn.placement.ppo import PpoConfig, collect, improve, play
+from gridloom.learn.placement.torch_policies import Policy
 from gridloom.learn.placement.training import policy_of
 from gridloom.learn.weights import load, shipped
 from gridloom.mappers.budget import Clock

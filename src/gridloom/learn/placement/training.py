@@ -13,9 +13,9 @@ import torch
 
 from gridloom.errors import OptionError
 from gridloom.learn.placement.boards import BoardBatch
-from gridloom.learn.placement.graphs import Task, draw_task
-from gridloom.learn.placement.policy import Kind, Policy, make_policy
 from gridloom.learn.placement.ppo import Episode, PpoConfig, collect, improve, play
+from gridloom.learn.placement.torch_policies import Kind, Policy, make_policy
+from gridloom.learn.placement.training_graphs import Task, draw_task
 from gridloom.run.work import Work
 
 #: Graphs on which greedy play is measured while training, and iterations between measurements.

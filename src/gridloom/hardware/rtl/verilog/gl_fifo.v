@@ -1,14 +1,12 @@
-// Operand FIFO: the word that arrived `tap` cycles ago, 0 to DEPTH. A chain of registers, because every cycle brings
-// a word and the waiting time of an operand is fixed by its configuration.
+// Operand FIFO: the word that arrived `tap` cycles ago, 0 to DEPTH. It is a chain of registers, because every cycle
+// brings a word and the configuration fixes how long an operand waits.
 module gl_fifo #(
-    parameter W = 32,
-    parameter DEPTH = 1,
-    parameter TAP_BITS = 1
+    parameter W = 32, DEPTH = 1, TAP_BITS = 1
 ) (
-    input  wire                clk,
-    input  wire [W-1:0]        word,
+    input  wire clk,
+    input  wire [W-1:0] word,
     input  wire [TAP_BITS-1:0] tap,
-    output reg  [W-1:0]        waited
+    output reg  [W-1:0] waited
 );
     reg [DEPTH*W-1:0] stages;
     integer k;

@@ -31,10 +31,10 @@ from gridloom.learn.mappability.features import (
     of_row,
     on_columns,
 )
-from gridloom.learn.mappability.graphs import OVERFULL, SHAPES, draw, style_of
+from gridloom.learn.mappability.inference import EXCESS, LearnedEstimator, Network, load_network, save_network
 from gridloom.learn.mappability.metrics import Judged, calibrate, calibration_error, metrics, threshold
-from gridloom.learn.mappability.network import EXCESS, LearnedEstimator, Network, load_network, save_network
-from gridloom.learn.mappability.task import TASK, MappabilityConfig
+from gridloom.learn.mappability.model import TASK, MappabilityConfig
+from gridloom.learn.mappability.random_graphs import OVERFULL, SHAPES, draw, style_of
 from gridloom.run.work import Work
 
 SHAPE = ArrayShape(rows=8, cols=12, constants=16, heard=1)

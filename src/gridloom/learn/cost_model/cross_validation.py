@@ -8,7 +8,7 @@ from gridloom.learn.cost_model import data, training
 from gridloom.run.work import Work
 
 if TYPE_CHECKING:
-    from gridloom.learn.cost_model.task import CostModelConfig
+    from gridloom.learn.cost_model.model import CostModelConfig
 
 #: Variants and what is left out of them, as the table lists them.
 _ROWS: Final = (

@@ -15,12 +15,12 @@ import torch
 
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions
-from gridloom.learn.placement.graphs import draw_task, engine, problem_of
 from gridloom.learn.placement.mapper import PpoMapperConfig
-from gridloom.learn.placement.policy import Kind, Policy
 from gridloom.learn.placement.ppo import PpoConfig, play
 from gridloom.learn.placement.sampler import Sampler, load_policy
+from gridloom.learn.placement.torch_policies import Kind, Policy
 from gridloom.learn.placement.training import Training, TrainingConfig
+from gridloom.learn.placement.training_graphs import draw_task, engine, problem_of
 from gridloom.learn.weights import save, shipped
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.spokes.anneal import annealed

@@ -19,15 +19,15 @@ from gridloom.estimate.width_estimate import WidthEstimate
 from gridloom.learn.mappability import data
 from gridloom.learn.mappability.checkpoints import Checkpoints
 from gridloom.learn.mappability.features import ArrayShape
-from gridloom.learn.mappability.graphs import OVERFULL
-from gridloom.learn.mappability.metrics import Judged, calibration_error, metrics
-from gridloom.learn.mappability.network import (
+from gridloom.learn.mappability.inference import (
     NAME,
     LearnedEstimator,
     load_network,
     save_network,
     shipped_estimator,
 )
+from gridloom.learn.mappability.metrics import Judged, calibration_error, metrics
+from gridloom.learn.mappability.random_graphs import OVERFULL
 from gridloom.run.work import Work
 
 if TYPE_CHECKING:

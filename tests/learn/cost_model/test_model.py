@@ -19,9 +19,9 @@ from gridloom.run.work import Work
 
 torch = pytest.importorskip("torch")
 
-from gridloom.learn.cost_model import task as model  # noqa: E402
+from gridloom.learn.cost_model import model as model  # noqa: E402
 from gridloom.learn.cost_model import training  # noqa: E402
-from gridloom.learn.cost_model.network import Graph, Regressor  # noqa: E402
+from gridloom.learn.cost_model.torch_models import Graph, Regressor  # noqa: E402
 
 SMALL = ("gemm", {"inner": 64, "columns": 64})
 

@@ -67,7 +67,7 @@ class CostModelTask:
     def train(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
         """Train on everything and save the weights; then cross-validate by graph and save the figures with them."""
         from gridloom.learn.cost_model import training
-        from gridloom.learn.cost_model.tables import cross_validate
+        from gridloom.learn.cost_model.cross_validation import cross_validate
 
         samples = self._samples(config, work)
         found = training.groups(samples)
@@ -111,21 +111,23 @@ class CostModelTask:
     def evaluate(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
         """What `CostModelConfig.report` asks for."""
         if config.report == "search":
-            from gridloom.learn.cost_model.search import compare
+            from gridloom.learn.cost_model.search_comparison import compare
 
             return compare(work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects)
         if config.report == "tuning":
-            from gridloom.learn.cost_model.search import tune
+            from gridloom.learn.cost_model.search_comparison import tune
 
             return tune(work, seconds=config.seconds, seeds=config.seeds)
         if config.report == "accuracy":
             return self._accuracy(config, work)
-        from gridloom.learn.cost_model import tables
+        from gridloom.learn.cost_model import cross_validation
 
         if config.report == "tables":
-            return {"era": config.era, **tables.ablations(self._samples(config, work), config, work)}
+            return {"era": config.era, **cross_validation.ablations(self._samples(config, work), config, work)}
         eras: tuple[data.Era, ...] = ("past", "present")
-        return tables.adaptivity({era: self._samples(replace(config, era=era), work) for era in eras}, config, work)
+        return cross_validation.adaptivity(
+            {era: self._samples(replace(config, era=era), work) for era in eras}, config, work
+        )
 
     def _accuracy(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
         """Errors and ranks of the weights on graphs that they were not trained on, measured now; and their speed."""
