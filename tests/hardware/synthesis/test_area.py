@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gridloom.errors import MissingExtra, SimulationError
+from gridloom.flow.bench.area import bench_area, hardware_of
 from gridloom.hardware.synthesis import yosys
 from gridloom.hardware.synthesis.area import Area, Synthesis, fit, measured
-from gridloom.hardware.synthesis.area_benchmark import bench_area, hardware_of
 
 needs_yosys = pytest.mark.skipif(not yosys.available(), reason="Yosys is not installed")
 

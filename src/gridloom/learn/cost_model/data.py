@@ -37,8 +37,7 @@ Era = Literal["past", "present"]
 #: Version of generator and row; a change makes stored rows answers to another question.
 VERSION: Final = "4"
 STORE_NAME: Final = "cost-model.sqlite"
-#: What the rows of a data set answer. The name is part of their keys: it stays when the function moves, so that data
-#: sets that were made before still count.
+#: The name under which decisions are stored. It is part of their keys, so it stays when this module moves.
 QUESTION: Final = "gridloom.learn.cost_model_data.sample"
 ARRAY: Final = "rdu:16x8"
 #: Networks by number, which goes into the seeds; the model is trained on the first four only.

@@ -33,8 +33,7 @@ from gridloom.run.work import Work
 #: Version of generator, ladder and row; a change makes stored rows answers to another question.
 VERSION: Final = "3"
 STORE_NAME: Final = "mappability.sqlite"
-#: What the rows of a data set answer. The name is part of their keys: it stays when the function moves, so that data
-#: sets that were made before still count.
+#: The name under which labels are stored. It is part of their keys, so it stays when this module moves.
 QUESTION: Final = "gridloom.learn.mappability_data.label"
 
 #: Names of ops, as the rows number them.
