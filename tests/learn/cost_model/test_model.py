@@ -12,7 +12,7 @@ from gridloom.errors import OptionError
 from gridloom.estimate.dataflow import Guide
 from gridloom.learn import weights
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import Learned, features
+from gridloom.learn.cost_model.inference import LearnedCostModel, features
 from gridloom.learn.cost_model.kernel import EDGE_FEATURES
 from gridloom.mappers.elastic.search import DataflowConfig, Search
 from gridloom.run.work import Work
@@ -50,7 +50,7 @@ def test_inference_without_torch_says_what_torch_says(tmp_path: Path, pipeline: 
     found = features(pipeline, decisions)
     with torch.no_grad():
         expected = torch.sigmoid(regressor(Graph.of(pipeline), torch.as_tensor(found))).numpy()
-    assert Learned(path).efficiency(pipeline, decisions) == pytest.approx(expected, abs=1e-5)
+    assert LearnedCostModel(path).efficiency(pipeline, decisions) == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_search_is_told_the_prediction_and_the_mean_over_flows(tmp_path: Path, pipeline: data.Pipeline):
@@ -59,7 +59,7 @@ def test_a_search_is_told_the_prediction_and_the_mean_over_flows(tmp_path: Path,
     with torch.no_grad():
         logits, flows = regressor.both(Graph.of(pipeline), torch.as_tensor(features(pipeline, decisions)))
     expected = torch.sigmoid(logits) + torch.sigmoid(flows).mean(dim=1)
-    learned = Learned(path)
+    learned = LearnedCostModel(path)
     assert isinstance(learned, Guide)
     assert learned.preference(pipeline, decisions) == pytest.approx(expected.numpy(), abs=1e-5)
 
@@ -76,7 +76,7 @@ def test_on_a_step_of_the_prediction_shorter_ways_are_still_preferred():
 
 
 def test_a_decision_scores_the_same_alone_and_in_a_batch(tmp_path: Path, pipeline: data.Pipeline):
-    learned = Learned(saved(tmp_path)[1])
+    learned = LearnedCostModel(saved(tmp_path)[1])
     places = random_places(pipeline, 5)
     together = learned.efficiency(pipeline, data.routed(pipeline, places, "present"))
     alone = [learned.efficiency(pipeline, data.routed(pipeline, places[k : k + 1], "present"))[0] for k in range(5)]
@@ -142,7 +142,7 @@ def test_data_set_goes_on_where_it_was_and_training_learns_from_it(tmp_path: Pat
     report = model.TASK.train(config, work)
     assert report["decisions"] == 128
     assert report["cross_validation"]["spearman"] > 0.5
-    judged = model.judged(Learned(tmp_path / "cost-model.npz"), data.load(tmp_path, "present"))
+    judged = model.judged(LearnedCostModel(tmp_path / "cost-model.npz"), data.load(tmp_path, "present"))
     assert judged["learned"]["relative_error"] < judged["heuristic"]["relative_error"]
 
 
@@ -170,19 +170,19 @@ def test_shipped_weights_are_small_and_have_a_card():
 
 
 @pytest.fixture(scope="module")
-def decisions() -> list[training.Group]:
+def decisions() -> list[training.GraphSamples]:
     family, graph = SMALL
     row = data.sample({"family": family, "graph": graph, "era": "present", "seed": 1})
     made = data.Sample(
         family=family, graph=tuple(sorted(graph.items())), era="present",
         places=np.array(row["places"]), labels=np.array(row["labels"]),
     )  # fmt: skip
-    return training.groups([made])
+    return training.by_graph([made])
 
 
 @pytest.mark.parametrize(("constants", "starts"), [(0, 1), (1, 2), (9, 3)])
 def test_training_that_ends_at_a_constant_starts_again(
-    monkeypatch: pytest.MonkeyPatch, decisions: list[training.Group], constants: int, starts: int
+    monkeypatch: pytest.MonkeyPatch, decisions: list[training.GraphSamples], constants: int, starts: int
 ):
     rates: list[float] = []
     monkeypatch.setattr(training, "_train", lambda *given: rates.append(given[4]))
@@ -192,7 +192,7 @@ def test_training_that_ends_at_a_constant_starts_again(
 
 
 def test_training_that_is_told_to_end_does_not_start_again(
-    monkeypatch: pytest.MonkeyPatch, decisions: list[training.Group]
+    monkeypatch: pytest.MonkeyPatch, decisions: list[training.GraphSamples]
 ):
     shares: list[float] = []
     monkeypatch.setattr(training, "_constant", lambda *_: True)
@@ -200,7 +200,7 @@ def test_training_that_is_told_to_end_does_not_start_again(
     assert shares == [1 / 3]
 
 
-def test_a_network_that_says_the_same_of_all_is_constant(decisions: list[training.Group]):
+def test_a_network_that_says_the_same_of_all_is_constant(decisions: list[training.GraphSamples]):
     shut = Regressor("sharing").eval()
     torch.nn.init.zeros_(shut.head[-1].weight)
     assert training._constant(shut, decisions)

@@ -10,7 +10,7 @@ import pytest
 from gridloom import registry
 from gridloom.learn.cost_model import data
 from gridloom.learn.cost_model import search_comparison as searches
-from gridloom.learn.cost_model.random_guides import Windows, drawn
+from gridloom.learn.cost_model.random_guides import RoundTripGuide, random_guide
 from gridloom.mappers.elastic.search import DataflowConfig, Search
 from gridloom.run.work import Work
 from gridloom.transform.lower_tensor import lower
@@ -27,7 +27,7 @@ def test_round_trips_tell_short_ways_from_random_ones(found: data.Pipeline):
     short = Search(found, DataflowConfig(cost="heuristic", chains=4), 0)
     random_places = short.places.copy()
     short._shorten()
-    guide = Windows(power=2.0, peaks=0.5)
+    guide = RoundTripGuide(power=2.0, peaks=0.5)
     good = guide.efficiency(found, data.routed(found, short.places, "present"))
     poor = guide.efficiency(found, data.routed(found, random_places, "present"))
     assert good.min() > poor.max()
@@ -36,7 +36,7 @@ def test_round_trips_tell_short_ways_from_random_ones(found: data.Pipeline):
 
 
 def test_jobs_draw_different_guides():
-    names = {drawn(np.random.default_rng(seed)).name for seed in range(20)}
+    names = {random_guide(np.random.default_rng(seed)).name for seed in range(20)}
     assert names == {"heuristic", "windows"}
 
 

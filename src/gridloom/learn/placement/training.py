@@ -24,14 +24,14 @@ _CHECKS, _EVERY = 16, 10
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
-    """What is trained, on how much."""
+    """Which policy is trained, and on how much."""
 
     policy: Kind = "attention"
     iterations: int = 200
-    #: Graphs an iteration, and boards played of each; half of them of a large graph.
+    #: Graphs per iteration, and boards played for each; a large graph has half as many boards.
     graphs: int = 16
     boards: int = 24
-    #: Share of graphs with 25 to 52 nodes.
+    #: The share of graphs with 25 to 52 nodes.
     large: float = 0.25
     ppo: PpoConfig = field(default_factory=PpoConfig)
 
@@ -42,7 +42,7 @@ class TrainingConfig:
 
 
 class Training:
-    """A policy on its way; ``folder`` keeps its checkpoint and its curve."""
+    """The training of a policy; ``folder`` keeps its checkpoint and its learning curve."""
 
     def __init__(self, config: TrainingConfig, seed: int, folder: Path) -> None:
         torch.set_num_threads(1)
@@ -63,7 +63,7 @@ class Training:
         return self.folder / f"{self.config.policy}.pt"
 
     def restore(self) -> bool:
-        """Go on from the checkpoint of the folder, if there is one."""
+        """Continue from the checkpoint of the folder; returns whether there is one."""
         if not self._checkpoint.exists():
             return False
         kept = torch.load(self._checkpoint, weights_only=True)
@@ -102,7 +102,7 @@ class Training:
         self.save()
 
     def step(self) -> dict[str, Any]:
-        """One iteration: what is played and drawn follows from the seed and its number alone."""
+        """Run one iteration and return its figures; its graphs and boards follow from the seed and its number alone."""
         c = self.config
         rng = np.random.default_rng((self.seed, 2, self.iteration))
         generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
@@ -127,14 +127,14 @@ class Training:
         return episode, BoardBatch(task.problem, 1, task.options).floor
 
     def measure(self) -> float:
-        """Mean cycles of greedy play above the longest path, over fixed graphs that are not trained on."""
-        found = []
+        """Return mean cycles of greedy play above the longest path, over fixed graphs that are not trained on."""
+        excess = []
         for task in self.checks:
             batch = BoardBatch(task.problem, 1, replace(task.options, tiles_weight=0.0))
             play(self.policy, batch, None)
             if batch.best() is not None:
-                found.append(int(batch.boards.cycles[0]) / batch.floor - 1)
-        return float(np.mean(found)) if found else float("nan")
+                excess.append(int(batch.boards.cycles[0]) / batch.floor - 1)
+        return float(np.mean(excess)) if excess else float("nan")
 
     def _note(self, row: dict[str, Any]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,7 @@ class Training:
 
 
 def policy_of(arrays: dict[str, Any], kind: Kind) -> Policy:
-    """A policy with given weights."""
+    """Return a policy with given weights; OptionError where they are not those of such a policy."""
     policy = make_policy(kind)
     try:
         policy.load_state_dict({key: torch.from_numpy(np.asarray(value)) for key, value in arrays.items()})
