@@ -1,4 +1,4 @@
-"""Placements a second of the batched environment, mask, observation and new episodes included, on one core.
+"""Placements per second of the batched environment on one core, with masks, observations and new episodes.
 
 python benchmarks/streaming_env_speed.py
 """
@@ -17,7 +17,7 @@ CASES = (("kernel:random_growing,nodes=15,inputs=4,seed=1,domain=opaque", 16, 10
 
 
 def measure(source: str, tiles: int, boards: int, episodes: int = 12) -> dict[str, object]:
-    """One row: a graph, and how fast its boards are played."""
+    """Return one row: a graph, and how fast its boards are played."""
     batch = BoardBatch(problem_of(source, engine(tiles, 6)), boards, BoardOptions())
     batch.step(batch.random_actions())
     batch.shortlist(32)
