@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridloom.errors import MissingExtra
 from gridloom.explore.points import Candidate, Evaluated, candidate, evaluated, expand_kernels, jobs_of, probability
@@ -38,8 +38,7 @@ class Skipping:
     mapped_after_all: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moment:
+class Moment(NamedTuple):
     """The progress of an exploration."""
 
     #: Points evaluated so far, and points planned.

@@ -6,7 +6,7 @@ Where the array sets a limit (FIFO cycles, contexts), the hardware has exactly t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from gridloom.dfg.ops import OP_TABLE
@@ -16,10 +16,10 @@ from gridloom.errors import OptionError
 OPCODES = 128
 OPCODE_BITS = 6
 
-_RANGES = {
-    "width": (2, 32), "contexts": (1, 4096), "fifo": (0, 1024), "values": (1, 4096), "stages": (2, 65535),
-    "units": (0, 65534), "lanes": (1, 64), "memory_words": (2, 1 << 20), "spill_depth": (1, 1 << 12),
-}  # fmt: skip
+
+def _between(low: int, high: int) -> dict[str, tuple[int, int]]:
+    """The metadata of a field that holds a whole number from ``low`` to ``high``."""
+    return {"range": (low, high)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,23 +27,23 @@ class HardwareParameters:
     """Parameters of the generated hardware."""
 
     #: Bits of a word, 2 to 32. Values equal the simulator's for 32.
-    width: int = 32
+    width: int = field(default=32, metadata=_between(2, 32))
     #: Slots of a context memory where the array sets no limit.
-    contexts: int = 16
+    contexts: int = field(default=16, metadata=_between(1, 4096))
     #: Cycles of an operand FIFO where the array sets no limit.
-    fifo: int = 4
+    fifo: int = field(default=4, metadata=_between(0, 1024))
     #: Words per tile for immediates, live-ins and initial values.
-    values: int = 4
+    values: int = field(default=4, metadata=_between(1, 4096))
     #: The highest round that a start stage or an initial value may name.
-    stages: int = 63
+    stages: int = field(default=63, metadata=_between(2, 65535))
     #: Wires per operand input where the array sets no limit.
-    lanes: int = 1
+    lanes: int = field(default=1, metadata=_between(1, 64))
     #: Words of data memory that an address can name.
-    memory_words: int = 1024
+    memory_words: int = field(default=1024, metadata=_between(2, 1 << 20))
     #: The most words of a spilled value's circular buffer.
-    spill_depth: int = 8
+    spill_depth: int = field(default=8, metadata=_between(1, 1 << 12))
     #: How many units the numbers of the configuration chain tell apart, if that is more than the array has.
-    units: int = 0
+    units: int = field(default=0, metadata=_between(0, 65534))
     #: True: tiles with op class ``mem`` have memory ports; null: they have them where the array has memory or buses.
     memory: bool | None = None
     #: False leaves out the paths from link to link through a tile (for comparisons of area).
@@ -52,10 +52,10 @@ class HardwareParameters:
     ops: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _RANGES.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise OptionError(f"{name}: expected {low} to {high}, found {value!r}")
+        for parameter in fields(self):
+            value, (low, high) = getattr(self, parameter.name), parameter.metadata.get("range", (None, None))
+            if low is not None and (type(value) is not int or not low <= value <= high):
+                raise OptionError(f"{parameter.name}: expected {low} to {high}, found {value!r}")
         for name, allowed in (("memory", (True, False, None)), ("bypass", (True, False))):
             if not any(getattr(self, name) is value for value in allowed):
                 raise OptionError(f"{name}: expected true or false, found {getattr(self, name)!r}")
@@ -81,7 +81,7 @@ class HardwareParameters:
     @staticmethod
     def from_json(data: Mapping[str, Any], where: str = "parameters") -> HardwareParameters:
         """Return the parameters that a header gives. OptionError names an unknown key or a value out of range."""
-        known = {field.name for field in fields(HardwareParameters)}
+        known = {parameter.name for parameter in fields(HardwareParameters)}
         for key in data:
             if key not in known:
                 raise OptionError(f"no such parameter: {key!r}; known: {', '.join(sorted(known))}", where=where)

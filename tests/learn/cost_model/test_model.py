@@ -47,9 +47,9 @@ def saved(tmp_path: Path, layers: int = 2) -> tuple[Regressor, Path]:
 def test_inference_without_torch_says_what_torch_says(tmp_path: Path, pipeline: data.Pipeline, layers: int):
     regressor, path = saved(tmp_path, layers)
     decisions = data.routed(pipeline, random_places(pipeline, 8), "present")
-    found = features(pipeline, decisions)
+    edges = features(pipeline, decisions)
     with torch.no_grad():
-        expected = torch.sigmoid(regressor(Graph.of(pipeline), torch.as_tensor(found))).numpy()
+        expected = torch.sigmoid(regressor(Graph.of(pipeline), torch.as_tensor(edges))).numpy()
     assert LearnedCostModel(path).efficiency(pipeline, decisions) == pytest.approx(expected, abs=1e-5)
 
 
@@ -85,7 +85,7 @@ def test_a_decision_scores_the_same_alone_and_in_a_batch(tmp_path: Path, pipelin
 
 def test_features_count_hops_loads_and_sharers(pipeline: data.Pipeline):
     decisions = data.routed(pipeline, random_places(pipeline, 1), "present")
-    found = features(pipeline, decisions)[0]
+    edges = features(pipeline, decisions)[0]
     start, links = decisions.routes(0)
     column = {name: k for k, name in enumerate(EDGE_FEATURES)}
     loads, sharers = np.zeros(pipeline.links), np.zeros(pipeline.links)
@@ -94,9 +94,9 @@ def test_features_count_hops_loads_and_sharers(pipeline: data.Pipeline):
         sharers[links[start[flow] : start[flow + 1]]] += 1
     for flow in range(pipeline.flows):
         way = links[start[flow] : start[flow + 1]]
-        assert found[flow, column["length"]] == pytest.approx(len(way) / 16)
-        assert found[flow, column["load"]] == pytest.approx(loads[way].max(), rel=1e-5)
-        assert found[flow, column["sharers"]] == pytest.approx(sharers[way].max() / 8)
+        assert edges[flow, column["length"]] == pytest.approx(len(way) / 16)
+        assert edges[flow, column["load"]] == pytest.approx(loads[way].max(), rel=1e-5)
+        assert edges[flow, column["sharers"]] == pytest.approx(sharers[way].max() / 8)
 
 
 @pytest.mark.parametrize("variant", ["algorithm", "text", "sharing"])
@@ -136,10 +136,10 @@ def test_data_set_goes_on_where_it_was_and_training_learns_from_it(tmp_path: Pat
     monkeypatch.setattr(data, "graphs", lambda: listed)
     work = Work(folder=tmp_path, jobs=1)
     config = model.CostModelConfig(decisions=128, epochs=80, folds=2)
-    made = model.TASK.make_data(config, work)
+    made = model.MODEL.make_data(config, work)
     assert (made["computed"], made["failed"], made["decisions"]) == (8, 0, 128)
-    assert model.TASK.make_data(config, work)["computed"] == 0
-    report = model.TASK.train(config, work)
+    assert model.MODEL.make_data(config, work)["computed"] == 0
+    report = model.MODEL.train(config, work)
     assert report["decisions"] == 128
     assert report["cross_validation"]["spearman"] > 0.5
     judged = model.judged(LearnedCostModel(tmp_path / "cost-model.npz"), data.load(tmp_path, "present"))
@@ -148,7 +148,7 @@ def test_data_set_goes_on_where_it_was_and_training_learns_from_it(tmp_path: Pat
 
 def test_training_without_data_says_how_to_make_it(tmp_path: Path):
     with pytest.raises(OptionError, match="make it with `gridloom train cost-model --make-data`"):
-        model.TASK.train(model.CostModelConfig(), Work(folder=tmp_path))
+        model.MODEL.train(model.CostModelConfig(), Work(folder=tmp_path))
 
 
 def test_shipped_weights_rank_a_graph_they_have_not_seen():
@@ -205,3 +205,12 @@ def test_a_network_that_says_the_same_of_all_is_constant(decisions: list[trainin
     torch.nn.init.zeros_(shut.head[-1].weight)
     assert training._constant(shut, decisions)
     assert not training._constant(training.train(decisions, epochs=80), decisions)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [("epochs", 0, "epochs: expected at least 1, found 0"), ("folds", 1, "folds: expected at least 2, found 1")],
+)
+def test_a_setting_out_of_its_range_is_named(name: str, value: int, message: str):
+    with pytest.raises(OptionError, match=message):
+        model.CostModelConfig(**{name: value})

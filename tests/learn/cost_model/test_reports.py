@@ -79,9 +79,9 @@ def test_a_model_trained_again_fits_the_tool_chain_it_was_trained_on(tmp_path: P
     monkeypatch.setattr(data, "large_graphs", lambda: [("mlp", {"width": 64, "layers": 2})])
     work = Work(folder=tmp_path, jobs=1)
     for era in ("past", "present"):
-        model.TASK.make_data(model.CostModelConfig(era=era, decisions=48), work)
+        model.MODEL.make_data(model.CostModelConfig(era=era, decisions=48), work)
     config = model.CostModelConfig(report="adaptivity", decisions=48, epochs=40, folds=2)
-    report = model.TASK.evaluate(config, work)
+    report = model.MODEL.evaluate(config, work)
     assert report["decisions"] == {"past": 48, "present": 48}
     rows = {(row["model"], row["tested"]): row for row in report["rows"]}
     assert len(rows) == 6

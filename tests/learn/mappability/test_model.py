@@ -33,7 +33,7 @@ from gridloom.learn.mappability.features import (
 )
 from gridloom.learn.mappability.inference import EXCESS, LearnedEstimator, Network, load_network, save_network
 from gridloom.learn.mappability.metrics import Judged, calibrate, calibration_error, metrics, threshold
-from gridloom.learn.mappability.model import TASK, MappabilityConfig
+from gridloom.learn.mappability.model import MODEL, MappabilityConfig
 from gridloom.learn.mappability.random_graphs import OVERFULL, SHAPES, draw, style_of
 from gridloom.run.work import Work
 
@@ -123,7 +123,7 @@ def test_other_arrays_are_labelled_after_the_main_one(tmp_path: Path) -> None:
     config = MappabilityConfig(
         families=4, graphs=1, arch="vpcma:4x4", others="vpcma:3x4", unseen="vpcma:2x4", others_families=4
     )
-    made = TASK.make_data(config, work)
+    made = MODEL.make_data(config, work)
     each = len(list(data.jobs(4, 1, "vpcma:4x4")))
     assert made["computed"] == 2 * each
     assert told[-1] == f"{3 * each} of {3 * each} graphs"
@@ -132,7 +132,7 @@ def test_other_arrays_are_labelled_after_the_main_one(tmp_path: Path) -> None:
     }  # fmt: skip
     rows = data.read(tmp_path / data.STORE_NAME)
     assert {row.arch for row in rows if data.is_main(row)} == {"vpcma:4x4"}
-    assert sum(point["graphs"] for point in TASK.by_size(tmp_path, 10)) == 4
+    assert sum(point["graphs"] for point in MODEL.by_size(tmp_path, 10)) == 4
 
 
 def test_an_array_is_named_once() -> None:
@@ -145,7 +145,7 @@ def test_an_array_is_named_once() -> None:
 def test_a_missing_or_small_data_set_is_named(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     with pytest.raises(OptionError, match="--make-data"):
-        TASK.evaluate(MappabilityConfig(), Work(folder=tmp_path))
+        MODEL.evaluate(MappabilityConfig(), Work(folder=tmp_path))
     with pytest.raises(OptionError, match="folds"):
         MappabilityConfig(folds=1)
 
@@ -380,7 +380,7 @@ def chain(ops: int) -> Dfg:
 
 
 def test_the_shipped_estimator_knows_what_is_easy_and_what_is_hopeless() -> None:
-    estimator, arch = TASK.estimator(), build("vpcma")
+    estimator, arch = MODEL.estimator(), build("vpcma")
     easy = estimator.estimate(chain(6), arch)
     assert easy.width == 1
     assert (easy.probability or 0) > 0.9
@@ -398,7 +398,7 @@ def test_the_shipped_estimator_knows_what_is_easy_and_what_is_hopeless() -> None
 
 
 def test_more_columns_are_never_less_likely_to_do() -> None:
-    estimator, arch = TASK.estimator(), build("vpcma")
+    estimator, arch = MODEL.estimator(), build("vpcma")
     dfg = load_source("kernel:cma_aes")
     said = [estimator.probability(dfg, arch, columns) or 0.0 for columns in range(1, 13)]
     assert said[:5] == [0.0] * 5
@@ -412,4 +412,4 @@ def test_more_columns_are_never_less_likely_to_do() -> None:
 @pytest.mark.parametrize("bad", [{"most_false": 2.0}, {"folds": 1}, {"dgcnn_epochs": 0}])
 def test_settings_are_checked(bad: dict[str, float]) -> None:
     with pytest.raises(OptionError, match=next(iter(bad))):
-        TASK.config(**bad)
+        MODEL.config(**bad)

@@ -149,18 +149,18 @@ def test_figures_of_other_arrays_stand_beside_those_of_the_main_one(
     )  # fmt: skip
     work = Work(folder=tmp_path, jobs=1, resume=True, weights=tmp_path / "w.npz")
     alone = replace(config, others="", unseen="")
-    mappability.TASK.make_data(alone, work)
+    mappability.MODEL.make_data(alone, work)
     with pytest.raises(OptionError, match=r"no graphs of vpcma:4x8, vpcma:5x9 that counting .* --set others="):
-        mappability.TASK.train(config, work)
-    first = mappability.TASK.evaluate(alone, work)
+        mappability.MODEL.train(config, work)
+    first = mappability.MODEL.evaluate(alone, work)
     assert first["own"]["arrays"] == {}
-    made = mappability.TASK.make_data(config, work)
-    trained = mappability.TASK.train(config, work)
+    made = mappability.MODEL.make_data(config, work)
+    trained = mappability.MODEL.train(config, work)
     assert set(trained["data"]["arrays"]) == {"vpcma:5x8", "vpcma:4x8"}
     found = load_network(tmp_path / "w.npz")
     assert (found.rows, found.columns) == ((4, 5), 8)
 
-    report = mappability.TASK.evaluate(config, work)
+    report = mappability.MODEL.evaluate(config, work)
     assert {spec: part["trained"] for spec, part in report["own"]["arrays"].items()} == {
         "vpcma:4x8": True, "vpcma:5x9": False
     }  # fmt: skip
@@ -177,7 +177,7 @@ def test_figures_of_other_arrays_stand_beside_those_of_the_main_one(
     assert seen == [{"vpcma:5x8"}] * 2
     files = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
     assert sum(name.startswith("own") for name in files) == 2 * 2 + 2 + 2 * 2
-    assert mappability.TASK.evaluate(config, work)["own"]["arrays"] == report["own"]["arrays"]
+    assert mappability.MODEL.evaluate(config, work)["own"]["arrays"] == report["own"]["arrays"]
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == files
 
 

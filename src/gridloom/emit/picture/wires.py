@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from gridloom.archs.model import Kind
@@ -17,8 +16,7 @@ from gridloom.emit.picture.array_layout import ArrayLayout, Track
 from gridloom.emit.picture.geometry import Box, Point, curve, line, moved, right_of, rounded, spot, unit
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A part of a drawn wire."""
 
     path: str

@@ -57,8 +57,7 @@ class Bar(NamedTuple):
         return sum(value for _, value in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(NamedTuple):
     """A drawn chart: its elements, without the document around them."""
 
     name: str

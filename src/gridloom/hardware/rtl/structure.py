@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,7 @@ _WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
 _CODE_BASE: Final = {domain: OP_TABLE[domain]["const"].code for domain in ("i32", "cma24")}
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One input of a multiplexer: a signal of the unit, some cycles late."""
 
     signal: str
@@ -35,8 +34,7 @@ class Source:
     gate: int
 
 
-@dataclass(frozen=True, slots=True)
-class Mux:
+class Mux(NamedTuple):
     """The multiplexer of a wire."""
 
     name: str

@@ -17,6 +17,7 @@ from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.cost_model import data
 from gridloom.learn.cost_model.inference import NAME, LearnedCostModel
+from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
 
@@ -44,15 +45,12 @@ class CostModelConfig:
     subjects: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("decisions", "epochs", "width", "layers", "seeds"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, found {getattr(self, name)}")
-        if self.folds < 2:
-            raise ValueError(f"folds: expected at least 2, found {self.folds}")
+        at_least = {"decisions": 1, "epochs": 1, "width": 1, "layers": 1, "seeds": 1, "folds": 2}
+        check_settings(self, at_least=at_least)
 
 
-class CostModelTask:
-    """The model ``cost-model`` of ``gridloom train`` and ``gridloom eval``."""
+class DataflowCostModel:
+    """What the registry holds under ``cost-model``, for ``gridloom train`` and ``gridloom eval``."""
 
     name = NAME
     config: type[Any] = CostModelConfig
@@ -198,4 +196,4 @@ def _random_places(pipeline: Any, count: int) -> Any:
     return Search(pipeline, DataflowConfig(cost="heuristic", chains=count, start="random"), 0).places
 
 
-TASK = CostModelTask()
+MODEL = DataflowCostModel()

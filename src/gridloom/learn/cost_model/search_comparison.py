@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -41,8 +40,7 @@ COSTS: Final = ("heuristic", "learned")
 _CHAINS: Final = 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """A section of a network."""
 
     pipeline: Pipeline

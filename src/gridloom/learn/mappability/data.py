@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gridloom.archs import build
 from gridloom.archs.model import Arch
@@ -47,8 +47,7 @@ OTHER_NUMBERS: Final = 100_000
 _OVERFULL_SHARE: Final = 0.75
 
 
-@dataclass(frozen=True, kw_only=True)
-class Others:
+class Others(NamedTuple):
     """What is labelled beside the main array."""
 
     arrays: tuple[str, ...] = ()

@@ -29,6 +29,7 @@ from gridloom.learn.mappability.inference import (
 )
 from gridloom.learn.mappability.metrics import Judged, calibration_error, metrics
 from gridloom.learn.mappability.random_graphs import OVERFULL
+from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
 if TYPE_CHECKING:
@@ -69,11 +70,7 @@ class MappabilityConfig:
     def __post_init__(self) -> None:
         at_least = {"families": 1, "graphs": 1, "folds": 2, "trials": 0, "epochs": 1, "dgcnn_epochs": 1, "members": 1,
                     "others_families": 1, "others_graphs": 1}  # fmt: skip
-        for name, least in at_least.items():
-            if getattr(self, name) < least:
-                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
-        if not 0 <= self.most_false <= 1:
-            raise OptionError(f"most_false: expected 0 to 1, found {self.most_false}")
+        check_settings(self, at_least=at_least, shares=("most_false",))
 
     def others_and_unseen(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the arrays beside the main one; OptionError where two of all arrays have the same shape."""
@@ -87,7 +84,7 @@ class MappabilityConfig:
         return others, unseen
 
 
-class Mappability:
+class MappabilityModel:
     """What the registry holds under ``mappability``."""
 
     name = NAME
@@ -351,7 +348,7 @@ def tuned(
 def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Work) -> float | None:
     """Return the CPU milliseconds that the estimator takes per graph, features included; None: there are no weights."""
     try:
-        estimator = Mappability().estimator(work.weights)
+        estimator = MODEL.estimator(work.weights)
     except OptionError:
         return None
     arch = build(config.arch)
@@ -364,4 +361,4 @@ def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Wor
     return round(1000 * (time.process_time() - began) / len(graphs), 3)
 
 
-TASK = Mappability()
+MODEL = MappabilityModel()

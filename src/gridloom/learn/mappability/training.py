@@ -23,31 +23,46 @@ from gridloom.learn.mappability.torch_models import Dgcnn, MessagePassing, batch
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkSettings:
-    """Size of our network and settings of its training."""
+class FitSettings:
+    """How long a network is trained, and in what steps."""
 
+    #: Passes over the samples, and samples per step.
+    epochs: int = 20
+    batch: int = 64
+    #: The highest learning rate.
+    rate: float = 3e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberSettings(FitSettings):
+    """Size and training of one member of our network."""
+
+    #: Values per node, rounds of messages, and values of the layers behind the pooling.
     width: int = 24
     layers: int = 2
     hidden: int = 48
     dropout: float = 0.25
-    epochs: int = 20
-    batch: int = 64
-    rate: float = 3e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings(MemberSettings):
+    """Size and training of our network: several members, whose outputs are averaged."""
+
     members: int = 8
     #: The highest false-positive rate, on the families that a member was not trained on.
     most_false: float = 0.016
 
 
 @dataclass(frozen=True, kw_only=True)
-class DgcnnSettings:
-    """Size of DGCNN and settings of its training."""
+class DgcnnSettings(FitSettings):
+    """Size and training of DGCNN."""
 
     channels: int = 32
     layers: int = 3
+    #: How many nodes SortPooling keeps.
     kept: int = 30
     dropout: float = 0.5
     epochs: int = 40
-    batch: int = 64
     rate: float = 1e-3
 
 
@@ -123,7 +138,7 @@ def train_network(
 
 
 def _train_member(
-    samples: Sequence[Sample], settings: NetworkSettings, seed: int, over: Over
+    samples: Sequence[Sample], settings: MemberSettings, seed: int, over: Over
 ) -> dict[str, NDArray[np.float32]]:
     torch.manual_seed(seed)
     rng = random.Random(seed)
@@ -145,7 +160,7 @@ def _train_member(
             loss = loss + functional.cross_entropy(out[truth > 0, 1:], torch.tensor(excess))
         return loss
 
-    _fit(model, samples, loss, settings.epochs, settings.batch, settings.rate, rng, over)
+    _fit(model, samples, loss, settings, rng, over)
     return {key: value.detach().numpy().astype(np.float32) for key, value in model.state_dict().items()}
 
 
@@ -161,19 +176,17 @@ def _fit(
     model: nn.Module,
     samples: Sequence[Sample],
     loss: Callable[[Sequence[Sample]], Tensor],
-    epochs: int,
-    size: int,
-    rate: float,
+    settings: FitSettings,
     rng: random.Random,
     over: Over,
 ) -> None:
-    order = list(samples)
-    steps = epochs * -(-len(order) // size)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-3, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=rate, total_steps=max(2, steps))
+    order, size = list(samples), settings.batch
+    steps = settings.epochs * -(-len(order) // size)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=1e-3, fused=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=settings.rate, total_steps=max(2, steps))
     model.train()
     with _one_thread():
-        for _ in range(epochs):
+        for _ in range(settings.epochs):
             rng.shuffle(order)
             for start in range(0, len(order), size):
                 optimiser.zero_grad()
@@ -216,7 +229,7 @@ def train_dgcnn(samples: Sequence[Sample], settings: DgcnnSettings, cols: int, s
         out = model(published_nodes(graphs), batch_of(graphs))
         return functional.cross_entropy(out, torch.tensor([sample.row.width or 0 for sample in chosen]))
 
-    _fit(model, samples, loss, settings.epochs, settings.batch, settings.rate, random.Random(seed), over)
+    _fit(model, samples, loss, settings, random.Random(seed), over)
     return model
 
 

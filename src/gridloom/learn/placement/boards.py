@@ -6,13 +6,14 @@ This is the core of the environments, the policies and the mapper ``ppo``; it ne
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
 from gridloom.learn.placement import kernel
+from gridloom.mappers.settings import check_settings
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import longest_path
 
@@ -46,12 +47,8 @@ class BoardOptions:
     tiles_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.ii < 1:
-            raise OptionError(f"ii: expected at least 1, found {self.ii}")
-        if self.reward not in _REWARDS:
-            raise OptionError(f"reward: expected {', '.join(_REWARDS)}, found {self.reward!r}")
-        if self.order not in ("topological", "reverse", "random"):
-            raise OptionError(f"order: expected topological, reverse or random, found {self.order!r}")
+        words = {"reward": tuple(_REWARDS), "order": get_args(Order)}
+        check_settings(self, at_least={"ii": 1}, one_of=words)
 
     @property
     def goal(self) -> tuple[float, float, float]:

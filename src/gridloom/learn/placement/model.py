@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +18,8 @@ from gridloom.learn.placement.boards import BoardBatch, BoardOptions
 from gridloom.learn.placement.mapper import PpoMapperConfig
 from gridloom.learn.placement.ppo import PpoConfig, play
 from gridloom.learn.placement.sampler import Sampler, load_policy
-from gridloom.learn.placement.torch_policies import Kind, Policy
-from gridloom.learn.placement.training import Training, TrainingConfig
+from gridloom.learn.placement.torch_policies import Policy
+from gridloom.learn.placement.training import Training, TrainingAmount, TrainingConfig
 from gridloom.learn.placement.training_graphs import draw_task, engine, problem_of
 from gridloom.learn.weights import save, shipped
 from gridloom.mappers.budget import Budget
@@ -47,15 +47,9 @@ _SAMPLES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class PpoModelConfig:
+class PpoModelConfig(TrainingAmount):
     """Settings of ``gridloom train ppo`` and ``gridloom eval ppo``."""
 
-    #: ``attention``, or the baselines ``mlp`` (no graph network, no attention) and ``state`` (the published state).
-    policy: Kind = "attention"
-    iterations: int = 250
-    #: Graphs per iteration, and boards played for each.
-    graphs: int = 16
-    boards: int = 24
     #: The first learning rate, and the weight of the entropy of the policy.
     rate: float = 1e-3
     entropy: float = 0.01
@@ -115,13 +109,8 @@ class PpoModel:
 
 def training_config(config: PpoModelConfig) -> TrainingConfig:
     """Return the settings of the training itself."""
-    return TrainingConfig(
-        policy=config.policy,
-        iterations=config.iterations,
-        graphs=config.graphs,
-        boards=config.boards,
-        ppo=PpoConfig(rate=config.rate, entropy=config.entropy),
-    )
+    amount = {field.name: getattr(config, field.name) for field in fields(TrainingAmount)}
+    return TrainingConfig(**amount, ppo=PpoConfig(rate=config.rate, entropy=config.entropy))
 
 
 def data_hash(seed: int, tasks: int = 64) -> str:
@@ -245,4 +234,4 @@ def _excess(rows: list[dict[str, Any]], name: str) -> float | None:
     return round(float(np.mean(values)), 4) if values else None
 
 
-PPO = PpoModel()
+MODEL = PpoModel()

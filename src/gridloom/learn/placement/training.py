@@ -16,6 +16,7 @@ from gridloom.learn.placement.boards import BoardBatch
 from gridloom.learn.placement.ppo import Episode, PpoConfig, collect, improve, play
 from gridloom.learn.placement.torch_policies import Kind, Policy, make_policy
 from gridloom.learn.placement.training_graphs import Task, draw_task
+from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
 #: Graphs on which greedy play is measured while training, and iterations between measurements.
@@ -23,22 +24,27 @@ _CHECKS, _EVERY = 16, 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingConfig:
+class TrainingAmount:
     """Which policy is trained, and on how much."""
 
+    #: ``attention``, or the baselines ``mlp`` (no graph network, no attention) and ``state`` (the published state).
     policy: Kind = "attention"
-    iterations: int = 200
+    iterations: int = 250
     #: Graphs per iteration, and boards played for each; a large graph has half as many boards.
     graphs: int = 16
     boards: int = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig(TrainingAmount):
+    """All settings of a training."""
+
     #: The share of graphs with 25 to 52 nodes.
     large: float = 0.25
     ppo: PpoConfig = field(default_factory=PpoConfig)
 
     def __post_init__(self) -> None:
-        for name in ("iterations", "graphs", "boards"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name}: expected at least 1, found {getattr(self, name)}")
+        check_settings(self, at_least={"iterations": 1, "graphs": 1, "boards": 1}, shares=("large",))
 
 
 class Training:

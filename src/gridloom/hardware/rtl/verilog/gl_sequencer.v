@@ -4,12 +4,12 @@ module gl_sequencer #(
     parameter ID = 0, ID_BITS = 8, SLOT_BITS = 1, STAGE_BITS = 6, TURN_BITS = 1, SETTING_BITS = 1,
     parameter OFFSET_BITS = 8, CHUNK = 32
 ) (
-    input  wire clk, rst, cfg_valid_in,
+    input  wire clk, rst, run,
+    input  wire [31:0] iterations,
+    input  wire cfg_valid_in,
     input  wire [ID_BITS+2+OFFSET_BITS+CHUNK-1:0] cfg_packet_in,
     output wire cfg_valid_out,
     output wire [ID_BITS+2+OFFSET_BITS+CHUNK-1:0] cfg_packet_out,
-    input  wire run,
-    input  wire [31:0] iterations,
     output reg  [SLOT_BITS-1:0] slot,
     output wire [STAGE_BITS-1:0] stage, past,
     output wire [TURN_BITS-1:0] turn,
