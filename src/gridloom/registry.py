@@ -326,11 +326,11 @@ REGISTRY: dict[str, dict[str, Any]] = {
         ),
     },
     "models": {
-        "ppo": Entry("gridloom.learn.placement.task:PPO", "placement on a streaming engine, learned", "learn"),
+        "ppo": Entry("gridloom.learn.placement.model:MODEL", "placement on a streaming engine, learned", "learn"),
         "mappability": Entry(
-            "gridloom.learn.mappability.task:TASK", "columns that a graph needs on rows of ALUs", "learn"
+            "gridloom.learn.mappability.model:MODEL", "columns that a graph needs on rows of ALUs", "learn"
         ),
-        "cost-model": Entry("gridloom.learn.cost_model.task:TASK", "efficiency of a dataflow placement", "learn"),
+        "cost-model": Entry("gridloom.learn.cost_model.model:MODEL", "efficiency of a dataflow placement", "learn"),
     },
 }
 

@@ -1,9 +1,9 @@
-"""The shipped mappability estimator: message passing along the edges in numpy, so that asking it needs no torch.
+"""The shipped mappability estimator: message passing along the edges in numpy, so that its use needs no torch.
 
-Values run both ways along the edges, with weights of their own for producers and readers; the nodes are pooled and
-joined with the numbers about the whole graph and the array, which also reach the answer directly. Two heads: whether
-the graph maps, and by how many columns more than the bound. The first is calibrated on graphs that were not trained
-on, and its threshold is chosen there.
+Messages run both ways along the edges, with weights of their own for producers and readers. The nodes are pooled and
+joined with the global features of graph and array, which also reach the output directly. There are two heads: whether
+the graph maps, and how many columns more than the bound it needs. The first is calibrated on graphs that were not
+trained on, and its threshold is chosen there.
 """
 
 from __future__ import annotations
@@ -33,47 +33,48 @@ from gridloom.learn.mappability.features import (
 Floats = NDArray[np.float32]
 
 NAME: Final = "mappability"
-#: Columns above the bound that the second head tells apart; the last one stands for all above.
+#: How many numbers of columns above the bound the second head tells apart; the last one stands for all above it.
 EXCESS: Final = 5
-#: How many operands an op can have from its own row, on all arrays that networks are trained for.
-HEARD: Final = 1
+#: How many operands an op can have from its own row on the arrays that networks are trained for.
+OWN_ROW_OPERANDS: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What a network says of a graph: the logit that it maps, and the columns above the bound if it does."""
+    """A network's prediction for a graph: the logit that it maps, and the columns above the bound if it does."""
 
     logit: float
-    #: The share of each number of columns above the bound; the last stands for all above.
+    #: The probability of each number of columns above the bound; the last stands for all above it.
     shares: tuple[float, ...]
 
     @property
     def excess(self) -> int:
-        """The likeliest number of columns above the bound."""
+        """The most probable number of columns above the bound."""
         return int(np.argmax(self.shares))
 
     def within(self, columns: int) -> float:
-        """The probability that so many columns above the bound are enough, if it maps at all."""
+        """Return the probability that so many columns above the bound are enough, if the graph maps at all."""
         return min(1.0, sum(self.shares[: columns + 1]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """Trained parameters of one or several members, whose answers are averaged."""
+    """Trained parameters of one or several members, whose outputs are averaged."""
 
     members: tuple[Mapping[str, Floats], ...]
-    #: The arrays it was trained for: rows, the fewest and the most; columns at most. All have two constants a row.
+    #: The arrays it was trained for: the fewest and the most rows; at most so many columns. All have two constants per
+    #: row.
     rows: tuple[int, int]
     columns: int
-    #: Calibrated probability: sigmoid(scale * logit + shift); mappable from ``threshold`` on.
+    #: The calibrated probability is sigmoid(scale * logit + shift); from ``threshold`` on a graph counts as mappable.
     scale: float = 1.0
     shift: float = 0.0
     threshold: float = 0.5
 
     def outside(self, shape: ArrayShape) -> str:
-        """Why an array lies outside what it was trained for, in words; empty: it does not."""
+        """Return in words why an array lies outside what the network was trained for; empty: it does not."""
         least, most = self.rows
-        if shape.heard != HEARD:
+        if shape.own_row_operands != OWN_ROW_OPERANDS:
             return "an op's wires within its row are not those that the estimator was trained for"
         if least <= shape.rows <= most and shape.cols <= self.columns and shape.constants == 2 * shape.rows:
             return ""
@@ -84,29 +85,32 @@ class Network:
         )
 
     def predict(self, graph: GraphFeatures) -> Prediction:
-        """The averaged answer of the members. About 1 ms each."""
+        """Return the averaged prediction of the members. About 1 ms per member."""
         ways = mixers(graph)
         answers = [forward(member, graph, ways) for member in self.members]
         shares = np.mean([_softmax(answer[1:]) for answer in answers], axis=0)
         return Prediction(logit=float(np.mean([answer[0] for answer in answers])), shares=tuple(shares.tolist()))
 
     def judge(self, graph: GraphFeatures) -> tuple[int | None, float]:
-        """The width, None for 'does not map', and the probability that it maps: 0 where the rows prove otherwise."""
+        """Return the width (None: it does not map) and the probability that the graph maps.
+
+        The probability is 0 where the rows prove that it does not.
+        """
         if graph.too_high:
             return None, 0.0
-        said = self.predict(graph)
-        probability = self.probability(said.logit)
+        answer = self.predict(graph)
+        probability = self.probability(answer.logit)
         if probability < self.threshold:
             return None, probability
-        return min(graph.shape.cols, max(graph.bound + said.excess, graph.least)), probability
+        return min(graph.shape.cols, max(graph.bound + answer.excess, graph.least_columns)), probability
 
     def probability(self, logit: float) -> float:
-        """The calibrated probability of a logit."""
+        """Return the calibrated probability of a logit."""
         return float(1 / (1 + np.exp(-np.clip(self.scale * logit + self.shift, -60, 60))))
 
 
 def mixers(graph: GraphFeatures) -> tuple[Floats, Floats]:
-    """What readers get from makers (half of each operand) and makers from readers (their mean), as matrices."""
+    """Return two matrices: readers get half of each operand from its producer, producers the mean of their readers."""
     a, b, n = graph.source, graph.target, len(graph.nodes)
     to_reader = np.zeros((n, n), dtype=np.float32)
     np.add.at(to_reader, (b, a), 0.5)
@@ -117,7 +121,7 @@ def mixers(graph: GraphFeatures) -> tuple[Floats, Floats]:
 
 
 def forward(p: Mapping[str, Floats], graph: GraphFeatures, ways: tuple[Floats, Floats]) -> Floats:
-    """The outputs of one member: the logit, then the scores of the columns above the bound."""
+    """Return the outputs of one member: the logit, then the scores of the columns above the bound."""
     to_reader, to_maker = ways
     h = _relu(graph.nodes @ p["embed.weight"].T + p["embed.bias"])
     layer = 0
@@ -127,7 +131,7 @@ def forward(p: Mapping[str, Floats], graph: GraphFeatures, ways: tuple[Floats, F
         mixed += (to_reader @ h) @ p[f"{key}.made.weight"].T + (to_maker @ h) @ p[f"{key}.read.weight"].T
         h = h + _relu(mixed)
         layer += 1
-    whole = np.clip((graph.whole - p["mean"]) / p["spread"], -4, 4)
+    whole = np.clip((graph.global_features - p["mean"]) / p["spread"], -4, 4)
     plain = np.concatenate([whole, whole**2 / 4]) @ p["direct.weight"].T
     z = np.concatenate([h.mean(axis=0), h.max(axis=0), h.sum(axis=0) / 40, whole])
     z = _relu(z @ p["first.weight"].T + p["first.bias"])
@@ -145,7 +149,7 @@ def _softmax(x: Floats) -> Floats:
 
 
 def load_network(path: Path | None = None) -> Network:
-    """The network of a file of weights; None: the shipped one."""
+    """Return the network of a file of weights; None: the shipped one. OptionError for a file that holds none."""
     arrays, about = weights.load(path or weights.shipped(NAME))
     if about.get("model") != NAME:
         raise OptionError(f"these are weights of {about.get('model')!r}, expected {NAME!r}", where=str(path))
@@ -175,7 +179,7 @@ def load_network(path: Path | None = None) -> Network:
 
 
 def save_network(path: Path, network: Network, about: Mapping[str, Any]) -> None:
-    """Write a network and what its card says of it."""
+    """Write a network and a description for its model card to a file of weights."""
     arrays = {f"{k}/{key}": value for k, member in enumerate(network.members) for key, value in member.items()}
     known = {
         "model": NAME,
@@ -190,7 +194,7 @@ def save_network(path: Path, network: Network, about: Mapping[str, Any]) -> None
 
 
 class LearnedEstimator:
-    """``learned``: the network, never below the bound; for arrays outside those it was trained for, the bound."""
+    """The estimator ``learned``: the network, never below the bound; the bound for arrays it was not trained for."""
 
     name = "learned"
 
@@ -198,7 +202,7 @@ class LearnedEstimator:
         self.network = network
 
     def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:
-        """Width and probability; OptionError for an array on which widths mean nothing. A few ms."""
+        """Return width and probability; OptionError for an array on which widths mean nothing. Takes a few ms."""
         check_columns(arch)
         counted = bound_estimate(dfg, arch)
         shape = ArrayShape.of(arch)
@@ -206,9 +210,9 @@ class LearnedEstimator:
             return WidthEstimate(width=None, bound=counted.bound, reason=counted.reason, probability=0.0)
         graph = of_graph(dfg, shape)
         if graph.too_high:
-            high = f"needs at least {graph.height} rows, has {shape.rows}"
-            wide = f"needs at least {graph.least} columns, has {shape.cols}"
-            reason = high if graph.height > shape.rows else wide
+            high = f"needs at least {graph.least_rows} rows, has {shape.rows}"
+            wide = f"needs at least {graph.least_columns} columns, has {shape.cols}"
+            reason = high if graph.least_rows > shape.rows else wide
             return WidthEstimate(width=None, bound=counted.bound, reason=reason, probability=0.0)
         outside = self.network.outside(shape)
         if outside:
@@ -219,22 +223,22 @@ class LearnedEstimator:
         return WidthEstimate(width=width, bound=counted.bound, reason=reason, probability=probability)
 
     def probability(self, dfg: Dfg, arch: Arch, columns: int) -> float | None:
-        """The probability that the graph fits the first columns; None for arrays that it was not trained for."""
+        """Return the probability that a graph fits the first ``columns``; None for arrays it was not trained for."""
         counted = bound_estimate(dfg, arch)
         shape = ArrayShape.of(arch)
         if counted.width is None or counted.bound > columns:
             return 0.0
         graph = of_graph(dfg, shape)
-        if graph.too_high or graph.least > columns:
+        if graph.too_high or graph.least_columns > columns:
             return 0.0
         if self.network.outside(shape):
             return None
-        said = self.network.predict(graph)
-        narrow = said.within(columns - counted.bound) if columns < arch.cols else 1.0
-        return narrow * self.network.probability(said.logit)
+        answer = self.network.predict(graph)
+        narrow = answer.within(columns - counted.bound) if columns < arch.cols else 1.0
+        return narrow * self.network.probability(answer.logit)
 
 
 @lru_cache(maxsize=1)
 def shipped_estimator() -> LearnedEstimator:
-    """The estimator with the shipped weights, loaded once."""
+    """Return the estimator with the shipped weights, loaded once."""
     return LearnedEstimator(load_network())

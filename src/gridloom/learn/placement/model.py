@@ -1,4 +1,4 @@
-"""The model ``ppo``: train a placement policy, measure it beside random sampling, annealing and the optimum."""
+"""The model ``ppo``: a placement policy is trained, and measured beside random sampling, annealing and the optimum."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,12 +15,12 @@ import torch
 
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions
-from gridloom.learn.placement.graphs import draw_task, engine, problem_of
 from gridloom.learn.placement.mapper import PpoMapperConfig
-from gridloom.learn.placement.policy import Kind, Policy
 from gridloom.learn.placement.ppo import PpoConfig, play
 from gridloom.learn.placement.sampler import Sampler, load_policy
-from gridloom.learn.placement.training import Training, TrainingConfig
+from gridloom.learn.placement.torch_policies import Policy
+from gridloom.learn.placement.training import Training, TrainingAmount, TrainingConfig
+from gridloom.learn.placement.training_graphs import draw_task, engine, problem_of
 from gridloom.learn.weights import save, shipped
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.spokes.annealing import annealed
@@ -29,7 +29,7 @@ from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import ENDLESS, longest_path
 from gridloom.run.work import Work
 
-#: An evaluation's graphs: SOURCE, tiles. None of them is drawn for training.
+#: The graphs of an evaluation: SOURCE, tiles. None of them is drawn for training.
 GRAPHS: Final = (
     *(
         (f"kernel:random_growing,nodes={n},inputs=4,seed={s},domain=opaque", 16)
@@ -40,22 +40,17 @@ GRAPHS: Final = (
     *((f"kernel:{name}", 16) for name in ("distance", "fft_radix2", "fft_radix4", "ifft")),
 )
 
-#: No run of an evaluation takes longer, however busy the machine.
+#: The most seconds that a run of an evaluation takes, however busy the machine is.
 _PATIENCE = 3600.0
-#: Random samples between two looks at the clock.
+#: How many random samples are drawn between two readings of the clock.
 _SAMPLES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class PpoModelConfig:
+class PpoModelConfig(TrainingAmount):
     """Settings of ``gridloom train ppo`` and ``gridloom eval ppo``."""
 
-    #: ``attention``, or the baselines ``mlp`` (no graph network, no attention) and ``state`` (the published state).
-    policy: Kind = "attention"
-    iterations: int = 250
-    #: Graphs an iteration, and boards played of each.
-    graphs: int = 16
-    boards: int = 24
+    #: The first learning rate, and the weight of the entropy of the policy.
     rate: float = 1e-3
     entropy: float = 0.01
     #: Evaluation: the II, seconds of processor time for each mapper, seconds and threads for the exact one.
@@ -63,7 +58,7 @@ class PpoModelConfig:
     seconds: float = 2.0
     exact_seconds: float = 60.0
     workers: int = 2
-    #: Evaluation: graphs that are measured at most.
+    #: Evaluation: the most graphs that are measured.
     most: int = 1000
 
 
@@ -74,11 +69,11 @@ class PpoModel:
     config = PpoModelConfig
 
     def make_data(self, config: PpoModelConfig, work: Work) -> dict[str, Any]:
-        """Graphs are drawn while training; this says which the first ones of a seed are."""
+        """Return a hash of the first graphs of a seed; there is no data set, since graphs are drawn while training."""
         return {"graphs": "drawn while training", "first": 64, "hash": data_hash(work.seed)}
 
     def train(self, config: PpoModelConfig, work: Work) -> dict[str, Any]:
-        """Train, keep checkpoints in the folder, write the weights."""
+        """Train, keep checkpoints in the folder, write the weights and return their description."""
         training = Training(training_config(config), work.seed, work.folder)
         resumed = work.resume and training.restore()
         training.run(work)
@@ -95,36 +90,31 @@ class PpoModel:
         return {**about, "resumed": bool(resumed), "weights": str(path), "greedy_excess": training.measure()}
 
     def evaluate(self, config: PpoModelConfig, work: Work) -> dict[str, Any]:
-        """A row for each graph: cycles of every mapper at one II, level paper, and the optimum or its bound."""
+        """Return a row for each graph: cycles of every mapper at one II, level paper, and the optimum or its bound."""
         torch.set_num_threads(1)
         policies = {"ppo": load_policy(None if work.weights is None else str(work.weights))}
         if shipped("ppo-mlp").exists():
             policies["mlp"] = load_policy(None, "ppo-mlp")
         _warm_up(config)
-        kept = _Kept(work.folder / "exact.json")
+        optima = _StoredOptima(work.folder / "exact.json")
         rows = []
         graphs = GRAPHS[: config.most]
         for k, (source, tiles) in enumerate(graphs):
             if work.over():
                 break
-            rows.append(_row(source, tiles, config, work.seed, policies, kept))
+            rows.append(_row(source, tiles, config, work.seed, policies, optima))
             work.progress(f"{source}: ppo {rows[-1]['ppo']}, exact {rows[-1]['exact']}", (k + 1) / len(graphs))
         return {"rows": rows, "ii": config.ii, "seconds": config.seconds, "summary": summary(rows)}
 
 
 def training_config(config: PpoModelConfig) -> TrainingConfig:
-    """The settings of the training itself."""
-    return TrainingConfig(
-        policy=config.policy,
-        iterations=config.iterations,
-        graphs=config.graphs,
-        boards=config.boards,
-        ppo=PpoConfig(rate=config.rate, entropy=config.entropy),
-    )
+    """Return the settings of the training itself."""
+    amount = {field.name: getattr(config, field.name) for field in fields(TrainingAmount)}
+    return TrainingConfig(**amount, ppo=PpoConfig(rate=config.rate, entropy=config.entropy))
 
 
 def data_hash(seed: int, tasks: int = 64) -> str:
-    """A hash of the first tasks that a seed draws: sources, array sizes, IIs, shared variables."""
+    """Return a hash of the first tasks that a seed draws: sources, array sizes, IIs, shared variables."""
     digest = hashlib.blake2b(digest_size=12)
     rng = np.random.default_rng((seed, 2, 0))
     for _ in range(tasks):
@@ -133,30 +123,30 @@ def data_hash(seed: int, tasks: int = 64) -> str:
     return digest.hexdigest()
 
 
-class _Kept:
-    """Optima that were found before: minutes of solving that an evaluation need not repeat."""
+class _StoredOptima:
+    """The optima of earlier evaluations in a file, since each takes minutes of solving."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.found: dict[str, Any] = {}
+        self.optima: dict[str, Any] = {}
         if path.exists():
             try:
-                self.found = json.loads(path.read_text(encoding="utf-8"))
+                self.optima = json.loads(path.read_text(encoding="utf-8"))
             except ValueError as error:
                 raise OptionError(f"is not a file of optima ({error}); remove it", where=str(path)) from None
 
     def get(self, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What was kept under a key, or made now."""
-        if key not in self.found:
-            self.found[key] = make()
+        """Return what is stored under a key; where nothing is, what ``make`` returns, which is stored then."""
+        if key not in self.optima:
+            self.optima[key] = make()
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
-        result: dict[str, Any] = self.found[key]
+            self.path.write_text(json.dumps(self.optima, indent=1), encoding="utf-8")
+        result: dict[str, Any] = self.optima[key]
         return result
 
 
 def _row(
-    source: str, tiles: int, config: PpoModelConfig, seed: int, policies: dict[str, Policy], kept: _Kept
+    source: str, tiles: int, config: PpoModelConfig, seed: int, policies: dict[str, Policy], optima: _StoredOptima
 ) -> dict[str, Any]:
     problem = problem_of(source, engine(tiles, max(config.ii, 6)))
     floor = longest_path(problem)
@@ -169,7 +159,7 @@ def _row(
     best = annealed(problem, ii, _cpu_budget(config.seconds, seed).start(), 1 << 20, floor)
     row["anneal"] = None if best.legal is None else best.legal.cycles
     key = f"{source} on {tiles} tiles, II {ii}, {config.exact_seconds:g} s"
-    row.update(kept.get(key, lambda: _exact(problem, config, seed, floor)))
+    row.update(optima.get(key, lambda: _exact(problem, config, seed, floor)))
     return row
 
 
@@ -181,7 +171,7 @@ def _warm_up(config: PpoModelConfig) -> None:
 
 
 def _cpu_budget(seconds: float, seed: int) -> Budget:
-    """So much processor time, whatever else the machine does."""
+    """A budget of processor time, whatever else the machine does."""
     began = time.process_time()
     return Budget(time_limit=_PATIENCE, seed=seed, interrupted=lambda: time.process_time() - began >= seconds)
 
@@ -200,7 +190,7 @@ def _greedy(problem: SpokesProblem, policy: Policy, ii: int) -> int | None:
 
 
 def _random(problem: SpokesProblem, config: PpoModelConfig, seed: int) -> int | None:
-    """Fewest cycles of uniformly random placements within the time."""
+    """The fewest cycles of uniformly random placements within the time."""
     clock = _cpu_budget(config.seconds, seed).start()
     best, turn = ENDLESS, 0
     tile, spoke = (np.zeros(problem.size, dtype=np.int32) for _ in range(2))
@@ -212,7 +202,7 @@ def _random(problem: SpokesProblem, config: PpoModelConfig, seed: int) -> int | 
 
 
 def _exact(problem: SpokesProblem, config: PpoModelConfig, seed: int, floor: int) -> dict[str, Any]:
-    """Fewest cycles that the solver finds in its time, and the bound it proves."""
+    """The fewest cycles that the solver finds in its time, and the bound that it proves."""
     from gridloom.mappers.spokes.exact.search import optimum
 
     try:
@@ -225,14 +215,14 @@ def _exact(problem: SpokesProblem, config: PpoModelConfig, seed: int, floor: int
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Mean cycles above the best known (the solver's, or any mapper's where that is better), by size of graph."""
+    """Return mean cycles above the best known ones (the solver's, or a mapper's where fewer), by size of graph."""
     names = ("ppo", "mlp", "random", "anneal", "exact", "ppo_greedy", "mlp_greedy")
     parts = {"10-20 nodes": (0, 20), "40-50 nodes": (40, 1 << 20), "all": (0, 1 << 20)}
-    found: dict[str, Any] = {}
+    means: dict[str, Any] = {}
     for part, (least, most) in parts.items():
         chosen = [row for row in rows if least <= row["nodes"] <= most]
-        found[part] = {"graphs": len(chosen), **{name: _excess(chosen, name) for name in names}}
-    return found
+        means[part] = {"graphs": len(chosen), **{name: _excess(chosen, name) for name in names}}
+    return means
 
 
 def _excess(rows: list[dict[str, Any]], name: str) -> float | None:
@@ -244,4 +234,4 @@ def _excess(rows: list[dict[str, Any]], name: str) -> float | None:
     return round(float(np.mean(values)), 4) if values else None
 
 
-PPO = PpoModel()
+MODEL = PpoModel()

@@ -1,13 +1,13 @@
 """Policies that place the nodes of a graph on a streaming engine.
 
-``GraphPolicy`` (global graph attention): a graph network over the DFG with edges in both directions and tile-memory
-dependences, attention from the node to be placed over all nodes, an MLP over the device's slots, joined into masked
-logits. Its keys and queries depend on the graph alone, so a graph is encoded once and a step costs a weighted sum and
-two small layers a slot. Slots are described by what placing there would mean, not by their number: one set of weights
-serves every graph, every number of tiles and every II.
+``GraphPolicy`` (global graph attention) is a graph network over the DFG with edges in both directions and tile-memory
+dependences, attention from the node to be placed over all nodes, and an MLP over the device's slots, joined into masked
+logits. Its keys and queries depend on the graph alone, so a graph is encoded once, and a step costs a weighted sum and
+two small layers per slot. Slots are described by what a placement there would mean, not by their number: one set of
+weights serves every graph, every number of tiles and every II.
 
-``StackedMlp``: three MLPs over the same observation, without graph network and attention; the baseline. ``StateMlp``:
-three MLPs over the published state (slots, node, results), padded to a fixed size.
+``StackedMlp``, the baseline, has three MLPs over the same observation, without graph network and attention.
+``StateMlp`` has three MLPs over the published state (slots, node, results), padded to a fixed size.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from gridloom.mappers.spokes.problem import SpokesProblem
 Arrays = dict[str, NDArray[Any]]
 Kind = Literal["attention", "mlp", "state"]
 
-#: Candidate slots that a step looks at.
+#: How many candidate slots a step considers.
 CANDIDATES: Final = 32
 
-#: Features of a node in the graph, and of a node on a board.
+#: How many features a node has in the graph and on a board; how many the goal and the device have.
 _NODE, _STATE = 8, 3
 _GOAL, _DEVICE = 3, 4
 
-#: What the baseline is padded to: slots and nodes.
+#: To how many slots and nodes the policy ``state`` is padded.
 _MOST_SLOTS, _MOST_NODES = 512, 64
 
 
 class Encoded:
-    """A graph as a policy keeps it while its boards are played."""
+    """The features and relations of a graph, as the policies read them."""
 
     def __init__(self, problem: SpokesProblem, tail: NDArray[np.int32]) -> None:
         self.problem = problem
@@ -52,7 +52,7 @@ class Encoded:
 
 
 def node_features(problem: SpokesProblem, tail: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Depth, height, degrees, rivals, start, variables and place in the order of each node."""
+    """Return [node, feature]: depth, height, degrees, conflicts, start, variables and position in the order."""
     tables, count = problem.tables, problem.size
     depth = np.zeros(count)
     for n in range(count):
@@ -74,7 +74,7 @@ def node_features(problem: SpokesProblem, tail: NDArray[np.int32]) -> NDArray[np
 
 
 def relations(problem: SpokesProblem) -> list[NDArray[np.int64]]:
-    """Edges, edges backwards, and pairs that share tile-memory variables, as (2, count) arrays."""
+    """Return edges, reversed edges, and pairs that share tile-memory variables, as (2, count) arrays."""
     tables, count = problem.tables, problem.size
     target = np.repeat(np.arange(count), np.diff(tables.pred_at))
     forward = np.stack([tables.pred, target]).astype(np.int64).reshape(2, -1)
@@ -85,9 +85,9 @@ def relations(problem: SpokesProblem) -> list[NDArray[np.int64]]:
 
 
 class SlotPolicy(nn.Module, ABC):
-    """What the policies that describe slots share: the shortlist they see, the MLPs over slots and over the rest.
+    """The common part of the policies that describe slots: the shortlist they see, and the MLPs over slots and context.
 
-    Subclasses say what the node to be placed and its surroundings look like: ``encode`` once a graph, ``join`` a step.
+    Subclasses describe the node to be placed and its surroundings: ``encode`` once per graph, ``join`` in each step.
     """
 
     kind: Kind
@@ -102,12 +102,12 @@ class SlotPolicy(nn.Module, ABC):
         self.critic = nn.Sequential(nn.Linear(joined, width), nn.ReLU(), nn.Linear(width, 1))
         with torch.no_grad():
             self.score.weight.mul_(0.1)
-            # The rank alone is a good start: an early issue on a short path.
+            # The rank alone is a good first policy: an early issue on a short path.
             self.direct.weight.zero_()
             self.direct.weight[0, -1] = -8.0
 
     def observe(self, batch: BoardBatch) -> Arrays:
-        """What the next decision on every board is made from."""
+        """Return the observation from which the next decision on every board is made."""
         boards = batch.boards
         actions, features, legal = batch.shortlist(CANDIDATES)
         placed = boards.tile != NONE
@@ -135,14 +135,14 @@ class SlotPolicy(nn.Module, ABC):
 
     @abstractmethod
     def encode(self, graph: Encoded) -> tuple[Tensor, Tensor]:
-        """What a graph means to the policy, computed once for all its steps."""
+        """Return the encoding of a graph, computed once for all its steps."""
 
     @abstractmethod
     def join(self, encoded: tuple[Tensor, Tensor], seen: dict[str, Tensor]) -> Tensor:
-        """The node to be placed with its surroundings, a row each."""
+        """Return the node to be placed with its surroundings, one row per board."""
 
     def forward(self, encoded: tuple[Tensor, Tensor], seen: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Logits of the candidates (illegal ones at minus infinity) and the value, for each row of ``seen``."""
+        """Return logits of the candidates (illegal ones at minus infinity) and the value, for each row of ``seen``."""
         joined = self.join(encoded, seen)
         context = self.context(joined)
         hidden = torch.relu(self.slot(seen["features"]) + context[:, None, :])
@@ -152,7 +152,7 @@ class SlotPolicy(nn.Module, ABC):
 
 
 class GraphPolicy(SlotPolicy):
-    """Graph network and global graph attention over slots that are described."""
+    """A graph network and global graph attention, with slots described by features."""
 
     kind: Kind = "attention"
 
@@ -168,7 +168,7 @@ class GraphPolicy(SlotPolicy):
         self.value = nn.Linear(width, width)
 
     def encode(self, graph: Encoded) -> tuple[Tensor, Tensor]:
-        """Embeddings of all nodes, and how much each attends to each other one: (heads, nodes, nodes)."""
+        """Return embeddings of all nodes, and the attention of each node to each other: (heads, nodes, nodes)."""
         hidden = self.first(graph.nodes)
         for row in self.convolutions:
             hidden = hidden + torch.relu(sum(layer(hidden, pairs) for layer, pairs in zip(row, graph.edges)))
@@ -179,7 +179,7 @@ class GraphPolicy(SlotPolicy):
         return hidden, attention
 
     def join(self, encoded: tuple[Tensor, Tensor], seen: dict[str, Tensor]) -> Tensor:
-        """The node, what it attends to (in the graph and on the board), the goal and the device."""
+        """Return the node, what it attends to (in the graph and on the board), the goal and the device."""
         hidden, attention = encoded
         rows = len(seen["node"])
         values = self.value(hidden).view(len(hidden), self.heads, -1).transpose(0, 1)
@@ -199,11 +199,11 @@ class StackedMlp(SlotPolicy):
         self.node = nn.Sequential(nn.Linear(_NODE, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
 
     def encode(self, graph: Encoded) -> tuple[Tensor, Tensor]:
-        """Each node by itself."""
+        """Return embeddings of the nodes, each computed from its own features."""
         return self.node(graph.nodes), torch.zeros(0)
 
     def join(self, encoded: tuple[Tensor, Tensor], seen: dict[str, Tensor]) -> Tensor:
-        """The node, the mean of the board, the goal and the device."""
+        """Return the node, the mean of the board, the goal and the device."""
         mean = seen["states"].mean(dim=1)
         return torch.cat([encoded[0][seen["node"]], mean, seen["goal"], seen["device"]], dim=1)
 
@@ -224,7 +224,7 @@ class StateMlp(nn.Module):
         self.critic = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, 1))
 
     def observe(self, batch: BoardBatch) -> Arrays:
-        """The published state, padded: slots, node, its predecessors, and results."""
+        """Return the published state, padded: slots, node, and results; OptionError for a graph that is too large."""
         boards, problem = batch.boards, batch.problem
         if batch.slots > self.slots or problem.size > self.nodes:
             raise OptionError(f"policy 'state' takes {self.slots} slots and {self.nodes} nodes at most")
@@ -249,14 +249,14 @@ class StateMlp(nn.Module):
         }
 
     def encode(self, graph: Encoded) -> tuple[Tensor, Tensor]:
-        """Features of the nodes, and a row of predecessors for each."""
+        """Return the features of the nodes, and a row of predecessors for each."""
         count = len(graph.nodes)
         rows = torch.zeros(count, self.nodes)
         rows[graph.edges[0][1], graph.edges[0][0]] = 1.0
         return graph.nodes, rows
 
     def forward(self, encoded: tuple[Tensor, Tensor], seen: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Logits of all slots and the value, for each row of ``seen``."""
+        """Return the logits of all slots and the value for each row of ``seen``."""
         nodes, rows = encoded
         node = seen["node"]
         near = torch.cat([nodes[node], rows[node], seen["ready"], seen["tile"], seen["goal"]], dim=1)
@@ -269,11 +269,11 @@ Policy = GraphPolicy | StackedMlp | StateMlp
 
 
 def make_policy(kind: Kind) -> Policy:
-    """A fresh policy."""
+    """Return a policy with random weights."""
     made: dict[Kind, type[Policy]] = {"attention": GraphPolicy, "mlp": StackedMlp, "state": StateMlp}
     return made[kind]()
 
 
 def tensors(seen: Arrays) -> dict[str, Tensor]:
-    """An observation without its actions, as tensors that share memory with it."""
+    """Return an observation without its actions, as tensors that share memory with it."""
     return {key: torch.from_numpy(value) for key, value in seen.items() if key != "actions"}

@@ -1,4 +1,4 @@
-"""From a Configuration to the fields of the hardware, and the sizes that it needs."""
+"""From a Configuration to the named fields of the hardware, and the hardware sizes that it needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gridloom.archs.model import Kind
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import MappingError
-from gridloom.hardware.bits import Fields, UnitFields
+from gridloom.hardware.bitstream.packets import Fields, UnitFields
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware, Unit, hardware_domain
 from gridloom.mapping.configuration import Configuration, Operand, Slot
@@ -19,21 +19,24 @@ FROM_WIRE, FROM_VALUE, FROM_STREAM = 0, 1, 2
 LOAD, STORE, STORE_IF = 1, 2, 3
 _ACCESS = {"load": LOAD, "store": STORE, "store_if": STORE_IF}
 
-#: A word of a tile: a number, or the node of a live-in.
+#: A word that a tile keeps: ("word", number), or ("livein", node).
 Token = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryLayout:
-    """Array name -> (first word, words); first word of each spill buffer; words in all."""
+    """Where things are in the data memory."""
 
+    #: Array name -> (first word, number of words).
     arrays: Mapping[str, tuple[int, int]]
+    #: First word of each spill buffer.
     spills: tuple[int, ...]
+    #: Number of words in all.
     words: int
 
 
 def memory_layout(configuration: Configuration) -> MemoryLayout:
-    """Where arrays and spill buffers stand in the data memory: arrays first, in the order of the graph."""
+    """Return where arrays and spill buffers are in the data memory: arrays first, in the order of the graph."""
     arrays: dict[str, tuple[int, int]] = {}
     word = 0
     for array in configuration.dfg.arrays:
@@ -47,7 +50,7 @@ def memory_layout(configuration: Configuration) -> MemoryLayout:
 
 
 def power_of_two(count: int) -> int:
-    """The least power of two that is not below ``count``; spill buffers have one so that their index is a mask."""
+    """Return the least power of two that is not below ``count``: the size of a spill buffer, whose index is a mask."""
     return 1 << max(count - 1, 0).bit_length()
 
 
@@ -61,7 +64,7 @@ def _check_domain(configuration: Configuration, domain: str) -> None:
 
 
 def fitted(configuration: Configuration, parameters: HardwareParameters | None = None) -> HardwareParameters:
-    """Parameters raised to what a configuration needs, where the array itself sets no limit.
+    """Return parameters raised to what a configuration needs, where the array itself sets no limit.
 
     MappingError for a graph of another domain than the function units compute in.
     """
@@ -117,7 +120,7 @@ def _carrier(configuration: Configuration, value: int | float) -> int:
 
 
 def _fits(value: int | float, width: int) -> bool:
-    """True for a number that a word of ``width`` bits can hold, with a sign or without one."""
+    """Whether a word of ``width`` bits can hold a number, with a sign or without one."""
     return -(1 << width - 1) <= value < 1 << width
 
 
@@ -131,10 +134,10 @@ def _claim(pool: list[Token], tokens: list[Token]) -> int:
 
 
 def encode(configuration: Configuration, hardware: Hardware, liveins: Mapping[str, int] | None = None) -> Fields:
-    """The fields that set the hardware to a configuration; live-ins that are not given are 0.
+    """Return the fields that set the hardware to a configuration; live-ins that are not given are 0.
 
-    MappingError where the hardware is too small, lacks an op, or the configuration has what no hardware is generated
-    for (floating point, uninterpreted ops, pair and asynchronous edges).
+    MappingError where the hardware is too small or lacks an op, and for what no hardware is generated for (floating
+    point, uninterpreted ops, pair and asynchronous edges). Linear in the configuration.
     """
     return _Encoder(configuration, hardware, liveins or {}).result()
 
@@ -272,7 +275,7 @@ class _Encoder:
                 context["always"] = 1
 
     def _check_timeless(self, unit: Unit, slots: list[Slot]) -> None:
-        """A value that is the same in every round may be moved for several iterations in one slot."""
+        """Check that slots which issue at once move one value that is the same in every round."""
         same = {(s.kind, s.resource, s.operands, s.spill) for s in slots}
         if len(same) > 1 or slots[0].kind == "op":
             raise MappingError(f"tile {unit.name!r}, slot {slots[0].slot}: {len(slots)} things to issue at once")
@@ -312,7 +315,7 @@ class _Encoder:
         return {"opcode": code} | self._emission(slot)
 
     def _emission(self, slot: Slot) -> dict[str, int]:
-        """Where outputs need no tile, a result leaves through the port of the tile that computes it."""
+        """The emit field: where outputs need no tile, a result leaves through the port of the tile that computes it."""
         if "output" not in self.arch.free:
             return {}
         node = self.dfg.nodes[slot.node].id

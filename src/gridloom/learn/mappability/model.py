@@ -1,6 +1,7 @@
-"""``mappability``: does a graph fit an array of rows, and how wide? Data, training and figures of the estimators.
+"""The model ``mappability``: does a graph fit an array of rows, and how many columns does it need?
 
-Importing this needs no torch: the shipped estimator runs on numpy. Training does.
+Its data set, its training and its evaluation beside DGCNN and the bounds. Importing this needs no torch, since the
+shipped estimator runs on numpy; training needs it.
 """
 
 from __future__ import annotations
@@ -19,19 +20,20 @@ from gridloom.estimate.width_estimate import WidthEstimate
 from gridloom.learn.mappability import data
 from gridloom.learn.mappability.checkpoints import Checkpoints
 from gridloom.learn.mappability.features import ArrayShape
-from gridloom.learn.mappability.graphs import OVERFULL
-from gridloom.learn.mappability.metrics import Judged, calibration_error, metrics
-from gridloom.learn.mappability.network import (
+from gridloom.learn.mappability.inference import (
     NAME,
     LearnedEstimator,
     load_network,
     save_network,
     shipped_estimator,
 )
+from gridloom.learn.mappability.metrics import Judged, calibration_error, metrics
+from gridloom.learn.mappability.random_graphs import OVERFULL
+from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
 if TYPE_CHECKING:
-    from gridloom.learn.mappability.training import DgcnnSettings, OwnSettings, Sample
+    from gridloom.learn.mappability.training import DgcnnSettings, NetworkSettings, Sample
 
 FEWEST = 200
 
@@ -40,40 +42,38 @@ FEWEST = 200
 class MappabilityConfig:
     """Settings of ``gridloom train mappability`` and ``gridloom eval mappability``."""
 
-    #: Families of graphs, and graphs of each.
+    #: How many families of graphs, and how many graphs of each.
     families: int = 640
     graphs: int = 8
-    #: The array that figures are of.
+    #: The array that the figures are measured on.
     arch: str = "vpcma"
-    #: Arrays that training sees as well, and arrays that it never sees but that are measured on; spaces between them.
+    #: Further arrays that training sees, and arrays that are only measured on; spaces separate them.
     others: str = "vpcma:4x12 vpcma:6x12 vpcma:10x12 vpcma:8x16"
     unseen: str = "vpcma:7x12 vpcma:9x14"
-    #: Of how many families each of those arrays has graphs, and how many.
+    #: For each of those arrays: how many families, and how many graphs of each.
     others_families: int = 100
     others_graphs: int = 1
+    #: Folds of the cross-validation; a family is in one fold.
     folds: int = 5
-    #: Evaluation: also DGCNN; it takes most of the time.
+    #: Evaluation: also train and measure DGCNN, which takes most of the time.
     dgcnn: bool = True
     #: Trials of Optuna on DGCNN's settings before its folds; 0: the published defaults.
     trials: int = 0
+    #: Passes over the data when our network and when DGCNN is trained.
     epochs: int = 20
     dgcnn_epochs: int = 30
-    #: Networks whose answers are averaged; each is trained without a share of the families.
+    #: Networks whose outputs are averaged; each is trained without a share of the families.
     members: int = 8
-    #: False positives at most, as a share of the graphs that do not map, where the threshold is chosen.
+    #: The highest false-positive rate (share of the graphs that do not map) at which the threshold is chosen.
     most_false: float = 0.016
 
     def __post_init__(self) -> None:
         at_least = {"families": 1, "graphs": 1, "folds": 2, "trials": 0, "epochs": 1, "dgcnn_epochs": 1, "members": 1,
                     "others_families": 1, "others_graphs": 1}  # fmt: skip
-        for name, least in at_least.items():
-            if getattr(self, name) < least:
-                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
-        if not 0 <= self.most_false <= 1:
-            raise OptionError(f"most_false: expected 0 to 1, found {self.most_false}")
+        check_settings(self, at_least=at_least, shares=("most_false",))
 
     def others_and_unseen(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The arrays beside the main one; OptionError where two of all these are of one shape."""
+        """Return the arrays beside the main one; OptionError where two of all arrays have the same shape."""
         others, unseen = tuple(self.others.split()), tuple(self.unseen.split())
         seen: dict[ArrayShape, str] = {}
         for spec in (self.arch, *others, *unseen):
@@ -84,42 +84,47 @@ class MappabilityConfig:
         return others, unseen
 
 
-class Mappability:
-    """The model of the registry."""
+class MappabilityModel:
+    """What the registry holds under ``mappability``."""
 
     name = NAME
     config = MappabilityConfig
 
     def estimator(self, path: Path | None = None) -> LearnedEstimator:
-        """The estimator with the shipped weights, or with others."""
+        """Return the estimator with the shipped weights, or with those of a file."""
         return shipped_estimator() if path is None else LearnedEstimator(load_network(path))
 
     def make_data(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
-        """Label what is missing of the data set; goes on where it was stopped."""
+        """Label what is missing of the data set and return its counts; a stopped run continues where it was."""
         others, unseen = config.others_and_unseen()
         more = data.Others(arrays=(*others, *unseen), families=config.others_families, graphs=config.others_graphs)
         return data.make(config.families, config.graphs, config.arch, work, more)
 
     def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:
-        """What the estimator with the shipped weights says."""
+        """Return the estimate of the estimator with the shipped weights."""
         return self.estimator().estimate(dfg, arch)
 
     def train(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
-        """Train our network on all graphs of the data set but those of the unseen arrays, and save it."""
-        from gridloom.learn.mappability.training import train_own
+        """Train our network on all graphs of the data set but those of the unseen arrays, save it, return its card."""
+        from gridloom.learn.mappability.training import train_network
 
         labelled = _labelled(config, work)
         rows = labelled.trained
         began = time.process_time()
         samples = [*labelled.samples, *labelled.others]
-        network = train_own(samples, _own(config), work.seed, work.over, _kept(rows, work))
+        network = train_network(samples, _network_settings(config), work.seed, work.over, _kept(rows, work))
         path = work.weights or work.folder / f"{NAME}.npz"
-        about = {"data": data.summary(rows), "settings": asdict(_own(config)), "seed": work.seed, "arch": config.arch}
+        about = {
+            "data": data.summary(rows),
+            "settings": asdict(_network_settings(config)),
+            "seed": work.seed,
+            "arch": config.arch,
+        }
         save_network(path, network, about)
         return {"weights": str(path), "bytes": path.stat().st_size, "cpu_seconds": time.process_time() - began, **about}
 
     def evaluate(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
-        """Our network, DGCNN, the bound with and without rows on held-out families; and the estimator's time a graph.
+        """Return figures of our network, DGCNN and the bounds on held-out families, and the estimator's time per graph.
 
         All figures are of the main array, except those under ``arrays``: there each other array has its own, and
         ``trained`` says whether training saw it (with other families) or never did.
@@ -132,8 +137,8 @@ class Mappability:
         whole = len(judged["bound", config.arch]) == len(labelled.samples)
         trained = {config.arch, *config.others.split()}
         report: dict[str, Any] = {"data": data.summary([*labelled.trained, *labelled.unseen]), "folds": config.folds}
-        for (name, spec), found in judged.items():
-            figures = _figures(found, labelled.decided(spec) if whole else None)
+        for (name, spec), predictions in judged.items():
+            figures = _figures(predictions, labelled.decided(spec) if whole else None)
             if spec == config.arch:
                 report[name] = {**figures, **({} if name == "dgcnn" else {"arrays": {}})}
             else:
@@ -145,7 +150,7 @@ class Mappability:
         return report
 
     def by_size(self, folder: Path, step: int) -> list[dict[str, Any]]:
-        """Mappable share and utilisation N_op / (W * H) of the data set's graphs, by their number of ops."""
+        """Return the mappable share and the utilisation N_op / (W * H) of the data set's graphs by number of ops."""
         rows = [row for row in data.read(folder / data.STORE_NAME) if row.family < OVERFULL and data.is_main(row)]
         groups: dict[int, list[data.Row]] = {}
         for row in rows:
@@ -167,15 +172,15 @@ def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
     }
 
 
-def _figures(found: Sequence[Judged], decided: int | None) -> dict[str, Any]:
-    """Metrics on what counting does not decide, and on all where ``decided`` says how many graphs it does decide.
+def _figures(judged: Sequence[Judged], decided: int | None) -> dict[str, Any]:
+    """Metrics on the graphs that counting does not decide, and on all graphs where ``decided`` counts the others.
 
-    Those belong to no fold: they say nothing beside a part of the folds.
+    Those that counting decides are in no fold, so they are left out where only a part of the folds was run.
     """
     if decided is None:
-        return {"undecided": metrics(found)}
-    refused = Judged(true=None, said=None, open=False)
-    return {"undecided": metrics(found), "all": metrics([*found, *[refused] * decided])}
+        return {"undecided": metrics(judged)}
+    refused = Judged(actual=None, predicted=None, open=False)
+    return {"undecided": metrics(judged), "all": metrics([*judged, *[refused] * decided])}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +188,7 @@ class _Labelled:
     """The data set as training and evaluation use it."""
 
     shape: ArrayShape
-    #: Rows of the main array; of it and the others that are trained on; of the unseen arrays.
+    #: Rows of the main array; rows of all arrays that are trained on; rows of the unseen arrays.
     rows: list[data.Row]
     trained: list[data.Row]
     unseen: list[data.Row]
@@ -193,7 +198,7 @@ class _Labelled:
     further: list[Sample]
 
     def decided(self, spec: str) -> int:
-        """How many graphs of an array counting decides."""
+        """Return how many graphs of an array counting decides."""
         return sum(row.decided == "bound" and row.arch == spec for row in (*self.trained, *self.unseen))
 
 
@@ -233,16 +238,16 @@ def _labelled(config: MappabilityConfig, work: Work) -> _Labelled:
     )
 
 
-def _own(config: MappabilityConfig) -> OwnSettings:
-    from gridloom.learn.mappability.training import OwnSettings
+def _network_settings(config: MappabilityConfig) -> NetworkSettings:
+    from gridloom.learn.mappability.training import NetworkSettings
 
-    return OwnSettings(epochs=config.epochs, members=config.members, most_false=config.most_false)
+    return NetworkSettings(epochs=config.epochs, members=config.members, most_false=config.most_false)
 
 
 def _folds(
     config: MappabilityConfig, dgcnn: DgcnnSettings | None, labelled: _Labelled, work: Work, kept: Checkpoints
 ) -> dict[tuple[str, str], list[Judged]]:
-    """What each model says of each array's graphs, by the model's name and the array, the main array first."""
+    """What each model predicts for each array's graphs, by the model's name and the array, the main array first."""
     from gridloom.learn.mappability import training
 
     main = config.arch
@@ -257,10 +262,10 @@ def _folds(
     for k, held in enumerate(folds):
         rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold if id(sample) in known]
         part = {"held": k, "split": work.seed}
-        network = training.train_own(rest, _own(config), work.seed + k, work.over, own.of(**part))
+        network = training.train_network(rest, _network_settings(config), work.seed + k, work.over, own.of(**part))
         for spec in specs:
             here = [sample for sample in held if sample.row.arch == spec]
-            judged["own", spec] += training.judge_own(network, here)
+            judged["own", spec] += training.judge_network(network, here)
             judged["rows", spec] += training.judge_rows(here)
             judged["bound", spec] += training.judge_bound(here)
         if dgcnn is not None:
@@ -285,23 +290,23 @@ def _dgcnn_fold(
     kept: Checkpoints,
     k: int,
 ) -> list[Judged]:
-    """What DGCNN says of a fold when it is trained on the others."""
+    """What DGCNN predicts for a fold when it is trained on the others."""
     from gridloom.learn.mappability import training
 
-    def said() -> list[int | None]:
+    def predictions() -> list[int | None]:
         model = training.train_dgcnn(rest, settings, shape.cols, work.seed + k, work.over)
-        return [item.said for item in training.judge_dgcnn(model, held, shape.cols)]
+        return [item.predicted for item in training.judge_dgcnn(model, held, shape.cols)]
 
-    found = kept.of(settings=asdict(settings)).plain("dgcnn", said)
-    return [Judged(true=sample.row.width, said=width) for sample, width in zip(held, found, strict=True)]
+    widths = kept.of(settings=asdict(settings)).plain("dgcnn", predictions)
+    return [Judged(actual=sample.row.width, predicted=width) for sample, width in zip(held, widths, strict=True)]
 
 
 def tuned(
     config: MappabilityConfig, samples: Sequence[Sample], shape: ArrayShape, work: Work, kept: Checkpoints
 ) -> DgcnnSettings:
-    """DGCNN's settings: the published ones, or the best of some trials on two folds with half of the epochs.
+    """Return DGCNN's settings: the published ones, or the best of some trials on two folds with half of the epochs.
 
-    One fold says too little: settings that train well on it may diverge on others.
+    One fold would say too little: settings that train well on it may diverge on others.
     """
     from gridloom.learn.mappability import training
 
@@ -336,14 +341,14 @@ def tuned(
         study.optimize(trial, n_trials=config.trials)
         return dict(study.best_params)
 
-    found = kept.of(trials=config.trials, epochs=config.dgcnn_epochs, seed=work.seed, on=2).plain("tuning", best)
-    return training.DgcnnSettings(epochs=config.dgcnn_epochs, **found)
+    chosen = kept.of(trials=config.trials, epochs=config.dgcnn_epochs, seed=work.seed, on=2).plain("tuning", best)
+    return training.DgcnnSettings(epochs=config.dgcnn_epochs, **chosen)
 
 
 def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Work) -> float | None:
-    """CPU milliseconds that the estimator takes for a graph, features included; None: there are no weights yet."""
+    """Return the CPU milliseconds that the estimator takes per graph, features included; None: there are no weights."""
     try:
-        estimator = Mappability().estimator(work.weights)
+        estimator = MODEL.estimator(work.weights)
     except OptionError:
         return None
     arch = build(config.arch)
@@ -356,4 +361,4 @@ def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Wor
     return round(1000 * (time.process_time() - began) / len(graphs), 3)
 
 
-TASK = Mappability()
+MODEL = MappabilityModel()

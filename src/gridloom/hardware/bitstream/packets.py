@@ -1,8 +1,8 @@
-"""Configuration bits: from a Configuration to packets and back.
+"""Packets of configuration bits: from named fields to packets and back.
 
-:func:`encode` turns a configuration into :class:`Fields` (named numbers, one set a unit and slot), :func:`pack` turns
-those into packets, :func:`unpack` reads packets back, :func:`disassemble` prints them. The format stands in
-:mod:`gridloom.hardware.rtl.layout` and ``docs/hardware.md``.
+``encode.encode`` turns a configuration into :class:`Fields` (named numbers, one set per unit and slot), :func:`pack`
+turns those into packets, :func:`unpack` reads packets back, ``files.disassemble`` prints them. The module
+:mod:`gridloom.hardware.rtl.layout` and ``docs/hardware.md`` describe the format.
 """
 
 from __future__ import annotations
@@ -36,23 +36,26 @@ class Packet:
     data: int
 
     def to_int(self) -> int:
-        """The 64 bits of a packet."""
+        """Return the packet as a number of 64 bits."""
         return self.unit << 48 | self.region << 46 | self.offset << 32 | self.data
 
     @staticmethod
     def from_int(word: int) -> Packet:
-        """The packet of 64 bits."""
+        """Return the packet that a number of 64 bits stands for."""
         return Packet(word >> 48, word >> 46 & 3, word >> 32 & (1 << OFFSET_BITS) - 1, word & 0xFFFFFFFF)
 
 
 @dataclass(kw_only=True)
 class UnitFields:
-    """What one unit is set to: context fields by slot (those that are 0 left out), values, registers, settings."""
+    """What one unit is set to."""
 
+    #: Slot -> field name -> number; fields that are 0 are left out.
     contexts: dict[int, dict[str, int]] = field(default_factory=dict)
+    #: Number of a value -> the value: an immediate, a live-in or an initial value.
     values: dict[int, int] = field(default_factory=dict)
+    #: Number of a register -> what it holds before the first cycle.
     registers: dict[int, int] = field(default_factory=dict)
-    #: How many registers rotate; the value of a constant register.
+    #: Of a register file how many registers rotate, of a constant register its value.
     setting: int | None = None
 
 
@@ -67,9 +70,9 @@ class Fields:
 
 
 def pack(hardware: Hardware, fields: Fields, *, only: Iterable[str] | None = None) -> list[Packet]:
-    """The packets that set an array, or only the named units of it (partial reconfiguration).
+    """Return the packets that set an array, or ``only`` the named units of it (partial reconfiguration).
 
-    Writes all contexts below II of each unit, unused ones as 0, so that nothing of an earlier configuration stays.
+    They write all contexts below II of each unit, unused ones as 0, so that nothing of an earlier configuration stays.
     MappingError for a field that a unit does not have or a number that does not fit.
     """
     names = None if only is None else set(only)
@@ -86,7 +89,7 @@ def pack(hardware: Hardware, fields: Fields, *, only: Iterable[str] | None = Non
 
 
 def difference(old: Iterable[Packet], new: Iterable[Packet]) -> list[Packet]:
-    """The packets of ``new`` that change something after ``old``: what a partial reconfiguration sends."""
+    """Return the packets of ``new`` that change something after ``old``: what a partial reconfiguration sends."""
     held = {(p.unit, p.region, p.offset): p.data for p in old}
     return [p for p in new if held.get((p.unit, p.region, p.offset)) != p.data]
 
@@ -137,7 +140,10 @@ def _context_word(hardware: Hardware, unit: Unit, slot: int, numbers: Mapping[st
 
 
 def unpack(hardware: Hardware, packets: Iterable[Packet]) -> Fields:
-    """What packets set; the inverse of :func:`pack`. MappingError for a packet that no unit of the array takes."""
+    """Return the fields that packets set; the inverse of :func:`pack`.
+
+    MappingError for a packet that no unit of the array takes.
+    """
     by_id = {unit.id: unit for unit in hardware.units}
     fields = Fields(ii=1)
     settings: dict[int, int] = {}
@@ -176,7 +182,7 @@ def _context_fields(hardware: Hardware, unit: Unit, word: int) -> dict[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How long a configuration is."""
+    """How many bits a configuration has."""
 
     #: Bits of all memories of the array that a full configuration may write.
     capacity: int
@@ -186,7 +192,7 @@ class Size:
 
 
 def size(hardware: Hardware, packets: Iterable[Packet], ii: int) -> Size:
-    """The size of a configuration and of what there is to configure."""
+    """Return the size of a configuration of some II, and of all memories that a configuration may write."""
     count = sum(1 for _ in packets)
     width = hardware.width
     capacity = written = 0

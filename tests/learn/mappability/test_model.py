@@ -31,13 +31,13 @@ from gridloom.learn.mappability.features import (
     of_row,
     on_columns,
 )
-from gridloom.learn.mappability.graphs import OVERFULL, SHAPES, draw, style_of
+from gridloom.learn.mappability.inference import EXCESS, LearnedEstimator, Network, load_network, save_network
 from gridloom.learn.mappability.metrics import Judged, calibrate, calibration_error, metrics, threshold
-from gridloom.learn.mappability.network import EXCESS, LearnedEstimator, Network, load_network, save_network
-from gridloom.learn.mappability.task import TASK, MappabilityConfig
+from gridloom.learn.mappability.model import MODEL, MappabilityConfig
+from gridloom.learn.mappability.random_graphs import OVERFULL, SHAPES, draw, style_of
 from gridloom.run.work import Work
 
-SHAPE = ArrayShape(rows=8, cols=12, constants=16, heard=1)
+SHAPE = ArrayShape(rows=8, cols=12, constants=16, own_row_operands=1)
 
 
 # -- graphs ---------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_other_arrays_are_labelled_after_the_main_one(tmp_path: Path) -> None:
     config = MappabilityConfig(
         families=4, graphs=1, arch="vpcma:4x4", others="vpcma:3x4", unseen="vpcma:2x4", others_families=4
     )
-    made = TASK.make_data(config, work)
+    made = MODEL.make_data(config, work)
     each = len(list(data.jobs(4, 1, "vpcma:4x4")))
     assert made["computed"] == 2 * each
     assert told[-1] == f"{3 * each} of {3 * each} graphs"
@@ -132,7 +132,7 @@ def test_other_arrays_are_labelled_after_the_main_one(tmp_path: Path) -> None:
     }  # fmt: skip
     rows = data.read(tmp_path / data.STORE_NAME)
     assert {row.arch for row in rows if data.is_main(row)} == {"vpcma:4x4"}
-    assert sum(point["graphs"] for point in TASK.by_size(tmp_path, 10)) == 4
+    assert sum(point["graphs"] for point in MODEL.by_size(tmp_path, 10)) == 4
 
 
 def test_an_array_is_named_once() -> None:
@@ -145,7 +145,7 @@ def test_an_array_is_named_once() -> None:
 def test_a_missing_or_small_data_set_is_named(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     with pytest.raises(OptionError, match="--make-data"):
-        TASK.evaluate(MappabilityConfig(), Work(folder=tmp_path))
+        MODEL.evaluate(MappabilityConfig(), Work(folder=tmp_path))
     with pytest.raises(OptionError, match="folds"):
         MappabilityConfig(folds=1)
 
@@ -168,11 +168,11 @@ def test_features_know_depth_and_counts(family: int) -> None:
     dfg = draw(family, 1)
     found = of_graph(dfg, SHAPE)
     assert found.nodes.shape == (len(dfg.nodes), NODE_FEATURES)
-    assert found.whole.shape == (GLOBAL_FEATURES,)
+    assert found.global_features.shape == (GLOBAL_FEATURES,)
     assert found.nodes[0, 10] * 8 == pytest.approx(longest(dfg))
     need = bound_estimate(dfg, build("vpcma"))
     assert found.bound == need.bound
-    assert np.isfinite(found.whole).all()
+    assert np.isfinite(found.global_features).all()
 
 
 def test_features_do_not_depend_on_the_order_of_nodes() -> None:
@@ -182,7 +182,7 @@ def test_features_do_not_depend_on_the_order_of_nodes() -> None:
     moved = features(
         [ops[k] for k in order], [values[k] for k in order], [(place[a], place[b], k) for a, b, k in edges], SHAPE
     )
-    np.testing.assert_allclose(moved.whole, features(ops, values, edges, SHAPE).whole, atol=1e-6)
+    np.testing.assert_allclose(moved.global_features, features(ops, values, edges, SHAPE).global_features, atol=1e-6)
 
 
 def row_of(dfg: Dfg, arch: str) -> data.Row:
@@ -205,18 +205,20 @@ def test_features_are_of_the_rows_own_array(
 ) -> None:
     dfg = draw(family, 7)
     row = row_of(dfg, f"vpcma:{rows}x{cols}")
-    here = of_row(row, ArrayShape(rows=rows, cols=cols, constants=constants, heard=1))
-    there = of_row(row, ArrayShape(rows=other, cols=cols, constants=constants, heard=1))
+    here = of_row(row, ArrayShape(rows=rows, cols=cols, constants=constants, own_row_operands=1))
+    there = of_row(row, ArrayShape(rows=other, cols=cols, constants=constants, own_row_operands=1))
     assert here.bound == bound_estimate(dfg, build(row.arch)).bound
-    assert (here.whole[ARRAY_ROWS] * 8, here.whole[ARRAY_COLUMNS] * 12) == pytest.approx((rows, cols), rel=1e-5)
-    assert here.whole[ARRAY_CONSTANTS] * 16 == pytest.approx(constants)
+    assert (here.global_features[ARRAY_ROWS] * 8, here.global_features[ARRAY_COLUMNS] * 12) == pytest.approx(
+        (rows, cols), rel=1e-5
+    )
+    assert here.global_features[ARRAY_CONSTANTS] * 16 == pytest.approx(constants)
     # Levels against rows: what is as deep on twice the rows is half as deep a share of them.
     np.testing.assert_allclose(here.nodes[:, 7:14] * rows, there.nodes[:, 7:14] * other, rtol=1e-4, atol=1e-4)
-    assert here.whole[-15] == pytest.approx(here.counts[1] / max(1, constants))
-    assert here.whole[2] * rows * cols == pytest.approx(here.counts[0], rel=1e-4)
+    assert here.global_features[-15] == pytest.approx(here.counts[1] / max(1, constants))
+    assert here.global_features[2] * rows * cols == pytest.approx(here.counts[0], rel=1e-4)
     # Asking for the first columns is asking about a narrower array of the same height and constants.
-    same = of_row(row, ArrayShape(rows=rows, cols=narrow, constants=constants, heard=1))
-    np.testing.assert_allclose(on_columns(here, narrow), same.whole, rtol=1e-5, atol=1e-6)
+    same = of_row(row, ArrayShape(rows=rows, cols=narrow, constants=constants, own_row_operands=1))
+    np.testing.assert_allclose(on_columns(here, narrow), same.global_features, rtol=1e-5, atol=1e-6)
 
 
 # -- metrics --------------------------------------------------------------------------------------------------------
@@ -224,11 +226,11 @@ def test_features_are_of_the_rows_own_array(
 
 def test_metrics_are_counted_right() -> None:
     judged = [
-        Judged(true=4, said=4),
-        Judged(true=4, said=5),
-        Judged(true=2, said=None),
-        Judged(true=None, said=3),
-        Judged(true=None, said=None),
+        Judged(actual=4, predicted=4),
+        Judged(actual=4, predicted=5),
+        Judged(actual=2, predicted=None),
+        Judged(actual=None, predicted=3),
+        Judged(actual=None, predicted=None),
     ]
     found = metrics(judged)
     assert found["accuracy"] == 0.6
@@ -246,7 +248,9 @@ def test_calibration_makes_probabilities_of_logits() -> None:
     assert scale == pytest.approx(0.5, abs=0.08)
     assert shift == pytest.approx(1, abs=0.12)
     p = 1 / (1 + np.exp(-(scale * logits + shift)))
-    right = [Judged(true=1 if t else None, said=None, probability=float(x)) for x, t in zip(p, truths, strict=True)]
+    right = [
+        Judged(actual=1 if t else None, predicted=None, probability=float(x)) for x, t in zip(p, truths, strict=True)
+    ]
     assert calibration_error(right) < 0.03
     # Ten graphs that are all told apart do not make it certain.
     few = np.array([-9.0] * 5 + [9.0] * 5)
@@ -376,7 +380,7 @@ def chain(ops: int) -> Dfg:
 
 
 def test_the_shipped_estimator_knows_what_is_easy_and_what_is_hopeless() -> None:
-    estimator, arch = TASK.estimator(), build("vpcma")
+    estimator, arch = MODEL.estimator(), build("vpcma")
     easy = estimator.estimate(chain(6), arch)
     assert easy.width == 1
     assert (easy.probability or 0) > 0.9
@@ -394,7 +398,7 @@ def test_the_shipped_estimator_knows_what_is_easy_and_what_is_hopeless() -> None
 
 
 def test_more_columns_are_never_less_likely_to_do() -> None:
-    estimator, arch = TASK.estimator(), build("vpcma")
+    estimator, arch = MODEL.estimator(), build("vpcma")
     dfg = load_source("kernel:cma_aes")
     said = [estimator.probability(dfg, arch, columns) or 0.0 for columns in range(1, 13)]
     assert said[:5] == [0.0] * 5
@@ -408,4 +412,4 @@ def test_more_columns_are_never_less_likely_to_do() -> None:
 @pytest.mark.parametrize("bad", [{"most_false": 2.0}, {"folds": 1}, {"dgcnn_epochs": 0}])
 def test_settings_are_checked(bad: dict[str, float]) -> None:
     with pytest.raises(OptionError, match=next(iter(bad))):
-        TASK.config(**bad)
+        MODEL.config(**bad)

@@ -1,44 +1,41 @@
-"""Area of an array by Yosys: each unit variant synthesised once, the sum over the units, a model fitted to them.
+"""Area of an array by Yosys: each unit variant is synthesised once, the array's area is the sum over its units.
 
-Three targets: ``gates`` (generic gates, in NAND2 equivalents with the cell areas of the open 45 nm Nangate library),
-``xilinx`` (LUTs and flip-flops of 7-series) and ``intel`` (ALM halves and flip-flops). FPGAs multiply in blocks of
-their own, which are counted apart, or in LUTs where asked to. The result of a synthesis is kept under a hash of the
-Verilog, the script and the version of Yosys. Summing leaves out what a flat synthesis could share across units;
-:meth:`Synthesis.flat_area` measures that on one array.
+There are three targets: ``gates`` (generic gates, in NAND2 equivalents with the cell areas of the open 45 nm Nangate
+library), ``xilinx`` (LUTs and flip-flops of the 7-series) and ``intel`` (ALM halves and flip-flops). FPGAs multiply in
+blocks of their own, which are counted apart, or in LUTs where that is asked for. The result of a synthesis is kept
+under a hash of the Verilog, the script and the version of Yosys. A sum leaves out what a flat synthesis could share
+across units; :meth:`Synthesis.flat_area` measures that on one array. A linear model of a unit's area is fitted to the
+results.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.errors import MissingExtra, SimulationError
-from gridloom.hardware.rtl.generate import primitive, rtl_files, used_primitives
+from gridloom.errors import SimulationError
+from gridloom.hardware.rtl.generate import primitive, rtl_files
 from gridloom.hardware.rtl.layout import context_layout
 from gridloom.hardware.rtl.structure import Hardware, Shape
 from gridloom.hardware.rtl.top import TOP
-from gridloom.hardware.rtl.unit_module import unit_module
+from gridloom.hardware.synthesis import yosys
 
 Target = Literal["gates", "xilinx", "intel"]
 
-#: Area of a cell relative to a NAND2 (0.798 square micrometres): X1 cells of the open Nangate 45 nm library.
+#: Area of a cell relative to that of a NAND2 (0.798 square micrometres): X1 cells of the open Nangate 45 nm library.
 GATES: Final[Mapping[str, float]] = {
     "NOT": 0.67, "BUF": 1.0, "NAND": 1.0, "NOR": 1.0, "AND": 1.33, "OR": 1.33, "ANDNOT": 1.33, "ORNOT": 1.33,
     "XOR": 2.0, "XNOR": 2.0, "MUX": 2.33, "NMUX": 2.0, "AOI3": 1.33, "OAI3": 1.33, "AOI4": 1.67, "OAI4": 1.67,
 }  # fmt: skip
 FLIP_FLOP: Final = 5.67
-#: A flip-flop with enable has a multiplexer before it, one with synchronous reset an AND.
+#: A flip-flop with enable has a multiplexer before it, one with synchronous reset has an AND gate.
 ENABLE: Final = 2.33
 RESET: Final = 1.33
 
@@ -48,7 +45,7 @@ _SCRIPTS: Final[Mapping[str, str]] = {
     "intel": "synth_intel_alm -nolutram -nobram {blocks}-noiopad -top {top}",
 }
 _MULTIPLIER_BLOCKS: Final = ("DSP48E1", "MISTRAL_MUL")
-#: What one cell takes of the target's unit: LUTs, or ALM halves. Two small LUTs of a slice make a larger one.
+#: How many LUTs, or ALM halves, one cell takes. Two small LUTs of a slice make a larger one.
 _LUT_WEIGHT: Final = {"LUT1": 1, "LUT2": 1, "LUT3": 1, "LUT4": 1, "LUT5": 1, "LUT6": 1, "MISTRAL_NOT": 0,
                       "MISTRAL_ALUT2": 1, "MISTRAL_ALUT3": 1, "MISTRAL_ALUT4": 1, "MISTRAL_ALUT5": 1,
                       "MISTRAL_ALUT6": 2, "MISTRAL_ALUT_ARITH": 1}  # fmt: skip
@@ -56,70 +53,56 @@ _LUT_WEIGHT: Final = {"LUT1": 1, "LUT2": 1, "LUT3": 1, "LUT4": 1, "LUT5": 1, "LU
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """``logic`` in gate equivalents, LUTs or ALM halves; ``registers`` in gate equivalents or flip-flops."""
+    """The area of a circuit, by what takes it."""
 
+    #: Gate equivalents, LUTs or ALM halves.
     logic: float
+    #: Gate equivalents or flip-flops.
     registers: float
     flip_flops: int
     #: Multiplier blocks of an FPGA, which are not part of ``logic``.
     blocks: int = 0
 
     def __add__(self, other: Area) -> Area:
-        return Area(
-            self.logic + other.logic,
-            self.registers + other.registers,
-            self.flip_flops + other.flip_flops,
-            self.blocks + other.blocks,
-        )
+        return Area(*(mine + its for mine, its in zip(astuple(self), astuple(other))))
 
     def times(self, count: int) -> Area:
-        """The area of ``count`` of these."""
-        return Area(self.logic * count, self.registers * count, self.flip_flops * count, self.blocks * count)
+        """Return the area of ``count`` such circuits."""
+        return Area(*(part * count for part in astuple(self)))
 
     def total(self, target: Target) -> float:
-        """One number: gates and registers together, or the LUTs alone (their flip-flops come with them)."""
+        """Return one number: gates and registers together, or the LUTs alone (their flip-flops come with them)."""
         return self.logic + self.registers if target == "gates" else self.logic
 
     @property
     def register_share(self) -> float:
-        """The part of the area that registers take; means something for gates only."""
+        """The share of the area that registers take. It means something for gates only."""
         whole = self.logic + self.registers
         return self.registers / whole if whole else 0.0
 
 
-def available() -> bool:
-    """True when Yosys is installed."""
-    return shutil.which("yosys") is not None
-
-
 class Synthesis:
-    """Runs Yosys and remembers what it said, in a folder where one is given.
+    """Runs Yosys and keeps its results, in a folder where one is given.
 
-    ``blocks``: an FPGA multiplies in its multiplier blocks; False: in LUTs.
+    ``blocks``: an FPGA multiplies in its multiplier blocks; False: it multiplies in LUTs. MissingExtra where Yosys is
+    not installed.
     """
 
     def __init__(self, target: Target = "gates", cache: Path | None = None, *, blocks: bool = True) -> None:
-        if not available():
-            raise MissingExtra(
-                "yosys is not installed; install the package 'yosys', for instance with apt-get install yosys"
-            )
+        yosys.require()
         self.target: Target = target
         self.cache = cache
         self.blocks = blocks
         self.runs = 0
         self._known: dict[str, dict[str, int]] = {}
-        self._version = subprocess.run(["yosys", "-V"], capture_output=True, text=True, check=True).stdout.strip()
+        self._version = yosys.version()
 
     def shape_area(self, hardware: Hardware, shape: Shape) -> Area:
-        """The area of one unit."""
-        name = hardware.variants[shape]
-        # Comments and the module's own name do not change a circuit; arrays of other sizes have the same one.
-        text = re.sub(rf"\b{name}\b", "unit", re.sub(r"//[^\n]*", "", unit_module(hardware, shape)))
-        texts = {f"{p}.v": primitive(p) for p in used_primitives(hardware)} | {"unit.v": text}
-        return self.area(texts, "unit")
+        """Return the area of one unit. Costs a synthesis where no equal unit was synthesised before."""
+        return self.area(yosys.unit_files(hardware, shape), yosys.UNIT)
 
     def array_area(self, hardware: Hardware) -> Area:
-        """The sum over the units of an array and its sequencer."""
+        """Return the sum over the units of an array and its sequencer. Costs a synthesis for each unit variant."""
         texts = {f"{p}.v": primitive(p) for p in ("gl_sequencer", "gl_config_port")}
         area = self.area(texts, "gl_sequencer")
         for shape, units in hardware.places.items():
@@ -127,15 +110,15 @@ class Synthesis:
         return area
 
     def flat_area(self, hardware: Hardware) -> Area:
-        """The whole array synthesised flat: slow, to see how far the sum is off."""
+        """Return the area of the whole array synthesised flat: slow, it shows how far the sum is off."""
         return self.area(rtl_files(hardware), TOP)
 
     def area(self, texts: Mapping[str, str], top: str) -> Area:
-        """The area of a module with everything below it."""
+        """Return the area of a module with everything below it."""
         return measured(self.cells(texts, top), self.target)
 
     def cells(self, texts: Mapping[str, str], top: str) -> dict[str, int]:
-        """Cell type -> how many, by Yosys or from an earlier run."""
+        """Return cell type -> number of such cells, by Yosys or from an earlier run."""
         script = _SCRIPTS[self.target].format(top=top, blocks="" if self.blocks else "-nodsp ")
         key = hashlib.blake2b(
             json.dumps([sorted(texts.items()), script, self._version]).encode(), digest_size=16
@@ -146,31 +129,24 @@ class Synthesis:
         if kept is not None and kept.exists():
             cells = json.loads(kept.read_text(encoding="utf-8"))
         else:
-            cells = self._run(texts, top, script)
+            cells = self._run(texts, script)
             if kept is not None:
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 kept.write_text(json.dumps(cells, sort_keys=True), encoding="utf-8")
         self._known[key] = cells
         return dict(cells)
 
-    def _run(self, texts: Mapping[str, str], top: str, script: str) -> dict[str, int]:
+    def _run(self, texts: Mapping[str, str], script: str) -> dict[str, int]:
         self.runs += 1
-        with tempfile.TemporaryDirectory(prefix="gridloom-area-") as place:
-            folder = Path(place)
-            for name, text in texts.items():
-                (folder / name).write_text(text, encoding="utf-8")
-            commands = f"read_verilog -sv {' '.join(sorted(texts))}; {script}; tee -o stat.json stat -json"
-            done = subprocess.run(
-                ["yosys", "-q", "-p", commands], cwd=folder, capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                raise SimulationError("yosys: " + "\n".join(done.stderr.strip().splitlines()[-5:]))
-            report = json.loads((folder / "stat.json").read_text(encoding="utf-8"))
-        return dict(report["design"]["num_cells_by_type"])
+        statistics = json.loads(yosys.report(texts, script, "stat -json"))
+        return dict(statistics["design"]["num_cells_by_type"])
 
 
 def measured(cells: Mapping[str, int], target: Target) -> Area:
-    """The area of a list of cells. SimulationError for a cell whose size is not known: better none than a wrong one."""
+    """Return the area of a list of cells.
+
+    SimulationError for a cell whose size is not known, since no area is better than a wrong one.
+    """
     logic = registers = 0.0
     flip_flops = blocks = 0
     for cell, count in cells.items():
@@ -201,7 +177,7 @@ def _gate(cell: str) -> tuple[float, bool]:
     raise SimulationError(f"yosys uses cell {cell!r}, whose area is not known")
 
 
-# -- a model ----------------------------------------------------------------------------------------------------------
+# -- a fitted model --------------------------------------------------------------------------------------------------
 
 FEATURES: Final = (
     "unit",
@@ -215,7 +191,7 @@ FEATURES: Final = (
 
 
 def features(hardware: Hardware, shape: Shape) -> list[float]:
-    """What the area of a unit depends on, as far as a linear model can say it."""
+    """Return what the area of a unit depends on (``FEATURES``), as far as a linear model can express it."""
     width = hardware.width
     inputs = sum(max(0, len(mux.sources) + mux.idle - 1) for mux in shape.muxes)
     taps = {source for mux in shape.muxes for source in mux.sources if source.delay or source.gate >= 0}
@@ -235,24 +211,31 @@ def features(hardware: Hardware, shape: Shape) -> list[float]:
 
 @dataclass(frozen=True, kw_only=True)
 class AreaModel:
-    """A linear model of a unit's area. ``error`` is the mean relative error on units that were left out of the fit."""
+    """A linear model of a unit's area, and how many units it was fitted to."""
 
     target: Target
     weights: tuple[float, ...]
+    #: Mean relative error on units that were left out of the fit.
     error: float
     units: int
 
     def predict(self, hardware: Hardware) -> float:
-        """The area of an array, without synthesis."""
-        return float(
-            sum(
-                len(units) * np.dot(self.weights, features(hardware, shape)) for shape, units in hardware.places.items()
-            )
-        )
+        """Return the area of an array, without synthesis. Linear in its unit variants."""
+        return modelled_area(self.weights, hardware)
+
+
+def modelled_area(weights: Sequence[float], hardware: Hardware) -> float:
+    """Return the sum over an array's units of the areas that a linear model with these weights gives."""
+    return float(
+        sum(len(units) * np.dot(weights, features(hardware, shape)) for shape, units in hardware.places.items())
+    )
 
 
 def fit(samples: Sequence[tuple[Sequence[float], float]], target: Target) -> AreaModel:
-    """Fit the model to (features, area) pairs by least squares; the error is that of leaving one out at a time."""
+    """Return the model fitted to (features, area) pairs by least squares; its error is that of leaving one out in turn.
+
+    Costs one small least-squares problem per pair.
+    """
     table = np.array([row for row, _ in samples], dtype=float)
     areas = np.array([area for _, area in samples], dtype=float)
     # Relative errors count, so each row is scaled by its area.

@@ -8,10 +8,10 @@ import pytest
 
 from gridloom.errors import MissingExtra, SimulationError
 from gridloom.flow.bench.area import bench_area, hardware_of
-from gridloom.hardware import area
-from gridloom.hardware.area import Area, Synthesis, fit, measured
+from gridloom.hardware.synthesis import yosys
+from gridloom.hardware.synthesis.area import Area, Synthesis, fit, measured
 
-needs_yosys = pytest.mark.skipif(not area.available(), reason="Yosys is not installed")
+needs_yosys = pytest.mark.skipif(not yosys.available(), reason="Yosys is not installed")
 
 
 def test_cells_have_the_areas_of_the_library() -> None:

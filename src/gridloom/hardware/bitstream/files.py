@@ -1,7 +1,7 @@
-"""Files of configuration bits, and what they say in words.
+"""Files of configuration bits, and their contents in words.
 
-A hex file has one packet of 64 bits a line and is read by ``$readmemh``; its first line, a comment, holds the header.
-A binary file has the eight bytes ``GLBITS01``, the length of the header (4 bytes), the header, and eight bytes a
+A hex file has one packet of 64 bits per line and is read by ``$readmemh``; its first line, a comment, holds the header.
+A binary file has the eight bytes ``GLBITS01``, the length of the header (4 bytes), the header, and eight bytes for each
 packet; numbers have their highest byte first. The header is JSON: array, fingerprint, hardware parameters.
 """
 
@@ -15,9 +15,8 @@ from typing import Any
 from gridloom.archs.model import Arch
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import MappingError, OptionError
-from gridloom.hardware.bits import Fields, Packet, UnitFields, unpack
+from gridloom.hardware.bitstream.packets import Packet, UnitFields, unpack
 from gridloom.hardware.parameters import HardwareParameters
-from gridloom.hardware.rtl.layout import context_layout
 from gridloom.hardware.rtl.structure import Hardware, Unit
 
 FORMAT = "gridloom-bits"
@@ -29,7 +28,7 @@ _ACCESSES = ("none", "load", "store", "store_if")
 
 
 def header(hardware: Hardware, count: int) -> dict[str, Any]:
-    """What a file says about its packets."""
+    """Return the header of a file: for which array and which parameters its packets are, and how many there are."""
     return {
         "format": FORMAT, "version": VERSION, "array": hardware.arch.name, "fingerprint": hardware.arch.fingerprint,
         "parameters": hardware.parameters.to_json(), "packets": count,
@@ -37,20 +36,20 @@ def header(hardware: Hardware, count: int) -> dict[str, Any]:
 
 
 def to_hex(hardware: Hardware, packets: Sequence[Packet]) -> str:
-    """The text of a hex file."""
+    """Return the text of a hex file."""
     first = "// " + json.dumps(header(hardware, len(packets)), sort_keys=True)
     return "\n".join([first, *(f"{packet.to_int():016x}" for packet in packets), ""])
 
 
 def to_binary(hardware: Hardware, packets: Sequence[Packet]) -> bytes:
-    """The bytes of a binary file."""
+    """Return the bytes of a binary file."""
     head = json.dumps(header(hardware, len(packets)), sort_keys=True).encode()
     body = b"".join(packet.to_int().to_bytes(8, "big") for packet in packets)
     return MAGIC + len(head).to_bytes(4, "big") + head + body
 
 
 def read_bits(data: bytes, where: str = "bits") -> tuple[dict[str, Any], list[Packet]]:
-    """Header and packets of a hex or binary file; MappingError says what is wrong with one that is neither."""
+    """Return header and packets of a hex or binary file; MappingError says what is wrong with one that is neither."""
     if data.startswith(MAGIC):
         return _read_binary(data, where)
     try:
@@ -93,7 +92,10 @@ def _checked(text: str, packets: list[Packet], where: str) -> tuple[dict[str, An
 
 
 def load_bits(path: Path, arch: Arch) -> tuple[Hardware, list[Packet]]:
-    """The packets of a file and the hardware they are for. MappingError when they are for another array."""
+    """Return the hardware that the packets of a file are for, and the packets.
+
+    OptionError when the file cannot be read, MappingError when its bits are for another array.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -113,7 +115,7 @@ def load_bits(path: Path, arch: Arch) -> tuple[Hardware, list[Packet]]:
 
 
 def disassemble(hardware: Hardware, packets: Sequence[Packet]) -> str:
-    """What packets set, for a reader: unit by unit, slot by slot, only what is in use."""
+    """Return what packets set as a text for people: unit by unit, slot by slot, only what is in use."""
     fields = unpack(hardware, packets)
     lines = [f"array {hardware.arch.name}, II {fields.ii}, {len(packets)} packets"]
     if fields.settings:
@@ -171,7 +173,7 @@ def _operand(numbers: dict[str, int], k: int) -> list[str]:
 
 
 def _wire_lines(hardware: Hardware, unit: Unit, numbers: dict[str, int]) -> list[str]:
-    """Each wire with the resource it selects; those that carry their first source, as at rest, are left out."""
+    """Each wire with the resource it selects, and each register that is written. Wires at rest are left out."""
     names = hardware.arch.resource_names
     lines = []
     for mux, wire, arcs in zip(unit.shape.muxes, unit.wires, unit.arcs):
@@ -189,25 +191,3 @@ def _wire_lines(hardware: Hardware, unit: Unit, numbers: dict[str, int]) -> list
             origin = hardware.arch.tiles[unit.inputs[writer - 1]].name
         lines.append(f"    {name.partition('.')[0]} <- result of {origin}")
     return lines
-
-
-def field_table(hardware: Hardware, unit: Unit) -> list[tuple[str, int, int, str]]:
-    """(field, first bit, bits, meaning) of a unit's context word."""
-    layout = context_layout(unit.shape, hardware.parameters)
-    return [(f.name, f.offset, f.width, f.meaning) for f in layout.fields]
-
-
-def same_settings(one: Fields, other: Fields) -> bool:
-    """True when two sets of fields configure the same thing: a field that is 0 and one that is not there are alike."""
-    return _plain(one) == _plain(other)
-
-
-def _plain(fields: Fields) -> tuple[Any, ...]:
-    units = {
-        name: (
-            {s: {k: v for k, v in numbers.items() if v} for s, numbers in unit.contexts.items()},
-            unit.values, unit.registers, unit.setting or 0,
-        )
-        for name, unit in fields.units.items()
-    }  # fmt: skip
-    return fields.ii, fields.settings, units

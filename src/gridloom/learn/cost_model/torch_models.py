@@ -2,12 +2,13 @@
 
 The graph has the used units as nodes and the routed flows as edges. ``algorithm`` follows the published Algorithm 1: in
 each of K layers a node takes the mean of its incident edges' and of its neighbours' values, s = max(0, W_E [a_E, a_V]),
-h = W_V [h, s]; the maximum there is read as the one with 0, since a single vector is all it could be taken over. Edges
-keep their values. ``text`` follows the published text, where W_V is 3m x m and edges are updated as well:
+h = W_V [h, s]. We read the maximum there as the maximum with 0, since there is only a single vector to take it over.
+Edges keep their values. ``text`` follows the published text, where W_V is 3m x m and edges are updated as well:
 h_v = max(0, W_V [h_v, a_E, a_V]), h_e = max(0, W_E [h_e, h_u, h_v]). Both end in the mean over nodes and a 3-layer ReLU
-regressor. ``sharing`` is ours: edges know who shares their links, messages go along flows with their direction,
-and edges are pooled by attention, maximum and mean, since the worst flow decides. It also says of every flow how fast
-the pipeline would be if this one decided: labels do not have that, but the least of them has to be the label.
+regressor. ``sharing`` is ours: the features of an edge say which flows share its links, messages go along flows with
+their direction, and edges are pooled by attention, maximum and mean, since the worst flow decides. It also predicts for
+every flow how fast the pipeline would be if this flow decided: labels do not contain that, but the least of these
+predictions has to equal the label.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from gridloom.estimate.dataflow import UNIT_KINDS, UNIT_OPS, Pipeline
 from gridloom.learn.cost_model.kernel import EDGE_FEATURES
 
 Variant = Literal["algorithm", "text", "sharing"]
-#: What may be left out: all node values, all edge values, or what says how fast units and flows are.
+#: What may be left out: all node features, all edge features, or the features about the speed of units and flows.
 Without = Literal["nothing", "nodes", "edges", "annotations"]
 
 STAGES: Final = 16
@@ -33,7 +34,7 @@ _ANNOTATIONS: Final = ("load", "rate", "wait", "window", "peaks")
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """What of a pipeline is the same in all its decisions, as tensors."""
+    """The part of a pipeline that is the same in all its decisions, as tensors."""
 
     kind: Tensor
     op: Tensor
@@ -41,27 +42,27 @@ class Graph:
     load: Tensor
     source: Tensor
     target: Tensor
-    #: 1 over the flows that end (begin) where a flow ends (begins).
+    #: For each flow 1 over the number of flows that end (begin) where it ends (begins).
     in_share: Tensor
     out_share: Tensor
     units: int = field(default=0)
 
     @classmethod
-    def of(cls, found: Pipeline) -> Graph:
-        """The tensors of a pipeline."""
-        into = np.bincount(found.target, minlength=found.units)
-        out = np.bincount(found.source, minlength=found.units)
+    def of(cls, pipeline: Pipeline) -> Graph:
+        """Return the tensors of a pipeline."""
+        into = np.bincount(pipeline.target, minlength=pipeline.units)
+        out = np.bincount(pipeline.source, minlength=pipeline.units)
         single = torch.float32
         return cls(
-            kind=torch.as_tensor(found.unit_kind),
-            op=torch.as_tensor(found.unit_op),
-            stage=torch.as_tensor(np.minimum(found.unit_stage, STAGES - 1)),
-            load=torch.as_tensor(found.unit_load, dtype=single),
-            source=torch.as_tensor(found.source),
-            target=torch.as_tensor(found.target),
-            in_share=torch.as_tensor(1.0 / into[found.target], dtype=single),
-            out_share=torch.as_tensor(1.0 / out[found.source], dtype=single),
-            units=found.units,
+            kind=torch.as_tensor(pipeline.unit_kind),
+            op=torch.as_tensor(pipeline.unit_op),
+            stage=torch.as_tensor(np.minimum(pipeline.unit_stage, STAGES - 1)),
+            load=torch.as_tensor(pipeline.unit_load, dtype=single),
+            source=torch.as_tensor(pipeline.source),
+            target=torch.as_tensor(pipeline.target),
+            in_share=torch.as_tensor(1.0 / into[pipeline.target], dtype=single),
+            out_share=torch.as_tensor(1.0 / out[pipeline.source], dtype=single),
+            units=pipeline.units,
         )
 
 
@@ -106,18 +107,18 @@ class Regressor(nn.Module):
         return self.variant == "sharing" or name in _PUBLISHED_EDGES
 
     def nodes(self, graph: Graph) -> Tensor:
-        """First values of the units."""
+        """Return the first values of the units."""
         one_hot = nn.functional.one_hot(graph.kind, len(UNIT_KINDS)).float()
         load = graph.load[:, None] * (self.without != "annotations" and self.variant == "sharing")
         values = torch.cat([one_hot, self.op(graph.op), self.stage(graph.stage), load], dim=1)
         return self.node_in(values * (self.without != "nodes"))
 
     def forward(self, graph: Graph, features: Tensor) -> Tensor:
-        """The logit of each decision; ``features`` is decision, flow, feature."""
+        """Return the logit of each decision; ``features`` is [decision, flow, feature]."""
         return self.both(graph, features)[0]
 
     def both(self, graph: Graph, features: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The logit of each decision, and in ours that of each flow of it: how fast it would be by this flow alone."""
+        """Return the logit of each decision and, in variant ``sharing``, the logit that each flow alone would give."""
         edges = self.edge_in(features * self.kept)
         nodes = self.nodes(graph).expand(len(features), -1, -1)
         if self.variant == "sharing":
@@ -155,5 +156,5 @@ class Regressor(nn.Module):
 
 
 def _sum(values: Tensor, where: Tensor, count: int) -> Tensor:
-    """Sums of values by where they go, along dimension 1."""
+    """The sums of values along dimension 1, by the index in ``where``."""
     return torch.zeros(len(values), count, values.shape[2], dtype=values.dtype).index_add_(1, where, values)

@@ -1,4 +1,4 @@
-"""Tables of the cost model: variants and what is left out of them by cross-validation, and another tool chain."""
+"""Tables of the cost model: variants and ablations by cross-validation, and training for another tool chain."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from gridloom.learn.cost_model import data, training
 from gridloom.run.work import Work
 
 if TYPE_CHECKING:
-    from gridloom.learn.cost_model.task import CostModelConfig
+    from gridloom.learn.cost_model.model import CostModelConfig
 
-#: Variants and what is left out of them, as the table lists them.
+#: The variants, and what is left out of each, as the table lists them.
 _ROWS: Final = (
     ("sharing", "nothing"),
     ("algorithm", "nothing"),
@@ -25,41 +25,45 @@ _ERAS: Final[tuple[data.Era, ...]] = ("past", "present")
 
 
 def cross_validate(
-    found: list[training.Group], size: CostModelConfig, work: Work, variant: Any = "sharing", without: Any = "nothing"
+    groups: list[training.GraphSamples],
+    size: CostModelConfig,
+    work: Work,
+    variant: Any = "sharing",
+    without: Any = "nothing",
 ) -> dict[str, Any]:
-    """Figures over all graphs, each predicted by a model that was not trained on it."""
-    folds = training.fold_of(found, size.folds)
-    predicted: list[Any] = [None] * len(found)
+    """Return figures over all graphs, each predicted by a model that was not trained on it."""
+    folds = training.fold_of(groups, size.folds)
+    predicted: list[Any] = [None] * len(groups)
     for fold in range(size.folds):
-        seen = [group for group, mine in zip(found, folds) if mine != fold]
+        seen = [group for group, mine in zip(groups, folds) if mine != fold]
         model = training.train(
             seen, variant=variant, without=without, epochs=size.epochs, width=size.width, layers=size.layers,
             seed=work.seed + fold, told=lambda _share: work.stopped(),
         )  # fmt: skip
-        for k, group in enumerate(found):
+        for k, group in enumerate(groups):
             if folds[k] == fold:
                 predicted[k] = training.predictions(model, group)
         work.progress(f"{variant} without {without}: fold {fold + 1}", (fold + 1) / (size.folds + 1))
-    return training.figures(predicted, found)
+    return training.figures(predicted, groups)
 
 
 def ablations(samples: list[data.Sample], size: CostModelConfig, work: Work) -> dict[str, Any]:
-    """Cross-validated figures of every variant and of what is left out of it, beside the hand-written cost model."""
-    found = training.groups(samples)
-    rows = [{"model": "heuristic", **training.figures([group.heuristic for group in found], found)}]
+    """Return cross-validated figures of every variant and ablation, beside those of the hand-written cost model."""
+    groups = training.by_graph(samples)
+    rows = [{"model": "heuristic", **training.figures([group.heuristic for group in groups], groups)}]
     for variant, without in _ROWS:
         if work.over():
             break
         name = variant if without == "nothing" else f"{variant} - {without}"
-        rows.append({"model": name, **cross_validate(found, size, work, variant, without)})
-    return {"decisions": sum(len(group.labels) for group in found), "rows": rows}
+        rows.append({"model": name, **cross_validate(groups, size, work, variant, without)})
+    return {"decisions": sum(len(group.labels) for group in groups), "rows": rows}
 
 
 def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig, work: Work) -> dict[str, Any]:
-    """Models trained on each state of the tool chain, judged on graphs that no training saw, in both states.
+    """Return figures of models trained on each state of the tool chain, on graphs that no training saw, in both states.
 
-    The hand-written cost model stands beside them: it stays as it is when the tool chain changes, and so does a model
-    that is not trained again.
+    The hand-written cost model is in the table as well: it stays as it is when the tool chain changes, and so does a
+    model that is not trained again.
     """
     tests = {era: _tests(era, work) for era in _ERAS}
     rows: list[dict[str, Any]] = []
@@ -71,7 +75,7 @@ def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig
             break
         work.progress(f"training on {era}", 0.5)
         model = training.train(
-            training.groups(samples[era]), epochs=size.epochs, width=size.width, layers=size.layers, seed=work.seed,
+            training.by_graph(samples[era]), epochs=size.epochs, width=size.width, layers=size.layers, seed=work.seed,
             told=lambda _share: work.stopped(),
         )  # fmt: skip
         for other in _ERAS:
@@ -81,8 +85,8 @@ def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig
     return {"decisions": decisions, "rows": rows}
 
 
-def _tests(era: data.Era, work: Work) -> list[training.Group]:
+def _tests(era: data.Era, work: Work) -> list[training.GraphSamples]:
     listed = [*data.held_out_graphs(), *data.large_graphs()]
     for some, each in ((data.held_out_graphs(), 3), (data.large_graphs(), 1)):
         data.make(work, era=era, decisions=each * data.CHAINS * len(some), listed=some)
-    return training.groups(data.load(work.folder, era, listed))
+    return training.by_graph(data.load(work.folder, era, listed))

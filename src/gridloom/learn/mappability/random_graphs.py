@@ -1,7 +1,7 @@
 """Random graphs for the mappability data set: many shapes, each family with a style of its own.
 
 A *family* is a number from which a style is drawn: shape, ops, depth, fan-out, constants, inputs and outputs. Its
-graphs share the style and differ in size and in every further draw. Families whose shape is ``part`` are convex pieces
+graphs share the style and differ in size and in every further draw. Families whose shape is ``part`` are convex parts
 of our kernels; the kernels that the partitioning flow is measured on (``cma_*``) are not among them.
 """
 
@@ -18,13 +18,13 @@ from gridloom.dfg.model import Dfg, DfgBuilder, Edge, Node
 from gridloom.errors import GridloomError
 from gridloom.partition import split
 
-#: Families from here on have more inputs, outputs or constants than the array may have room for.
+#: Families from this number on have more inputs, outputs or constants than the array may have room for.
 OVERFULL: Final = 1_000_000
 
 LEAST_OPS: Final = 5
 MOST_OPS: Final = 80
 
-#: Ops of two operands by what kernels of that kind mostly do.
+#: Kind of kernel -> its ops of two operands, the frequent ones several times.
 MIXES: Final[Mapping[str, tuple[str, ...]]] = {
     "sums": ("add", "add", "sub", "mult", "sra"),
     "logic": ("xor", "and", "or", "xor", "sl", "sr"),
@@ -34,7 +34,7 @@ MIXES: Final[Mapping[str, tuple[str, ...]]] = {
     "any": ("add", "sub", "mult", "sl", "sr", "sra", "and", "or", "xor", "sel", "gt", "lt", "eql"),
 }
 
-#: i32 ops of our kernels as ops of the array.
+#: Op of domain i32 in our kernels -> op of the array.
 _AS_CMA: Final[Mapping[str, str]] = {
     "add": "add", "sub": "sub", "mul": "mult", "mulh": "mult", "shl": "sl", "shr": "sra", "lshr": "sr", "rotl": "sl",
     "and": "and", "or": "or", "xor": "xor", "not": "not", "neg": "not", "abs": "cat", "square": "mult",
@@ -42,7 +42,7 @@ _AS_CMA: Final[Mapping[str, str]] = {
     "gt": "gt", "ge": "gt", "ult": "lt", "ule": "lt", "sext8": "cat", "sext16": "cat", "zext8": "and", "zext16": "and",
 }  # fmt: skip
 
-#: Kernels that parts are taken from, each with parameters: straight-line code of two operands.
+#: Kernels that parts are taken from: straight-line code whose ops have at most two operands.
 PART_SOURCES: Final = (
     "dct4", "dct8", "fft_radix2", "fft_radix4", "gray", "rgb_to_ycc", "sepia", "alpha_blend", "sobel", "aes_column",
     "md5_step", "sha1_step", "matmul", "convolution", "kmeans", "map_reduce", "tree_reduce", "distance", "fir",
@@ -56,19 +56,19 @@ class Style:
     family: int
     shape: str
     mix: str
-    #: Inputs and outputs at most.
+    #: The most inputs and outputs.
     inputs: int
     outputs: int
-    #: Different constants at most, and the share of ops that read one.
+    #: The most different constants, and the share of ops that read one.
     constants: int
     constant_share: float
-    #: Values that an op chooses its operands from, as a share of what is there: small is local.
+    #: The share of the values, latest first, that an op chooses its operands from: a small one makes local graphs.
     locality: float
-    #: How much more often a value without a reader is read.
+    #: How strongly an op prefers values with few readers.
     thrift: float
-    #: Readers of a value at most.
+    #: The most readers of a value.
     fan_out: int
-    #: Values side by side, where a shape has lanes or layers.
+    #: How many values are side by side, where a shape has lanes or layers.
     lanes: int
 
 
@@ -87,7 +87,7 @@ class Draft:
         self._constants = rng.sample(range(1, 60_000), max(1, style.constants)) if style.constants else []
 
     def input(self) -> str:
-        """A new input, or one of those there once the style's number is reached."""
+        """Add an input, or choose one of the inputs once the style's number is reached; returns it."""
         if len(self._names) >= self.style.inputs:
             return self.rng.choice(self._names)
         name = self.builder.input(f"x{len(self._names)}")
@@ -97,7 +97,7 @@ class Draft:
         return name
 
     def op(self, first: str, second: str | None = None) -> str:
-        """An op on one or two values; without a second one, a constant (or one value alone) takes its place."""
+        """Add an op on two values, or on one value and a constant where there is no second; returns its result."""
         rng, b = self.rng, self.builder
         self.readers[first] += 1
         if second is not None:
@@ -113,11 +113,11 @@ class Draft:
         return name
 
     def step(self, first: str, second: str) -> str:
-        """An op on two values or, as often as the style says, on the first and a constant."""
+        """Add an op on two values or, as often as the style says, on the first and a constant; returns its result."""
         return self.op(first, None if self.rng.random() < self.style.constant_share else second)
 
     def pick(self, among: Sequence[str], other: str | None = None) -> str:
-        """One of some values: recent ones and those that are read little come more often."""
+        """Return one of some values; recent values and those with few readers are more probable."""
         start = max(0, len(among) - max(2, int(self.style.locality * len(among))))
         near = [v for v in among[start:] if self.readers[v] < self.style.fan_out and v != other]
         if not near:
@@ -130,16 +130,16 @@ class Draft:
         return [v for v in self.values if self.readers[v] == 0]
 
     def joins_needed(self) -> int:
-        """Ops that it takes to join what nobody reads into as many outputs as the style has."""
+        """Return how many ops it takes to join the values without a reader into as many outputs as the style has."""
         return max(0, len(self.unread) - self.style.outputs)
 
     def grow(self, ops: int, step: Callable[[], object]) -> None:
-        """Call ``step`` until as many ops are there as joining leaves room for."""
+        """Call ``step`` until the graph, with the ops that joining needs, has as many ops as asked for."""
         while self.ops + self.joins_needed() < ops:
             step()
 
     def finish(self) -> Dfg:
-        """Join what nobody reads, make outputs, drop idle inputs."""
+        """Join the values without a reader, add outputs, drop idle inputs, and return the graph."""
         rng, b = self.rng, self.builder
         while len(unread := self.unread) > self.style.outputs:
             k = rng.randrange(len(unread) - 1)
@@ -155,7 +155,7 @@ class Draft:
 
 
 def _window(draft: Draft, ops: int) -> None:
-    """Each op reads values that came shortly before it."""
+    """Each op reads values that were made shortly before it."""
     for _ in range(draft.style.inputs):
         draft.input()
 
@@ -167,7 +167,7 @@ def _window(draft: Draft, ops: int) -> None:
 
 
 def _layered(draft: Draft, ops: int) -> None:
-    """Layers that read the layer before, near their own position; now and then an older one."""
+    """Layers that read the layer before, near their own position, and sometimes an older one."""
     lanes, rng = draft.style.lanes, draft.rng
     layer = [draft.input() for _ in range(lanes)]
     older = list(layer)
@@ -222,7 +222,7 @@ def _butterfly(draft: Draft, ops: int) -> None:
 
 
 def _lanes(draft: Draft, ops: int) -> None:
-    """Chains side by side that look over at each other now and then."""
+    """Chains side by side that read from each other sometimes."""
     style, rng = draft.style, draft.rng
     heads = [draft.input() for _ in range(max(1, style.lanes))]
 
@@ -236,7 +236,7 @@ def _lanes(draft: Draft, ops: int) -> None:
 
 
 def _forks(draft: Draft, ops: int) -> None:
-    """Values that fork into branches and join again, one such piece inside or after the other."""
+    """Values that fork into branches and join again, nested or one after the other."""
     rng = draft.rng
     ends = [draft.input() for _ in range(max(1, draft.style.inputs // 2))]
 
@@ -287,7 +287,7 @@ SHAPES: Final[Mapping[str, Callable[[Draft, int], None]]] = {
 
 
 def style_of(family: int) -> Style:
-    """The style of a family; the same number always has the same."""
+    """Return the style of a family; the same number always has the same style."""
     rng = random.Random(f"mappability style {family}")
     shape = rng.choice([*SHAPES, *SHAPES, "part"])
     inputs = rng.choice((1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 10, 12))
@@ -320,7 +320,7 @@ def _overfull(style: Style, rng: random.Random) -> Style:
 
 
 def draw(family: int, number: int) -> Dfg:
-    """Graph ``number`` of a family, with 5 to 80 ops; the same numbers always give the same graph."""
+    """Return graph ``number`` of a family, with 5 to 80 ops; the same numbers always give the same graph."""
     style = style_of(family)
     rng = random.Random(f"mappability graph {family} {number}")
     name = f"random_{family}_{number}"
@@ -333,7 +333,7 @@ def draw(family: int, number: int) -> Dfg:
 
 
 def _size(rng: random.Random, power: float = 1.4) -> int:
-    """Ops of a graph: smaller ones are more frequent, as they are among the parts that a flow asks about."""
+    """How many ops a graph has: small graphs are more frequent, as they are among the parts that a flow asks about."""
     return LEAST_OPS + int((MOST_OPS + 1 - LEAST_OPS) * rng.random() ** power)
 
 
@@ -341,7 +341,7 @@ def _size(rng: random.Random, power: float = 1.4) -> int:
 
 
 def as_cma(source: str) -> Dfg | None:
-    """A kernel's graph with the array's ops instead of its own; None: it has what the array cannot do."""
+    """Return a kernel's graph with the array's ops instead of its own; None: it has ops that the array cannot do."""
     try:
         dfg: Dfg = registry.load("kernels", source).build()
     except GridloomError:
@@ -364,12 +364,12 @@ def as_cma(source: str) -> Dfg | None:
 
 @lru_cache(maxsize=1)
 def part_sources() -> tuple[Dfg, ...]:
-    """The graphs that parts are taken from."""
+    """Return the graphs that parts are taken from."""
     return tuple(dfg for dfg in map(as_cma, PART_SOURCES) if dfg is not None)
 
 
 def _part(style: Style, rng: random.Random, name: str) -> Dfg:
-    """A convex piece of a kernel: what lies between two cuts of an order in which dependences go forward."""
+    """A convex part of a kernel: what lies between two cuts of an order in which dependences go forward."""
     sources = part_sources()
     whole = sources[style.family % len(sources)]
     order = _random_order(whole, rng)

@@ -12,16 +12,16 @@ from gridloom.errors import OptionError
 from gridloom.estimate.dataflow import Guide
 from gridloom.learn import weights
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import Learned, features
+from gridloom.learn.cost_model.inference import LearnedCostModel, features
 from gridloom.learn.cost_model.kernel import EDGE_FEATURES
 from gridloom.mappers.elastic.search import DataflowConfig, Search
 from gridloom.run.work import Work
 
 torch = pytest.importorskip("torch")
 
-from gridloom.learn.cost_model import task as model  # noqa: E402
+from gridloom.learn.cost_model import model as model  # noqa: E402
 from gridloom.learn.cost_model import training  # noqa: E402
-from gridloom.learn.cost_model.network import Graph, Regressor  # noqa: E402
+from gridloom.learn.cost_model.torch_models import Graph, Regressor  # noqa: E402
 
 SMALL = ("gemm", {"inner": 64, "columns": 64})
 
@@ -47,10 +47,10 @@ def saved(tmp_path: Path, layers: int = 2) -> tuple[Regressor, Path]:
 def test_inference_without_torch_says_what_torch_says(tmp_path: Path, pipeline: data.Pipeline, layers: int):
     regressor, path = saved(tmp_path, layers)
     decisions = data.routed(pipeline, random_places(pipeline, 8), "present")
-    found = features(pipeline, decisions)
+    edges = features(pipeline, decisions)
     with torch.no_grad():
-        expected = torch.sigmoid(regressor(Graph.of(pipeline), torch.as_tensor(found))).numpy()
-    assert Learned(path).efficiency(pipeline, decisions) == pytest.approx(expected, abs=1e-5)
+        expected = torch.sigmoid(regressor(Graph.of(pipeline), torch.as_tensor(edges))).numpy()
+    assert LearnedCostModel(path).efficiency(pipeline, decisions) == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_search_is_told_the_prediction_and_the_mean_over_flows(tmp_path: Path, pipeline: data.Pipeline):
@@ -59,7 +59,7 @@ def test_a_search_is_told_the_prediction_and_the_mean_over_flows(tmp_path: Path,
     with torch.no_grad():
         logits, flows = regressor.both(Graph.of(pipeline), torch.as_tensor(features(pipeline, decisions)))
     expected = torch.sigmoid(logits) + torch.sigmoid(flows).mean(dim=1)
-    learned = Learned(path)
+    learned = LearnedCostModel(path)
     assert isinstance(learned, Guide)
     assert learned.preference(pipeline, decisions) == pytest.approx(expected.numpy(), abs=1e-5)
 
@@ -76,7 +76,7 @@ def test_on_a_step_of_the_prediction_shorter_ways_are_still_preferred():
 
 
 def test_a_decision_scores_the_same_alone_and_in_a_batch(tmp_path: Path, pipeline: data.Pipeline):
-    learned = Learned(saved(tmp_path)[1])
+    learned = LearnedCostModel(saved(tmp_path)[1])
     places = random_places(pipeline, 5)
     together = learned.efficiency(pipeline, data.routed(pipeline, places, "present"))
     alone = [learned.efficiency(pipeline, data.routed(pipeline, places[k : k + 1], "present"))[0] for k in range(5)]
@@ -85,7 +85,7 @@ def test_a_decision_scores_the_same_alone_and_in_a_batch(tmp_path: Path, pipelin
 
 def test_features_count_hops_loads_and_sharers(pipeline: data.Pipeline):
     decisions = data.routed(pipeline, random_places(pipeline, 1), "present")
-    found = features(pipeline, decisions)[0]
+    edges = features(pipeline, decisions)[0]
     start, links = decisions.routes(0)
     column = {name: k for k, name in enumerate(EDGE_FEATURES)}
     loads, sharers = np.zeros(pipeline.links), np.zeros(pipeline.links)
@@ -94,9 +94,9 @@ def test_features_count_hops_loads_and_sharers(pipeline: data.Pipeline):
         sharers[links[start[flow] : start[flow + 1]]] += 1
     for flow in range(pipeline.flows):
         way = links[start[flow] : start[flow + 1]]
-        assert found[flow, column["length"]] == pytest.approx(len(way) / 16)
-        assert found[flow, column["load"]] == pytest.approx(loads[way].max(), rel=1e-5)
-        assert found[flow, column["sharers"]] == pytest.approx(sharers[way].max() / 8)
+        assert edges[flow, column["length"]] == pytest.approx(len(way) / 16)
+        assert edges[flow, column["load"]] == pytest.approx(loads[way].max(), rel=1e-5)
+        assert edges[flow, column["sharers"]] == pytest.approx(sharers[way].max() / 8)
 
 
 @pytest.mark.parametrize("variant", ["algorithm", "text", "sharing"])
@@ -136,19 +136,19 @@ def test_data_set_goes_on_where_it_was_and_training_learns_from_it(tmp_path: Pat
     monkeypatch.setattr(data, "graphs", lambda: listed)
     work = Work(folder=tmp_path, jobs=1)
     config = model.CostModelConfig(decisions=128, epochs=80, folds=2)
-    made = model.TASK.make_data(config, work)
+    made = model.MODEL.make_data(config, work)
     assert (made["computed"], made["failed"], made["decisions"]) == (8, 0, 128)
-    assert model.TASK.make_data(config, work)["computed"] == 0
-    report = model.TASK.train(config, work)
+    assert model.MODEL.make_data(config, work)["computed"] == 0
+    report = model.MODEL.train(config, work)
     assert report["decisions"] == 128
     assert report["cross_validation"]["spearman"] > 0.5
-    judged = model.judged(Learned(tmp_path / "cost-model.npz"), data.load(tmp_path, "present"))
+    judged = model.judged(LearnedCostModel(tmp_path / "cost-model.npz"), data.load(tmp_path, "present"))
     assert judged["learned"]["relative_error"] < judged["heuristic"]["relative_error"]
 
 
 def test_training_without_data_says_how_to_make_it(tmp_path: Path):
     with pytest.raises(OptionError, match="make it with `gridloom train cost-model --make-data`"):
-        model.TASK.train(model.CostModelConfig(), Work(folder=tmp_path))
+        model.MODEL.train(model.CostModelConfig(), Work(folder=tmp_path))
 
 
 def test_shipped_weights_rank_a_graph_they_have_not_seen():
@@ -170,19 +170,19 @@ def test_shipped_weights_are_small_and_have_a_card():
 
 
 @pytest.fixture(scope="module")
-def decisions() -> list[training.Group]:
+def decisions() -> list[training.GraphSamples]:
     family, graph = SMALL
     row = data.sample({"family": family, "graph": graph, "era": "present", "seed": 1})
     made = data.Sample(
         family=family, graph=tuple(sorted(graph.items())), era="present",
         places=np.array(row["places"]), labels=np.array(row["labels"]),
     )  # fmt: skip
-    return training.groups([made])
+    return training.by_graph([made])
 
 
 @pytest.mark.parametrize(("constants", "starts"), [(0, 1), (1, 2), (9, 3)])
 def test_training_that_ends_at_a_constant_starts_again(
-    monkeypatch: pytest.MonkeyPatch, decisions: list[training.Group], constants: int, starts: int
+    monkeypatch: pytest.MonkeyPatch, decisions: list[training.GraphSamples], constants: int, starts: int
 ):
     rates: list[float] = []
     monkeypatch.setattr(training, "_train", lambda *given: rates.append(given[4]))
@@ -192,7 +192,7 @@ def test_training_that_ends_at_a_constant_starts_again(
 
 
 def test_training_that_is_told_to_end_does_not_start_again(
-    monkeypatch: pytest.MonkeyPatch, decisions: list[training.Group]
+    monkeypatch: pytest.MonkeyPatch, decisions: list[training.GraphSamples]
 ):
     shares: list[float] = []
     monkeypatch.setattr(training, "_constant", lambda *_: True)
@@ -200,8 +200,17 @@ def test_training_that_is_told_to_end_does_not_start_again(
     assert shares == [1 / 3]
 
 
-def test_a_network_that_says_the_same_of_all_is_constant(decisions: list[training.Group]):
+def test_a_network_that_says_the_same_of_all_is_constant(decisions: list[training.GraphSamples]):
     shut = Regressor("sharing").eval()
     torch.nn.init.zeros_(shut.head[-1].weight)
     assert training._constant(shut, decisions)
     assert not training._constant(training.train(decisions, epochs=80), decisions)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [("epochs", 0, "epochs: expected at least 1, found 0"), ("folds", 1, "folds: expected at least 2, found 1")],
+)
+def test_a_setting_out_of_its_range_is_named(name: str, value: int, message: str):
+    with pytest.raises(OptionError, match=message):
+        model.CostModelConfig(**{name: value})

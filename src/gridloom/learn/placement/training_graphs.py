@@ -1,4 +1,4 @@
-"""The graphs that placement is learned from: seeded random ones of many shapes and sizes, with an array and an II each.
+"""The graphs that placement is learned from: random graphs of many shapes and sizes, each with an array and an II.
 
 Seeds of training graphs begin where those of suites and of evaluations end, so that no graph is in both.
 """
@@ -20,7 +20,7 @@ from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
 from gridloom.mappers.spokes.screening import screen
 from gridloom.transform.fuse import fuse
 
-#: Seeds below are for suites, evaluations and tests.
+#: The first seed of training graphs; seeds below it are for suites, evaluations and tests.
 FIRST_SEED: Final = 100_000
 
 _TILES, _MANY_TILES, _SPOKES = 16, 64, 8
@@ -28,7 +28,7 @@ _TILES, _MANY_TILES, _SPOKES = 16, 64, 8
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A graph on an array with what its boards are played for."""
+    """A graph on an array, with the rules of its boards."""
 
     source: str
     problem: SpokesProblem
@@ -37,17 +37,17 @@ class Task:
 
 @cache
 def engine(tiles: int, spokes: int, level: str = "paper") -> Arch:
-    """A streaming engine; built once."""
+    """Return a streaming engine, built once."""
     return build(f"streaming-engine:{tiles},spokes={spokes},level={level}")
 
 
 def problem_of(source: str, arch: Arch) -> SpokesProblem:
-    """A SOURCE as the array takes it, ready to be placed."""
+    """Return the placement problem of a SOURCE on an array."""
     return build_problem(fuse(load_source(source)), arch)
 
 
 def draw_task(rng: np.random.Generator, large: float = 0.25) -> Task:
-    """A random task; a share ``large`` of them has 25 to 52 nodes on 64 tiles, the others 6 to 24 on 16."""
+    """Return a random task; a share ``large`` of them has 25 to 52 nodes on 64 tiles, the others 6 to 24 on 16."""
     while True:
         big = rng.random() < large
         source = _source(rng, big)
@@ -77,7 +77,7 @@ def _source(rng: np.random.Generator, big: bool) -> str:
 
 
 def _with_variables(dfg: Dfg, rng: np.random.Generator) -> Dfg:
-    """One or two tile-memory variables, each used by two or three ops."""
+    """The graph with one or two tile-memory variables, each used by two or three ops."""
     nodes = list(dfg.nodes)
     inner = [k for k, node in enumerate(nodes) if node.op not in ("input", "output", "const", "livein")]
     for number in range(int(rng.integers(1, 3))):
