@@ -1,4 +1,4 @@
-"""What all tests share: the published benchmarks, a browser, how hard property tests try, what skips were for want of."""
+"""What all tests share: the published benchmarks, a browser, how hard property tests try, a word on skips."""
 
 from __future__ import annotations
 
@@ -53,8 +53,10 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say at the end what was skipped for want of what."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
+    """Say at the end, below pytest's own summary, what was skipped for want of what."""
+    yield
     reports = terminalreporter.stats.get("skipped", [])
     line = summary((str(report.longrepr[2]), isinstance(report, pytest.CollectReport)) for report in reports)
     if line:
