@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from gridloom import registry
 from gridloom._version import __version__
@@ -28,6 +28,9 @@ from gridloom.frontend.loops.spec import Memory, is_loop, parse
 from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
+
+#: The name under which cells are stored. It is part of their keys, so it stays when this module moves.
+QUESTION: Final = "gridloom.flow.bench.run_cell"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +91,7 @@ def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
     if suite.mapper != "auto":
         registry.entry("mappers", suite.mapper)
     return ask(
-        run_cell,
+        QUESTION,
         {
             "source": source,
             "graph": graph_hash(source, memory),
