@@ -32,9 +32,10 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
-    given = None if arguments is None else list(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = command.main(given, prog_name="gridloom", standalone_mode=False)
+        # A bare command is a question, not a mistake.
+        status = command.main(given or ["--help"], prog_name="gridloom", standalone_mode=False)
         sys.stdout.flush()
     except _UsageError as error:
         return _complain(_usage_message(error))
