@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 from gridloom.errors import OptionError
 
@@ -27,6 +27,10 @@ class Entry:
         module, _, attribute = self.target.partition(":")
         return getattr(import_module(module), attribute)
 
+
+#: Draws a graph, an array or a mapping as SVG text. Notebooks ask the nouns for their picture (``_repr_svg_``), and
+#: the nouns may not import what draws them: they find it by this name, when they are asked.
+PICTURE: Final = Entry("gridloom.emit.picture.pictures:svg", "the picture of a graph, an array or a mapping")
 
 REGISTRY: dict[str, dict[str, Entry]] = {
     "archs": {

@@ -133,7 +133,7 @@ BAD = [
     ([*FIR, "--set", "starts=0"], "error: starts: expected at least 1, found 0"),
     ([*FIR, "--set", "starts"], "error: --set: expected key=value, found 'starts'"),
     ([*FIR, "--seed", "x"], "error: Invalid value for '--seed': "),
-    ([*FIR, "--seed", "-1"], "error: seed: expected 0 to 2**63 - 1, found -1"),
+    ([*FIR, "--seed", "-1"], "error: --seed: expected at least 0, found -1"),
     ([*FIR, "--effort", "0"], "error: effort: expected at least 1 move, found 0"),
     ([*FIR, "--time-limit", "0"], "error: time limit: expected more than 0 seconds, found 0.0"),
     ([*FIR, "--jobs", "0"], "error: --jobs: expected at least 1, found 0"),

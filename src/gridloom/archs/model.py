@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.errors import ArchError
+from gridloom.registry import PICTURE
 
 if TYPE_CHECKING:
     from gridloom.archs.unroll import ResourceGraph
@@ -170,6 +171,13 @@ class Arch:
     data_memory: int | None = None
     #: True when passing through a tile takes its function unit.
     route_uses_fu: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Arch {self.name}: {self.style}, {self.rows} x {self.cols}, {len(self.tiles)} tiles>"
+
+    def _repr_svg_(self) -> str:
+        drawn: str = PICTURE.load()(self)
+        return drawn
 
     @cached_property
     def resource_index(self) -> Mapping[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,13 +34,6 @@ from gridloom.cli.progress import display, first_interrupt_asks
 if TYPE_CHECKING:
     from gridloom.flow import Request, Result
     from gridloom.mapping.model import Mapping
-
-#: Fields of the record that a report lists as metrics; the rest is in its title, badges and command.
-REPORTED: Final = (
-    "mapper", "seed", "seconds", "ii", "mii", "res_mii", "rec_mii", "latency", "period", "throughput", "wirelength",
-    "longest_wire", "placed_wirelength", "buffers", "width", "height", "tiles_used", "routing_tiles", "occupancy",
-    "optimal", "bound", "proof", "found_by",
-)  # fmt: skip
 
 
 def map_source(
@@ -118,11 +111,7 @@ def map_source(
         prove=prove,
     )
     result = _search(request)
-    if result.mapping is not None:
-        texts = _texts(result, request, output=output, html=html, svg=svg)
-        if spokes is not None:
-            texts[spokes] = spoke_text(result.mapping)
-        write_and_tell(texts)
+    write_and_tell(_texts(result, request, output=output, html=html, svg=svg, spokes=spokes))
     print(json.dumps(result.to_dict()) if as_json else describe(result))
     return 0 if result.mapping is not None else 1
 
@@ -198,39 +187,41 @@ def metric_lines(record: dict[str, Any]) -> list[str]:
             ("routing tiles", record["routing_tiles"]),
             ("occupancy", share),
         ],
+        [("slots", _slot_words(record["slots"]))],
     ]
     lines = [", ".join(f"{name} {value}" for name, value in row if value is not None) for row in rows]
     return [line for line in lines if line]
 
 
+def _slot_words(slots: dict[str, int] | None) -> str | None:
+    if slots is None:
+        return None
+    return f"{slots['used']} of {slots['total']}: {slots['ops']} for operations, {slots['moves']} for moves"
+
+
 def _texts(
-    result: Result, request: Request, *, output: Path | None, html: Path | None, svg: Path | None
+    result: Result,
+    request: Request,
+    *,
+    output: Path | None,
+    html: Path | None,
+    svg: Path | None,
+    spokes: Path | None,
 ) -> dict[Path, str]:
+    """The text of each file; where there is no mapping only the report is written, since it shows why."""
     from gridloom import emit
     from gridloom.flow.loops.source import listing_of
-    from gridloom.flow.tensor.dataflow_load import dataflow_load
+    from gridloom.flow.report import result_page
     from gridloom.mapping import json_format
 
-    mapping = result.mapping
     texts: dict[Path, str] = {}
-    if mapping is None:
-        return texts
-    if output is not None:
-        texts[output] = json_format.dumps(mapping)
-    if svg is not None:
-        texts[svg] = emit.svg_mapping(mapping)
     if html is not None:
-        record = result.to_dict()
-        stats = {name: value for name, value in record.items() if name in REPORTED and value is not None}
-        texts[html] = emit.html_report(
-            mapping,
-            stats=stats,
-            verdict=record["verified"],
-            command=command_line(request),
-            source=listing_of(request.source, result.arch, mapping.dfg),
-            load=dataflow_load(mapping),
-        )
-    return texts
+        listing = listing_of(request.source, result.arch, result.dfg)
+        texts[html] = result_page(result, command=command_line(request), source=listing)
+    if result.mapping is None:
+        return texts
+    writers = ((output, json_format.dumps), (svg, emit.svg_mapping), (spokes, spoke_text))
+    return texts | {path: write(result.mapping) for path, write in writers if path is not None}
 
 
 def command_line(request: Request) -> str:

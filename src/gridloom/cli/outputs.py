@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from gridloom.cli.progress import note
 from gridloom.errors import OptionError
 
 

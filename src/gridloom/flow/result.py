@@ -28,6 +28,7 @@ METRICS: Final = (
     "tiles_used",
     "routing_tiles",
     "occupancy",
+    "slots",
 )
 
 

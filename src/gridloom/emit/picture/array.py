@@ -141,7 +141,7 @@ def summary(details: Details) -> str:
     parts = [f"{count} node{'s' * (count != 1)}", f"{len(used)} of {total} tiles"]
     if details.arch.style != "elastic":
         parts.append(f"II {details.ii}")
-        parts.append(f"{details.last_cycle + 1} cycle{'s' * (details.last_cycle > 0)} deep")
+        parts.append(f"latency {details.latency}")
     return " · ".join(parts)
 
 
@@ -152,11 +152,11 @@ def mapping_keys(details: Details) -> list[Key]:
         keys += op_keys(["route"])
     if any(way.hops for way in details.ways):
         first = next(way.signal for way in details.ways if way.hops)
-        keys.append(Key(wire_sample(details.colours[first]), "route, a colour a signal"))
+        keys.append(Key(wire_sample(details.colours[first]), "routes, one colour per signal"))
     if details.fifo:
         sample = element("rect", class_="badge tile-rim", x=4.0, y=-6.5, width=14.0, height=13.0, rx=6.5,
                          fill=palette.surface("badge"), stroke=palette.surface("line"))  # fmt: skip
-        keys.append(Key(sample + label(11, 3.5, "2", size=9, weight=600), "cycles an operand waits"))
+        keys.append(Key(sample + label(11, 3.5, "2", size=9, weight=600), "cycles that an operand waits"))
     if any(details.mapping.settings.get("pipeline") or ()):
         sample = element("path", class_="gate", d="M1 0H21", stroke=palette.surface("gate"), stroke_width="3",
                          stroke_linecap="round", opacity="0.55")  # fmt: skip
