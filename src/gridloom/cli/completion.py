@@ -5,7 +5,9 @@ A callback that offers nothing leaves the word to the shell, which then complete
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Final
 
 from gridloom import registry
 
@@ -35,13 +37,34 @@ def offer_groups(incomplete: str) -> list[str]:
 
 def offer_sources(incomplete: str) -> list[Offer]:
     """``kernel:NAME`` and ``model:NAME`` once the word begins like one of them; every other word may be a file."""
+    begun = os.environ.get(_BEGUN)
+    if begun:
+        return offer_names(_GROUPS[begun])(incomplete)
     if not incomplete:
         return []
-    known = [(f"{prefix}:{name}", text) for prefix, group in _PREFIXES for name, text in _entries(group)]
+    known = [(f"{prefix}:{name}", text) for prefix, group in _GROUPS.items() for name, text in _entries(group)]
     return [offer for offer in known if offer[0].startswith(incomplete)]
 
 
-_PREFIXES = (("kernel", "kernels"), ("model", "networks"))
+def join_bash_words(environment: MutableMapping[str, str]) -> None:
+    """Undo how Bash takes ``kernel:fi`` apart: it hands over three words and wants only the end of the last one.
+
+    The first two are taken out of what Bash says was typed, and kept for :func:`offer_sources`.
+    """
+    if environment.get("_GRIDLOOM_COMPLETE") != "complete_bash":
+        return
+    words, current = environment.get("COMP_WORDS", "").split(" "), int(environment.get("COMP_CWORD", "0"))
+    colon = current if words[current : current + 1] == [":"] else current - 1
+    if colon > 1 and words[colon] == ":" and words[colon - 1] in _GROUPS:
+        environment[_BEGUN] = words[colon - 1]
+        last = "".join(words[colon + 1 : current + 1])
+        environment["COMP_WORDS"] = " ".join([*words[: colon - 1], last])
+        environment["COMP_CWORD"] = str(colon - 1)
+
+
+#: What a source may begin with, and the group of the registry that goes on from there.
+_GROUPS: Final = {"kernel": "kernels", "model": "networks"}
+_BEGUN: Final = "_GRIDLOOM_COMPLETE_BEGUN"
 
 
 def _entries(group: str) -> Iterator[Offer]:

@@ -26,7 +26,9 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; a user's mistake is one line on standard error, never a traceback."""
     from gridloom.cli.app import app
+    from gridloom.cli.completion import join_bash_words
 
+    join_bash_words(os.environ)
     for stream in (sys.stdout, sys.stderr):
         # Names in a file may hold what the terminal's encoding does not have.
         if isinstance(stream, io.TextIOWrapper):

@@ -78,7 +78,7 @@ def _link(layout: ArrayLayout, link: int, rank: int, share: float) -> str:
     half = max(9.0, layout.width / 90)
     disc = element("circle", cx=x, cy=y, r=half, fill=colour, stroke="#2b1203", stroke_width="0.8")
     number = element(
-        "text", escape(rank + 1), x=x, y=y + 0.4 * half, font_size=f"{1.1 * half:.0f}", font_weight="600", text_anchor="middle",
-        fill="#ffffff" if share > 0.6 else "#2b1203",
+        "text", escape(rank + 1), x=x, y=y + 0.4 * half, font_size=f"{1.1 * half:.0f}", font_weight="600",
+        text_anchor="middle", fill="#ffffff" if share > 0.6 else "#2b1203",
     )  # fmt: skip
     return group([title(layout.arch.resource_names[link]), path, disc, number], class_="congested")
