@@ -26,15 +26,18 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; a user's mistake is one line on standard error, never a traceback."""
     from gridloom.cli.app import app
+    from gridloom.cli.completion import join_bash_words
 
+    join_bash_words(os.environ)
     for stream in (sys.stdout, sys.stderr):
         # Names in a file may hold what the terminal's encoding does not have.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
-    given = None if arguments is None else list(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = command.main(given, prog_name="gridloom", standalone_mode=False)
+        # A bare command is a question, not a mistake.
+        status = command.main(given or ["--help"], prog_name="gridloom", standalone_mode=False)
         sys.stdout.flush()
     except _UsageError as error:
         return _complain(_usage_message(error))
