@@ -18,7 +18,7 @@ from gridloom.dfg.interpreter import random_stimulus
 from gridloom.mapping import Instance, Mapping, Route, configure
 from gridloom.sim import simulate
 from gridloom.sim.execute import execute
-from gridloom.sim.program import compile_program
+from gridloom.sim.slot_code import compile_slots
 
 OPS = ("add", "xor", "mul", "sub", "min", "shl", "max", "and")
 
@@ -65,7 +65,7 @@ def main() -> None:
     verdict = simulate(mapping)
     write = sys.stdout.write
     write(verdict.explain() + "\n")
-    program = compile_program(configure(mapping))
+    program = compile_slots(configure(mapping))
     stimulus = random_stimulus(mapping.dfg, options.iterations, seed=1)
     for _ in range(options.repeat):
         begin = time.perf_counter()

@@ -1,4 +1,5 @@
-"""Tables of the documents that follow from the code: the fields of records with their ``#:`` comments, ops, presets.
+"""Tables of the documents that follow from the code: the fields of records with their ``#:`` comments, ops, presets,
+traits.
 
 ``python -m tests.archs.record_tables`` writes them anew between the markers of docs/*.md, and the schemas beside them.
 """
@@ -13,6 +14,7 @@ import types
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from gridloom.archs import TRAITS, build
 from gridloom.archs.families.mesh import MeshParameters
 from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.families.streaming_engine import StreamingEngineParameters
@@ -33,6 +35,8 @@ PARAMETERS = {
     "streaming-engine": StreamingEngineParameters,
     "rdu": RduParameters,
 }
+SIZED = ("mesh", "onehop", "hex", "chess", "torus", "rdu")
+SIZELESS = ("vpcma", "streaming-engine")
 RECORDS = {"Node": Node, "Edge": Edge, "Array": Array, "Instance": Instance, "Route": Route}
 
 
@@ -112,12 +116,22 @@ def preset_table() -> str:
     return "\n".join(lines)
 
 
+def trait_table() -> str:
+    """One row for each trait: what it says, and the families whose default array has it."""
+    arrays = {name: build(name if name in SIZELESS else f"{name}:4x4") for name in (*SIZELESS, *SIZED)}
+    lines = ["| trait | what it says of an array | families |", "| --- | --- | --- |"]
+    for trait, sentence in TRAITS.items():
+        families = [f"`{name}`" for name, arch in arrays.items() if arch.has(trait)]
+        lines.append(f"| `{trait}` | {sentence} | {', '.join(sorted(families))} |")
+    return "\n".join(lines)
+
+
 def tables() -> dict[str, str]:
     """Marker -> the text that belongs below it."""
     found = {f"parameters {name}": field_table(record, "parameter") for name, record in PARAMETERS.items()}
     found |= {f"record {name}": field_table(record, "field") for name, record in RECORDS.items()}
     found |= {f"ops {domain}": op_table(domain) for domain in OP_TABLE if domain != "opaque"}
-    return found | {"presets": preset_table()}
+    return found | {"presets": preset_table(), "traits": trait_table()}
 
 
 def filled(text: str) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gridloom.errors import MissingExtra, SimulationError
+from gridloom.flow.bench.area import bench_area, hardware_of
 from gridloom.hardware import area
 from gridloom.hardware.area import Area, Synthesis, fit, measured
-from gridloom.hardware.area_bench import bench_area, hardware_of
 
 needs_yosys = pytest.mark.skipif(not area.available(), reason="Yosys is not installed")
 

@@ -45,7 +45,7 @@ def spoke_ram(mapping: Mapping) -> list[SpokeEntry]:
     MappingError for an array without spokes.
     """
     arch, ii = mapping.arch, mapping.ii
-    if "flow_starts_apart" not in arch.rules:
+    if not arch.has("spokes"):
         raise MappingError(f"array {arch.name!r} has no spokes; spoke RAM is of the family streaming-engine")
     column = {tile.name: tile.col for tile in arch.tiles}
     table = {(tile.name, s): SpokeEntry(tile.name, s) for tile in arch.tiles for s in range(ii)}

@@ -119,7 +119,7 @@ def best_arrays(found: Exploration) -> dict[str, Evaluated]:
 
 def array_yaml(one: Evaluated) -> str:
     """The point's array as a YAML description that --arch takes."""
-    from gridloom.flow.run import read_arch
+    from gridloom.flow.inputs import read_arch
 
     return yaml_text(read_arch(one.point.array).spec)
 

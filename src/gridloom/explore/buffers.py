@@ -13,7 +13,7 @@ from typing import Any, Final
 from gridloom.errors import OptionError
 from gridloom.explore.sharing import Mapper, Needs, Shared, restricted, shrink
 from gridloom.explore.space import Space
-from gridloom.flow.run import read_arch
+from gridloom.flow.inputs import read_arch
 
 GRIDS: Final = ("mesh", "onehop", "hex", "chess")
 _DEEPEST: Final = 16
@@ -63,8 +63,8 @@ def find_buffers(space: Space, mapper: Mapper, *, rounds: int = 6) -> Buffers:
     """Search the FIFO map for the kernels of a space. OptionError when the array is no grid or a kernel never maps."""
     arch = read_arch(space.point({}).array)
     spec = {key: value for key, value in arch.spec.items() if key != "fifo"}
-    if spec["family"] not in GRIDS:
-        raise OptionError(f"FIFO maps are searched on {', '.join(GRIDS)}, found {spec['family']}", where="array")
+    if not arch.has("grid"):
+        raise OptionError(f"FIFO maps are searched on {', '.join(GRIDS)}, found {arch.family}", where="array")
     depth, alone = _uniform(spec, mapper)
     best = shrink(_together(alone, mapper), "fifo", mapper, rounds=rounds)
     mapper.confirm(best, restricted(spec, "fifo", best.union("fifo")))

@@ -16,8 +16,7 @@ from gridloom.explore.buffers import GRIDS
 from gridloom.explore.hardware import cost
 from gridloom.explore.sharing import Feature, Mapper, Shared, restricted, shrink
 from gridloom.explore.space import Space
-from gridloom.flow.run import read_arch
-from gridloom.frontend.source import load_source
+from gridloom.flow.inputs import prepare, read_arch
 
 _FEATURES: Final[tuple[Feature, ...]] = ("mul", "io", "fifo")
 #: Grids up to this much larger than the largest graph are tried.
@@ -55,10 +54,9 @@ class Merged:
 def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
     """Search the array. OptionError when the description is no grid or no size up to twice the bound does."""
     arch = read_arch(space.point({}).array)
-    family = arch.spec["family"]
-    if family not in GRIDS:
-        raise OptionError(f"graphs are merged on {', '.join(GRIDS)}, found {family}", where="array")
-    bound = max(sum(not op.timeless for op in load_source(source).ops) for source in mapper.sources)
+    if not arch.has("grid"):
+        raise OptionError(f"graphs are merged on {', '.join(GRIDS)}, found {arch.family}", where="array")
+    bound = max(sum(not op.timeless for op in prepare(source, arch).dfg.ops) for source in mapper.sources)
     shared = _smallest({**arch.spec}, bound, mapper)
     tiles = shared.spec["rows"] * shared.spec["cols"]
     deepest = max([1, *shared.union("fifo").values()])

@@ -19,8 +19,7 @@ from gridloom.explore.hardware import Cost, cost
 from gridloom.explore.space import Point, Space
 from gridloom.flow.bench.run import graph_hash, graph_of, run_cell
 from gridloom.flow.bench.suite import load_suite
-from gridloom.flow.files import memory_of
-from gridloom.flow.run import read_arch, suited
+from gridloom.flow.inputs import memory_of, prepare, read_arch
 from gridloom.mapping.mii import mii
 from gridloom.run import Job, ask, canonical_json
 
@@ -167,11 +166,11 @@ def probability(estimator: str, source: str, one: Candidate) -> float:
     """What an estimator gives for the chance that a kernel maps; 1 where it has nothing to say."""
     if one.arch is None:
         return 0.0
-    dfg = suited(graph_of(source, memory_of(one.arch)), one.arch)
+    dfg = prepare(graph_of(source, memory_of(one.arch)), one.arch).dfg
     bound = mii(dfg, one.arch)
     if bound.missing or (one.arch.style == "static" and bound.res > 1):
         return 0.0
-    if estimator == "bounds" or not one.arch.name.startswith("vpcma"):
+    if estimator == "bounds" or not one.arch.has("rows"):
         return 1.0
     return _mappability(dfg, one.arch)
 

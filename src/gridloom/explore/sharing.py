@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from gridloom._version import __version__
 from gridloom.explore.space import Space
-from gridloom.flow.run import read_arch
+from gridloom.flow.inputs import read_arch
 from gridloom.mapping import json_format
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
 from gridloom.verify import legal

@@ -43,7 +43,7 @@ class Fabric:
     @classmethod
     def of(cls, arch: Arch) -> Fabric:
         """The fabric of an rdu array; SourceError for an array of another family."""
-        if arch.spec.get("family") != "rdu":
+        if not arch.has("switches"):
             raise SourceError(f"array {arch.name!r} is not an rdu: tensor programs run on those")
         p = parameters(RduParameters, arch.spec)
         kinds = [tile.kind for tile in arch.tiles]
@@ -96,7 +96,7 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
+class TensorStages:
     """The stages of a tensor program in order, its inputs and outputs with their vectors a block."""
 
     name: str
@@ -125,7 +125,7 @@ class Program:
         return found
 
 
-def program(dfg: Dfg, fabric: Fabric) -> Program:
+def stages_of(dfg: Dfg, fabric: Fabric) -> TensorStages:
     """The stages of a tensor graph. SourceError where its operations do not share their rows."""
     rows = _rows(dfg)
     blocks = -(-rows // fabric.block_rows)
@@ -150,7 +150,7 @@ def program(dfg: Dfg, fabric: Fabric) -> Program:
             _vector(dfg, node, read, owner, made, rows, fabric)
     used = {name for stage in made.values() for operand in stage.inputs for name in operand}
     used |= {name for operand in outputs.values() for name in operand}
-    return Program(
+    return TensorStages(
         name=dfg.name,
         stages=tuple(made.values()),
         inputs={name: count for name, count in inputs.items() if name in used},
@@ -226,7 +226,7 @@ def _vector(
     owner[node.id] = node.id
 
 
-def split_columns(found: Program, fabric: Fabric, share: float = 0.55) -> Program:
+def split_columns(found: TensorStages, fabric: Fabric, share: float = 0.55) -> TensorStages:
     """The program with every product that needs more than a share of the memory units cut into parts of columns."""
     parts_of: dict[str, Operand] = {}
     stages: list[Stage] = []

@@ -124,6 +124,7 @@ class _Reader:
             inputs="aligned",
             rules=("outputs_together",),
             route_uses_fu=self.routes,
+            traits=frozenset({"rows"} if self.loads and self.stores else ()),
         )
 
     # -- tiles and resources ----------------------------------------------------------------------------------------

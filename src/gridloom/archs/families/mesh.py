@@ -85,6 +85,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         cols=p.cols,
         spec=dict(spec),
         inputs=p.inputs,
+        traits=frozenset({"grid", "hexagonal"} if family == "hex" else {"grid"}),
     )
 
 

@@ -90,6 +90,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         cols=p.cols,
         spec=dict(spec),
         free=frozenset({"const", "livein"}),
+        traits=frozenset({"switches"}),
     )
 
 

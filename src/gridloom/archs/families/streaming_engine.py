@@ -62,6 +62,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         spec=dict(spec),
         free=frozenset({"const", "livein", "input", "output"}),
         rules=("tile_memory_shared", "flow_starts_apart", "siblings_apart"),
+        traits=frozenset({"spokes", "fuses", "memory_access"}),
     )
 
 

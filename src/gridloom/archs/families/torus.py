@@ -111,6 +111,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         free=frozenset({"const"}),
         data_memory=p.data_memory,
         route_uses_fu=True,
+        traits=frozenset({"registers", "wraps"} | ({"memory_access"} if memory.any() else set())),
     )
 
 

@@ -66,6 +66,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         inputs="aligned",
         rules=("outputs_together", "constants_17_bits"),
         route_uses_fu=p.alu_routes,
+        traits=frozenset({"rows", "upward"}),
     )
 
 

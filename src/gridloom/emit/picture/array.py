@@ -50,7 +50,7 @@ def svg_arch(arch: Arch) -> str:
         if tile.kind != "switch":
             parts.append(tile_name(layout, t, middle=True))
             parts += class_dots(layout, t, shown) if tile.kind in ("pe", "cu", "mu", "dram") else []
-        if layout.is_torus:
+        if layout.arch.has("wraps"):
             parts += registers(layout, t, {})
     width = max(layout.width + 2 * MARGIN, 420.0)
     keys, tall = legend(op_keys(shown), HEAD + layout.height, width)
@@ -78,7 +78,7 @@ def svg_mapping(mapping: Mapping, *, cycle: int | None = None) -> str:
 
 def picture(details: Details, *, cycle: int | None = None, live: bool) -> str:
     """The picture of a mapping; ``live`` adds the marks and heat layers that the report's script uses."""
-    if details.arch.spec.get("family") == "streaming-engine":
+    if details.arch.has("spokes"):
         from gridloom.emit.picture.spokes import spokes_picture
 
         return spokes_picture(details, slot=cycle, live=live)
@@ -211,14 +211,14 @@ def _touched(details: Details) -> set[int]:
 def _tiles(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list[str]:
     touched = _touched(details)
     busy = {tile for tile in details.instance_tiles if tile >= 0}
-    held = uses_by_slot(details, slot) if layout.is_torus else {}
+    held = uses_by_slot(details, slot) if details.arch.has("wraps") else {}
     parts = []
     for t, tile in enumerate(details.arch.tiles):
         marks: dict[str, object] = {"data_t": t} if look.live else {}
         parts.append(tile_outline(layout, t, used=t in touched, marks=marks))
         if t not in busy and tile.kind != "switch" and (t not in touched or tile.kind != "pe"):
             parts.append(tile_name(layout, t, middle=True))
-        if layout.is_torus:
+        if layout.arch.has("wraps"):
             parts += registers(layout, t, held)
     return parts
 
@@ -257,14 +257,15 @@ def _move(details: Details, move: Move, layout: ArrayLayout, look: Look) -> str:
 def _gates(details: Details, layout: ArrayLayout) -> list[str]:
     """Pipeline registers between rows that the mapping has switched on."""
     bits = details.mapping.settings.get("pipeline")
-    if layout.family != "vpcma" or not isinstance(bits, list | tuple):
+    if not details.arch.has("upward") or not isinstance(bits, list | tuple):
         return []
     left = min(box.left for box, tile in zip(layout.boxes, details.arch.tiles) if tile.kind == "pe") - 6
     right = max(box.right for box in layout.boxes) + 6
+    below = {tile.row: box.top for box, tile in zip(layout.boxes, details.arch.tiles) if tile.kind == "pe"}
     parts = []
     for row, bit in enumerate(bits[: details.arch.rows - 1]):
         if bit:
-            y = layout.boxes[details.arch.tile_index[f"pe_{row}_0"]].top - layout.gap / 2
+            y = below[row] - layout.gap / 2
             parts.append(
                 element(
                     "path",

@@ -98,7 +98,7 @@ def tile_outline(layout: ArrayLayout, tile: int, *, used: bool, marks: dict[str,
     }
     if not used:
         look["stroke_opacity"] = "0.7"
-    if layout.family == "hex":
+    if layout.arch.has("hexagonal"):
         return element("polygon", points=layout.hexagon(box), stroke_linejoin="round", **look, **marks)
     radius = {"switch": 7.0, "pe": 10.0}.get(kind, 6.0)
     return element("rect", **rectangle(box), rx=radius, **look, **marks)
@@ -224,9 +224,9 @@ def cycle_mark(details: Details, tile: int, k: int, layout: ArrayLayout) -> str:
     """The cycle of an instance, small, in the corner of its tile."""
     box = layout.boxes[tile]
     text = f"@{details.mapping.instances[k].cycle}"
-    if layout.family == "hex":
+    if layout.arch.has("hexagonal"):
         return label(box.x, box.top + 20, text, size=8.5, kind="soft")
-    x = box.left + (15 if layout.family == "vpcma" else 6)
+    x = box.left + (15 if layout.arch.has("upward") else 6)
     return label(x, box.top + 12, text, size=8.5, anchor="start", kind="soft")
 
 

@@ -149,7 +149,7 @@ class LinkWiring:
     def _join(self, tile: int, before: Track | None, after: Track) -> str:
         """From the tile's output, or from the link that came in, to the port of the next link."""
         if before is None:
-            if self.layout.is_torus:
+            if self.arch.has("wraps"):
                 return self._from_output_register(tile, after)
             return line(clamp(after.leave, self.layout.cores[tile]), after.leave)
         if self.arch.tiles[tile].kind == "switch":
@@ -181,7 +181,7 @@ class LinkWiring:
         if self.arch.kind[before] == Kind.REG:
             start = register_square(self.layout.boxes[tile], int(self.arch.position[before]), self._registers(tile))
             return line((start[0], start[1] - 3), (min(max(start[0], core.left + 5), core.right - 5), core.bottom))
-        if self.layout.is_torus:
+        if self.arch.has("wraps"):
             start = output_register(self.layout.boxes[tile])
             return rounded(
                 [start, (start[0], core.bottom + 6), (core.right - 8, core.bottom + 6), (core.right - 8, core.bottom)],

@@ -64,10 +64,9 @@ def _grid(arch: Arch) -> _Grid:
 
 
 def _screen_place(arch: Arch, tile: Tile) -> tuple[int, float]:
-    family = arch.spec.get("family")
-    if family == "hex":
+    if arch.has("hexagonal"):
         return tile.row, tile.col + (0.5 if tile.row % 2 else 0.0)
-    if family == "vpcma":
+    if arch.has("upward"):
         # Rows count from the bottom; the ports of a column stand one above the other below it.
         return arch.rows - 1 - tile.row, float(tile.col)
     return tile.row, float(tile.col)

@@ -328,7 +328,7 @@ class Hardware:
         """The opcodes of a tile as a mask; fused ops, where none are named, only on arrays whose graphs have them."""
         classes = self.arch.tiles[t].classes
         chosen, base = self.parameters.ops, _CODE_BASE[self.domain]
-        limit = OPCODES if chosen is not None or "flow_starts_apart" in self.arch.rules else 1 << OPCODE_BITS
+        limit = OPCODES if chosen is not None or self.arch.has("fuses") else 1 << OPCODE_BITS
         return sum(
             1 << op.code - base
             for name, op in OP_TABLE[self.domain].items()

@@ -37,6 +37,8 @@ Era = Literal["past", "present"]
 #: Version of generator and row; a change makes stored rows answers to another question.
 VERSION: Final = "4"
 STORE_NAME: Final = "cost-model.sqlite"
+#: The name under which decisions are stored. It is part of their keys, so it stays when this module moves.
+QUESTION: Final = "gridloom.learn.cost_model_data.sample"
 ARRAY: Final = "rdu:16x8"
 #: Networks by number, which goes into the seeds; the model is trained on the first four only.
 FAMILIES: Final = ("gemm", "mlp", "ffn", "mha", "bert_large", "gpt2_xl")
@@ -175,7 +177,7 @@ def jobs(
     rounds = -(-decisions // (CHAINS * len(listed)))
     for seed in range(rounds):
         for family, graph in listed:
-            yield ask(sample, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
+            yield ask(QUESTION, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
 
 
 def make(
@@ -235,9 +237,7 @@ def load(folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None
 
 
 def _answers(asked: Any, status: str) -> bool:
-    return (
-        status == "done" and asked["version"] == VERSION and str(asked["function"]).endswith("cost_model_data.sample")
-    )
+    return status == "done" and asked["version"] == VERSION and asked["function"] == QUESTION
 
 
 def digest(samples: list[Sample]) -> str:

@@ -33,6 +33,8 @@ from gridloom.run.work import Work
 #: Version of generator, ladder and row; a change makes stored rows answers to another question.
 VERSION: Final = "3"
 STORE_NAME: Final = "mappability.sqlite"
+#: The name under which labels are stored. It is part of their keys, so it stays when this module moves.
+QUESTION: Final = "gridloom.learn.mappability_data.label"
 
 #: Names of ops, as the rows number them.
 OPS: Final = tuple(sorted(OP_TABLE["cma24"]))
@@ -148,7 +150,7 @@ def overfull_families(families: int) -> range:
 
 
 def _question(family: int, number: int, arch: str) -> Job[Any]:
-    return ask(label, {"family": family, "number": number, "arch": arch}, version=VERSION)
+    return ask(QUESTION, {"family": family, "number": number, "arch": arch}, version=VERSION)
 
 
 def some_families(spec: str, families: int, count: int) -> list[int]:
@@ -207,9 +209,7 @@ def read(path: Path) -> list[Row]:
 
 
 def _is_label(asked: dict[str, Any], status: str) -> bool:
-    return (
-        status == "done" and asked["version"] == VERSION and str(asked["function"]).endswith("mappability_data.label")
-    )
+    return status == "done" and asked["version"] == VERSION and asked["function"] == QUESTION
 
 
 def _row(asked: Any, value: Any) -> Row:

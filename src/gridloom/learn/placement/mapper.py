@@ -15,13 +15,14 @@ nothing; annealing finds as few cycles or fewer in the same time on most graphs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from gridloom._version import __version__
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import MissingExtra, OptionError
+from gridloom.errors import MissingExtra
 from gridloom.mappers.budget import Budget
+from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.origin import origin
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 
@@ -45,11 +46,7 @@ class PpoMapperConfig:
     weights: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("boards", "batches"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name}: expected at least 1, found {getattr(self, name)}")
-        if not self.heat > 0:
-            raise OptionError(f"heat: expected more than 0, found {self.heat}")
+        check_settings(self, at_least={"ii": 1, "boards": 1, "batches": 1, "tiles_weight": 0}, positive=("heat",))
 
 
 def ppo(dfg: Dfg, arch: Arch, config: PpoMapperConfig, budget: Budget) -> Mapping | Failure:
@@ -57,6 +54,7 @@ def ppo(dfg: Dfg, arch: Arch, config: PpoMapperConfig, budget: Budget) -> Mappin
 
     MissingExtra without torch and torch_geometric, OptionError for another kind of array.
     """
+    refuse_unsuited("ppo", dfg, arch)
     try:
         from gridloom.learn.placement.sampler import Sampler, load_policy
     except ImportError as error:
@@ -78,8 +76,6 @@ def ppo(dfg: Dfg, arch: Arch, config: PpoMapperConfig, budget: Budget) -> Mappin
     clock.report("done", best.words)
     if best.legal is None:
         return best.failure()
-    origin: dict[str, Any] = {
-        "mapper": "ppo", "seed": budget.seed, "moves": clock.moves, "version": __version__,
-        "optimal": best.legal.cycles <= sampler.floor, "bound": sampler.floor,
-    }  # fmt: skip
-    return to_mapping(problem, best.legal, origin)
+    floor = sampler.floor
+    record = origin("ppo", config, clock, optimal=best.legal.cycles <= floor, bound=floor)
+    return to_mapping(problem, best.legal, record)

@@ -23,7 +23,7 @@ from gridloom.learn.placement.sampler import Sampler, load_policy
 from gridloom.learn.placement.training import Training, TrainingConfig
 from gridloom.learn.weights import save, shipped
 from gridloom.mappers.budget import Budget
-from gridloom.mappers.spokes.anneal import annealed
+from gridloom.mappers.spokes.annealing import annealed
 from gridloom.mappers.spokes.kernel import sample
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import ENDLESS, longest_path

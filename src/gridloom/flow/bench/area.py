@@ -118,7 +118,7 @@ def bench_area(
     base = {
         (m.hardware.arch.rows, m.case.soft): m.area.total(target)
         for m in measured
-        if not m.case.bypass and m.hardware.arch.spec["family"] == "mesh"
+        if not m.case.bypass and m.case.array.startswith("mesh:")
     }
     return AreaReport(
         target=target,
@@ -150,7 +150,7 @@ def _row(measured: _Measured, target: Target, base: dict[tuple[int, bool], float
     predicted = 0.0 if case.soft else model.predict(hardware) / total - 1
     return AreaRow(
         array=arch.name + ("" if case.bypass else " without routing") + (", multipliers in LUTs" if case.soft else ""),
-        family=arch.spec["family"],
+        family=arch.family,
         rows=arch.rows,
         tiles=len(arch.tiles),
         width=case.width,

@@ -1,4 +1,4 @@
-"""Turns a Configuration into the straight-line program a slot that the kernel runs.
+"""Turns a Configuration into straight-line code for each slot, which the kernel runs.
 
 Only rows that something reads get instructions. Within a slot they are sorted by their zero-latency dependences; what
 cannot be sorted is a combinational cycle, which no array settles.
@@ -45,7 +45,7 @@ _Issues = defaultdict[tuple[int, int], list[int]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
+class SlotCode:
     """What the kernel needs, but for the stimulus."""
 
     configuration: Configuration
@@ -89,8 +89,8 @@ class Program:
         return max([*ends, 0]) + 1
 
 
-def compile_program(configuration: Configuration, *, seed: int = 0) -> Program:
-    """The program of a configuration. Linear in its multiplexers and issue slots.
+def compile_slots(configuration: Configuration, *, seed: int = 0) -> SlotCode:
+    """The code of a configuration's slots. Linear in its multiplexers and issue slots.
 
     ``seed`` chooses how much later than necessary the flows behind asynchronous edges start. SimulationError when a
     slot has a combinational cycle or asynchronous edges wait for each other.
@@ -120,17 +120,17 @@ class _Compiler:
     def _nodes(self, op: str) -> list[int]:
         return [k for k, node in enumerate(self.dfg.nodes) if node.op == op]
 
-    def result(self) -> Program:
+    def result(self) -> SlotCode:
         self._collect_wanted()
         file_start, file_rows = self._file_tables()
         issues, operands, initial = self._issue_tables()
         start, code = [0], []
         for slot in range(self.ii):
-            code += self._slot_program(slot)
+            code += self._code_of(slot)
             start.append(len(code))
         depth = np.array([_power_of_two(self.reach[row] + 1) for row in self.row_number], dtype=np.int64)
         arrays, spills, words = self._memory_layout()
-        return Program(
+        return SlotCode(
             configuration=self.configuration,
             stages=tuple(self.stages),
             start=np.array(start, dtype=np.int64),
@@ -221,7 +221,7 @@ class _Compiler:
 
     # -- instructions -------------------------------------------------------------------------------------------------
 
-    def _slot_program(self, slot: int) -> list[Instruction]:
+    def _code_of(self, slot: int) -> list[Instruction]:
         rows = sorted(row for row, s in self.wanted if s == slot)
         issues = [k for k, record in enumerate(self.configuration.slots) if record.slot == slot]
         # Issues count from -1 downwards, so that rows and issues share one key.

@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gridloom.emit.plots.area import figures, plot
+from gridloom.flow.bench.area import AreaReport, AreaRow
+from gridloom.flow.bench.area_plots import figures, plot
 from gridloom.hardware.area import AreaModel, Target
-from gridloom.hardware.area_bench import AreaReport, AreaRow
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from gridloom.emit.plots.chart import Band, Bar, Panel, Series, bar_chart, line_chart, picture
-from gridloom.hardware.area_bench import AreaReport, AreaRow
+from gridloom.flow.bench.area import AreaReport, AreaRow
 
 UNITS: Final = {"gates": "NAND2 equivalents", "intel": "ALM halves", "xilinx": "LUTs"}
 #: Published overheads against the mesh without FIFOs and routing, as (low, high).
