@@ -14,19 +14,20 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.tensors import is_tensor_program
 from gridloom.errors import OptionError
 from gridloom.flow.bounds import count_failure, lower_bound
-from gridloom.flow.choice import choose, config_type, make_config
+from gridloom.flow.choice import choose, make_config
 from gridloom.flow.confirmation import confirm
 from gridloom.flow.inputs import prepare
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
 from gridloom.flow.tensor.sections import run_sections
+from gridloom.mappers.choice import config_type, function_for
+from gridloom.mappers.core.compiling import reported
 from gridloom.mapping.model import Failure, Mapping
 
 
@@ -45,16 +46,18 @@ def run(request: Request) -> Result:
 
 def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:
     """Map a graph that is fitted to its array, and confirm what the mapper returns."""
-    mapper = choose("exact" if request.prove and request.mapper == "auto" else request.mapper, arch)
+    mapper = choose(request.mapper, arch, prove=request.prove)
     config = mapper_config(request, mapper, dfg, arch)
     failure = count_failure(dfg, arch, request.ii)
-    found = Search(failure, 0.0) if failure else search(request, mapper, config, dfg, arch)
-    result = Result(
-        dfg=dfg, arch=arch, mapper=mapper, seed=request.seed, seconds=found.seconds, bound=lower_bound(dfg, arch)
-    )
-    if isinstance(found.outcome, Failure):
-        return replace(result, failure=found.outcome)
-    return confirm(result, found.outcome, iterations=request.iterations)
+    result = Result(dfg=dfg, arch=arch, mapper=mapper, seed=request.seed, seconds=0.0, bound=lower_bound(dfg, arch))
+    if failure is not None:
+        return replace(result, failure=failure)
+    with reported(request.progress):
+        found = search(request, mapper, config, dfg, arch)
+        result = replace(result, seconds=found.seconds)
+        if isinstance(found.outcome, Failure):
+            return replace(result, failure=found.outcome)
+        return confirm(result, found.outcome, iterations=request.iterations)
 
 
 # -- the steps --------------------------------------------------------------------------------------------------------
@@ -81,7 +84,7 @@ def mapper_config(request: Request, mapper: str, dfg: Dfg, arch: Arch) -> Any:
         asked: Placement | None = getattr(request, name)
         if asked is not None:
             given[name] = read_placement(asked, dfg, arch, option=f"--{name}")
-    return make_config(mapper, config_type(registry.load("mappers", mapper)), request.settings, given)
+    return make_config(mapper, config_type(function_for(mapper, arch)), request.settings, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,5 +115,5 @@ def search(request: Request, mapper: str, config: Any, dfg: Dfg, arch: Arch) -> 
         interrupted=request.interrupted,
     )
     began = time.perf_counter()
-    outcome: Mapping | Failure = registry.load("mappers", mapper)(dfg, arch, config, budget)
+    outcome = function_for(mapper, arch)(dfg, arch, config, budget)
     return Search(outcome, told[0] if told else time.perf_counter() - began)

@@ -16,7 +16,7 @@ from gridloom.frontend.source import load_source
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.grid.divide import DivideConfig, _Cuts, divide
 from gridloom.mappers.grid.genetic import GeneticGridConfig, _Evolution, _Individual, genetic_grid
-from gridloom.mappers.grid.place.bisect_kernel import bisect
+from gridloom.mappers.grid.place.bisect_kernel import Part, bisect
 from gridloom.mappers.grid.problem import build_problem
 from gridloom.mappers.grid.search import StaticSearch
 from gridloom.mapping import json_format
@@ -56,7 +56,7 @@ def test_a_run_ended_by_effort_does_not_depend_on_workers(mapper, config):
 @pytest.mark.parametrize(("mapper", "config"), PLACERS)
 def test_too_small_a_grid_and_other_arrays_are_refused(mapper, config):
     assert isinstance(mapper(random_dag(12, 1), build("mesh:3x3"), config, Budget()), Failure)
-    with pytest.raises(OptionError, match="takes the families mesh, onehop, hex and chess"):
+    with pytest.raises(OptionError, match="takes static grids such as mesh; array 'torus:4x4' is none of them"):
         mapper(random_dag(4, 1), build("torus:4x4"), config, Budget())
 
 
@@ -83,7 +83,8 @@ def test_a_chain_in_random_order_is_cut_once():
     neighbour = np.array([other for row in rows for other in row], dtype=np.int32)
     members = np.arange(size, dtype=np.int32)
     side = np.arange(size) % 2 == 1
-    bisect(side, members, members.copy(), starts, neighbour, np.zeros(size), np.array([8, 8], dtype=np.int32), 50)
+    part = Part(members, members.copy(), starts, neighbour, np.zeros(size))
+    bisect(side, part, np.array([8, 8], dtype=np.int32), 50)
     cut = sum(side[a] != side[b] for a, b in pairwise(order))
     assert side.sum() == 8
     assert cut <= 3
