@@ -32,6 +32,7 @@ def check_arch(arch: Arch) -> list[str]:
 
 
 def _isolated(arch: Arch) -> list[str]:
+    """Find tiles that no other tile reaches, and tiles that reach no other."""
     findings = []
     working = [k for k, tile in enumerate(arch.tiles) if tile.kind not in ("const",)]
     if len(working) < 2:
@@ -82,11 +83,13 @@ def _leaves(arch: Arch, tile: int) -> bool:
 
 
 def _missing_classes(arch: Arch) -> list[str]:
+    """Find op classes that the style needs and no tile has."""
     present = set().union(*(tile.classes for tile in arch.tiles)) | arch.free
     return [f"no tile has op class {name}" for name in _WANTED[arch.style] if name not in present]
 
 
 def _pools(arch: Arch) -> list[str]:
+    """Find pools without tiles, without capacity, or whose tiles lack the op classes they limit."""
     findings = []
     for pool in arch.pools:
         if not pool.tiles:
@@ -99,6 +102,7 @@ def _pools(arch: Arch) -> list[str]:
 
 
 def _undriven(arch: Arch) -> list[str]:
+    """Find inputs, outputs, registers and links that no arc leads to."""
     others = arch.arc_source != arch.arc_target
     driven = np.zeros(len(arch.kind), dtype=bool)
     driven[arch.arc_target[others]] = True
@@ -107,6 +111,7 @@ def _undriven(arch: Arch) -> list[str]:
 
 
 def _double_arcs(arch: Arch) -> list[str]:
+    """Find pairs of resources that two arcs join with different latencies."""
     seen: dict[tuple[int, int], tuple[int, int]] = {}
     findings = []
     columns = (arch.arc_source, arch.arc_target, arch.arc_latency, arch.arc_gate)

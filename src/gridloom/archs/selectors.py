@@ -92,6 +92,7 @@ def _drawn(lines: Any, rows: int, cols: int, key: str) -> Mask:
 
 
 def _region(value: Any, rows: int, cols: int, key: str) -> Mask:
+    """Return the mask of a rectangle of rows and columns."""
     mask = np.zeros((rows, cols), dtype=bool)
     bounds = {"rows": (0, rows - 1), "cols": (0, cols - 1)}
     if not isinstance(value, dict) or set(value) - set(bounds):
@@ -107,6 +108,7 @@ def _region(value: Any, rows: int, cols: int, key: str) -> Mask:
 
 
 def _listed(tiles: Any, rows: int, cols: int, key: str) -> Mask:
+    """Return the mask of tiles that are listed one by one."""
     mask = np.zeros((rows, cols), dtype=bool)
     if not isinstance(tiles, list):
         raise ArchError(f"{key}.tiles: expected a list of [row, col], found {tiles!r}")
@@ -119,6 +121,7 @@ def _listed(tiles: Any, rows: int, cols: int, key: str) -> Mask:
 
 
 def _number_layout(lines: Any, rows: int, cols: int, key: str) -> list[list[int | None]]:
+    """Return the numbers of a map that gives one for each tile."""
     good = isinstance(lines, list) and len(lines) == rows
     if not good or any(not isinstance(line, list) or len(line) != cols for line in lines):
         raise ArchError(f"{key}.layout: expected {rows} lists of {cols} numbers, found {lines!r}")

@@ -41,6 +41,7 @@ def count_failure(dfg: Dfg, arch: Arch, ii: int | None = None) -> Failure | None
 
 
 def _missing_classes(arch: Arch, missing: tuple[str, ...]) -> Failure:
+    """Return the Failure of a graph with op classes that no tile has."""
     return Failure(
         constraint="op classes",
         demand=f"a tile for {' and for '.join(missing)}",
@@ -50,6 +51,7 @@ def _missing_classes(arch: Arch, missing: tuple[str, ...]) -> Failure:
 
 
 def _more_room(dfg: Dfg, arch: Arch, bound: Mii, slots: int) -> tuple[str, ...]:
+    """Return what would give the graph enough slots: a larger II, or more columns."""
     levers = [f"II {bound.total}"] if arch.style == "modulo" else []
     placed = sum(dfg.op_class(node.id) not in arch.free and not op.timeless for node, op in zip(dfg.nodes, dfg.ops))
     short = placed - slots * len(arch.tiles)

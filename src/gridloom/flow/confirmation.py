@@ -79,6 +79,7 @@ def run_configuration(configuration: Configuration, *, iterations: int, seed: in
 
 
 def _told(verdict: Verdict) -> Simulation:
+    """Return a simulator's verdict as findings in words."""
     found = [verdict.error] if verdict.error else []
     found += [str(mismatch) for mismatch in verdict.mismatches]
     if verdict.divergence is not None:

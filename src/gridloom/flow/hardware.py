@@ -94,6 +94,7 @@ def differences(configuration: Configuration, expected: Observation, shown: Hard
 
 
 def _end_differences(expected: Observation, found: Observation) -> list[str]:
+    """Return the differences in outputs, memories and live-outs, one sentence each."""
     lines = []
     for kind, want, got in (
         ("output", expected.outputs, found.outputs),

@@ -87,6 +87,7 @@ def fitted(dfg: Dfg, arch: Arch) -> Dfg:
 
 
 def _read(source: Source, memory: Memory) -> tuple[Dfg, LoopText | None]:
+    """Return the graph of a source, and its text where the source is a loop."""
     if isinstance(source, Dfg):
         return source, None
     if not isinstance(source, str | Path):

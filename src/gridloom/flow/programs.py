@@ -96,6 +96,7 @@ class ProgramResult:
 
 
 def _flow_record(flow: Flow, verdict: ProgramVerdict) -> dict[str, Any]:
+    """Return a mapped flow as plain JSON data."""
     run = next(run for run in verdict.flows if run.flow == flow.name)
     mapping = flow.mapping
     tiles = {tile.name: tile for tile in mapping.arch.tiles}
@@ -127,6 +128,7 @@ def read_program(path: Path, arch: ArchLike) -> ProgramSource:
 
 
 def _rows(data: MappingABC[str, Any], key: str, path: Path) -> list[dict[str, Any]]:
+    """Return the list under a key of the file; OptionError for anything else."""
     rows = data.get(key, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise OptionError(f"{key}: expected a list of keys and values", where=str(path))
@@ -134,6 +136,7 @@ def _rows(data: MappingABC[str, Any], key: str, path: Path) -> list[dict[str, An
 
 
 def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory) -> FlowSource:
+    """Return a flow of the file with its graph; errors name the flow's number in the list."""
     where = f"{path}: flows.{k}"
     for key in row:
         if key not in _FLOW_KEYS:
@@ -156,6 +159,7 @@ def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory) -> Flo
 
 
 def _channel(row: dict[str, Any], path: Path, k: int) -> Channel:
+    """Return a channel of the file; OptionError for a wrong kind or wrong ends."""
     where = f"{path}: channels.{k}"
     kinds = get_args(ChannelKind)
     if row.get("kind") not in kinds:

@@ -90,6 +90,7 @@ def alike(sections: tuple[Section, ...]) -> list[list[Section]]:
 
 
 def _shape(section: Section) -> tuple[object, ...]:
+    """Return what two sections must share to be mapped alike."""
     dfg = section.dfg
     nodes = tuple((node.op, node.work) for node in dfg.nodes)
     edges = tuple(
@@ -100,6 +101,7 @@ def _shape(section: Section) -> tuple[object, ...]:
 
 
 def _filled(fabric: Fabric, fill: float) -> Fabric:
+    """Return the fabric with only a share of its units."""
     return replace(fabric, compute=max(1, int(fill * fabric.compute)), memory=max(1, int(fill * fabric.memory)))
 
 
@@ -204,6 +206,7 @@ def _part_of(operand: Operand, stage: Stage) -> tuple[Operand, int, int]:
 
 
 def _operand_stream(streams: dict[tuple[str, int], Stream], read: _Read, inside: set[str]) -> Stream:
+    """Return the stream of an operand: whole results side by side, or one part of each."""
     parts: list[tuple[str, int]] = []
     level = 0
     for name in read.names:

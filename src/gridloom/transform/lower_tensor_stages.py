@@ -188,6 +188,7 @@ def _block_vectors(node: Node, rows: int, fabric: Fabric) -> int:
 
 
 def _product(dfg: Dfg, node: Node, read: list[Node], owner: dict[str, str], rows: int, fabric: Fabric) -> Stage:
+    """Return the stage of a matrix product, or of the gradient of its weights."""
     inner = contraction(dfg, node)
     inputs = tuple((owner[other.id],) for other in read)
     if node.label == "weight_grad":
@@ -256,6 +257,7 @@ def split_columns(found: TensorStages, fabric: Fabric, share: float = 0.55) -> T
 
 
 def _parts(stage: Stage, fabric: Fabric, share: float) -> int:
+    """Return into how many parts of columns (or of the batch) a product is cut so that it fits."""
     if stage.kind == "vector":
         return 1
     needed = memory_vectors(stage, fabric)

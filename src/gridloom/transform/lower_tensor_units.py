@@ -193,6 +193,7 @@ class Units:
         )
 
     def _vector(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
+        """Add the units of a vector stage; operands that come from earlier stages are delayed to the latest one."""
         level = max(stream.level for stream in inputs)
         room = self.fabric.operands // len(inputs)
         ready: list[Stream] = []
@@ -214,6 +215,7 @@ class Units:
         return Stream(tuple(parts), top)
 
     def _gemm(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
+        """Add the compute units of a product, with the memory units of its two operands."""
         fabric = self.fabric
         tiles = stage.batch * stage.columns // fabric.lanes // units
         inner = fabric.vectors(stage.inner)

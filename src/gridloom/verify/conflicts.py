@@ -52,6 +52,7 @@ def _conflict(subject: Subject, group: int, slot: int, entries: set[tuple[int, U
 
 
 def _spell(use: Use) -> str:
+    """Return a use in words."""
     what, node, copy, cycle = use
     words = [what] if what else []
     words.append(instance_name(node, copy))
@@ -61,6 +62,7 @@ def _spell(use: Use) -> str:
 
 
 def _add_instance(uses: _Uses, placed: Placed) -> None:
+    """Add the uses of an op: its issue slot, and its tile's output when the result is there."""
     subject, instance = uses.subject, placed.instance
     if placed.resource < 0:
         return
@@ -82,6 +84,7 @@ def _add_instance(uses: _Uses, placed: Placed) -> None:
 
 
 def _add_hop(uses: _Uses, path: Path, k: int) -> None:
+    """Add the uses of a hop: the resource, and for a move its issue slot and the tile's output."""
     subject = uses.subject
     resource, cycle = path.hops[k]
     uses.add(resource, cycle, ("", *path.signal(cycle)))

@@ -76,6 +76,7 @@ def check_tokens(subject: Subject) -> Iterator[Violation]:
 
 
 def _channels(subject: Subject) -> list[Channel]:
+    """Return the channels of the token game: one for each edge between placed nodes."""
     channels = []
     for k, edge in subject.routed_edges():
         targets = [placed for placed in subject.copies_of(edge.target) if placed.tile >= 0]

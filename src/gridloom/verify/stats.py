@@ -150,6 +150,7 @@ def _extent(positions: list[int]) -> int:
 
 
 def _latency(mapping: Mapping) -> int:
+    """Return the cycle at which the last result is there."""
     dfg, arch = mapping.dfg, mapping.arch
     ready = [0]
     for instance in mapping.instances:

@@ -108,6 +108,7 @@ class Subject:
     # -- the whole mapping --------------------------------------------------------------------------------------------
 
     def _unroll(self) -> ResourceGraph | None:
+        """Return the unrolled array; None, with a finding, for an II that it cannot have."""
         arch, ii = self.arch, self.ii
         allowed = "at least 1" if arch.style == "modulo" else f"1, the array is {arch.style}"
         if ii < 1 or (ii != 1 and arch.style != "modulo"):
@@ -162,6 +163,7 @@ class Subject:
     # -- instances ----------------------------------------------------------------------------------------------------
 
     def _place_instances(self) -> None:
+        """Resolve the instances; of two with the same node and copy the first one counts."""
         for instance in self.mapping.instances:
             if instance.node not in self.dfg.index:
                 known = f"one of the graph's {len(self.dfg.nodes)} nodes"
@@ -170,6 +172,7 @@ class Subject:
             self.placed.setdefault((instance.node, instance.copy), self._resolve(instance))
 
     def _resolve(self, instance: Instance) -> Placed:
+        """Return an instance with its tile, resource and latency; report a place that does not exist."""
         arch, node = self.arch, self.dfg.node(instance.node)
         op_class = self.dfg.op_class(instance.node)
         tile = arch.tile_index.get(instance.place, -1)
@@ -195,6 +198,7 @@ class Subject:
     # -- routes -------------------------------------------------------------------------------------------------------
 
     def _resolve_routes(self) -> None:
+        """Resolve the routes; report unknown edges and second routes of one edge and copy."""
         edges = self.dfg.edges
         for route in self.mapping.routes:
             if not 0 <= route.edge < len(edges):
@@ -227,6 +231,7 @@ class Subject:
         return True
 
     def _ends(self, route: Route, edge: Edge) -> tuple[Placed, Placed] | None:
+        """Return the instances at both ends of a route; report those that are not placed."""
         source = self.placed.get((edge.source, route.source_copy))
         target = self.placed.get((edge.target, route.copy))
         for placed, node, copy in ((source, edge.source, route.source_copy), (target, edge.target, route.copy)):
@@ -238,6 +243,7 @@ class Subject:
         return (source, target) if source and target else None
 
     def _add_path(self, route: Route, edge: Edge) -> None:
+        """Add a route whose ends and hops all exist; report resources that do not."""
         ends = self._ends(route, edge)
         index = self.arch.resource_index
         unknown = [name for name, _ in route.hops if name not in index]

@@ -67,6 +67,7 @@ def _waiting(values: Iterable[list[tuple[int, int]]], ii: int) -> list[int]:
 
 
 def _merged(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the union of intervals as intervals that do not overlap."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(intervals):
         if merged and start <= merged[-1][1]:

@@ -101,6 +101,7 @@ def class_masks(p: MeshParameters) -> dict[str, Any]:
 
 
 def _add_tiles(builder: ArchBuilder, p: MeshParameters) -> None:
+    """Add the PEs: function unit, registered output, and operand inputs that also read the own output."""
     masks = class_masks(p)
     fifo = numbers(p.fifo, p.rows, p.cols, "fifo", None)
     for row in range(p.rows):
@@ -127,6 +128,7 @@ def _add_tiles(builder: ArchBuilder, p: MeshParameters) -> None:
 
 
 def _add_links(builder: ArchBuilder, family: str, p: MeshParameters) -> None:
+    """Add the links both ways between neighbours, and the crossbar arcs from each link to those that lead on."""
     cells = [(r, c) for r in range(p.rows) for c in range(p.cols)]
     number = {cell: k for k, cell in enumerate(cells)}
     pairs = {(a, b) for a in cells for b in neighbours(family, *a, p.rows, p.cols)}

@@ -93,6 +93,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def _add_units(builder: ArchBuilder, p: RduParameters) -> list[str]:
+    """Add compute and memory units in a checkerboard and the DRAM interfaces; return the names of all."""
     names = []
     capacity = p.memory_bytes // p.vector_bytes
     for row in range(p.rows):
@@ -113,6 +114,7 @@ def _add_units(builder: ArchBuilder, p: RduParameters) -> list[str]:
 def _add_unit(
     builder: ArchBuilder, p: RduParameters, name: str, row: int, col: int, kind: str, classes: frozenset[str], room: int
 ) -> None:
+    """Add one unit with its function unit, its output and its operand inputs."""
     tile = builder.add_tile(
         Tile(name=name, row=row, col=col, kind=kind, classes=classes, operands=p.operands, fifo=p.fifo, buffer=room)
     )
@@ -124,6 +126,7 @@ def _add_unit(
 
 
 def _add_switches(builder: ArchBuilder, p: RduParameters) -> None:
+    """Add the switches, one at each corner of the grid."""
     for row in range(p.rows + 1):
         for col in range(p.cols + 1):
             builder.add_tile(
@@ -132,6 +135,7 @@ def _add_switches(builder: ArchBuilder, p: RduParameters) -> None:
 
 
 def _link_pairs(p: RduParameters, ends: list[str]) -> list[tuple[str, str, int]]:
+    """Return the source, the target and the channel of every link."""
     pairs: list[tuple[str, str, int]] = []
     for row in range(p.rows + 1):
         for col in range(p.cols + 1):
@@ -160,6 +164,7 @@ def _connect(
     arriving: dict[str, list[tuple[str, int]]],
     leaving: dict[str, list[tuple[str, int]]],
 ) -> None:
+    """Add the arcs: from outputs to links, from links to operands, and through switches to links that lead on."""
     units = set(ends)
     for name in ends:
         for _, link in leaving[name]:

@@ -65,6 +65,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def _add_tile(builder: ArchBuilder, p: StreamingEngineParameters, x: int, strict: bool) -> None:
+    """Add one tile, whose operands can read its own result at once."""
     tile = builder.add_tile(
         Tile(
             name=f"t_{x}",
@@ -87,6 +88,7 @@ def _add_tile(builder: ArchBuilder, p: StreamingEngineParameters, x: int, strict
 
 
 def _add_fabric(builder: ArchBuilder, p: StreamingEngineParameters, strict: bool) -> None:
+    """Add the links to tiles one and two away, and the arcs by which a value passes a tile."""
     at = builder.index
     pairs = [(x, x + step) for x in range(p.tiles) for step in _STEPS if 0 <= x + step < p.tiles]
     for x, y in pairs:

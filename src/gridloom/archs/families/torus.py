@@ -59,6 +59,7 @@ def _listed(*numbers: int, cols: int) -> dict[str, Any]:
 
 
 def _preset(side: int, regs: int, file: str, memory: Any = "all") -> dict[str, Any]:
+    """Return the parameters of a preset of the RAMP evaluation."""
     bus = "row" if memory == "all" else "dedicated"
     # There are 4 kB of data memory, and 4 kB of instruction memory at 4 bytes per PE and slot.
     contexts = 4096 // (4 * side * side)
@@ -112,6 +113,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def _check(p: TorusParameters) -> None:
+    """Raise ArchError for a parameter out of its range."""
     for key, low, high in (
         ("regs", 0, 1024),
         ("operands", 1, 8),
@@ -125,6 +127,7 @@ def _check(p: TorusParameters) -> None:
 
 
 def _add_tile(builder: ArchBuilder, p: TorusParameters, row: int, col: int, memory: bool, multiply: bool) -> None:
+    """Add one PE: function unit, output register that holds or does not, and operand inputs."""
     classes = {"alu", "div", "fp", "route"} | (_MEMORY_CLASSES if memory else set()) | ({"mul"} if multiply else set())
     name = f"pe_{row}_{col}"
     tile = builder.add_tile(
@@ -152,6 +155,7 @@ def _add_tile(builder: ArchBuilder, p: TorusParameters, row: int, col: int, memo
 
 
 def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
+    """Add the links to the four neighbours, around the borders; double links fall away on small arrays."""
     for row in range(p.rows):
         for col in range(p.cols):
             name = f"pe_{row}_{col}"
@@ -164,6 +168,7 @@ def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
 
 
 def _add_registers(builder: ArchBuilder, p: TorusParameters) -> None:
+    """Add the register files: one for each PE, or one for all."""
     if p.regs == 0:
         return
     tiles = list(enumerate(builder.tiles))

@@ -155,6 +155,7 @@ def _compare_cell(
     worse: list[Change],
     better: list[Change],
 ) -> None:
+    """Add the metrics of one cell that left their tolerance to ``worse`` and ``better``."""
     for name in METRICS:
         if old[name] == "" or new[name] is None:
             continue
@@ -168,6 +169,7 @@ def _compare_cell(
 
 
 def _ratios(found: Mapping[Key, Mapping[str, Any]], golden: Mapping[Key, Mapping[str, str]]) -> dict[str, float]:
+    """Return for each metric the sum of today's values over the golden one, over cells that both map."""
     ratios = {}
     for name in METRICS:
         both = [

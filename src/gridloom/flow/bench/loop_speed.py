@@ -60,6 +60,7 @@ def _by_array(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _figures(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the counts and geometric means of some rows."""
     mapped = [row for row in rows if row["status"] == "mapped"]
     return {
         "cells": len(rows),

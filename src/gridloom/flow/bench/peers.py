@@ -49,6 +49,7 @@ def _plain(name: str) -> str:
 
 @cache
 def _table(path: Path) -> tuple[dict[str, str], ...]:
+    """Return the rows of a table of peers; nothing for a table of another kind."""
     if not path.is_file() or path.stat().st_size > _LIMIT:
         return ()
     with path.open(encoding="utf-8", newline="") as file:

@@ -152,6 +152,7 @@ def _family(row: Mapping[str, Any]) -> str:
 
 
 def _totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return counts and sums over some rows."""
     mapped = [row for row in rows if row["status"] == "mapped"]
     return {
         "cells": len(rows),
@@ -168,6 +169,7 @@ def _sum(rows: Sequence[Mapping[str, Any]], pick: Callable[[Mapping[str, Any]], 
 
 
 def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
+    """Return the SOURCE of a cell: as it is, or as a path below the folder that holds the suite's files."""
     if not (suite.files or suite.examples) or cell.source.startswith("kernel:"):
         return cell.source
     if suite.examples and (folder is None or not parse(str(folder / cell.source)).path.is_file()):
@@ -208,6 +210,7 @@ def graph_hash(source: str, memory: Memory) -> str:
 
 
 def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None, elapsed: float) -> dict[str, Any]:
+    """Return the row of a cell: what it is, how long it took, and its record or what broke."""
     named = {
         "cell": {"source": cell.source, "arch": cell.arch, "seed": cell.seed},
         # From reading the source to the last check; ``seconds`` is the search alone.

@@ -108,6 +108,7 @@ def read_suite(text: str, where: str) -> Suite:
 
 
 def _suite(data: dict[str, Any], where: str) -> Suite:
+    """Return the suite of a file's keys and values."""
     if "sources_of" in data:
         data = {**data, "sources": _borrowed(data, where)}
     for key in data:
@@ -135,6 +136,7 @@ def _suite(data: dict[str, Any], where: str) -> Suite:
 
 
 def _borrowed(data: dict[str, Any], where: str) -> list[str]:
+    """Return the sources of another built-in suite."""
     name = data["sources_of"]
     if "sources" in data or not isinstance(name, str):
         raise OptionError(f"sources_of: expected a suite's name and no sources beside it, found {name!r}", where=where)
@@ -143,6 +145,7 @@ def _borrowed(data: dict[str, Any], where: str) -> list[str]:
 
 
 def _groups(data: dict[str, Any], where: str) -> Iterator[Group]:
+    """Yield the blocks of sources and arrays; the keys at the top are a block, too."""
     blocks = data.get("groups", [])
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise OptionError("groups: expected a list of blocks with sources and archs", where=where)
@@ -170,6 +173,7 @@ def _integers(value: Any, where: str) -> list[int]:
 
 
 def _mapping(data: dict[str, Any], key: str, known: tuple[str, ...] | None, where: str) -> dict[str, Any]:
+    """Return the keys and values under a key; OptionError for keys that are not known."""
     value = data.get(key, {})
     if not isinstance(value, dict):
         raise OptionError(f"{key}: expected keys and values, found {value!r}", where=where)
@@ -187,6 +191,7 @@ def _count(data: dict[str, Any], key: str, where: str) -> int | None:
 
 
 def _seconds(data: dict[str, Any], where: str) -> float | None:
+    """Return the time limit in seconds, or None."""
     value = data.get("time_limit")
     if value is None:
         return None

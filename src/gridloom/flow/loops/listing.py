@@ -63,6 +63,7 @@ def list_loops(path: Path) -> list[Row]:
 
 
 def _c_loops(path: Path) -> list[Row]:
+    """Return one row for each loop of a C file. Runs clang once."""
     from gridloom.frontend.c import describe
 
     rows = []
@@ -83,6 +84,7 @@ def _c_loops(path: Path) -> list[Row]:
 
 
 def _python_kernels(path: Path) -> list[Row]:
+    """Return one row for each kernel of a Python file, which is executed."""
     rows = []
     for name, kernel in kernels_of(path).items():
         row = Row(source=f"{path}:{name}", place=f"line {kernel.line}")

@@ -58,6 +58,7 @@ def trace_kernel(kernel: PythonKernel, memory: Memory) -> tuple[Dfg, LoopText | 
 
 
 def _read_c(text: str, memory: Memory) -> tuple[Dfg, LoopText]:
+    """Return the graph and the text of a C loop, from the head of its function on."""
     from gridloom.frontend.c import load, parse_spec
 
     path, options = parse_spec(text, memory)
@@ -68,6 +69,7 @@ def _read_c(text: str, memory: Memory) -> tuple[Dfg, LoopText]:
 
 
 def _read_python(spec: LoopSpec, memory: Memory) -> tuple[Dfg, LoopText]:
+    """Return the graph and the text of a Python kernel."""
     from gridloom.frontend.python.kernel import chosen
 
     kernel = chosen(spec)
@@ -76,5 +78,6 @@ def _read_python(spec: LoopSpec, memory: Memory) -> tuple[Dfg, LoopText]:
 
 
 def _text(path: Path, first: int, last: int, node_lines: Mapping[str, int]) -> LoopText:
+    """Return some lines of a file, with the lines of nodes."""
     rows = read_text(path).splitlines()[first - 1 : min(last, first + _MOST_LINES - 1)]
     return LoopText(file=str(path), first=first, lines=tuple(rows), node_lines=dict(node_lines))

@@ -224,6 +224,7 @@ class _PartitionRun:
         return WidthEstimate(width=width, bound=counted.bound, reason=reason)
 
     def _no_partition(self, leaf: Branch) -> Failure:
+        """Return the Failure of a part that neither maps nor can be cut."""
         return Failure(
             constraint="parts",
             demand=f"{leaf.part.dfg.name!r}: {leaf.part.ops} ops, {leaf.part.constants} constants",
@@ -234,6 +235,7 @@ class _PartitionRun:
     # -- results ------------------------------------------------------------------------------------------------------
 
     def _confirmed(self, root: Branch, leaves: list[Branch]) -> PartitionResult:
+        """Check and simulate the chosen parts and return the result."""
         mappings = []
         for leaf in leaves:
             mapping = self.mapper.best.get(leaf.ops)
@@ -256,6 +258,7 @@ class _PartitionRun:
         confirm: float = 0.0,
         confirmed: tuple[MappedPart, ...] = (),
     ) -> PartitionResult:
+        """Return the result, with what the flow looked at and how long it took."""
         for leaf in leaves:
             leaf.chosen = True
         spent: Spent = self.search.spent
@@ -297,12 +300,14 @@ def _before(root: Branch, leaves: list[Branch]) -> list[Branch]:
 
 
 def _ops_of(part: Dfg) -> frozenset[str]:
+    """Return the ops of a part, without its loads, stores and constants."""
     from gridloom.partition.split import is_op
 
     return frozenset(node.id for k, node in enumerate(part.nodes) if is_op(part, k))
 
 
 def _refused(findings: tuple[str, ...]) -> Failure:
+    """Return the Failure of parts that the checks refused: an error in gridloom."""
     return Failure(
         constraint="confirmation of the parts (an error in gridloom; please report it)",
         demand="no finding",

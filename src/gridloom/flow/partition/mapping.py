@@ -81,6 +81,7 @@ class PartMapper:
         return width_of(self.best[ops])
 
     def _try(self, ops: Ops, part: Dfg, columns: int, search: str) -> bool:
+        """Run the mapper with further seeds until it finds a mapping; keep the mapping, or why there is none."""
         for k in range(self.tries if search == "fit" else 1):
             found = self.run(part, k, search=search, columns=columns)
             if isinstance(found, Mapping):

@@ -125,6 +125,7 @@ class PartitionResult:
         }  # fmt: skip
 
     def _part(self, leaf: Branch, k: int) -> dict[str, Any]:
+        """Return a part as plain JSON data."""
         placed = self.parts[k] if self.parts else None
         return {
             **_counts(leaf, self.arch),

@@ -96,6 +96,7 @@ def run_mapped(parts: Sequence[MappedPart], stimulus: Stimulus) -> dict[str, Wor
 
 
 def _run(item: MappedPart, memory: dict[str, Words], stimulus: Stimulus) -> dict[str, Words]:
+    """Run the copies of one part over all iterations and return the streams that it stores."""
     from gridloom.sim import run
 
     copies, n = item.unroll, stimulus.iterations

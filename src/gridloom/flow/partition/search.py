@@ -144,6 +144,7 @@ class PartitionSearch:
         return below if sum(leaf.cost(columns) for leaf in below) < cost - 1e-9 else [branch]
 
     def _children(self, branch: Branch) -> tuple[Branch, Branch] | None:
+        """Return the two branches that a branch is cut into; None where it cannot be cut."""
         began = time.process_time()
         cut = self._cut(branch.part.dfg)
         self.spent.cut += time.process_time() - began
@@ -161,6 +162,7 @@ class PartitionSearch:
         return min(found, key=lambda cut: (self._counted(dfg, cut), cut.transfers, abs(cut.sizes[0] - cut.sizes[1])))
 
     def _counted(self, dfg: Dfg, cut: Bisection) -> float:
+        """Return what the parts of a cut cost by counting alone."""
         columns = self.arch.cols
         total = 0.0
         for part in split(dfg, cut.assignment):

@@ -51,6 +51,7 @@ def flow_links(mapping: Mapping, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _units(mapping: Mapping, meter: Meter, found: Measurement) -> tuple[UnitLoad, ...]:
+    """Return for each node which share of the time its unit works, waits for tokens and waits for room."""
     stage = rates.stages(mapping.dfg, meter.counts)
     shares = found.units / found.cycles
     return tuple(
