@@ -313,7 +313,7 @@ def hop_distances(count: int, links: Iterable[tuple[int, int]]) -> NDArray[np.in
     # others stands in for the missing ones itself.
     entering = [np.array([row[k] if k < len(row) else b for b, row in enumerate(before)]) for k in range(most)]
     frontier = np.eye(count, dtype=np.bool_)
-    found = frontier.copy()
+    visited = frontier.copy()
     table = np.where(frontier, 0, -1).astype(np.int16)
     hops = 0
     while frontier.any():
@@ -321,8 +321,8 @@ def hop_distances(count: int, links: Iterable[tuple[int, int]]) -> NDArray[np.in
         reached = np.zeros_like(frontier)
         for goals in entering:
             reached |= frontier[goals]
-        frontier = reached & ~found
-        found |= frontier
+        frontier = reached & ~visited
+        visited |= frontier
         np.copyto(table, np.int16(hops), where=frontier)
     return np.ascontiguousarray(table.T)
 

@@ -83,22 +83,22 @@ def compare(configuration: Configuration, stimulus: Stimulus, shown: HardwareRun
 
 def differences(configuration: Configuration, expected: Observation, shown: HardwareRun) -> list[str]:
     """Return the differences between the expected observation and a run of the hardware, one sentence each."""
-    found = shown.observation
+    observed = shown.observation
     where = f" (run of {expected.iterations})"
     findings = [problem + where for problem in shown.problems]
     nodes = configuration.dfg.nodes
-    for iteration, k in zip(*(axis.tolist() for axis in np.nonzero(expected.values != found.values))):
-        values = f"expected {expected.values[iteration, k]}, hardware {found.values[iteration, k]}"
+    for iteration, k in zip(*(axis.tolist() for axis in np.nonzero(expected.values != observed.values))):
+        values = f"expected {expected.values[iteration, k]}, hardware {observed.values[iteration, k]}"
         findings.append(f"node {nodes[k].id} in iteration {iteration}: {values}{where}")
-    return findings + [text + where for text in _end_differences(expected, found)]
+    return findings + [text + where for text in _end_differences(expected, observed)]
 
 
-def _end_differences(expected: Observation, found: Observation) -> list[str]:
+def _end_differences(expected: Observation, observed: Observation) -> list[str]:
     """Return the differences in outputs, memories and live-outs, one sentence each."""
     lines = []
     for kind, want, got in (
-        ("output", expected.outputs, found.outputs),
-        ("memory", expected.memory, found.memory),
+        ("output", expected.outputs, observed.outputs),
+        ("memory", expected.memory, observed.memory),
     ):
         for name, words in want.items():
             lines += [
@@ -106,6 +106,6 @@ def _end_differences(expected: Observation, found: Observation) -> list[str]:
                 for k in np.flatnonzero(words != got[name]).tolist()
             ]
     for name, value in expected.liveouts.items():
-        if found.liveouts.get(name) != value:
-            lines.append(f"live-out {name}: expected {value}, hardware {found.liveouts.get(name)}")
+        if observed.liveouts.get(name) != value:
+            lines.append(f"live-out {name}: expected {value}, hardware {observed.liveouts.get(name)}")
     return lines

@@ -189,10 +189,10 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
     mapped = []
     for flow, (base, tiles) in zip(flows, places):
         small = build_spec({**arch.spec, "tiles": tiles}, f"flow {flow.name}")
-        found = map_graph(replace(request, source=flow.dfg, arch=small, ii=flow.ii), flow.dfg, small)
-        if found.mapping is None:
-            return replace(result, failure=found.failure, flow=flow.name)
-        mapping = moved(found.mapping, arch, base)
+        outcome = map_graph(replace(request, source=flow.dfg, arch=small, ii=flow.ii), flow.dfg, small)
+        if outcome.mapping is None:
+            return replace(result, failure=outcome.failure, flow=flow.name)
+        mapping = moved(outcome.mapping, arch, base)
         mapped.append(Flow(name=flow.name, iterations=flow.iterations, base=base, tiles=tiles, mapping=mapping))
     program = Program(name=source.name, arch=arch, flows=tuple(mapped), channels=source.channels)
     violations = tuple(legal_program(program))

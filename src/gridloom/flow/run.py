@@ -53,11 +53,11 @@ def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:
     if failure is not None:
         return replace(result, failure=failure)
     with reported(request.progress):
-        found = search(request, mapper, config, dfg, arch)
-        result = replace(result, seconds=found.seconds)
-        if isinstance(found.outcome, Failure):
-            return replace(result, failure=found.outcome)
-        return confirm(result, found.outcome, iterations=request.iterations)
+        searched = search(request, mapper, config, dfg, arch)
+        result = replace(result, seconds=searched.seconds)
+        if isinstance(searched.outcome, Failure):
+            return replace(result, failure=searched.outcome)
+        return confirm(result, searched.outcome, iterations=request.iterations)
 
 
 # -- the steps --------------------------------------------------------------------------------------------------------

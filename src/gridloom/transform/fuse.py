@@ -92,17 +92,17 @@ def _fused(node: Node, pair: _Pair | None) -> Node:
 def _edges(dfg: Dfg, pairs: dict[str, _Pair], gone: set[str]) -> list[Edge]:
     """Return the edges of the fused graph; a fused node has the two factors first, then what is added."""
     begins = {pair.first: pair for pair in pairs.values()}
-    found: list[Edge] = []
+    edges: list[Edge] = []
     for edge in dfg.edges:
         if edge.source in gone:
             continue
         if edge.target in gone:
             pair = begins[edge.target]
-            found.append(replace(edge, target=pair.second))
+            edges.append(replace(edge, target=pair.second))
             if dfg.op(pair.first).arity == 1:
-                found.append(replace(edge, target=pair.second, operand=1))
+                edges.append(replace(edge, target=pair.second, operand=1))
         elif edge.target in pairs and edge.carries_value:
-            found.append(replace(edge, operand=2))
+            edges.append(replace(edge, operand=2))
         else:
-            found.append(edge)
-    return found
+            edges.append(edge)
+    return edges

@@ -105,30 +105,30 @@ def _filled(fabric: Fabric, fill: float) -> Fabric:
     return replace(fabric, compute=max(1, int(fill * fabric.compute)), memory=max(1, int(fill * fabric.memory)))
 
 
-def _fitting(found: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[int, str]:
+def _fitting(whole: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[int, str]:
     """Return how many of the next stages fit together with the fewest units each, and what the next one lacks."""
     least: dict[str, int] = {}
     for count, stage in enumerate(stages):
         least[stage.id] = next(iter(unit_counts(stage, fabric)), 0)
         if not least[stage.id]:
             return count, "memory units"
-        emitted = _emit(found, stages[: count + 1], least, fabric)
+        emitted = _emit(whole, stages[: count + 1], least, fabric)
         if isinstance(emitted, str):
             return count, emitted
     return len(stages), ""
 
 
-def _balanced(found: TensorStages, stages: list[Stage], fabric: Fabric, number: int) -> Section:
+def _balanced(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: int) -> Section:
     """Return the section with the shortest period of its slowest stage for which there are units: a binary search."""
     counts = {stage.id: unit_counts(stage, fabric) for stage in stages}
     periods = sorted({Fraction(stage.cycles(fabric), n) for stage in stages for n in counts[stage.id]})
     low, high = 0, len(periods) - 1
     chosen = _units_for(stages, counts, periods[high], fabric)
-    emitted = _emit(found, stages, chosen, fabric)
+    emitted = _emit(whole, stages, chosen, fabric)
     while low < high:
         middle = (low + high) // 2
         attempt = _units_for(stages, counts, periods[middle], fabric)
-        result = _emit(found, stages, attempt, fabric) if all(attempt.values()) else "compute units"
+        result = _emit(whole, stages, attempt, fabric) if all(attempt.values()) else "compute units"
         if isinstance(result, str):
             low = middle + 1
         else:
@@ -136,13 +136,13 @@ def _balanced(found: TensorStages, stages: list[Stage], fabric: Fabric, number: 
     if isinstance(emitted, str):
         raise TooLarge(emitted)
     return Section(
-        dfg=emitted.units.build(f"{found.name}#{number}"),
+        dfg=emitted.units.build(f"{whole.name}#{number}"),
         stages=tuple(stages),
         units=chosen,
-        blocks=found.blocks,
+        blocks=whole.blocks,
         bound=max(Fraction(stage.cycles(fabric), chosen[stage.id]) for stage in stages),
-        dram_in=emitted.vectors_in * found.blocks,
-        dram_out=emitted.vectors_out * found.blocks,
+        dram_in=emitted.vectors_in * whole.blocks,
+        dram_out=emitted.vectors_out * whole.blocks,
     )
 
 
@@ -158,10 +158,10 @@ class _Emitted:
     vectors_out: int
 
 
-def _emit(found: TensorStages, stages: list[Stage], chosen: dict[str, int], fabric: Fabric) -> _Emitted | str:
+def _emit(whole: TensorStages, stages: list[Stage], chosen: dict[str, int], fabric: Fabric) -> _Emitted | str:
     """Return the units of a section; when they do not fit, what there is too little of."""
     inside = {stage.id for stage in stages}
-    sizes = found.sizes
+    sizes = whole.sizes
     period = max(stage.cycles(fabric) // max(1, chosen[stage.id]) for stage in stages)
     units = Units(fabric)
     streams: dict[tuple[str, int], Stream] = {}
@@ -179,7 +179,7 @@ def _emit(found: TensorStages, stages: list[Stage], chosen: dict[str, int], fabr
                         vectors_in += size
                 inputs.append(_operand_stream(streams, read, inside))
             streams[stage.id, 0] = units.stage(stage, chosen[stage.id], inputs)
-        for name in _leaving(found, stages):
+        for name in _leaving(whole, stages):
             units.sink(f"{name}.out", streams[name, 0], period)
             vectors_out += sizes[name]
         units.build("section")
@@ -217,7 +217,7 @@ def _operand_stream(streams: dict[tuple[str, int], Stream], read: _Read, inside:
     return Stream(tuple(parts), level)
 
 
-def _leaving(found: TensorStages, stages: list[Stage]) -> list[str]:
+def _leaving(whole: TensorStages, stages: list[Stage]) -> list[str]:
     """Return the stages of a section whose results are read elsewhere, or are results of the program."""
     inside = {stage.id for stage in stages}
-    return [stage.id for stage in stages if found.readers.get(stage.id, set()) - inside]
+    return [stage.id for stage in stages if whole.readers.get(stage.id, set()) - inside]

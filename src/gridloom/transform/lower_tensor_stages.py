@@ -115,15 +115,15 @@ class TensorStages:
     @cached_property
     def readers(self) -> dict[str, set[str]]:
         """The stages and outputs that read each input or stage."""
-        found: dict[str, set[str]] = {}
+        readers_of: dict[str, set[str]] = {}
         for stage in self.stages:
             for operand in stage.inputs:
                 for name in operand:
-                    found.setdefault(name, set()).add(stage.id)
+                    readers_of.setdefault(name, set()).add(stage.id)
         for output, operand in self.outputs.items():
             for name in operand:
-                found.setdefault(name, set()).add(f"output {output}")
-        return found
+                readers_of.setdefault(name, set()).add(f"output {output}")
+        return readers_of
 
 
 def stages_of(dfg: Dfg, fabric: Fabric) -> TensorStages:
@@ -162,17 +162,17 @@ def stages_of(dfg: Dfg, fabric: Fabric) -> TensorStages:
 
 def _rows(dfg: Dfg) -> int:
     """Return the rows of a sample: the second last dimension of every value but weight gradients."""
-    found = {
+    rows = {
         node.shape[-2] if len(node.shape) > 1 else 1
         for node in dfg.nodes
         if node.op not in ("livein", "const") and not _sums_over_rows(dfg, node)
     }
-    if len(found) != 1:
+    if len(rows) != 1:
         raise SourceError(
-            f"its values have {', '.join(map(str, sorted(found)))} rows; expected one number of rows for all",
+            f"its values have {', '.join(map(str, sorted(rows)))} rows; expected one number of rows for all",
             where=f"graph {dfg.name!r}",
         )
-    return found.pop()
+    return rows.pop()
 
 
 def _sums_over_rows(dfg: Dfg, node: Node) -> bool:
@@ -228,14 +228,14 @@ def _vector(
     owner[node.id] = node.id
 
 
-def split_columns(found: TensorStages, fabric: Fabric, share: float = 0.55) -> TensorStages:
+def split_columns(whole: TensorStages, fabric: Fabric, share: float = 0.55) -> TensorStages:
     """Return the stages with large products cut into parts of columns.
 
     A product is large when it needs more than ``share`` of the memory units.
     """
     parts_of: dict[str, Operand] = {}
     stages: list[Stage] = []
-    for stage in found.stages:
+    for stage in whole.stages:
         inputs = tuple(tuple(p for name in operand for p in parts_of.get(name, (name,))) for operand in stage.inputs)
         stage = replace(stage, inputs=inputs)
         count = _parts(stage, fabric, share)
@@ -251,9 +251,9 @@ def split_columns(found: TensorStages, fabric: Fabric, share: float = 0.55) -> T
                 stages.append(replace(small, id=name, batch=stage.batch // count, part=k, parts=count))
     outputs = {
         name: tuple(p for source in operand for p in parts_of.get(source, (source,)))
-        for name, operand in found.outputs.items()
+        for name, operand in whole.outputs.items()
     }
-    return replace(found, stages=tuple(stages), outputs=outputs)
+    return replace(whole, stages=tuple(stages), outputs=outputs)
 
 
 def _parts(stage: Stage, fabric: Fabric, share: float) -> int:

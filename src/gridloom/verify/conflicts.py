@@ -124,7 +124,7 @@ def _issues(subject: Subject) -> list[tuple[int, str, int, str]]:
     """(tile, op class, slot, name) of everything that is issued; one signal's shared move counts once."""
     if not subject.arch.pools:
         return []
-    found = [(p.tile, p.op_class, p.cycle % subject.ii, p.name) for p in subject.on_tiles() if not p.timeless]
+    issues = [(p.tile, p.op_class, p.cycle % subject.ii, p.name) for p in subject.on_tiles() if not p.timeless]
     moves: set[tuple[int, int, Use]] = set()
     for path in subject.paths:
         for resource, cycle in path.hops:
@@ -132,5 +132,5 @@ def _issues(subject: Subject) -> list[tuple[int, str, int, str]]:
                 moves.add((resource, cycle % subject.ii, ("", *path.signal(cycle))))
     for resource, slot, use in sorted(moves, key=str):
         name = f"{_spell(use)} through {subject.arch.resource_names[resource]}"
-        found.append((subject.resource_tile[resource], _move_class(subject, resource), slot, name))
-    return found
+        issues.append((subject.resource_tile[resource], _move_class(subject, resource), slot, name))
+    return issues

@@ -49,10 +49,10 @@ def legal(mapping: Mapping) -> list[Violation]:
     the hops; elastic arrays also play one iteration of the token game.
     """
     subject = Subject(mapping)
-    found = list(subject.findings)
+    violations = list(subject.findings)
     for rule in _EVERYWHERE:
-        found += rule(subject)
+        violations += rule(subject)
     if subject.graph is not None:
         for rule in _ELASTIC if subject.elastic else _TIMED:
-            found += rule(subject)
-    return found
+            violations += rule(subject)
+    return violations

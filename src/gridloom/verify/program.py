@@ -9,19 +9,19 @@ from gridloom.verify.violation import Violation
 
 def legal_program(program: Program) -> list[Violation]:
     """Return every rule that a program breaks; an empty list means that it is legal. Costs a check per flow."""
-    found: list[Violation] = []
+    violations: list[Violation] = []
     owner: dict[str, str] = {}
     for flow in program.flows:
-        found += [
+        violations += [
             Violation(violation.kind, f"flow {flow.name}: {violation.where}", violation.demanded, violation.allowed)
             for violation in legal(flow.mapping)
         ]
-        found += _outside(program, flow)
+        violations += _outside(program, flow)
         for tile in sorted(_tiles(flow)):
             other = owner.setdefault(tile, flow.name)
             if other != flow.name:
-                found.append(Violation("tile-shared", tile, f"flows {other} and {flow.name}", "one flow a tile"))
-    return found
+                violations.append(Violation("tile-shared", tile, f"flows {other} and {flow.name}", "one flow a tile"))
+    return violations
 
 
 def _tiles(flow: Flow) -> set[str]:

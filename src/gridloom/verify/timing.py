@@ -84,10 +84,10 @@ def check_order(subject: Subject) -> Iterator[Violation]:
             continue
         for source in subject.copies_of(edge.source):
             for target in subject.copies_of(edge.target):
-                found = target.cycle + subject.ii * edge.distance - source.cycle
-                if found < edge.delay:
+                apart = target.cycle + subject.ii * edge.distance - source.cycle
+                if apart < edge.delay:
                     where = edge_name(k, edge)
-                    yield Violation("order", where, f"{found} cycles apart", f"at least {edge.delay}")
+                    yield Violation("order", where, f"{apart} cycles apart", f"at least {edge.delay}")
 
 
 def check_pairs(subject: Subject) -> Iterator[Violation]:
@@ -100,9 +100,9 @@ def check_pairs(subject: Subject) -> Iterator[Violation]:
             source = subject.reader_of(k, target)
             if source is None:
                 continue
-            found = target.cycle + subject.ii * edge.distance - source.cycle
-            if found != edge.delay:
-                yield Violation("pair-time", where, f"{found} cycles apart", f"exactly {edge.delay}")
+            apart = target.cycle + subject.ii * edge.distance - source.cycle
+            if apart != edge.delay:
+                yield Violation("pair-time", where, f"{apart} cycles apart", f"exactly {edge.delay}")
             if source.tile >= 0 and target.tile >= 0 and not _linked(subject, source.tile, target.tile):
                 places = f"{source.instance.place} and {target.instance.place}"
                 yield Violation("pair-place", where, places, "one tile, or two of one pool")

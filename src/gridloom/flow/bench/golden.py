@@ -127,11 +127,11 @@ def compare(
     A metric may be worse by its tolerance (and by 1 where the tolerance is above 0, since counts are small); a cell
     that was mapped has to be mapped; a golden cell that is not among the rows is a regression.
     """
-    found = {(row["cell"]["source"], row["cell"]["arch"], row["cell"]["seed"]): flat(row) for row in rows}
+    today = {(row["cell"]["source"], row["cell"]["arch"], row["cell"]["seed"]): flat(row) for row in rows}
     worse: list[Change] = []
     better: list[Change] = []
     for key, old in golden.items():
-        new = found.get(key)
+        new = today.get(key)
         if new is None:
             worse.append(Change(cell=key, metric="cell", golden="there", found="missing"))
         elif new["status"] != old["status"]:
@@ -140,10 +140,10 @@ def compare(
         else:
             _compare_cell(key, new, old, tolerances, worse, better)
     return Comparison(
-        compared=sum(key in found for key in golden),
+        compared=sum(key in today for key in golden),
         worse=tuple(worse),
         better=tuple(better),
-        ratios=_ratios(found, golden),
+        ratios=_ratios(today, golden),
     )
 
 
@@ -168,14 +168,14 @@ def _compare_cell(
             better.append(change)
 
 
-def _ratios(found: Mapping[Key, Mapping[str, Any]], golden: Mapping[Key, Mapping[str, str]]) -> dict[str, float]:
+def _ratios(today: Mapping[Key, Mapping[str, Any]], golden: Mapping[Key, Mapping[str, str]]) -> dict[str, float]:
     """Return for each metric the sum of today's values over the golden one, over cells that both map."""
     ratios = {}
     for name in METRICS:
         both = [
-            (int(found[key][name]), int(old[name]))
+            (int(today[key][name]), int(old[name]))
             for key, old in golden.items()
-            if old[name] != "" and key in found and found[key][name] is not None
+            if old[name] != "" and key in today and today[key][name] is not None
         ]
         total = sum(old for _, old in both)
         if total:

@@ -67,17 +67,17 @@ def _c_loops(path: Path) -> list[Row]:
     from gridloom.frontend.c import describe
 
     rows = []
-    for found in describe(path):
-        level = "innermost" if found.innermost else "a loop around others"
+    for loop in describe(path):
+        level = "innermost" if loop.innermost else "a loop around others"
         rows.append(
             Row(
-                source=f"{path}:{found.function},loop={found.number}",
-                place=f"line {found.line}, {level}",
-                ops=found.ops,
-                rec_mii=found.rec_mii,
-                trip=found.trip,
-                limit=found.limit,
-                advice=found.advice,
+                source=f"{path}:{loop.function},loop={loop.number}",
+                place=f"line {loop.line}, {level}",
+                ops=loop.ops,
+                rec_mii=loop.rec_mii,
+                trip=loop.trip,
+                limit=loop.limit,
+                advice=loop.advice,
             )
         )
     return rows

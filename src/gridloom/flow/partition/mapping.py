@@ -83,13 +83,13 @@ class PartMapper:
     def _try(self, ops: Ops, part: Dfg, columns: int, search: str) -> bool:
         """Run the mapper with further seeds until it finds a mapping; keep the mapping, or why there is none."""
         for k in range(self.tries if search == "fit" else 1):
-            found = self.run(part, k, search=search, columns=columns)
-            if isinstance(found, Mapping):
-                self.best[ops] = found
+            outcome = self.run(part, k, search=search, columns=columns)
+            if isinstance(outcome, Mapping):
+                self.best[ops] = outcome
                 return True
-            self.failures[ops] = found
-            if search == "fit" and found.conflicts is not None:
-                self.left[ops, columns] = min(found.conflicts, self.left.get((ops, columns), found.conflicts))
+            self.failures[ops] = outcome
+            if search == "fit" and outcome.conflicts is not None:
+                self.left[ops, columns] = min(outcome.conflicts, self.left.get((ops, columns), outcome.conflicts))
         return False
 
     def run(self, part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
@@ -98,5 +98,5 @@ class PartMapper:
 
         mapper = registry.load("mappers", "width")
         config = config_type(mapper)(polish=False, **settings)
-        found: Mapping | Failure = mapper(part, self.arch, config, Budget(seed=self.seed + k))
-        return found
+        outcome: Mapping | Failure = mapper(part, self.arch, config, Budget(seed=self.seed + k))
+        return outcome

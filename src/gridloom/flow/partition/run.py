@@ -32,7 +32,7 @@ def confirm_parts(
 
     Linear in hops, and in iterations times tiles.
     """
-    found: list[MappedPart] = []
+    mapped: list[MappedPart] = []
     findings: list[str] = []
     for part, mapping in zip(parts, mappings, strict=True):
         width = width_of(mapping)
@@ -45,7 +45,7 @@ def confirm_parts(
             problems = [f"{placed.dfg.name}: {text}" for text in simulation.findings]
         findings += problems
         measured = metrics(placed)
-        found.append(
+        mapped.append(
             MappedPart(
                 part=part,
                 mapping=placed,
@@ -58,8 +58,8 @@ def confirm_parts(
             )
         )
     if not findings:
-        findings = whole_differences(dfg, found, iterations, seed)
-    return Confirmed(parts=tuple(found), findings=tuple(findings))
+        findings = whole_differences(dfg, mapped, iterations, seed)
+    return Confirmed(parts=tuple(mapped), findings=tuple(findings))
 
 
 def whole_differences(dfg: Dfg, parts: Sequence[MappedPart], iterations: int, seed: int) -> list[str]:

@@ -156,10 +156,10 @@ class PartitionSearch:
     def _cut(self, dfg: Dfg) -> Bisection | None:
         """Of the bisections found, the one whose parts cost least by counting; then the fewest loads and stores."""
         try:
-            found = [cut for share in TOLERANCES for cut in bisections(dfg, replace(self.cuts, tolerance=share))]
+            cuts = [cut for share in TOLERANCES for cut in bisections(dfg, replace(self.cuts, tolerance=share))]
         except DfgError:
             return None
-        return min(found, key=lambda cut: (self._counted(dfg, cut), cut.transfers, abs(cut.sizes[0] - cut.sizes[1])))
+        return min(cuts, key=lambda cut: (self._counted(dfg, cut), cut.transfers, abs(cut.sizes[0] - cut.sizes[1])))
 
     def _counted(self, dfg: Dfg, cut: Bisection) -> float:
         """Return what the parts of a cut cost by counting alone."""

@@ -21,21 +21,21 @@ def dataflow_load(mapping: Mapping, *, iterations: int = 8) -> DataflowLoad | No
         return None
     meter = Meter(mapping.dfg, mapping.arch)
     start, links = flow_links(mapping, meter)
-    found = meter.measure(start, links, skip=2, iterations=iterations)
-    if found.deadlock:
+    measured = meter.measure(start, links, skip=2, iterations=iterations)
+    if measured.deadlock:
         return None
-    units = _units(mapping, meter, found)
+    units = _units(mapping, meter, measured)
     names = [mapping.arch.resource_names[r] for r in np.flatnonzero(meter.link_number >= 0)]
-    shares = found.links[:, 0] / found.cycles
+    shares = measured.links[:, 0] / measured.cycles
     loads = {names[k]: float(shares[k]) for k in np.flatnonzero(shares)}
     bottleneck, hot = _bottleneck(mapping, units, loads)
     return DataflowLoad(
-        period=found.period,
-        bound=found.bound,
+        period=measured.period,
+        bound=measured.bound,
         bottleneck=bottleneck,
         hot=hot,
         units=units,
-        operations=_operations(mapping, meter, found, units),
+        operations=_operations(mapping, meter, measured, units),
         links=loads,
     )
 
@@ -50,10 +50,10 @@ def flow_links(mapping: Mapping, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
     return np.array(start, dtype=np.int64), np.array(flat, dtype=np.int64)
 
 
-def _units(mapping: Mapping, meter: Meter, found: Measurement) -> tuple[UnitLoad, ...]:
+def _units(mapping: Mapping, meter: Meter, measured: Measurement) -> tuple[UnitLoad, ...]:
     """Return for each node which share of the time its unit works, waits for tokens and waits for room."""
     stage = rates.stages(mapping.dfg, meter.counts)
-    shares = found.units / found.cycles
+    shares = measured.units / measured.cycles
     return tuple(
         UnitLoad(
             tile=mapping.instance_of[node.id, 0].place,
@@ -69,7 +69,7 @@ def _units(mapping: Mapping, meter: Meter, found: Measurement) -> tuple[UnitLoad
 
 
 def _operations(
-    mapping: Mapping, meter: Meter, found: Measurement, units: tuple[UnitLoad, ...]
+    mapping: Mapping, meter: Meter, measured: Measurement, units: tuple[UnitLoad, ...]
 ) -> tuple[OperationLoad, ...]:
     """Return one row for each operation that computes: what its units do per cycle beside what they could."""
     dfg = mapping.dfg
@@ -95,7 +95,7 @@ def _operations(
                 peak=peak,
                 # A link brings one vector per cycle, and at best every stream into a unit has a link of its own.
                 roof=min(peak, intensity * len(flows) * p.vector_bytes),
-                reached=flops / found.period,
+                reached=flops / measured.period,
                 busy=float(np.mean([units[k].busy for k in mine])),
                 starved=float(np.mean([units[k].starved for k in mine])),
                 stalled=float(np.mean([units[k].stalled for k in mine])),
