@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
+from gridloom.archs.families.grid_parts import add_pe
+from gridloom.archs.model import Arch, ArchBuilder, Kind
 from gridloom.archs.selectors import numbers, select
 from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
 from gridloom.dfg.ops import OP_CLASSES
@@ -101,30 +102,13 @@ def class_masks(p: MeshParameters) -> dict[str, Any]:
 
 
 def _add_tiles(builder: ArchBuilder, p: MeshParameters) -> None:
-    """Add the PEs: function unit, registered output, and operand inputs that also read the own output."""
+    """Add the PEs, each with the op classes and the FIFO depth that the selectors give it."""
     masks = class_masks(p)
     fifo = numbers(p.fifo, p.rows, p.cols, "fifo", None)
     for row in range(p.rows):
         for col in range(p.cols):
-            name = f"pe_{row}_{col}"
-            tile = builder.add_tile(
-                Tile(
-                    name=name,
-                    row=row,
-                    col=col,
-                    classes=frozenset(c for c, mask in masks.items() if mask[row, col]),
-                    latency={"*": 1, **p.latency},
-                    operands=p.operands,
-                    fifo=fifo[row][col],
-                    contexts=1,
-                )
-            )
-            fu = builder.add(f"{name}.fu", Kind.FU, tile)
-            out = builder.add(f"{name}.out", Kind.OUT, tile)
-            builder.arc(fu, out, 1)
-            for k in range(p.operands):
-                operand = builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
-                builder.arc(out, operand)
+            classes = [name for name, mask in masks.items() if mask[row, col]]
+            add_pe(builder, p, row, col, classes, moves=False, fifo=fifo[row][col], contexts=1)
 
 
 def _add_links(builder: ArchBuilder, family: str, p: MeshParameters) -> None:

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile, Tile
+from gridloom.archs.families.grid_parts import add_pe
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile
 from gridloom.archs.selectors import select
 from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
 from gridloom.errors import ArchError
@@ -127,31 +128,12 @@ def _check(p: TorusParameters) -> None:
 
 
 def _add_tile(builder: ArchBuilder, p: TorusParameters, row: int, col: int, memory: bool, multiply: bool) -> None:
-    """Add one PE: function unit, output register that holds or does not, and operand inputs."""
+    """Add one PE with its op classes; its output register holds its value until the next write, or does not."""
     classes = {"alu", "div", "fp", "route"} | (_MEMORY_CLASSES if memory else set()) | ({"mul"} if multiply else set())
-    name = f"pe_{row}_{col}"
-    tile = builder.add_tile(
-        Tile(
-            name=name,
-            row=row,
-            col=col,
-            classes=frozenset(classes),
-            latency={"*": 1, **p.latency},
-            operands=p.operands,
-            fifo=0,
-            contexts=p.contexts,
-        )
-    )
-    fu = builder.add(f"{name}.fu", Kind.FU, tile)
-    out = builder.add(f"{name}.out", Kind.OUT, tile)
-    builder.arc(fu, out, builder.tiles[tile].latency_of("route"))
+    add_pe(builder, p, row, col, classes, moves=True, fifo=0, contexts=p.contexts)
     if p.hold == "until-write":
+        out = builder.index[f"pe_{row}_{col}.out"]
         builder.arc(out, out, 1)
-    for k in range(p.operands):
-        operand = builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
-        builder.arc(out, operand)
-        if k == 0:
-            builder.arc(operand, fu)
 
 
 def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
