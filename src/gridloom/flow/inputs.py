@@ -16,7 +16,7 @@ from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.frontend.loops.spec import Memory, is_loop
 from gridloom.frontend.source import load_source, names_module
-from gridloom.transform.fuse import fuse, fuses
+from gridloom.transform.fuse import fuse
 from gridloom.transform.streams import needs_memory, streams_to_memory
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def fitted(dfg: Dfg, arch: Arch) -> Dfg:
 
     Streams become memory accesses only on arrays that have memory units and no ports. Linear in the graph.
     """
-    if fuses(arch):
+    if arch.has("fuses"):
         return fuse(dfg)
     return streams_to_memory(dfg) if needs_memory(dfg, arch) else dfg
 

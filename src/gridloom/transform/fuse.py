@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg, Edge, Node
 from gridloom.dfg.ops import FUSED, OP_TABLE, lookup
 
@@ -39,11 +38,6 @@ class _Pair:
     second: str
     operand: int
     op: str
-
-
-def fuses(arch: Arch) -> bool:
-    """Return True for arrays whose units multiply or shift and then add in one instruction."""
-    return arch.has("fuses")
 
 
 def fuse(dfg: Dfg) -> Dfg:
