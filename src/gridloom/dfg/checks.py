@@ -46,6 +46,7 @@ def check(dfg: Dfg) -> None:
 
 
 def _check_arrays(dfg: Dfg, where: str) -> None:
+    """Names differ, lengths are positive, and all words together stay below the limit."""
     names: set[str] = set()
     for array in dfg.arrays:
         if array.name in names:
@@ -59,6 +60,7 @@ def _check_arrays(dfg: Dfg, where: str) -> None:
 
 
 def _check_node(dfg: Dfg, node: Node, where: str) -> None:
+    """The op exists, constants have a value that the domain can hold, accesses name an array."""
     here = f"{where}: node {node.id!r}"
     try:
         op = lookup(dfg.domain, node.op)
@@ -90,6 +92,7 @@ def _representable(domain: str, value: int | float) -> bool:
 
 
 def _check_array(dfg: Dfg, node: Node, here: str) -> None:
+    """An access names an array that is declared."""
     if node.array is None:
         raise DfgError(f"is a {node.op} without 'array'; name the array it touches", where=here)
     if node.array not in dfg.array_length:
@@ -98,6 +101,7 @@ def _check_array(dfg: Dfg, node: Node, here: str) -> None:
 
 
 def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
+    """Both ends exist, numbers are in range, and the source has a value to carry."""
     here = f"{where}: edge {k} ({edge.source} -> {edge.target})"
     for end in (edge.source, edge.target):
         if end not in dfg.index:
@@ -130,6 +134,7 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
 
 
 def _check_operands(dfg: Dfg, node: Node, where: str) -> None:
+    """Each operand that the op takes is fed once."""
     found = [dfg.edges[k].operand for k in dfg.operand_edges(node.id)]
     arity = dfg.op(node.id).arity
     if arity != ANY_ARITY and found != list(range(arity)):

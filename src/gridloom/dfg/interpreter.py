@@ -96,6 +96,7 @@ class Interpreter:
         return Observation(iterations=n, outputs=outputs, memory=memory, liveouts=liveouts, values=values)
 
     def _fire(self, k: int, iteration: int, values: Words, memory: dict[str, Words], stimulus: Stimulus) -> int:
+        """The value of node k in an iteration; operands of earlier iterations are looked up in ``values``."""
         dfg = self.dfg
         node = dfg.nodes[k]
         buffer = self._buffer
@@ -117,9 +118,11 @@ class Interpreter:
         return self._compute(k, buffer, count)
 
     def _compute(self, k: int, buffer: Words, count: int) -> int:
+        """The result of an op of the op table."""
         return int(evaluate(self._domain, self.dfg.ops[k].code, self._salts[k], buffer, count))
 
     def _access(self, k: int, buffer: Words, iteration: int, memory: dict[str, Words]) -> int:
+        """A load or a store. SimulationError for an index outside the array."""
         node = self.dfg.nodes[k]
         if node.op in ("load_address", "store_address"):
             return int(buffer[0])

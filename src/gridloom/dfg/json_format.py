@@ -90,6 +90,7 @@ def first_error(error: Any) -> str:
 
 
 def _record(record: Node | Edge | Array) -> dict[str, Any]:
+    """The fields of a record that differ from their defaults."""
     defaults = {f.name: f.default for f in record.__dataclass_fields__.values()}
     values = {name: getattr(record, name) for name in record.__slots__}
     return {
@@ -101,6 +102,7 @@ def _record(record: Node | Edge | Array) -> dict[str, Any]:
 
 @cache
 def _adapter() -> Any:
+    """Pydantic's validator of the document, built when the first graph is read."""
     from typing import NotRequired
 
     from pydantic import ConfigDict, TypeAdapter

@@ -256,6 +256,7 @@ class DfgBuilder:
         self._constants: dict[int | float, str] = {}
 
     def _fresh(self, stem: str) -> str:
+        """An id that is free: the stem and a number."""
         k = len(self.nodes)
         while (name := f"{stem}{k}") in self._ids:
             k += 1
@@ -329,6 +330,7 @@ class DfgBuilder:
 
 
 def _topological_order(dfg: Dfg) -> tuple[int, ...] | None:
+    """Kahn's algorithm over distance-0 edges with a heap, so that ties go by position; None for a cycle."""
     import heapq
 
     degree = [0] * len(dfg.nodes)
@@ -352,6 +354,7 @@ def _topological_order(dfg: Dfg) -> tuple[int, ...] | None:
 
 
 def _cycle_message(dfg: Dfg) -> str:
+    """The text that names the nodes of a cycle."""
     import rustworkx
 
     graph = rustworkx.PyDiGraph()

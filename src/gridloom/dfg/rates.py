@@ -57,6 +57,7 @@ def repetitions(dfg: Dfg, edges: list[int] | None = None) -> list[int]:
 
 
 def _contradiction(dfg: Dfg, k: int) -> str:
+    """What is wrong with the rates of an edge, for the error."""
     edge = dfg.edges[k]
     return (
         f"edge {k} ({edge.source} -> {edge.target}) puts {edge.tokens} tokens and takes {taken(edge)}, "

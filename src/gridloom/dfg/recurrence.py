@@ -50,6 +50,7 @@ def _on_cycles(count: int, arcs: list[tuple[int, int, int, int]]) -> list[int]:
 
 
 def _has_positive_cycle(count: int, arcs: list[tuple[int, int, int, int]], ii: int) -> bool:
+    """True when some cycle is longer than ``ii`` times its distance (Bellman-Ford)."""
     longest = [0] * count
     for _ in range(count + 1):
         changed = False

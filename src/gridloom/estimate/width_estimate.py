@@ -91,6 +91,7 @@ def bound_estimate(dfg: Dfg, arch: Arch) -> WidthEstimate:
 
 
 def _refusal(dfg: Dfg, arch: Arch, need: Demand, bound: int, registers: int) -> str:
+    """Why counting excludes a mapping; empty where it does not."""
     classes = frozenset.union(*(tile.classes for tile in arch.tiles)) | arch.free
     missing = sorted({name for node in dfg.nodes for name in dfg.required_classes(node.id)} - classes)
     if missing:

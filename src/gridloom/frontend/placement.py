@@ -133,6 +133,7 @@ def loads_neosa(text: str, dfg: Dfg, arch: Arch) -> Placement:
 
 
 def _entries(line: str) -> list[str]:
+    """The entries of one line of a printed grid."""
     if "," not in line:
         return line.split()
     entries = [entry.strip() for entry in line.split(",")]
@@ -141,6 +142,7 @@ def _entries(line: str) -> list[str]:
 
 
 def _vpr_shift(width: int, height: int, arch: Arch, here: str) -> int:
+    """How far VPR's coordinates are off ours: 1 where its ring of pads is part of the array."""
     if (width, height) == (arch.cols, arch.rows):
         return 0
     if (width, height) == (arch.cols + 2, arch.rows + 2):
@@ -153,6 +155,7 @@ def _vpr_shift(width: int, height: int, arch: Arch, here: str) -> int:
 
 
 def _number(text: str, what: str, here: str) -> int:
+    """A whole number; MappingError names the line."""
     try:
         return integer(text, what, here)
     except GridloomError as error:
@@ -160,6 +163,7 @@ def _number(text: str, what: str, here: str) -> int:
 
 
 def _unrepeated(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON whose keys differ."""
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
@@ -169,15 +173,18 @@ def _unrepeated(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_node(node: str, dfg: Dfg, here: str) -> None:
+    """Refuse a node that the graph does not have."""
     if node not in dfg.index:
         raise MappingError(f"graph {dfg.name!r} has no node {shown(node)}", where=here)
 
 
 def _tiles_by_place(arch: Arch) -> dict[tuple[int, int], str]:
+    """(row, column) -> the name of the tile there."""
     return {(tile.row, tile.col): tile.name for tile in arch.tiles}
 
 
 def _tile_at(places: dict[tuple[int, int], str], row: int, col: int, arch: Arch, here: str) -> str:
+    """The tile at a row and a column. MappingError where there is none."""
     try:
         return places[row, col]
     except KeyError:
@@ -189,6 +196,7 @@ def _tile_at(places: dict[tuple[int, int], str], row: int, col: int, arch: Arch,
 
 
 def _check_complete(placement: Placement, dfg: Dfg, arch: Arch) -> None:
+    """Refuse a placement that leaves out a node which needs a tile."""
     missing = [node.id for node in dfg.nodes if node.id not in placement and dfg.op_class(node.id) not in arch.free]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

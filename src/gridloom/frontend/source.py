@@ -68,6 +68,7 @@ def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
 
 
 def _read_loop(text: str, memory: Memory | None) -> Dfg:
+    """The graph of a loop of a C or Python file."""
     if parse(text).path.suffix == ".c":
         from gridloom.frontend.c import read_spec
 
@@ -120,6 +121,7 @@ def parse_kernel(text: str) -> tuple[str, dict[str, int | float | bool | str]]:
 
 
 def _value(text: str) -> int | float | bool | str:
+    """A parameter's value: a number, true or false, or text."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     convert: Any
@@ -133,6 +135,7 @@ def _value(text: str) -> int | float | bool | str:
 
 
 def _reader_name(path: Path) -> str:
+    """The reader of a file by its name, and by the files beside it where an ending is used twice."""
     name = next((reader for ending, reader in ENDINGS if path.name.endswith(ending)), None)
     if name == "satmapit" and path.suffix == ".dot" and not _siblings(path, "_loop_graph.dot", "_nodes", "_edges"):
         return "dot"
@@ -147,11 +150,13 @@ def _reader_name(path: Path) -> str:
 
 
 def _siblings(path: Path, ending: str, *others: str) -> bool:
+    """True when the other files of a loop stand beside a file."""
     stem = path.name.removesuffix(ending)
     return all(path.with_name(stem + other).is_file() for other in others)
 
 
 def _refuse_other_xml(path: Path) -> None:
+    """A SourceError for an XML file that describes an array."""
     head = read_text(path)[:65536]
     if "<PEArray" in head:
         raise SourceError("describes an array, not a graph; give it to --arch", where=str(path))

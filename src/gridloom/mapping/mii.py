@@ -69,6 +69,7 @@ def _demand(dfg: Dfg, arch: Arch) -> tuple[dict[str, int], tuple[str, ...]]:
 
 
 def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]]:
+    """For each set of op classes the II that it needs on the tiles that have one of them, and why."""
     # Classes that the same tiles have only ever matter together.
     alike: dict[frozenset[int], list[str]] = {}
     for name in sorted(demand):

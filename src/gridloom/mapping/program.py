@@ -139,6 +139,7 @@ def check_channels(
 
 
 def _check_ends(channel: Channel, source: Dfg, target: Dfg) -> None:
+    """What leaves the source flow and what it becomes in the target exist and fit each other."""
     if source.domain != target.domain:
         raise MappingError(f"the flows are in domains {source.domain} and {target.domain}", where=str(channel))
     if channel.kind == "transfer":
@@ -160,6 +161,7 @@ def _check_ends(channel: Channel, source: Dfg, target: Dfg) -> None:
 
 
 def _named(channel: Channel, what: str, name: str | None, known: list[str]) -> None:
+    """Refuse a name that is not among the known ones."""
     if name not in known:
         raise MappingError(f"{name!r} is not among the {what}: {', '.join(known) or 'none'}", where=str(channel))
 
@@ -200,6 +202,7 @@ def loads(text: str, where: str = "program") -> Program:
 
 
 def _flow(row: dict[str, Any], where: str) -> Flow:
+    """The record of one flow."""
     numbers = {key: row[key] for key in ("iterations", "base", "tiles")}
     for key, number in numbers.items():
         if not isinstance(number, int) or number < (0 if key == "base" else 1):
@@ -208,6 +211,7 @@ def _flow(row: dict[str, Any], where: str) -> Flow:
 
 
 def _channel(row: dict[str, Any], where: str) -> Channel:
+    """The record of one channel."""
     if row["kind"] not in get_args(ChannelKind):
         raise MappingError(f"kind: expected {', '.join(get_args(ChannelKind))}, found {row['kind']!r}", where=where)
     return Channel(kind=row["kind"], source=row["source"], target=row["target"], value=row.get("value"),

@@ -189,6 +189,7 @@ def transfers(graph: ClusterGraph, side: Sequence[int]) -> int:
 
 
 def _transfer(side: Sequence[int], maker: int, readers: Sequence[int]) -> int:
+    """Loads and stores that the cut adds for one value."""
     sides = {side[k] for k in readers}
     if maker < 0:
         return len(sides) - 1 if sides else 0

@@ -88,6 +88,7 @@ def bisections(dfg: Dfg, config: BisectionConfig | None = None) -> tuple[Bisecti
 
 
 def _bisection(graph: ClusterGraph, side: Sequence[int]) -> Bisection:
+    """The record of a bisection of clusters."""
     sizes = tuple(sum(w for w, s in zip(graph.weight, side) if s == part) for part in (0, 1))
     return Bisection(
         assignment={name: side[k] for k, ops in enumerate(graph.members) for name in ops},
@@ -108,6 +109,7 @@ def _both(graph: ClusterGraph, sides: Iterator[list[int]]) -> Iterator[list[int]
 
 
 def _published(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[int]]:
+    """Kernighan-Lin from each seed, each result made to run one way."""
     import networkx
 
     plain = networkx.Graph()
@@ -123,6 +125,7 @@ def _published(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[in
 
 
 def _multilevel(graph: ClusterGraph, config: BisectionConfig, limit: int) -> Iterator[list[int]]:
+    """Starts from METIS and from cuts of topological orders, made to run one way and refined."""
     metis = _metis()
     neighbours = [sorted({*a, *b}) for a, b in zip(graph.successors, graph.predecessors)]
 
@@ -161,6 +164,7 @@ def _order_cuts(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[i
 
 
 def _metis() -> Any:
+    """The module of METIS; MissingExtra where it is not installed."""
     try:
         import pymetis
     except ImportError:

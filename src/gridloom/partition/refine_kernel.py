@@ -46,6 +46,7 @@ def passes(graph: Flat, start: Int32s, limit: int) -> Int32s:
 
 @njit(cache=True, nogil=True)
 def _less(a: tuple[int, int, int], b: tuple[int, int, int]) -> bool:
+    """True when the first score is better, compared number by number."""
     if a[0] != b[0]:
         return a[0] < b[0]
     if a[1] != b[1]:

@@ -122,6 +122,7 @@ class Arrays:
             raise OptionError(f"size of {min(unknown)!r}: the loop has no array of that name; it has: {known}")
 
     def _split(self, base: Base, rows: list[Access], users: Callable[[Instruction], Sequence[Instruction]]) -> None:
+        """Declare the arrays of one base pointer: one of elements, one for each member of a struct, or one of parts."""
         size = rows[0].size
         steps = [c * self.pointers.unit(s) for row in rows for s, c in row.place.terms.items()]
         if all(row.size == size and row.place.constant % size == 0 for row in rows) and all(
@@ -153,6 +154,7 @@ class Arrays:
         self, base: Base, rows: list[Access], suffix: str, size: int, stride: int, offset: int,
         users: Callable[[Instruction], Sequence[Instruction]],
     ) -> None:  # fmt: skip
+        """Declare one array and give it to its accesses."""
         stem = readable(base.name)
         name = stem + suffix
         while name in self.found:
@@ -172,6 +174,7 @@ class Arrays:
             row.place = Form(row.place.constant - row.part, row.place.terms)
 
     def _length(self, name: str, base: Base, stride: int, rows: Sequence[Access]) -> int:
+        """Words of an array: as given, as its declaration says, or the default beyond the largest fixed offset."""
         given = self.sizes.get(name, self.sizes.get(readable(base.name)))
         if given is not None:
             return given
@@ -188,6 +191,7 @@ class Arrays:
         return DEFAULT_LENGTH + max([0, *(offset for offset in offsets if offset <= MAX_OFFSET)])
 
     def _contents(self, base: Base, size: int, stride: int, offset: int) -> tuple[int, ...] | None:
+        """The words of a constant table; None for anything that may change."""
         if not isinstance(base, Global) or not base.constant:
             return None
         image = initial_bytes(base, self.layout)
@@ -198,6 +202,7 @@ class Arrays:
 
 
 def _is_aligned(item: Instruction, size: int) -> bool:
+    """True when clang knows that an access is aligned to the size."""
     found = re.search(r", align (\d+)", item.text)
     return found is not None and int(found[1]) % size == 0
 
@@ -222,6 +227,7 @@ def _are_parts(rows: Sequence[Access], steps: Sequence[int]) -> bool:
 
 
 def _with_contents(array: CArray, contents: tuple[int, ...]) -> CArray:
+    """The array with its contents read as unsigned elements."""
     from dataclasses import replace
 
     mask = (1 << (8 * array.size)) - 1
@@ -291,10 +297,12 @@ def _scalar_texts(text: str, layout: Layout, kind: str, words: list[str]) -> boo
 
 
 def _type_of(part: str) -> str:
+    """The type of a typed constant: ``i32`` of ``i32 7``."""
     return part[: len(part) - len(_after_type(part))].strip()
 
 
 def _after_type(part: str) -> str:
+    """The text of a typed constant behind its type."""
     depth = 0
     for k, character in enumerate(part):
         depth += (character in "[{<") - (character in "]}>")
@@ -304,6 +312,7 @@ def _after_type(part: str) -> str:
 
 
 def _scalar_bytes(kind: str, word: str, size: int) -> bytes:
+    """The bytes of one number of an initializer, little-endian."""
     if kind == "float":
         # LLVM prints singles as decimal or as the pattern of the double of the same value.
         number = struct.unpack(">d", int(word, 16).to_bytes(8, "big"))[0] if word.startswith("0x") else float(word)
@@ -327,6 +336,7 @@ def may_overlap(a: Access, b: Access) -> bool:
 
 
 def _is_apart(base: Base) -> bool:
+    """True for a base that nothing else in the function may point to: ``restrict``, or a constant table."""
     if isinstance(base, Argument):
         return base.apart
     # A table that nothing may write to is never written, whoever points at it.
@@ -334,4 +344,5 @@ def _is_apart(base: Base) -> bool:
 
 
 def _is_object(base: Base) -> bool:
+    """True for a variable: two different ones never overlap."""
     return isinstance(base, Global) or (isinstance(base, Instruction) and base.opcode == "alloca")

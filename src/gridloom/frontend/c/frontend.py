@@ -132,6 +132,7 @@ def describe(path: Path) -> list[LoopReport]:
 
 
 def _report(module: Module, loop: Loop, number: int, file: str) -> LoopReport:
+    """What a listing says of one loop; a loop that cannot be translated has the reason instead of a graph."""
     depth, around = 0, loop.parent
     while around:
         depth, around = depth + 1, around.parent
@@ -162,6 +163,7 @@ def _outer(loop: Loop, path: Path) -> Loop:
 
 
 def _choose(path: Path, loops: Mapping[str, list[Loop]], asked: COptions) -> Loop:
+    """The loop that is asked for: by number, by the pragma, or the only innermost one."""
     if asked.function is not None and asked.function not in loops:
         known = ", ".join(name for name, found in loops.items() if found) or "none"
         raise SourceError(f"has no function {asked.function!r}; functions with loops: {known}", where=str(path))

@@ -61,11 +61,13 @@ class Indexing:
         return offset if total is None else self.body.emit("add", total, offset)
 
     def _scaled(self, term: Operand, factor: int) -> Operand:
+        """A term times a constant: a shift where that is enough."""
         if factor > 0 and factor & (factor - 1) == 0:
             return self.body.emit("shl", term, Const(factor.bit_length() - 1))
         return self.body.emit("mul", term, Const(wrap(factor)))
 
     def _symbol(self, symbol: Value) -> Operand:
+        """The operand of a symbol: an integer value, or what a pointer has moved, in its units."""
         if symbol.type != "ptr":
             return self.value(symbol)
         if symbol not in self._moved:
@@ -80,6 +82,7 @@ class Indexing:
                 self._close_pointer(symbol)
 
     def _pointer_phi(self, phi: Instruction) -> Operand:
+        """What a pointer that the loop moves has moved so far."""
         carried = self.body.recur(phi.name, 0)
         self._carried[phi] = carried
         if self.region.inner and phi.block == self.region.inner.header:
@@ -87,12 +90,14 @@ class Indexing:
         return carried
 
     def _close_pointer(self, phi: Instruction) -> None:
+        """Tie one moving pointer to where the iteration leaves it."""
         after = self.linear(self.pointers.moves(phi)[0], self.pointers.unit(phi))
         if self.region.inner and phi.block == self.region.loop.header:
             after = self.body.select(self.runs(self.region.loop.latches[0]), after, self._moved[phi])
         self.body.carried[self._carried[phi].name].next = after
 
     def _choice(self, item: Instruction) -> Operand:
+        """What a pointer that is chosen by a condition adds: a choice between the alternatives."""
         unit = self.pointers.unit(item)
         forms = iter(self.pointers.choices[item])
         operands = item.operands[1:] if item.opcode == "select" else item.operands

@@ -134,6 +134,7 @@ def find_loops(module: Module, function: Function) -> list[Loop]:
 
 
 def _nested(function: Function, found: list[tuple[str, list[str], LoopSpan | None]]) -> list[Loop]:
+    """The loops as records, sorted by where they start, each with its parent and children."""
     before, order = predecessors(function), reverse_postorder(function)
     loops = []
     for header, sources, span in found:
@@ -153,6 +154,7 @@ def _nested(function: Function, found: list[tuple[str, list[str], LoopSpan | Non
 
 
 def _members(header: str, latches: list[str], before: dict[str, list[str]]) -> set[str]:
+    """The blocks of a natural loop: everything that reaches a latch without passing the header."""
     inside = {header}
     work = list(latches)
     while work:
@@ -164,6 +166,7 @@ def _members(header: str, latches: list[str], before: dict[str, list[str]]) -> s
 
 
 def _merge_latches(function: Function, header: str, latches: list[str]) -> str:
+    """Add a block that all latches go to, with a phi for each header phi; returns its name."""
     name = f"{header}.latch"
     merged: list[Instruction] = []
     for phi in function.blocks[header].instructions:
@@ -235,4 +238,5 @@ def next_value(loop: Loop, phi: Instruction) -> Value:
 
 
 def _equal(a: Value, b: Value) -> bool:
+    """True for two constants of the same type and value."""
     return isinstance(a, Constant) and isinstance(b, Constant) and (a.type, a.value) == (b.type, b.value)

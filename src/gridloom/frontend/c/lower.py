@@ -70,6 +70,7 @@ class Lowering:
     # -- integers ---------------------------------------------------------------------------------------------------
 
     def _low_bits(self, item: Instruction, op: str) -> Operand:
+        """An op whose low result bits depend on low operand bits alone, so that nothing is extended."""
         bits = width(item.type)
         a, b = map(self.value, item.operands)
         if bits == 1:
@@ -92,6 +93,7 @@ class Lowering:
         return self.body.emit("shr", self.extended(item.operands[0], True), amount, hint=item.name)
 
     def _trunc(self, item: Instruction) -> Operand:
+        """The low bits are there already; only a truth value is cut to one bit."""
         source = item.operands[0]
         if source.type == "i64":
             return self._high_product(item)
@@ -103,6 +105,7 @@ class Lowering:
         return self.extended(item.operands[0], False)
 
     def _sext(self, item: Instruction) -> Operand:
+        """Sign extension; a truth value becomes 0 or -1."""
         width(item.type)
         if item.operands[0].type == "i1":
             return self.body.emit("sub", FALSE, self.value(item.operands[0]), hint=item.name)
@@ -142,6 +145,7 @@ class Lowering:
         return None
 
     def _icmp(self, item: Instruction) -> Operand:
+        """A comparison of words, extended as its predicate reads them."""
         a, b = item.operands
         if a.type == "ptr":
             raise SourceError("it compares pointers; compare indices")
@@ -165,6 +169,7 @@ class Lowering:
         return low < 0
 
     def _select(self, item: Instruction) -> Operand:
+        """A choice; an undefined alternative is never taken."""
         width(item.type)
         condition, yes, no = item.operands
         if isinstance(yes, Constant) and yes.undefined:
@@ -190,6 +195,7 @@ class Lowering:
     # -- singles ----------------------------------------------------------------------------------------------------
 
     def _fcmp(self, item: Instruction) -> Operand:
+        """A comparison of singles from the three that the array has; unordered predicates are inverted ones."""
         width(item.operands[0].type)
         a, b = map(self.value, item.operands)
         if item.predicate in ("true", "false"):
@@ -209,6 +215,7 @@ class Lowering:
         return self.body.emit("int_to_float", self.extended(item.operands[0], True), hint=item.name)
 
     def _uitofp(self, item: Instruction) -> Operand:
+        """An unsigned word as a single, by halves where its top bit may be set."""
         width(item.type)
         value = self.extended(item.operands[0], False)
         if self.body.range(value)[0] >= 0:
@@ -223,6 +230,7 @@ class Lowering:
         return self.body.emit("float_to_int", self.value(item.operands[0]), hint=item.name)
 
     def _fptoui(self, item: Instruction) -> Operand:
+        """A single as an unsigned word; what is above 2**31 is converted less 2**31."""
         if width(item.type) < 32:
             return self._fptosi(item)
         value = self.value(item.operands[0])
@@ -239,6 +247,7 @@ class Lowering:
     # -- calls ------------------------------------------------------------------------------------------------------
 
     def _call(self, item: Instruction) -> Operand:
+        """An intrinsic or math function that is known; SourceError for any other call."""
         name = item.callee.removeprefix("llvm.")
         stem, _, suffix = name.rpartition(".") if item.callee.startswith("llvm.") else (name, "", "")
         if stem not in INTRINSICS:

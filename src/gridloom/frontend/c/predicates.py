@@ -39,6 +39,7 @@ class Predicates:
         self._known: dict[tuple[str, str], Operand] = {}
 
     def _dominators(self) -> dict[str, str]:
+        """Block -> its immediate dominator, in one pass, since the region has no cycle."""
         rank = {name: k for k, name in enumerate(self.order)}
         found = {self.order[0]: self.order[0]}
         for name in self.order[1:]:
@@ -49,6 +50,7 @@ class Predicates:
         return found
 
     def _postdominators(self) -> dict[str, set[str]]:
+        """Block -> the blocks that run in every iteration in which it runs."""
         found: dict[str, set[str]] = {}
         for name in reversed(self.order):
             after = [found[target] for target in self.edges[name]]
@@ -67,6 +69,7 @@ class Predicates:
         return condition if terminator.targets[0] == target else self.body.inverse(condition)
 
     def _case(self, source: str, target: str) -> Operand:
+        """The condition under which a switch goes to a target."""
         terminator = self.blocks[source].terminator
         subject, *cases = terminator.operands
         default, *targets = terminator.targets
@@ -87,6 +90,7 @@ class Predicates:
         return self._known[key]
 
     def _reach(self, root: str, name: str) -> Operand:
+        """The condition of :meth:`reach`, computed anew from the blocks before."""
         above = self.immediate[name]
         if above != root and name in self.always_after[above]:
             return self.reach(root, above)
@@ -110,6 +114,7 @@ class Predicates:
 
 
 def _meet(a: str, b: str, found: dict[str, str], rank: dict[str, int]) -> str:
+    """The nearest block that dominates both."""
     while a != b:
         if rank[a] < rank[b]:
             a, b = b, a

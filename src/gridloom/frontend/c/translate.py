@@ -34,6 +34,12 @@ def translate(
 
 
 class _Translation:
+    """One translation: the body under construction, and what is known of each IR value on the way.
+
+    Blocks are visited in topological order. A value that the array cannot compute is an error only where something
+    needs it: until then the error stands in its place in ``known``.
+    """
+
     def __init__(
         self, module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int], streams: bool
     ) -> None:
@@ -70,10 +76,12 @@ class _Translation:
         self.body.reserved = {readable(argument.name) for argument in region.loop.function.arguments}
 
     def where(self, item: Instruction) -> str:
+        """File and line of an instruction, or of its loop where it has none."""
         line = item.line or self.region.loop.span.start
         return f"{self.file}:{line}"
 
     def run(self) -> CLoop:
+        """The loop, translated: accesses first, then blocks in order, carried values, live-outs and memory order."""
         region = self.region
         users = _users(region.instructions)
         found = find_accesses(region.instructions, self.pointers, self.where)
@@ -136,6 +144,7 @@ class _Translation:
         raise SourceError("it uses an address as a number")
 
     def _livein(self, value: Argument | Instruction) -> Operand:
+        """The live-in that a value from outside the loop becomes, with the range that its type gives it."""
         bits = width(value.type)
         name = next((name for name, known in self.liveins.items() if known is value), None)
         if name is None:
@@ -160,6 +169,7 @@ class _Translation:
         return name
 
     def _element(self, value: Value) -> str | None:
+        """``array_index`` for a value that was loaded from a fixed element before the loop; None for any other."""
         while isinstance(value, Instruction) and value.opcode in ("sext", "zext", "trunc"):
             value = value.operands[0]
         if not (isinstance(value, Instruction) and value.opcode == "load"):
@@ -174,12 +184,14 @@ class _Translation:
         return f"{readable(place.base.name)}_{place.bytes.constant // size}"
 
     def _attempt(self, item: Instruction, make: Callable[[Instruction], Operand]) -> None:
+        """Compute the operand of an instruction; a SourceError is kept in its place, with the line."""
         try:
             self.known[item] = make(item)
         except SourceError as error:
             self.known[item] = error if error.where else SourceError(error.message, where=self.where(item))
 
     def _visit(self, item: Instruction) -> None:
+        """Translate one instruction; phis of headers and pointers are translated elsewhere."""
         self.body.line = item.line or self.body.line
         if self.region.owner(item) is not None or item.type == "ptr":
             return
@@ -197,11 +209,13 @@ class _Translation:
             self._refuse_effects(item)
 
     def _refuse_effects(self, item: Instruction) -> None:
+        """A call may do more than compute its value, so that one which is not known stops the translation."""
         found = self.known[item]
         if item.opcode == "call" and isinstance(found, SourceError):
             raise found
 
     def _join(self, phi: Instruction) -> Operand:
+        """The phi of a join: a chain of selects over the conditions of its incoming edges."""
         width(phi.type)
         incoming = []
         for source, value in zip(phi.incoming, phi.operands):
@@ -241,6 +255,10 @@ class _Translation:
         return LiveIn(name)
 
     def _sum_step(self, step: Instruction) -> Operand:
+        """The step of a sum that starts from a live-in: the sum is carried from 0, and the live-in is added outside.
+
+        The recurrence stays one op long, where a select between start and sum would make it two.
+        """
         phi, start = self.sum_steps[step]
         carried = self.carried[phi]
         other = step.operands[1] if step.operands[0] is phi else step.operands[0]
@@ -255,6 +273,7 @@ class _Translation:
                 self._attempt(phi, self._restart)
 
     def _restart(self, phi: Instruction) -> Operand:
+        """What a phi of the inner header holds: its start when the inner loop begins again, else what is carried."""
         bits = width(phi.type)
         carried = self.body.recur(phi.name, 0)
         if bits == 1:
@@ -277,6 +296,7 @@ class _Translation:
         self.indexing.close()
 
     def _following(self, phi: Instruction) -> Operand:
+        """What an iteration leaves in a phi; a value that cannot be computed is an operation that nothing may need."""
         region = self.region
         try:
             after = self.value(region.following(phi))
@@ -304,6 +324,7 @@ class _Translation:
         return self.running[name]
 
     def _condition(self, name: str) -> Operand:
+        """The condition of :meth:`_runs`, computed anew."""
         region, predicates = self.region, self.predicates
         if region.inner is None:
             return predicates.reach(region.loop.header, name)
@@ -323,6 +344,7 @@ class _Translation:
     # -- memory -----------------------------------------------------------------------------------------------------
 
     def _access(self, access: Access) -> Operand:
+        """The operand of a load, or the operation of a store, on memory or as a stream."""
         array = access.array
         assert array is not None
         item = access.item
@@ -371,6 +393,7 @@ class _Translation:
         return self.body.emit("and", made, TRUE) if item.type == "i1" else made
 
     def _input(self, variable: str, array: CArray, item: Instruction) -> Result:
+        """The input stream that brings the elements of a load."""
         assert self.streams is not None
         made = self.body.stream("input", variable, hint=f"{array.name}_in")
         self.body.ranges[made] = array.range
@@ -398,10 +421,12 @@ class _Translation:
             )
 
     def _advice(self) -> str:
+        """What the source could say so that fewer accesses may meet."""
         _, overlaps = orders(list(self.accesses.values()), self._step_of, self.region.contains)
         return "; ".join(advice(overlap) for overlap in overlaps)
 
     def _stored(self, access: Access, array: CArray) -> Operand:
+        """The value of a store, cut to the element's bits."""
         value = self.value(access.item.operands[0])
         if array.size == 4:
             return value
@@ -409,6 +434,7 @@ class _Translation:
         return self.body.extend(value, bits, array.signed)
 
     def _store(self, access: Access, array: CArray, index: Operand) -> Operand:
+        """A store, conditional where its block does not always run."""
         item = access.item
         value = self._stored(access, array)
         runs = self._runs(item.block)
@@ -421,6 +447,7 @@ class _Translation:
         return made
 
     def _load(self, access: Access, array: CArray, index: Operand) -> Operand:
+        """A load; one before the inner loop of a nest is held for its iterations where the element may be written."""
         item, region = access.item, self.region
         repeats = region.before_inner(item.block) and not self._is_written(access)
         runs = self.predicates.reach(region.loop.header, item.block) if repeats else self._runs(item.block)
@@ -440,6 +467,7 @@ class _Translation:
         return self.body.emit("and", found, TRUE) if item.type == "i1" else found
 
     def _is_written(self, access: Access) -> bool:
+        """True when a store of the loop may touch the array of an access."""
         return any(
             other.is_store and (other.array is access.array or may_overlap(access, other))
             for other in self.accesses.values()
@@ -473,6 +501,7 @@ class _Translation:
     # -- what leaves ------------------------------------------------------------------------------------------------
 
     def _step_of(self, symbol: Value) -> int | None:
+        """What a symbol moves per iteration; None where that is not fixed."""
         if not isinstance(symbol, Instruction) or self.region.owner(symbol) is None or self.region.inner:
             return None
         if symbol.type != "ptr":
@@ -503,6 +532,7 @@ class _Translation:
         return found
 
     def _last(self, item: Instruction) -> Operand:
+        """What a value is after the loop. SourceError where only a partial last iteration computes it."""
         region = self.region
         if item.type == "ptr":
             raise SourceError("a pointer that the loop moves is used after it; use an index", where=self.where(item))
@@ -518,16 +548,19 @@ class _Translation:
 
 
 def _does_work(item: Instruction) -> bool:
+    """True for an instruction that computes or touches memory."""
     return item.opcode not in ("br", "switch", "phi")
 
 
 def _adds_to(step: Instruction, phi: Instruction) -> bool:
+    """True for a sum (or difference) of a phi and something else."""
     if step.opcode == "add":
         return (step.operands[0] is phi) != (step.operands[1] is phi)
     return step.opcode == "sub" and step.operands[0] is phi and step.operands[1] is not phi
 
 
 def _users(items: Sequence[Instruction]) -> dict[Instruction, list[Instruction]]:
+    """Instruction -> the instructions that read it."""
     found: dict[Instruction, list[Instruction]] = {}
     for item in items:
         for operand in item.operands:

@@ -114,6 +114,7 @@ class _Scan:
 
 
 def _tags(text: str, where: str) -> Iterator[_Tag]:
+    """The tags of a text, in order."""
     position = text.find("<")
     line, counted = 1, 0
     while position >= 0:
@@ -130,6 +131,7 @@ def _tags(text: str, where: str) -> Iterator[_Tag]:
 
 
 def _attributes(text: str, where: str) -> dict[str, str]:
+    """The attributes of a tag."""
     attributes: dict[str, str] = {}
     position = 0
     while match := _ATTRIBUTE.match(text, position):

@@ -126,6 +126,7 @@ class PublishedGraph:
         return operands
 
     def _settled_nodes(self) -> tuple[Node, ...]:
+        """The nodes under ops that allow their edges."""
         consumers: set[str] = set()
         operand_count: dict[str, int] = {}
         for link in self._links:
@@ -137,6 +138,7 @@ class PublishedGraph:
         )
 
     def _cut_back_edges(self) -> None:
+        """Give distance 1 to every link that closes a cycle in a depth-first walk."""
         out: dict[str, list[int]] = {node_id: [] for node_id in self._nodes}
         for k, link in enumerate(self._links):
             out[link.source].append(k)

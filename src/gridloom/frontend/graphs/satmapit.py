@@ -52,6 +52,7 @@ def _optional(path: Path) -> str | None:
 
 
 def _rows(texts: dict[str, str | None], ending: str, where: str, columns: int) -> Iterator[Row]:
+    """Place and columns of each line of one file that is not empty; SourceError for too few or many columns."""
     for number, line in enumerate((texts.get(ending) or "").split("\n"), start=1):
         row = line.split()
         if not row:
@@ -63,6 +64,7 @@ def _rows(texts: dict[str, str | None], ending: str, where: str, columns: int) -
 
 
 def _add_nodes(graph: PublishedGraph, texts: dict[str, str | None], where: str) -> dict[str, list[str]]:
+    """The nodes of all files; returns what each node line names as its operands."""
     liveouts = {row[0]: row[1] for _, row in _rows(texts, "_liveout_edges", where, 4)}
     operands: dict[str, list[str]] = {}
     for here, row in _rows(texts, "_nodes", where, 6):
@@ -89,6 +91,7 @@ def _add_nodes(graph: PublishedGraph, texts: dict[str, str | None], where: str) 
 
 
 def _livein(node_id: str) -> Node:
+    """A live-in under the number that the files give it."""
     return Node(id=node_id, op="livein", variable=f"livein{node_id}")
 
 

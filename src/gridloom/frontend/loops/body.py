@@ -250,6 +250,7 @@ class Body:
         return builder.build()
 
     def _connect(self, builder: DfgBuilder, id_: str, made: Operation) -> None:
+        """Add the edges into one node."""
         for k, operand in enumerate(made.operands):
             source, distance, initial = self.resolve(operand)
             if isinstance(source, Const):
@@ -303,6 +304,7 @@ class Body:
         return self._alive({source.id for source in sources if isinstance(source, Result)})
 
     def _alive(self, roots: set[str]) -> set[str]:
+        """Everything that the roots, stores and outputs read, directly or not."""
         work = [*roots, *(id_ for id_, made in self.operations.items() if made.op in _KEPT)]
         alive: set[str] = set()
         while work:
@@ -314,6 +316,7 @@ class Body:
         return alive
 
     def _liveins(self, alive: set[str]) -> list[str]:
+        """The live-ins that operations of the graph read, in the order of their first use."""
         found: dict[str, None] = {}
         for id_, made in self.operations.items():
             if id_ in alive:

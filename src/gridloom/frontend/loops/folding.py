@@ -71,6 +71,7 @@ def range_of(op: str, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _binary_range(op: str, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    """The range of an op on two ranges; all 32 bits where the exact one leaves the word."""
     if op in ("min", "max"):
         choose = min if op == "min" else max
         return choose(a[0], b[0]), choose(a[1], b[1])
@@ -94,6 +95,7 @@ def _binary_range(op: str, a: tuple[int, int], b: tuple[int, int]) -> tuple[int,
 
 
 def _shift_range(op: str, a: tuple[int, int], amount: int) -> tuple[int, int] | None:
+    """The range of a shift by a constant; None where it is not known."""
     if op == "shl":
         return a[0] << amount, a[1] << amount
     if op == "shr" or (op == "lshr" and a[0] >= 0):
@@ -102,4 +104,5 @@ def _shift_range(op: str, a: tuple[int, int], amount: int) -> tuple[int, int] | 
 
 
 def _hull(ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The least range that contains all."""
     return min(low for low, _ in ranges), max(high for _, high in ranges)

@@ -29,6 +29,7 @@ def shorten(body: Body) -> None:
 
 
 def _uses(body: Body) -> Counter[Operand]:
+    """How often each operand is read."""
     found: Counter[Operand] = Counter()
     for made in body.operations.values():
         found.update(made.operands)
@@ -38,6 +39,7 @@ def _uses(body: Body) -> Counter[Operand]:
 
 
 def _family(op: str) -> str:
+    """The op whose order may be changed; a difference counts as a sum."""
     return "add" if op == "sub" else op
 
 
@@ -76,6 +78,7 @@ def _links(body: Body, id_: str, leads: dict[str, int]) -> list[str]:
 
 
 def _rewrite(body: Body, carried: Operand, last: str, links: list[str]) -> None:
+    """Replace the last operation of a chain by one op over the carried value and a tree of all others."""
     from gridloom.frontend.loops.body import Operation
 
     leads = _leads(body, carried)

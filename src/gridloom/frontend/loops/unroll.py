@@ -43,6 +43,7 @@ def unrolled(dfg: Dfg, factor: int) -> Dfg:
 
 
 def _copy(edge: Edge, j: int, factor: int, shared: set[str]) -> Edge:
+    """The edge into copy j of its target: which copy of the source it reads, and how many iterations ago."""
     target = f"{edge.target}@{j}"
     if edge.source in shared:
         return replace(edge, target=target)

@@ -26,6 +26,7 @@ def loop(*bounds: Any) -> Iterator[Value]:
 
 
 def _traced_loop(trace: Trace, start: Value, step: Value) -> Iterator[Value]:
+    """Yield the loop variable once, as a symbol, between opening and closing the loop of the trace."""
     if trace.phase != "before":
         raise SourceError("has more than one gridloom.loop; unroll inner ones with Python's range")
     if not step.number:

@@ -105,6 +105,7 @@ class PythonKernel:
         return self._traced(memory, {}).body.lines()
 
     def _traced(self, memory: Memory, sizes: Mapping[str, int]) -> Trace:
+        """Call the function with symbols and return what was written down. Errors name the line of the kernel."""
         trace = Trace(Body(self.name), streams=memory == "streams", code=self.function.__code__)
         given = self._symbols(trace, sizes)
         token = ACTIVE.set(trace)
@@ -125,6 +126,7 @@ class PythonKernel:
         return trace
 
     def _symbols(self, trace: Trace, sizes: Mapping[str, int]) -> dict[str, Any]:
+        """A symbol for each parameter: an array, or a live-in."""
         given: dict[str, Any] = {}
         for name, kind in self.parameters.items():
             if isinstance(kind, ArrayType):
@@ -143,6 +145,7 @@ class PythonKernel:
         return given
 
     def _liveouts(self, trace: Trace, result: Any) -> None:
+        """Make what the function returns the live-outs of the body."""
         if result is None:
             return
         if isinstance(result, Mapping):
@@ -157,6 +160,7 @@ class PythonKernel:
     # -- where ------------------------------------------------------------------------------------------------------
 
     def _here(self) -> str:
+        """File and first line of the kernel, for messages."""
         return f"{self.file}:{self.line}: kernel {self.name!r}"
 
     def _line(self, error: BaseException) -> str:
@@ -166,6 +170,7 @@ class PythonKernel:
 
 
 def _plain(result: Any) -> Any:
+    """Results as Python numbers, in the containers that the function returned."""
     if isinstance(result, State):
         return _plain(result.current)
     if isinstance(result, Value):

@@ -80,6 +80,8 @@ class Array:
 
 
 def _binary(op: str, float_op: str | None = None) -> Callable[[Value, Any], Value]:
+    """The method of an operator."""
+
     def method(self: Value, other: Any) -> Value:
         return arithmetic(op, float_op, self, other)
 
@@ -87,6 +89,8 @@ def _binary(op: str, float_op: str | None = None) -> Callable[[Value, Any], Valu
 
 
 def _reflected(op: str, float_op: str | None = None) -> Callable[[Value, Any], Value]:
+    """The method of an operator whose left operand is a plain number."""
+
     def method(self: Value, other: Any) -> Value:
         return arithmetic(op, float_op, other, self)
 
@@ -236,6 +240,7 @@ def apply(op: str, *values: Value) -> Value:
 
 
 def _linear(op: str, values: Sequence[Value], result: Operand) -> Linear:
+    """The result of an integer op as a linear form, where it is one; else a symbol of its own."""
     if op in ("add", "sub"):
         return values[0].linear.plus(values[1].linear, 1 if op == "add" else -1)
     known = [value.number for value in values]
@@ -298,6 +303,7 @@ def maximum(a: Any, b: Any) -> Value:
 
 
 def _active() -> Trace:
+    """The trace that is under way. SourceError where there is none."""
     trace = ACTIVE.get()
     if trace is None:
         raise SourceError("uses a value of a traced kernel outside its trace")
@@ -324,6 +330,7 @@ class State(Value):
         super().__init__(None, start.is_float, Const(0))
 
     def _begin(self, trace: Trace, start: Value) -> None:
+        """Announce the carried value in the trace; a start that is not known is chosen in the first iteration."""
         known = start.number is not None
         self.carried = trace.body.recur("state", start.operand.value if isinstance(start.operand, Const) else 0)
         operand: Operand = self.carried

@@ -94,6 +94,7 @@ class Trace:
                     self._order(first, second)
 
     def _order(self, first: _Access, second: _Access) -> None:
+        """Add the order edges of two accesses; streams refuse accesses that may meet."""
         for forward, distance in meetings(first.place, second.place):
             source, target = (first, second) if forward else (second, first)
             if self.streams and source.is_store:

@@ -50,6 +50,8 @@ def read(path: Path) -> Dfg:
 
 
 class _Reader:
+    """Reads one model; ``made`` maps ONNX values to the nodes that hold them."""
+
     def __init__(self, path: Path, model: Any) -> None:
         self.path, self.model = path, model
         self.builder = TensorBuilder(path.stem, "read from ONNX")
@@ -63,6 +65,7 @@ class _Reader:
         self.constants = {item.name for item in graph.initializer}
 
     def graph(self) -> Dfg:
+        """The graph: inputs, then operators in the model's order, then outputs."""
         graph = self.model.graph
         for value in graph.input:
             if value.name not in self.constants:
@@ -82,6 +85,7 @@ class _Reader:
         return self.made[name]
 
     def _node(self, node: Any) -> None:
+        """Add one operator. SourceError for one that is not lowered; what only touches constants is left out."""
         result = node.output[0]
         computed = [name for name in node.input if name in self.made and not self.builder.is_weight(self.made[name])]
         if node.op_type == "Constant" or not computed:

@@ -59,6 +59,7 @@ class Compiler:
 
 @cache
 def _zig() -> Path | None:
+    """The zig of the package ``ziglang``; None where it is not installed."""
     spec = find_spec("ziglang")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for name in ("zig", "zig.exe"):
@@ -126,6 +127,7 @@ def run_compiler(
 
 
 def _position(message: str, path: Path) -> str:
+    """File, line and column of clang's first message; the file alone where there is none."""
     found = _DIAGNOSTIC.search(message)
     if not found:
         return str(path)
@@ -134,6 +136,7 @@ def _position(message: str, path: Path) -> str:
 
 
 def _complaint(message: str) -> str:
+    """Clang's first error, and how many more there are."""
     found = _DIAGNOSTIC.search(message)
     if found:
         more = len(_DIAGNOSTIC.findall(message)) - 1

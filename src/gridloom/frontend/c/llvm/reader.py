@@ -73,6 +73,7 @@ class _Reader:
         self.spans: dict[Instruction, LoopSpan] = {}
 
     def module(self) -> Module:
+        """The records of the whole module."""
         for variable in self.parsed.global_variables:
             self.globals[variable.name] = self.values[variable] = self._global(variable)
         bodies = _function_lines(self.text)
@@ -83,6 +84,7 @@ class _Reader:
         return Module(functions, self.globals, self.structs, self.spans)
 
     def _global(self, variable: Any) -> Global:
+        """The record of a global variable, with the text of its initializer."""
         line = str(variable)
         constant = " constant " in line.split("=", 1)[1].split("[", 1)[0].split("{", 1)[0]
         kind = str(variable.global_value_type)
@@ -90,6 +92,7 @@ class _Reader:
         return Global(variable.name, kind, initializer.strip(), constant)
 
     def _function(self, function: Any, lines: tuple[str, list[str]]) -> Function:
+        """The record of a function. SourceError where llvmlite and the printed text disagree, or it is too long."""
         head, body = lines
         arguments: list[Argument] = []
         for argument in function.arguments:
@@ -119,6 +122,7 @@ class _Reader:
         return self._fill(function, head, arguments, raw, body)
 
     def _fill(self, function: Any, head: str, arguments: list[Argument], raw: list[Any], body: list[str]) -> Function:
+        """The blocks of a function: first all instructions, then their operands, which may come later in the text."""
         names = _block_names(raw, body)
         pairs: list[tuple[Any, Instruction]] = []
         blocks: dict[str, Block] = {}
@@ -142,6 +146,7 @@ class _Reader:
         return Function(function.name, self._line_of(head), arguments, blocks)
 
     def _instruction(self, item: Any, line: str, block: str, position: int) -> Instruction:
+        """The record of an instruction without its operands: what its printed line and metadata say."""
         text = _METADATA.sub("", line)
         attached = {m[1]: int(m[2]) for m in _METADATA.finditer(line)}
         named = _NAMED.match(text)
@@ -157,6 +162,7 @@ class _Reader:
         return record
 
     def _operand(self, operand: Any) -> Value:
+        """The value of an operand: one that is known, or a constant."""
         known = self.values.get(operand)
         if known is not None:
             return known
