@@ -28,7 +28,10 @@ class Stimulus:
 
 @dataclass(kw_only=True)
 class Observation:
-    """What a run shows: every output stream, final memory, live-outs, and each node's value in each iteration."""
+    """What a run shows: every output stream, final memory, live-outs, and each node's value in each iteration.
+
+    Two runs are the same when their outputs, memory and live-outs agree; values are for looking closer.
+    """
 
     iterations: int
     outputs: dict[str, Words]
