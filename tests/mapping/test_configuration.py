@@ -117,11 +117,11 @@ def test_constants_sit_in_registers_and_boundaries_take_a_cycle() -> None:
     assert times(c) == {"x": (0, 0), "w": (0, 0), "p": (0, 0), "q": (1, 0), "r": (2, 0), "y": (2, 0)}
 
 
-def test_elastic_routes_become_flows_over_links() -> None:
+def test_elastic_routes_become_token_paths_over_links() -> None:
     c = configure(hand.rdu_two_stages())
     shown = [
         (c.arch.tiles[f.source].name, [c.arch.resource_names[r] for r in f.links], c.arch.tiles[f.target].name)
-        for f in c.flows
+        for f in c.token_paths
     ]
     assert shown == [
         ("dram_left_0", ["dram_left_0>sw_0_0", "sw_0_0>cu_0_0"], "cu_0_0"),

@@ -97,9 +97,9 @@ def map_source(
 def check_spokes(arch: str) -> None:
     """OptionError for an array whose tiles have no spokes."""
     from gridloom.errors import OptionError
-    from gridloom.flow.run import read_arch
+    from gridloom.flow.inputs import read_arch
 
-    if "flow_starts_apart" not in read_arch(arch).rules:
+    if not read_arch(arch).has("spokes"):
         raise OptionError(f"array {arch!r} has no spokes; only a streaming-engine has", where="--spoke-ram")
 
 
@@ -174,7 +174,6 @@ def _texts(
     result: Result, request: Request, *, output: Path | None, html: Path | None, svg: Path | None
 ) -> dict[Path, str]:
     from gridloom import emit
-    from gridloom.flow.loops.source import listing_of
     from gridloom.flow.tensor.dataflow_load import dataflow_load
     from gridloom.mapping import json_format
 
@@ -194,7 +193,7 @@ def _texts(
             stats=stats,
             verdict=record["verified"],
             command=command_line(request),
-            source=listing_of(request.source, result.arch, mapping.dfg),
+            source=None if result.text is None else result.text.listing(mapping.dfg),
             load=dataflow_load(mapping),
         )
     return texts

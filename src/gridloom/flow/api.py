@@ -13,9 +13,9 @@ from gridloom.flow.bench.run import Report
 from gridloom.flow.bench.run import bench as run_suite
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.files import load_mapping
+from gridloom.flow.inputs import read_arch, read_source
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
-from gridloom.flow.run import read_arch, read_source
 from gridloom.flow.run import run as run_flow
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping

@@ -92,7 +92,7 @@ class Spill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
+class TokenPath:
     """Elastic arrays: the links that an edge's tokens take from one unit to another.
 
     ``source`` and ``target`` are tiles, ``links`` the resources between them in order.
@@ -121,7 +121,7 @@ class Configuration:
     #: resource -> node position of the const or live-in it holds.
     preset: MappingABC[int, int] = field(default_factory=dict)
     spills: tuple[Spill, ...] = ()
-    flows: tuple[Flow, ...] = ()
+    token_paths: tuple[TokenPath, ...] = ()
     lanes: tuple[int, ...] = ()
 
 
@@ -157,9 +157,9 @@ class _Derivation:
     def result(self) -> Configuration:
         """The configuration: links of an elastic array, or multiplexers and slots of any other."""
         mapping = self.mapping
-        flows: tuple[Flow, ...] = ()
+        token_paths: tuple[TokenPath, ...] = ()
         if self.arch.style == "elastic":
-            flows = tuple(self._flow(route) for route in mapping.routes)
+            token_paths = tuple(self._token_path(route) for route in mapping.routes)
         else:
             for route in mapping.routes:
                 self._route(route)
@@ -174,7 +174,7 @@ class _Derivation:
             slots=tuple(slot for slot in slots if slot) + tuple(self.moves.values()),
             preset=self.preset,
             spills=tuple(self.spills),
-            flows=flows,
+            token_paths=token_paths,
             lanes=tuple(self.lanes),
         )
 
@@ -296,7 +296,7 @@ class _Derivation:
         self.spills[number] = replace(self.spills[number], depth=max(depth, self.spills[number].depth))
         return number
 
-    def _flow(self, route: Route) -> Flow:
+    def _token_path(self, route: Route) -> TokenPath:
         """The links of one route of an elastic array."""
         edge = self._edge(route.edge)
         ends = []
@@ -307,7 +307,7 @@ class _Derivation:
             ends.append(self._tile(instance))
         resources = [self._resource(name, f"route of edge {route.edge}") for name, _ in route.hops]
         links = tuple(r for r in resources if self.arch.kind[r] == Kind.LINK)
-        return Flow(edge=route.edge, source=ends[0], target=ends[1], links=links)
+        return TokenPath(edge=route.edge, source=ends[0], target=ends[1], links=links)
 
     # -- ops --------------------------------------------------------------------------------------------------------
 

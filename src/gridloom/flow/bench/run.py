@@ -21,11 +21,11 @@ from gridloom.flow.bench.fitting import sized
 from gridloom.flow.bench.loop_speed import loop_summary, sequential_cycles
 from gridloom.flow.bench.peers import with_peers
 from gridloom.flow.bench.suite import Cell, Suite
-from gridloom.flow.files import examples_folder, load_arch, memory_of
+from gridloom.flow.files import examples_folder
+from gridloom.flow.inputs import memory_of, read_arch, read_source
 from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
 from gridloom.frontend.loops.spec import Memory, is_loop, parse
-from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
 
@@ -187,18 +187,18 @@ def _array(arch: str, source: str) -> tuple[str, Memory]:
 
 @cache
 def _memory(arch: str) -> Memory:
-    return memory_of(load_arch(arch))
+    return memory_of(read_arch(arch))
 
 
 @cache
 def graph_of(source: str, memory: Memory) -> Dfg:
     """The graph of a SOURCE for an array that takes memory accesses that way, read once."""
-    return load_source(source, memory=memory)
+    return read_source(source, memory)
 
 
 @cache
 def _fingerprint(arch: str) -> str:
-    return load_arch(arch).fingerprint
+    return read_arch(arch).fingerprint
 
 
 @cache

@@ -90,6 +90,12 @@ class PythonKernel:
 
         ``sizes`` overrides the lengths of arrays. SourceError names the line that cannot be traced. Runs the body once.
         """
+        return self.graph_and_lines(memory=memory, sizes=sizes, unroll=unroll)[0]
+
+    def graph_and_lines(
+        self, *, memory: Memory = "arrays", sizes: Mapping[str, int] | None = None, unroll: int = 1
+    ) -> tuple[Dfg, dict[str, int]]:
+        """The graph, and the line of the file that each node comes from (before unrolling). Runs the body once."""
         trace = self._traced(memory, sizes or {})
         graph = trace.body.build(f"Python kernel {self.name}") if trace.body.operations else None
         if graph is None:
@@ -98,11 +104,7 @@ class PythonKernel:
             from gridloom.frontend.loops.unroll import unrolled
 
             graph = unrolled(graph, unroll)
-        return graph
-
-    def lines(self, *, memory: Memory = "arrays") -> dict[str, int]:
-        """Node of the graph -> the line of the file that it comes from. Runs the body once."""
-        return self._traced(memory, {}).body.lines()
+        return graph, trace.body.lines()
 
     def _traced(self, memory: Memory, sizes: Mapping[str, int]) -> Trace:
         """Call the function with symbols and return what was written down. Errors name the line of the kernel."""
