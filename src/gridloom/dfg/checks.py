@@ -22,7 +22,11 @@ MAX_WORDS: Final = 1 << 24
 
 
 def check(dfg: Dfg) -> None:
-    """Raise DfgError for the first rule that a graph breaks. Linear in nodes and edges."""
+    """Raise DfgError for the first rule that a graph breaks. Linear in nodes and edges.
+
+    The order of the rules is that of the file: sizes, ids, arrays, nodes, edges, operands of each node, and last that
+    no cycle has distance 0. Error texts name the graph and the node or edge.
+    """
     where = f"graph {dfg.name!r}"
     if not dfg.nodes:
         raise DfgError("has no node; a graph needs at least one", where=where)

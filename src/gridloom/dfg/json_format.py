@@ -20,7 +20,10 @@ VERSION: Final = 1
 
 
 def to_dict(dfg: Dfg) -> dict[str, Any]:
-    """A Dfg as plain JSON data."""
+    """A Dfg as plain JSON data.
+
+    Fields that hold their default are left out; :func:`from_dict` gives an equal graph back. Linear in its size.
+    """
     data: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": dfg.name, "domain": dfg.domain}
     if dfg.notes:
         data["notes"] = dfg.notes
@@ -32,7 +35,11 @@ def to_dict(dfg: Dfg) -> dict[str, Any]:
 
 
 def from_dict(data: Any, where: str = "graph") -> Dfg:
-    """The Dfg that plain JSON data describes; a DfgError names the path, what was found and what was expected."""
+    """The Dfg that plain JSON data describes; a DfgError names the path, what was found and what was expected.
+
+    ``where`` names the document in errors. Needs pydantic, which is imported here. Linear in the data; documents with
+    more nodes or edges than a graph may have are refused before they are validated.
+    """
     from pydantic import ValidationError
 
     if not isinstance(data, dict):

@@ -66,7 +66,10 @@ def _contradiction(dfg: Dfg, k: int) -> str:
 
 
 def edge_tokens(dfg: Dfg, counts: list[int]) -> list[int]:
-    """Tokens that each edge carries in one iteration, given the firings of each node."""
+    """Tokens that each edge carries in one iteration, given the firings of each node.
+
+    ``counts`` are those of :func:`repetitions`.
+    """
     return [counts[dfg.index[edge.source]] * edge.tokens // edge.puts_every for edge in dfg.edges]
 
 

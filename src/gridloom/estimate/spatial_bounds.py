@@ -69,7 +69,10 @@ def parity_bound(dfg: Dfg, arch: Arch) -> Bound:
 
 
 def degree_bound(dfg: Dfg, arch: Arch) -> Bound:
-    """Edges that find no neighbouring tile, if the nodes with most partners sit on the tiles with most neighbours."""
+    """Edges that find no neighbouring tile, if the nodes with most partners sit on the tiles with most neighbours.
+
+    A sum over nodes that counts each edge at most twice is halved. Costs a sort of nodes and tiles.
+    """
     around: list[set[int]] = [set() for _ in arch.tiles]
     for a, b, _ in arch.links:
         around[a].add(b)
@@ -103,7 +106,10 @@ def latency_bound(dfg: Dfg, arch: Arch) -> Bound:
 
 
 def fifo_bound(dfg: Dfg, arch: Arch) -> Bound:
-    """The least depth of the deepest FIFO with which links suffice: what waits less in FIFOs waits in longer wires."""
+    """The least depth of the deepest FIFO with which links suffice: what waits less in FIFOs waits in longer wires.
+
+    Depths are tried from 0 on; each costs a minimum-cost flow. 0 where the readers alone take too many links.
+    """
     room = len(arch.links)
     deepest = 0
     least = least_links(dfg, arch, _NEVER >> 1)

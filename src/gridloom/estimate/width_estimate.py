@@ -67,7 +67,10 @@ def check_columns(arch: Arch) -> None:
 
 
 def demand(dfg: Dfg, arch: Arch) -> Demand:
-    """What the graph asks of the array. Linear in its nodes."""
+    """What the graph asks of the array. Linear in its nodes.
+
+    Nodes of op classes that the array has for free are not counted.
+    """
     counts = {"ops": 0, "constants": 0, "loads": 0, "stores": 0}
     for k, node in enumerate(dfg.nodes):
         op = dfg.ops[k]

@@ -60,7 +60,11 @@ def dumps(placement: Placement) -> str:
 
 
 def loads_json(text: str, dfg: Dfg, arch: Arch) -> Placement:
-    """The placement in a JSON text; node names may not repeat."""
+    """The placement in a JSON text; node names may not repeat.
+
+    A value is ``[row, column]`` or the name of a tile. MappingError names the node that has neither, or that the graph
+    does not have.
+    """
     try:
         data = json.loads(text, object_pairs_hook=_unrepeated)
     except json.JSONDecodeError as error:
@@ -87,7 +91,11 @@ def loads_json(text: str, dfg: Dfg, arch: Arch) -> Placement:
 
 
 def loads_vpr(text: str, dfg: Dfg, arch: Arch) -> Placement:
-    """The placement in the text of a VPR ``.place`` file."""
+    """The placement in the text of a VPR ``.place`` file.
+
+    Coordinates are shifted by one where the placement is for an array with VPR's ring of pads. MappingError names the
+    line.
+    """
     lines = text.split("\n")
     shift = 0
     placement: Placement = {}
@@ -113,7 +121,10 @@ def loads_vpr(text: str, dfg: Dfg, arch: Arch) -> Placement:
 
 
 def loads_neosa(text: str, dfg: Dfg, arch: Arch) -> Placement:
-    """The placement in a grid as NeoSA prints it."""
+    """The placement in a grid as NeoSA prints it.
+
+    Lines are rows, entries columns. MappingError names the line of a vertex that does not exist or is placed twice.
+    """
     ids = sorted(node.id for node in dfg.nodes)
     places = _tiles_by_place(arch)
     placement: Placement = {}

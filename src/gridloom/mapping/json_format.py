@@ -29,7 +29,11 @@ MIGRATIONS: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
 
 
 def to_dict(mapping: Mapping) -> dict[str, Any]:
-    """A Mapping as plain JSON data."""
+    """A Mapping as plain JSON data.
+
+    The graph is embedded whole, the array as its description and fingerprint. :func:`from_dict` gives an equal mapping
+    back. Linear in nodes, edges and hops.
+    """
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -67,7 +71,11 @@ def loads(text: str, where: str = "mapping") -> Mapping:
 
 
 def from_dict(data: Any, where: str = "mapping") -> Mapping:
-    """The Mapping that plain JSON data describes; MappingError names the key, what was found, what was expected."""
+    """The Mapping that plain JSON data describes; MappingError names the key, what was found, what was expected.
+
+    Builds the array from its description. What is read may still be an illegal mapping: only names, types and sizes are
+    checked here.
+    """
     if not isinstance(data, dict):
         raise MappingError(f"expected a JSON object, found {type(data).__name__}", where=where)
     if data.get("format") != FORMAT:

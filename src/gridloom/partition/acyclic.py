@@ -44,7 +44,10 @@ class ClusterGraph:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """Clusters in an order in which every arc goes forward."""
+        """Clusters in an order in which every arc goes forward.
+
+        Computed once, in linear time.
+        """
         waiting = [len(row) for row in self.predecessors]
         ready = [k for k, count in enumerate(waiting) if count == 0]
         order = []
@@ -89,7 +92,11 @@ def _csr(rows: Sequence[Sequence[int]]) -> tuple[Int32s, Int32s]:
 
 
 def cluster(dfg: Dfg) -> ClusterGraph:
-    """The clusters of a graph's ops. Linear in nodes and edges."""
+    """The clusters of a graph's ops. Linear in nodes and edges.
+
+    Ops that a loop-carried cycle, a ``pair`` or ``async`` edge or a written array ties together are one cluster.
+    Clusters are numbered by their first op, so that the result is the same each time.
+    """
     ops = [node.id for k, node in enumerate(dfg.nodes) if is_op(dfg, k)]
     number = {name: k for k, name in enumerate(ops)}
     graph: rustworkx.PyDiGraph[int, None] = rustworkx.PyDiGraph(multigraph=False)

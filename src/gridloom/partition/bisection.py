@@ -74,7 +74,10 @@ def _rank(cut: Bisection, method: str, limit: int) -> tuple[object, ...]:
 
 
 def bisections(dfg: Dfg, config: BisectionConfig | None = None) -> tuple[Bisection, ...]:
-    """All different bisections that the seeds lead to, for a caller with a measure of its own."""
+    """All different bisections that the seeds lead to, for a caller with a measure of its own.
+
+    They come in the order in which they are found, each once. DfgError for a graph that cannot be cut.
+    """
     config = config or BisectionConfig()
     graph = cluster(dfg)
     if graph.size < 2:

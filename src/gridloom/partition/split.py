@@ -169,7 +169,11 @@ def _part(dfg: Dfg, home: Mapping[str, int], stored: Mapping[str, str], k: int, 
 
 
 def run_parts(parts: Sequence[Part], stimulus: Stimulus) -> dict[str, Words]:
-    """Interpret the parts in order; what one stores, later ones load. Returns the output streams by node."""
+    """Interpret the parts in order; what one stores, later ones load. Returns the output streams by node.
+
+    Memory that one part writes is what later parts start from. Needs a stimulus of the whole graph. The result equals
+    that of the whole graph, which the tests check on random graphs and cuts.
+    """
     values: dict[str, Words] = dict(stimulus.streams)
     memory = dict(stimulus.memory)
     outputs: dict[str, Words] = {}

@@ -53,7 +53,11 @@ class ExecutorSpec:
 
     @classmethod
     def parse(cls, *, jobs: int | None = None, cluster: str | None = None) -> ExecutorSpec:
-        """Return what ``--jobs`` and ``--cluster`` ask for: one job at a time runs here, more on processes."""
+        """Return what ``--jobs`` and ``--cluster`` ask for: one job at a time runs here, more on processes.
+
+        With ``--cluster`` the jobs go there, and ``--jobs`` is the number of workers of a ``local`` one. RunError for
+        what is no address.
+        """
         if cluster is not None:
             if cluster != "local" and "://" not in cluster:
                 raise RunError(

@@ -181,7 +181,10 @@ class Store:
             return dict(connection.execute("SELECT status, count(*) FROM results GROUP BY status ORDER BY status"))
 
     def missing(self, keys: Iterable[str]) -> list[str]:
-        """Return those of ``keys`` that have no row yet, in their order."""
+        """Return those of ``keys`` that have no row yet, in their order.
+
+        Asks the file in chunks, so that any number of keys may be given.
+        """
         wanted = list(keys)
         stored: set[str] = set()
         with self._reading() as connection:

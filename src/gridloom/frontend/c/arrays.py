@@ -71,7 +71,10 @@ class Access:
 def find_accesses(
     items: Sequence[Instruction], pointers: Pointers, where: Callable[[Instruction], str]
 ) -> list[Access]:
-    """Every load and store, in program order."""
+    """Every load and store, in program order.
+
+    ``where`` gives the place of an instruction for errors.
+    """
     found = []
     for item in items:
         if item.opcode in ("load", "store"):
@@ -110,7 +113,11 @@ class Arrays:
         self.bases: dict[str, Base] = {}
 
     def group(self, accesses: Sequence[Access], users: Callable[[Instruction], Sequence[Instruction]]) -> None:
-        """Give each access its array."""
+        """Give each access its array.
+
+        ``users`` gives the readers of an instruction, which decide whether small elements are signed. SourceError where
+        the bytes of one array are used in sizes that do not fit together, OptionError for a size of an unknown array.
+        """
         by_base: dict[Base, list[Access]] = {}
         for access in accesses:
             by_base.setdefault(access.address.base, []).append(access)
@@ -251,7 +258,11 @@ def _is_signed(rows: list[Access], size: int, users: Callable[[Instruction], Seq
 
 
 def initial_bytes(base: Global, layout: Layout) -> bytes | None:
-    """What a table of the source holds, byte for byte; None where the initializer has something other than numbers."""
+    """What a table of the source holds, byte for byte; None where the initializer has something other than numbers.
+
+    Integers, singles, strings and nested arrays and structs of them are read, with the padding that the layout gives
+    them.
+    """
     image = bytearray(layout.size(base.contents_type))
     scalars = layout.scalars(base.contents_type)
     text = base.initializer

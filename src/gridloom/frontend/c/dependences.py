@@ -48,7 +48,11 @@ def motion(place: Form, step_of: Callable[[Value], int | None], inside: Callable
 def orders(
     accesses: Sequence[Access], step_of: Callable[[Value], int | None], inside: Callable[[Value], bool]
 ) -> tuple[list[Order], list[Overlap]]:
-    """The orders to keep, and the arrays that are only ordered because C lets them overlap. Quadratic in accesses."""
+    """The orders to keep, and the arrays that are only ordered because C lets them overlap. Quadratic in accesses.
+
+    Two loads need no order. Accesses of different arrays are ordered only where C lets the arrays overlap; that is
+    returned apart, so that the user can be told what ``restrict`` would save.
+    """
     motions = {access: motion(access.place, step_of, inside) for access in accesses}
     found: list[Order] = []
     overlaps: dict[tuple[str, str], Overlap] = {}

@@ -80,7 +80,11 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
 
 
 def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
-    """A loop of a file that is compiled already."""
+    """A loop of a file that is compiled already.
+
+    Options and changes are those of :func:`load`. SourceError names the loop that cannot be taken and why. Linear in
+    the function's instructions, apart from the order of its accesses.
+    """
     asked = replace(options or COptions(), **changes)
     if not 1 <= asked.unroll <= MAX_UNROLL:
         raise OptionError(f"unroll = {asked.unroll}; expected 1 to {MAX_UNROLL}")

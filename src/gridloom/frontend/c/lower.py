@@ -30,7 +30,10 @@ _TAKEN: Final = "8-, 16- and 32-bit integers and float are taken"
 
 
 def width(type_: str) -> int:
-    """Bits of a scalar type; SourceError for one that does not fit a word."""
+    """Bits of a scalar type; SourceError for one that does not fit a word.
+
+    32 for ``i32`` and ``float``, fewer for smaller integers.
+    """
     found = re.fullmatch(r"i(\d+)", type_)
     if found and int(found[1]) <= 32:
         return int(found[1])
@@ -49,7 +52,10 @@ class Lowering:
         self.value = value
 
     def lower(self, item: Instruction) -> Operand:
-        """The operand that holds an instruction's result. SourceError for what no operation computes."""
+        """The operand that holds an instruction's result. SourceError for what no operation computes.
+
+        ``item`` may be any instruction but phis, branches and memory accesses, which are translated elsewhere.
+        """
         method: Callable[[Instruction], Operand] | None = getattr(self, f"_{item.opcode}", None)
         if method is not None:
             return method(item)

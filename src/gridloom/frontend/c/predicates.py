@@ -101,7 +101,10 @@ class Predicates:
         return found
 
     def merge(self, name: str, incoming: list[tuple[str, Operand | None]], hint: str) -> Operand:
-        """What a phi of a block holds; None stands for a value that does not matter."""
+        """What a phi of a block holds; None stands for a value that does not matter.
+
+        ``incoming`` are pairs of a block and the value that comes from it. Equal values need no select.
+        """
         root = self.immediate[name]
         known = [(source, value) for source, value in incoming if value is not None]
         found: Operand = known[-1][1] if known else FALSE

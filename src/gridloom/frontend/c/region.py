@@ -85,7 +85,10 @@ def single(loop: Loop, file: str) -> Region:
 
 
 def flattened(loop: Loop, file: str) -> Region:
-    """The region of a loop and the one loop inside it."""
+    """The region of a loop and the one loop inside it.
+
+    SourceError where there is not exactly one loop inside, or where that one has loops of its own.
+    """
     if len(loop.children) != 1 or loop.children[0].children:
         raise SourceError(
             f"has {len(loop.children)} loops inside"
@@ -253,7 +256,10 @@ def constant_step(region: Region, phi: Instruction) -> int | None:
 
 
 def trip_count(region: Region) -> str:
-    """The number of iterations where it is a constant, or the name of the bound that decides it."""
+    """The number of iterations where it is a constant, or the name of the bound that decides it.
+
+    Empty where the source does not say it simply.
+    """
     condition = region.blocks[region.exiting].terminator.operands[0]
     assert isinstance(condition, Instruction)
     a, b = condition.operands

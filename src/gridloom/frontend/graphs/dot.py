@@ -39,7 +39,10 @@ def loads(text: str, name: str, where: str = "graph") -> Dfg:
 
 
 def dialect(dot: DotGraph) -> str:
-    """Which dialect a DOT graph is: ``gridloom``, ``genmap``, ``elastic``, ``cgra_bench`` or ``neosa``."""
+    """Which dialect a DOT graph is: ``gridloom``, ``genmap``, ``elastic``, ``cgra_bench`` or ``neosa``.
+
+    Decided by the attributes of nodes and edges and by the names of nodes; ``neosa`` is what is left.
+    """
     if dot.attributes.get("format") == json_format.FORMAT:
         return "gridloom"
     attributes = [node.attributes for node in dot.nodes.values()]

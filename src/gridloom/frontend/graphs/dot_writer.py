@@ -26,7 +26,10 @@ _SHAPES: Final = {"const": "plaintext", "livein": "plaintext", "input": "invhous
 
 
 def dumps(dfg: Dfg) -> str:
-    """A Dfg as DOT text; ``gridloom.frontend.graphs.dot.loads`` returns an equal graph. Linear in nodes and edges."""
+    """A Dfg as DOT text; ``gridloom.frontend.graphs.dot.loads`` returns an equal graph. Linear in nodes and edges.
+
+    Needs no Graphviz: the text is written here, and only drawing it takes one.
+    """
     lines = [f"digraph {quote(dfg.name)} {{", f"  format={quote(FORMAT)}; version={quote(str(VERSION))};"]
     lines.append(f"  domain={quote(dfg.domain)};")
     if dfg.notes:

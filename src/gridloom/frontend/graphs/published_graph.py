@@ -77,7 +77,11 @@ class PublishedGraph:
         self._links.append(_Link(source, target, rank, kind, distance, delay, line))
 
     def build(self, *, cut_back_edges: bool = False, notes: str = "") -> Dfg:
-        """The Dfg. ``cut_back_edges`` gives distance 1 to what closes a cycle in a walk, depth first, in file order."""
+        """The Dfg. ``cut_back_edges`` gives distance 1 to what closes a cycle in a walk, depth first, in file order.
+
+        SourceError for an edge to a node that the file does not give; DfgError where the mended graph still breaks a
+        rule. Linear in nodes and edges, apart from sorting the operands of each node.
+        """
         for link in self._links:
             for end in (link.source, link.target):
                 if end not in self._nodes:

@@ -28,7 +28,10 @@ Row = tuple[str, list[str]]
 
 
 def read(path: Path) -> Dfg:
-    """The loop that any one of its files names."""
+    """The loop that any one of its files names.
+
+    The other files of the loop are looked for beside it; SourceError where its nodes or edges are missing.
+    """
     stem = next((path.name.removesuffix(ending) for ending in ENDINGS if path.name.endswith(ending)), path.name)
     for ending in ("_nodes", "_edges"):
         if not path.with_name(stem + ending).is_file():

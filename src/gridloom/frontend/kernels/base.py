@@ -91,7 +91,10 @@ class Kernel:
         return stimulus
 
     def reference(self, stimulus: Stimulus, /, **parameters: object) -> Expected:
-        """What a run on this stimulus should show, computed without the graph and without the op table."""
+        """What a run on this stimulus should show, computed without the graph and without the op table.
+
+        Needs the stimulus of the same parameters, as :meth:`stimulus` gives it.
+        """
         return self.model(stimulus, **self.settings(**parameters))
 
 

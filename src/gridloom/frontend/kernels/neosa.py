@@ -19,7 +19,10 @@ from gridloom.frontend.parameters import Setting
 
 
 def fixed(kernel: Kernel, name: str, **settings: Setting) -> Kernel:
-    """The kernel with its parameters set, under a name of its own."""
+    """The kernel with its parameters set, under a name of its own.
+
+    It takes no parameters any more; its summary names the generator and the settings.
+    """
     values = kernel.settings(**settings)
     return replace(
         kernel,

@@ -121,7 +121,11 @@ class Body:
         return name
 
     def emit(self, op: str, *operands: Operand, hint: str = "") -> Operand:
-        """The operand that holds ``op`` of the operands: folded, an operation made before, or a new one."""
+        """The operand that holds ``op`` of the operands: folded, an operation made before, or a new one.
+
+        ``hint`` is a wish for the name of a new node. Operations are pure here: loads, stores and streams are made by
+        :meth:`access` and :meth:`stream`.
+        """
         if op in _COMMUTE and isinstance(operands[0], Const):
             operands = (operands[1], operands[0], *operands[2:])
         constants = [operand.value if isinstance(operand, Const) else None for operand in operands]
@@ -165,7 +169,11 @@ class Body:
         return self.ranges.get(operand, WORD)
 
     def extend(self, operand: Operand, bits: int, signed: bool) -> Operand:
-        """The operand with everything above its low ``bits`` set by its sign, or cleared."""
+        """The operand with everything above its low ``bits`` set by its sign, or cleared.
+
+        Costs nothing where the operand is known to lie in that range already, one op for 8 and 16 bits, two for any
+        other signed width.
+        """
         if bits >= 32:
             return operand
         low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
@@ -183,7 +191,10 @@ class Body:
         return self.emit("shr", up, Const(32 - bits))
 
     def inverse(self, predicate: Operand) -> Operand:
-        """Not a 0-or-1 value; a comparison becomes its opposite."""
+        """The negation of a 0-or-1 value; a comparison becomes its opposite.
+
+        A negation of a negation is what it was.
+        """
         if isinstance(predicate, Result):
             made = self.operations[predicate.id]
             opposite = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}.get(made.op)
@@ -228,7 +239,11 @@ class Body:
         return {id_: made.line for id_, made in self.operations.items() if made.line}
 
     def build(self, notes: str = "") -> Dfg:
-        """The Dfg. Operations that no store and no live-out needs are left out."""
+        """The Dfg. Operations that no store and no live-out needs are left out.
+
+        Recurrences are shortened first (see :mod:`gridloom.frontend.loops.reassociate`). The body should not be changed
+        afterwards. Linear in operations and orders, but for the shortening.
+        """
         shorten(self)
         self._pin_carried()
         names = self._name_liveouts()
@@ -261,7 +276,10 @@ class Body:
                 builder.carry(source.id, id_, operand=k, distance=distance, initial=initial)
 
     def resolve(self, operand: Operand) -> tuple[Const | LiveIn | Result, int, tuple[int, ...]]:
-        """(what yields an operand, how many iterations ago, what the first iterations read instead)."""
+        """(what yields an operand, how many iterations ago, what the first iterations read instead).
+
+        A carried value that is itself carried adds to the distance.
+        """
         distance = 0
         initial: tuple[int, ...] = ()
         while isinstance(operand, Carried):

@@ -19,7 +19,10 @@ def wrap(value: int) -> int:
 
 
 def folded(op: str, values: Sequence[int | None]) -> int | None:
-    """The value of an operation on constants, or None when it is not known."""
+    """The value of an operation on constants, or None when it is not known.
+
+    Only ops without a fault or rounding are folded; a quotient is left to the array.
+    """
     if op == "select" and values[0] is not None:
         return values[1] if values[0] else values[2]
     if op not in _PURE or any(value is None for value in values):
@@ -36,7 +39,10 @@ def folded(op: str, values: Sequence[int | None]) -> int | None:
 
 
 def simplified(op: str, values: Sequence[int | None], operands: Sequence[Any]) -> int | None:
-    """The position of the operand that an operation equals; -1 - c when it is the constant c; None when neither."""
+    """The position of the operand that an operation equals; -1 - c when it is the constant c; None when neither.
+
+    ``values`` are the constants among the operands, None for all others.
+    """
     if op == "select":
         if values[0] is not None:
             return 1 if values[0] else 2
@@ -56,7 +62,10 @@ def simplified(op: str, values: Sequence[int | None], operands: Sequence[Any]) -
 
 
 def range_of(op: str, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The range of an operation's result from those of its operands; all 32 bits when nothing better is known."""
+    """The range of an operation's result from those of its operands; all 32 bits when nothing better is known.
+
+    It is never too small: what may leave the 32-bit word has the range of the whole word.
+    """
     fixed = {"sext8": (-128, 127), "sext16": (-32768, 32767), "zext8": (0, 255), "zext16": (0, 65535),
              "popcount": (0, 32), "clz": (0, 32)}  # fmt: skip
     if op in _COMPARES:

@@ -13,7 +13,11 @@ from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
 
 
 def loop(*bounds: Any) -> Iterator[Value]:
-    """The kernel's loop: ``loop(stop)``, ``loop(start, stop)``, ``loop(start, stop, step)``, as ``range``."""
+    """The kernel's loop: ``loop(stop)``, ``loop(start, stop)``, ``loop(start, stop, step)``, as ``range``.
+
+    When the kernel runs, it yields each index. When it is traced, it yields one symbol, and the body runs once. A
+    kernel has one such loop; inner ones are unrolled by Python's ``range``.
+    """
     if not 1 <= len(bounds) <= 3:
         raise SourceError(f"calls loop with {len(bounds)} numbers; expected 1 to 3, as range does")
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds

@@ -54,7 +54,11 @@ class PythonKernel:
 
     @property
     def parameters(self) -> dict[str, Type | ArrayType]:
-        """Each parameter's type; SourceError for one without."""
+        """Each parameter's type; SourceError for one without.
+
+        Annotations may be text, as with ``from __future__ import annotations``; they are evaluated in the function's
+        module.
+        """
         found: dict[str, Type | ArrayType] = {}
         try:
             signature = inspect.signature(self.function, eval_str=True)
@@ -231,7 +235,10 @@ def kernels_of(path: Path) -> dict[str, PythonKernel]:
 
 
 def chosen(spec: LoopSpec) -> PythonKernel:
-    """The kernel that a text names, or the only one of its file. Executes the file."""
+    """The kernel that a text names, or the only one of its file. Executes the file.
+
+    SourceError where the file has no such kernel, or several and none is named; it lists those that there are.
+    """
     path, name = spec.path, spec.function
     found = kernels_of(path)
     if name is None and len(found) == 1:

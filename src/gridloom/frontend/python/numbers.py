@@ -215,7 +215,11 @@ def lift(value: Any) -> Value:
 
 
 def arithmetic(op: str | None, float_op: str | None, a: Any, b: Any) -> Value:
-    """An operation on two numbers; an integer that meets a float becomes one."""
+    """An operation on two numbers; an integer that meets a float becomes one.
+
+    ``op`` is for integers, ``float_op`` for floats; None where there is no such op, which is a SourceError that says
+    what to write instead.
+    """
     x, y = lift(a), lift(b)
     if x.is_float or y.is_float:
         if float_op is None:
@@ -228,7 +232,10 @@ def arithmetic(op: str | None, float_op: str | None, a: Any, b: Any) -> Value:
 
 
 def apply(op: str, *values: Value) -> Value:
-    """An operation on Values: computed where all are known, else written into the trace."""
+    """An operation on Values: computed where all are known, else written into the trace.
+
+    A result of the trace keeps its linear form where the op is linear, so that distances of accesses can be proved.
+    """
     is_float = op in FLOAT_RESULTS
     if all(value.number is not None for value in values):
         return Value(COMPUTE[op](*(value.number for value in values)), is_float)
@@ -254,7 +261,10 @@ def _linear(op: str, values: Sequence[Value], result: Operand) -> Linear:
 
 
 def extend(value: Value, bits: int, signed: bool) -> Value:
-    """The low bits of an integer with their sign, or without."""
+    """The low bits of an integer with their sign, or without.
+
+    Costs no op where the range of the value is known to fit. SourceError after the loop, where nothing may be computed.
+    """
     if bits == 32:
         return value
     if value.number is not None:

@@ -30,7 +30,11 @@ class Network:
     rule: Rule | None = None
 
     def build(self, **parameters: object) -> Dfg:
-        """The graph with these parameters; with ``training=true`` the backward pass, too. OptionError for a bad one."""
+        """The graph with these parameters; with ``training=true`` the backward pass, too. OptionError for a bad one.
+
+        The name of the graph shows the parameters that differ from their defaults. Linear in the number of operations;
+        weights have shapes but no values.
+        """
         if isinstance(parameters.get("training"), bool):
             parameters["training"] = str(parameters["training"]).lower()
         declared = {**self.parameters, **_TRAINING}

@@ -35,7 +35,11 @@ _LABELS: Final = {
 
 
 def read(path: Path) -> Dfg:
-    """The graph of an ONNX file; SourceError for one that is not, or with an operator that is not lowered."""
+    """The graph of an ONNX file; SourceError for one that is not, or with an operator that is not lowered.
+
+    Needs the package ``onnx``. Weights are known by their shapes only; operators that touch nothing but constants are
+    left out.
+    """
     try:
         import onnx
     except ImportError:

@@ -40,7 +40,10 @@ _GLOBAL_OFFSET: Final = re.compile(r"getelementptr .*\(i8, ptr @(\"[^\"]*\"|[\w.
 
 
 def read_module(text: str, where: str) -> Module:
-    """The functions, globals and loop spans of an IR text. Linear in its length."""
+    """The functions, globals and loop spans of an IR text. Linear in its length.
+
+    Needs llvmlite. SourceError where its LLVM does not know what a newer clang writes.
+    """
     try:
         import llvmlite.binding as llvm
     except ImportError:
