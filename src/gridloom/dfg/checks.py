@@ -127,8 +127,8 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
     if edge.tokens < 1 or (edge.takes is not None and edge.takes < 1):
         raise DfgError(f"has tokens {edge.tokens}, takes {edge.takes}; expected at least 1", where=here)
     if edge.puts_every < 1 or edge.takes_every < 1 or (edge.room is not None and edge.room < 1):
-        found = f"puts_every {edge.puts_every}, takes_every {edge.takes_every}, room {edge.room}"
-        raise DfgError(f"has {found}; expected at least 1", where=here)
+        rates = f"puts_every {edge.puts_every}, takes_every {edge.takes_every}, room {edge.room}"
+        raise DfgError(f"has {rates}; expected at least 1", where=here)
     if edge.carries_value and dfg.op(edge.source).name == "output":
         raise DfgError("leaves an output; let it leave the node that the output reads", where=here)
     if edge.carries_value and not dfg.op(edge.source).result:
@@ -139,16 +139,16 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
 
 def _check_operands(dfg: Dfg, node: Node, where: str) -> None:
     """Each operand that the op takes is fed once."""
-    found = [dfg.edges[k].operand for k in dfg.operand_edges(node.id)]
+    operands = [dfg.edges[k].operand for k in dfg.operand_edges(node.id)]
     arity = dfg.op(node.id).arity
-    if arity != ANY_ARITY and found != list(range(arity)):
+    if arity != ANY_ARITY and operands != list(range(arity)):
         expected = ", ".join(map(str, range(arity))) or "none"
         raise DfgError(
-            f"op {node.op!r} takes operands {expected}; found {', '.join(map(str, found)) or 'none'}",
+            f"op {node.op!r} takes operands {expected}; found {', '.join(map(str, operands)) or 'none'}",
             where=f"{where}: node {node.id!r}",
         )
-    if arity == ANY_ARITY and found != list(range(len(found))):
+    if arity == ANY_ARITY and operands != list(range(len(operands))):
         raise DfgError(
-            f"operands must be 0, 1, ... once each; found {', '.join(map(str, found))}",
+            f"operands must be 0, 1, ... once each; found {', '.join(map(str, operands))}",
             where=f"{where}: node {node.id!r}",
         )

@@ -92,8 +92,8 @@ def first_error(error: Any) -> str:
     """The first of pydantic's errors as one message: path, what is wrong, what was found."""
     item = error.errors(include_url=False)[0]
     path = ".".join(str(part) for part in item["loc"]) or "top level"
-    found = json.dumps(item.get("input"), default=str)
-    return f"{path}: {item['msg']}, found {found if len(found) < 80 else found[:77] + '...'}"
+    value = json.dumps(item.get("input"), default=str)
+    return f"{path}: {item['msg']}, found {value if len(value) < 80 else value[:77] + '...'}"
 
 
 def _record(record: Node | Edge | Array) -> dict[str, Any]:

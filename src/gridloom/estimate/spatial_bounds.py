@@ -53,9 +53,9 @@ def parity_bound(dfg: Dfg, arch: Arch) -> Bound:
     cost = np.zeros(1, dtype=np.int64)
     odd = 0
     for members in graph.components():
-        found = graph.odd_cycles(members)
-        odd += found
-        cost = _convolved(cost, graph.colourings(members, found))
+        cycles = graph.odd_cycles(members)
+        odd += cycles
+        cost = _convolved(cost, graph.colourings(members, cycles))
     count = len(cost) - 1
     fits = [int(cost[k]) for k in range(count + 1) if k <= sizes[0] and count - k <= sizes[1]]
     least = min(fits, default=_NEVER)
@@ -222,15 +222,15 @@ class _Partners:
     def odd_cycles(self, members: list[int]) -> int:
         """A number of odd cycles no two of which share an edge: short ones are taken first, not the most there are."""
         rest = {node: set(self.partners[node]) for node in members}
-        found = 0
+        count = 0
         while True:
             cycle = min((c for c in (_odd_cycle(rest, node) for node in members) if c), key=len, default=None)
             if cycle is None:
-                return found
+                return count
             for a, b in zip(cycle, cycle[1:] + cycle[:1]):
                 rest[a].discard(b)
                 rest[b].discard(a)
-            found += 1
+            count += 1
 
     def colourings(self, members: list[int], odd: int) -> Costs:
         """For each number of nodes of the first colour, edges within a colour that a connected part has at least."""

@@ -118,5 +118,5 @@ class BoundEstimator:
 
     def probability(self, dfg: Dfg, arch: Arch, columns: int) -> float | None:
         """0 where counting excludes it; counting alone has no opinion otherwise."""
-        found = bound_estimate(dfg, arch)
-        return 0.0 if found.width is None or found.bound > columns else None
+        estimate = bound_estimate(dfg, arch)
+        return 0.0 if estimate.width is None or estimate.bound > columns else None

@@ -140,7 +140,7 @@ def _values(dfg: Dfg, home: dict[str, int]) -> tuple[tuple[int, tuple[int, ...]]
     for edge in dfg.edges:
         if edge.carries_value and not dfg.op(edge.source).timeless and edge.target in home:
             readers.setdefault(edge.source, set()).add(home[edge.target])
-    return tuple((home.get(source, -1), tuple(sorted(found))) for source, found in sorted(readers.items()))
+    return tuple((home.get(source, -1), tuple(sorted(clusters))) for source, clusters in sorted(readers.items()))
 
 
 def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
@@ -149,7 +149,7 @@ def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
     Both sides are tried as the first; wherever an arc runs backwards, either the reader is moved after it or the maker
     before it, with all that this entails.
     """
-    found = []
+    repaired = []
     for first in (0, 1):
         wanted = [int(s != first) for s in side]
         later = list(wanted)
@@ -160,8 +160,8 @@ def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
         for k in reversed(graph.order):
             if not all(earlier[j] for j in graph.successors[k]):
                 earlier[k] = 0
-        found += [later, earlier, _meeting(graph, wanted)]
-    return found
+        repaired += [later, earlier, _meeting(graph, wanted)]
+    return repaired
 
 
 def _meeting(graph: ClusterGraph, wanted: list[int]) -> list[int]:
@@ -211,5 +211,5 @@ def refine(graph: ClusterGraph, side: Sequence[int], limit: int) -> list[int]:
     """
     from gridloom.partition.refine_kernel import passes
 
-    found: list[int] = passes(graph.flat, np.array(side, dtype=np.int32), limit).tolist()
-    return found
+    refined: list[int] = passes(graph.flat, np.array(side, dtype=np.int32), limit).tolist()
+    return refined

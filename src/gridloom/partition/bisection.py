@@ -102,12 +102,12 @@ def _bisection(graph: ClusterGraph, side: Sequence[int]) -> Bisection:
 
 def _both(graph: ClusterGraph, sides: Iterator[list[int]]) -> Iterator[list[int]]:
     """The bisections with something on either side; where there is none, the first op of an order against the rest."""
-    found = False
+    any_side = False
     for side in sides:
         if 0 < sum(side) < graph.size:
-            found = True
+            any_side = True
             yield side
-    if not found:
+    if not any_side:
         yield [int(k != graph.order[0]) for k in range(graph.size)]
 
 

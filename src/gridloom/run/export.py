@@ -62,11 +62,11 @@ def export_parquet(store: Store, path: str | os.PathLike[str]) -> int:
 
 def _columns(rows: Iterator[Row]) -> list[str]:
     """All column names that occur, in a stable order."""
-    found: set[str] = set()
+    names: set[str] = set()
     for row in rows:
-        found.update(_cells(row))
+        names.update(_cells(row))
     fixed = {*_FIXED_FIRST, *_FIXED_LAST}
-    return [*_FIXED_FIRST, *sorted(found - fixed), *_FIXED_LAST]
+    return [*_FIXED_FIRST, *sorted(names - fixed), *_FIXED_LAST]
 
 
 def _cells(row: Row) -> dict[str, Json]:

@@ -151,8 +151,8 @@ class Store:
         with self._transaction() as connection:
             if self._is_stored(key, retry_failed_before):
                 return "stored"
-            found = connection.execute("SELECT owner, expires FROM claims WHERE key = ?", (key,)).fetchone()
-            if found is not None and found[1] > now and not _is_dead(found[0]):
+            claim = connection.execute("SELECT owner, expires FROM claims WHERE key = ?", (key,)).fetchone()
+            if claim is not None and claim[1] > now and not _is_dead(claim[0]):
                 return "taken"
             connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (key, self.owner, now + lease))
             return "granted"
@@ -191,15 +191,15 @@ class Store:
             for start in range(0, len(wanted), _CHUNK):
                 chunk = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(chunk))
-                found = connection.execute(f"SELECT key FROM results WHERE key IN ({marks})", chunk)
-                stored.update(key for (key,) in found)
+                known = connection.execute(f"SELECT key FROM results WHERE key IN ({marks})", chunk)
+                stored.update(key for (key,) in known)
         return [key for key in wanted if key not in stored]
 
     def get(self, key: str) -> Row | None:
         """Return the row of a job, or None."""
         with self._reading() as connection:
-            found = connection.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
-        return None if found is None else _row(found)
+            record = connection.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
+        return None if record is None else _row(record)
 
     def rows(self) -> Iterator[Row]:
         """Yield all rows as of now, ordered by key, whatever is written meanwhile. One row is in memory at a time."""
@@ -220,10 +220,10 @@ class Store:
     def _is_stored(self, key: str, retry_failed_before: float) -> bool:
         """Whether a job has a row that counts: a result, or a failure that is not to be retried."""
         with self._reading() as connection:
-            found = connection.execute(
+            records = connection.execute(
                 "SELECT 1 FROM results WHERE key = ? AND (status = 'done' OR finished >= ?)", (key, retry_failed_before)
             )
-            return found.fetchone() is not None
+            return records.fetchone() is not None
 
     # The file
 

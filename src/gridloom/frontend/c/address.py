@@ -219,11 +219,11 @@ class Pointers:
         while changed:
             changed = False
             for item, forms in reached.items():
-                found = units[item]
+                unit = units[item]
                 for form in forms:
                     parts = (c * units[s] if s.type == "ptr" else c for s, c in form.terms.items())
-                    found = math.gcd(found, form.constant, *parts)
-                if found != units[item]:
-                    units[item] = found
+                    unit = math.gcd(unit, form.constant, *parts)
+                if unit != units[item]:
+                    units[item] = unit
                     changed = True
-        self._units.update({item: found or 1 for item, found in units.items()})
+        self._units.update({item: unit or 1 for item, unit in units.items()})

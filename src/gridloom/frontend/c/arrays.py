@@ -75,7 +75,7 @@ def find_accesses(
 
     ``where`` gives the place of an instruction for errors.
     """
-    found = []
+    accesses = []
     for item in items:
         if item.opcode in ("load", "store"):
             _refuse_special(item, where)
@@ -89,8 +89,8 @@ def find_accesses(
             except SourceError as error:
                 raise error if error.where else error.at(where(item)) from None
             place = pointers.expand(address.bytes)
-            found.append(Access(item, address, place, bits // 8, item.opcode == "store"))
-    return found
+            accesses.append(Access(item, address, place, bits // 8, item.opcode == "store"))
+    return accesses
 
 
 def _refuse_special(item: Instruction, where: Callable[[Instruction], str]) -> None:
@@ -109,7 +109,7 @@ class Arrays:
         self.pointers = pointers
         self.sizes = dict(sizes)
         self.where = where
-        self.found: dict[str, CArray] = {}
+        self.declared: dict[str, CArray] = {}
         self.bases: dict[str, Base] = {}
 
     def group(self, accesses: Sequence[Access], users: Callable[[Instruction], Sequence[Instruction]]) -> None:
@@ -123,9 +123,9 @@ class Arrays:
             by_base.setdefault(access.address.base, []).append(access)
         for base, rows in by_base.items():
             self._split(base, rows, users)
-        unknown = set(self.sizes) - set(self.found) - {array.base for array in self.found.values()}
+        unknown = set(self.sizes) - set(self.declared) - {array.base for array in self.declared.values()}
         if unknown:
-            known = ", ".join(self.found) or "none"
+            known = ", ".join(self.declared) or "none"
             raise OptionError(f"size of {min(unknown)!r}: the loop has no array of that name; it has: {known}")
 
     def _split(self, base: Base, rows: list[Access], users: Callable[[Instruction], Sequence[Instruction]]) -> None:
@@ -164,7 +164,7 @@ class Arrays:
         """Declare one array and give it to its accesses."""
         stem = readable(base.name)
         name = stem + suffix
-        while name in self.found:
+        while name in self.declared:
             name += "_"
         contents = self._contents(base, size, stride, offset)
         array = CArray(
@@ -173,7 +173,7 @@ class Arrays:
         )  # fmt: skip
         if contents is not None and not array.signed:
             array = _with_contents(array, contents)
-        self.found[name] = array
+        self.declared[name] = array
         self.bases[name] = base
         for row in rows:
             row.array = array
@@ -210,8 +210,8 @@ class Arrays:
 
 def _is_aligned(item: Instruction, size: int) -> bool:
     """True when clang knows that an access is aligned to the size."""
-    found = re.search(r", align (\d+)", item.text)
-    return found is not None and int(found[1]) % size == 0
+    alignment = re.search(r", align (\d+)", item.text)
+    return alignment is not None and int(alignment[1]) % size == 0
 
 
 def _are_members(stride: int, members: Mapping[int, list[Access]]) -> bool:

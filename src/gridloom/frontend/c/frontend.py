@@ -92,10 +92,10 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     chosen = _choose(path, loops, asked)
     region = flattened(_outer(chosen, path), str(path)) if asked.flatten else single(chosen, str(path))
     name = f"{path.stem}.{chosen.function.name}" if path.stem != chosen.function.name else path.stem
-    found = translate(module, region, str(path), name, asked.sizes, streams=asked.memory == "streams")
+    translated = translate(module, region, str(path), name, asked.sizes, streams=asked.memory == "streams")
     if asked.unroll > 1 and asked.memory == "streams":
         raise OptionError("unroll and memory=streams do not go together; leave out one of them")
-    return replace(found, dfg=unrolled(found.dfg, asked.unroll)) if asked.unroll > 1 else found
+    return replace(translated, dfg=unrolled(translated.dfg, asked.unroll)) if asked.unroll > 1 else translated
 
 
 def read(path: Path) -> Dfg:
@@ -128,11 +128,11 @@ def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]
 def describe(path: Path) -> list[LoopReport]:
     """Every loop of a C file: where it is, what its graph has, and why one cannot be mapped. Runs clang once."""
     module = read_module(compile_to_ir(path), str(path))
-    found = []
+    reports = []
     for function in module.functions.values():
         for number, loop in enumerate(find_loops(module, function)):
-            found.append(_report(module, loop, number, str(path)))
-    return sorted(found, key=lambda report: report.line)
+            reports.append(_report(module, loop, number, str(path)))
+    return sorted(reports, key=lambda report: report.line)
 
 
 def _report(module: Module, loop: Loop, number: int, file: str) -> LoopReport:
@@ -218,9 +218,9 @@ def _marked(path: Path, loops: list[Loop]) -> Loop | None:
     """The loop below ``#pragma gridloom``."""
     text = read_text(path)
     lines = []
-    for found in _PRAGMA.finditer(text):
-        lines.append(text.count("\n", 0, found.start()) + 1)
-        words = found[1].partition("//")[0].partition("/*")[0].strip()
+    for pragma in _PRAGMA.finditer(text):
+        lines.append(text.count("\n", 0, pragma.start()) + 1)
+        words = pragma[1].partition("//")[0].partition("/*")[0].strip()
         if words:
             raise SourceError(
                 f"found {shown(words)} after #pragma gridloom, which takes no words; use --unroll, --flatten, --size",

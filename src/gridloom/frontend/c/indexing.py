@@ -101,8 +101,10 @@ class Indexing:
         unit = self.pointers.unit(item)
         forms = iter(self.pointers.choices[item])
         operands = item.operands[1:] if item.opcode == "select" else item.operands
-        found = [None if isinstance(o, Constant) and o.undefined else self.linear(next(forms), unit) for o in operands]
+        alternatives = [
+            None if isinstance(o, Constant) and o.undefined else self.linear(next(forms), unit) for o in operands
+        ]
         if item.opcode == "select":
-            yes, no = (value if value is not None else Const(0) for value in found)
+            yes, no = (value if value is not None else Const(0) for value in alternatives)
             return self.body.select(self.value(item.operands[0]), yes, no)
-        return self.predicates.merge(item.block, list(zip(item.incoming, found)), item.name)
+        return self.predicates.merge(item.block, list(zip(item.incoming, alternatives)), item.name)

@@ -101,8 +101,8 @@ def _popcount(to: Lowering, item: Instruction, bits: int) -> Operand:
 
 def _leading_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
     """The number of zeros above the highest one."""
-    found = to.body.emit("clz", to.extended(item.operands[0], False), hint=item.name)
-    return to.body.emit("sub", found, Const(32 - bits))
+    zeros = to.body.emit("clz", to.extended(item.operands[0], False), hint=item.name)
+    return to.body.emit("sub", zeros, Const(32 - bits))
 
 
 def _trailing_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:

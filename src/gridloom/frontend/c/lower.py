@@ -34,9 +34,9 @@ def width(type_: str) -> int:
 
     32 for ``i32`` and ``float``, fewer for smaller integers.
     """
-    found = re.fullmatch(r"i(\d+)", type_)
-    if found and int(found[1]) <= 32:
-        return int(found[1])
+    match = re.fullmatch(r"i(\d+)", type_)
+    if match and int(match[1]) <= 32:
+        return int(match[1])
     if type_ == "float":
         return 32
     if type_ == "double":
@@ -208,13 +208,13 @@ class Lowering:
             return TRUE if item.predicate == "true" else FALSE
         if item.predicate in _ORDERED:
             op, swapped, inverted = _ORDERED[item.predicate]
-            found = self.body.emit(op, *((b, a) if swapped else (a, b)), hint=item.name)
-            return self.body.inverse(found) if inverted else found
+            holds = self.body.emit(op, *((b, a) if swapped else (a, b)), hint=item.name)
+            return self.body.inverse(holds) if inverted else holds
         if item.predicate in ("one", "ueq"):
-            found = self.body.emit("or", self.body.emit("flt", a, b), self.body.emit("flt", b, a))
+            holds = self.body.emit("or", self.body.emit("flt", a, b), self.body.emit("flt", b, a))
         else:
-            found = self.body.emit("and", self.body.emit("feq", a, a), self.body.emit("feq", b, b))
-        return self.body.inverse(found) if item.predicate in ("ueq", "uno") else found
+            holds = self.body.emit("and", self.body.emit("feq", a, a), self.body.emit("feq", b, b))
+        return self.body.inverse(holds) if item.predicate in ("ueq", "uno") else holds
 
     def _sitofp(self, item: Instruction) -> Operand:
         width(item.type)

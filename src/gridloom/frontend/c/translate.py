@@ -84,11 +84,11 @@ class _Translation:
         """The loop, translated: accesses first, then blocks in order, carried values, live-outs and memory order."""
         region = self.region
         users = _users(region.instructions)
-        found = find_accesses(region.instructions, self.pointers, self.where)
-        self.arrays.group(found, lambda item: users.get(item, []))
-        self.accesses = {access.item: access for access in found}
+        accesses = find_accesses(region.instructions, self.pointers, self.where)
+        self.arrays.group(accesses, lambda item: users.get(item, []))
+        self.accesses = {access.item: access for access in accesses}
         if self.streams is None:
-            self.body.arrays = {array.name: array.length for array in self.arrays.found.values()}
+            self.body.arrays = {array.name: array.length for array in self.arrays.declared.values()}
         if region.inner:
             self.fresh = self.body.recur("fresh", 1)
             self.body.ranges[self.fresh] = (0, 1)
@@ -103,11 +103,11 @@ class _Translation:
         self.body.line = region.loop.span.start
         self._close()
         outs = self._liveouts()
-        kept, overlaps = orders(found, self._step_of, region.contains)
+        kept, overlaps = orders(accesses, self._step_of, region.contains)
         if self.streams is None:
             self.body.orders = kept
         else:
-            self._refuse_feedback(found, kept)
+            self._refuse_feedback(accesses, kept)
         self._refuse_poison()
         notes = [f"C loop of {region.loop.function.name}, line {region.loop.span.start}", *map(advice, overlaps)]
         dfg = self.body.build("\n".join(notes))
@@ -115,8 +115,8 @@ class _Translation:
             dfg=dfg,
             function=region.loop.function.name,
             line=region.loop.span.start,
-            arrays=tuple(self.arrays.found.values()),
-            accesses={access.item: access.node for access in found},
+            arrays=tuple(self.arrays.declared.values()),
+            accesses={access.item: access.node for access in accesses},
             streams=self.streams or {},
             liveins={name: value for name, value in self.liveins.items() if name in dfg.index},
             liveouts=outs,
@@ -135,10 +135,10 @@ class _Translation:
             width(value.type)
             return Const(wrap(value.value) if value.type != "i1" else value.value & 1)
         if isinstance(value, Instruction) and self.region.contains(value):
-            found = self.known[value]
-            if isinstance(found, SourceError):
-                raise found
-            return found
+            operand = self.known[value]
+            if isinstance(operand, SourceError):
+                raise operand
+            return operand
         if isinstance(value, Argument | Instruction):
             return self._livein(value)
         raise SourceError("it uses an address as a number")
@@ -151,11 +151,11 @@ class _Translation:
             name = self._livein_name(value)
             self.liveins[name] = value
             self.body.reserved.add(name)
-        found = LiveIn(name)
+        livein = LiveIn(name)
         if bits < 32:
             unsigned = bits == 1 or (isinstance(value, Argument) and value.unsigned)
-            self.body.ranges[found] = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-        return found
+            self.body.ranges[livein] = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        return livein
 
     def _livein_name(self, value: Argument | Instruction) -> str:
         """The parameter's name; for a value read before the loop the element it was read from: ``c_3``."""
@@ -210,9 +210,9 @@ class _Translation:
 
     def _refuse_effects(self, item: Instruction) -> None:
         """A call may do more than compute its value, so that one which is not known stops the translation."""
-        found = self.known[item]
-        if item.opcode == "call" and isinstance(found, SourceError):
-            raise found
+        known = self.known[item]
+        if item.opcode == "call" and isinstance(known, SourceError):
+            raise known
 
     def _join(self, phi: Instruction) -> Operand:
         """The phi of a join: a chain of selects over the conditions of its incoming edges."""
@@ -336,10 +336,10 @@ class _Translation:
         above = predicates.immediate[name]
         if name in predicates.always_after[above]:
             return self._runs(above)
-        found: Operand = Const(0)
+        condition: Operand = Const(0)
         for p in predicates.before[name]:
-            found = self.body.emit("or", self.body.emit("and", predicates.edge(p, name), self._runs(p)), found)
-        return found
+            condition = self.body.emit("or", self.body.emit("and", predicates.edge(p, name), self._runs(p)), condition)
+        return condition
 
     # -- memory -----------------------------------------------------------------------------------------------------
 
@@ -456,15 +456,15 @@ class _Translation:
             index = self.body.select(runs, index, Const(0))
         made = self.body.access("load", array.name, index, hint=f"load_{array.name}")
         access.node = made.id
-        found: Operand = made
+        loaded: Operand = made
         self.body.ranges[made] = array.range
         if region.before_inner(item.block) and not repeats:
             held = self.body.recur(f"{item.name}_held", 0)
-            found = self.body.select(self.fresh, made, held)
-            self.body.carried[held.name].next = found
+            loaded = self.body.select(self.fresh, made, held)
+            self.body.carried[held.name].next = loaded
         if access.size < array.size:
-            found = self.body.emit("lshr", found, Const(8 * access.part))
-        return self.body.emit("and", found, TRUE) if item.type == "i1" else found
+            loaded = self.body.emit("lshr", loaded, Const(8 * access.part))
+        return self.body.emit("and", loaded, TRUE) if item.type == "i1" else loaded
 
     def _is_written(self, access: Access) -> bool:
         """True when a store of the loop may touch the array of an access."""
@@ -512,7 +512,7 @@ class _Translation:
     def _liveouts(self) -> dict[str, Instruction]:
         """Values that the function uses after the loop."""
         region = self.region
-        found: dict[str, Instruction] = {}
+        liveouts: dict[str, Instruction] = {}
         used: dict[Instruction, None] = {}
         for name, block in region.loop.function.blocks.items():
             if name not in region.blocks:
@@ -520,16 +520,16 @@ class _Translation:
                     used.update((o, None) for o in item.operands if isinstance(o, Instruction) and region.contains(o))
         for item in used:
             name = readable(item.name)
-            while name in found:
+            while name in liveouts:
                 name += "_"
             try:
                 operand = self._last(item)
             except SourceError as error:
                 raise error if error.where else error.at(self.where(item)) from None
             if not isinstance(operand, Const | LiveIn):
-                found[name] = item
+                liveouts[name] = item
                 self.body.liveouts[name] = operand
-        return found
+        return liveouts
 
     def _last(self, item: Instruction) -> Operand:
         """What a value is after the loop. SourceError where only a partial last iteration computes it."""
@@ -561,9 +561,9 @@ def _adds_to(step: Instruction, phi: Instruction) -> bool:
 
 def _users(items: Sequence[Instruction]) -> dict[Instruction, list[Instruction]]:
     """Instruction -> the instructions that read it."""
-    found: dict[Instruction, list[Instruction]] = {}
+    users: dict[Instruction, list[Instruction]] = {}
     for item in items:
         for operand in item.operands:
             if isinstance(operand, Instruction):
-                found.setdefault(operand, []).append(item)
-    return found
+                users.setdefault(operand, []).append(item)
+    return users

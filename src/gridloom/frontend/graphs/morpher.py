@@ -63,7 +63,7 @@ class _Scan:
         self.closed = False
         self.node: _Tag | None = None
         self.op = ""
-        self.found = 0
+        self.complete = 0
         self.repeated: list[str] = []
 
     def take(self, tag: _Tag) -> None:
@@ -90,7 +90,7 @@ class _Scan:
     def add_node(self, tag: _Tag) -> None:
         """Add the node that just closed; one of an idx seen before only brings its edges."""
         here = self.graph.at(tag.line)
-        self.found += 1
+        self.complete += 1
         index = str(integer(tag.attributes.get("idx", ""), "idx of <Node>", here))
         constant = tag.attributes.get("CONST")
         value = None if constant is None else integer(constant, f"CONST of node {index}", here)
@@ -102,9 +102,9 @@ class _Scan:
 
     def finish(self, where: str) -> Dfg:
         """The graph, once the text has ended."""
-        if self.expected is None or not self.closed or self.found != self.expected:
+        if self.expected is None or not self.closed or self.complete != self.expected:
             raise SourceError(
-                f"is cut short: <DFG> announces {self.expected or 0} nodes, {self.found} are complete", where=where
+                f"is cut short: <DFG> announces {self.expected or 0} nodes, {self.complete} are complete", where=where
             )
         notes = ""
         if self.repeated:

@@ -177,8 +177,8 @@ class Body:
         if bits >= 32:
             return operand
         low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
-        found = self.range(operand)
-        if low <= found[0] and found[1] <= high:
+        known = self.range(operand)
+        if low <= known[0] and known[1] <= high:
             return operand
         if isinstance(operand, Const):
             value = operand.value & ((1 << bits) - 1)
@@ -335,12 +335,12 @@ class Body:
 
     def _liveins(self, alive: set[str]) -> list[str]:
         """The live-ins that operations of the graph read, in the order of their first use."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for id_, made in self.operations.items():
             if id_ in alive:
                 sources = (self.resolve(operand)[0] for operand in made.operands)
-                found.update((source.name, None) for source in sources if isinstance(source, LiveIn))
-        return list(found)
+                names.update((source.name, None) for source in sources if isinstance(source, LiveIn))
+        return list(names)
 
 
 def readable(name: str) -> str:

@@ -30,12 +30,12 @@ def shorten(body: Body) -> None:
 
 def _uses(body: Body) -> Counter[Operand]:
     """How often each operand is read."""
-    found: Counter[Operand] = Counter()
+    uses: Counter[Operand] = Counter()
     for made in body.operations.values():
-        found.update(made.operands)
-    found.update(recurrence.next for recurrence in body.carried.values() if recurrence.next is not None)
-    found.update(body.liveouts.values())
-    return found
+        uses.update(made.operands)
+    uses.update(recurrence.next for recurrence in body.carried.values() if recurrence.next is not None)
+    uses.update(body.liveouts.values())
+    return uses
 
 
 def _family(op: str) -> str:
@@ -48,19 +48,19 @@ def _leads(body: Body, carried: Operand) -> dict[str, int]:
     from gridloom.frontend.loops.body import Result
 
     uses = _uses(body)
-    found: dict[str, int] = {}
+    leads: dict[str, int] = {}
     for id_, made in body.operations.items():
         if _family(made.op) not in _FREE:
             continue
         sides = []
         for k, operand in enumerate(made.operands):
-            inner = body.operations[operand.id] if isinstance(operand, Result) and operand.id in found else None
+            inner = body.operations[operand.id] if isinstance(operand, Result) and operand.id in leads else None
             is_link = inner is not None and _family(inner.op) == _family(made.op) and uses[operand] == 1
             if operand == carried or is_link:
                 sides.append(k)
         if sides == [0] or (sides == [1] and made.op != "sub"):
-            found[id_] = sides[0]
-    return found
+            leads[id_] = sides[0]
+    return leads
 
 
 def _links(body: Body, id_: str, leads: dict[str, int]) -> list[str]:

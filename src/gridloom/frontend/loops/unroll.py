@@ -57,12 +57,12 @@ def _copy(edge: Edge, j: int, factor: int, shared: set[str]) -> Edge:
 
 def _counters(dfg: Dfg) -> dict[str, tuple[int, Edge]]:
     """Node -> (constant step, its carried edge) of every sum of itself one iteration ago and a constant."""
-    found = {}
+    counters = {}
     for node in dfg.nodes:
         if node.op != "add":
             continue
         first, second = (dfg.edges[k] for k in dfg.operand_edges(node.id))
         other = dfg.node(second.source)
         if first.source == node.id and first.distance == 1 and other.op == "const" and second.distance == 0:
-            found[node.id] = (int(other.value or 0), first)
-    return found
+            counters[node.id] = (int(other.value or 0), first)
+    return counters

@@ -141,12 +141,12 @@ class TracedArray:
         if self.trace.phase != "inside":
             raise SourceError(f"uses {self.name} outside its loop")
         self.trace.locate()
-        found = lift(index)
-        if found.is_float:
+        lifted = lift(index)
+        if lifted.is_float:
             raise SourceError(f"indexes {self.name} with a float; cast it with gridloom.int32")
-        if found.number is not None and not 0 <= int(found.number) < self.kind.length:
-            raise SourceError(f"uses {self.name}[{found.number}]; it has {self.kind.length} elements")
-        return found
+        if lifted.number is not None and not 0 <= int(lifted.number) < self.kind.length:
+            raise SourceError(f"uses {self.name}[{lifted.number}]; it has {self.kind.length} elements")
+        return lifted
 
     def _stream(self, at: Value, verb: str) -> str | None:
         """The name of the stream; None for a place that does not move."""
@@ -163,7 +163,7 @@ class TracedArray:
 
 
 def _stored(name: str, kind: Type, value: Any) -> Value:
-    found = lift(value)
-    if found.is_float and not kind.is_float:
+    lifted = lift(value)
+    if lifted.is_float and not kind.is_float:
         raise SourceError(f"stores a float in {name}, an array of {kind}; cast it with gridloom.int32")
-    return kind(found)
+    return kind(lifted)

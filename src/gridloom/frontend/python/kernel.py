@@ -59,7 +59,7 @@ class PythonKernel:
         Annotations may be text, as with ``from __future__ import annotations``; they are evaluated in the function's
         module.
         """
-        found: dict[str, Type | ArrayType] = {}
+        types: dict[str, Type | ArrayType] = {}
         try:
             signature = inspect.signature(self.function, eval_str=True)
         except (NameError, TypeError, SourceError) as error:
@@ -71,8 +71,8 @@ class PythonKernel:
                     "or Array[type, length]",
                     where=self._here(),
                 )
-            found[name] = parameter.annotation
-        return found
+            types[name] = parameter.annotation
+        return types
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the function on numbers and arrays (changed in place); returns Python numbers."""
@@ -226,12 +226,12 @@ def read_spec(text: str, memory: Memory | None = None) -> Dfg:
 
 def kernels_of(path: Path) -> dict[str, PythonKernel]:
     """The kernels that a Python file defines, by name, in its order. Executes the file."""
-    found = {key: value for key, value in vars(execute(path)).items() if isinstance(value, PythonKernel)}
-    for kernel in found.values():
+    kernels = {key: value for key, value in vars(execute(path)).items() if isinstance(value, PythonKernel)}
+    for kernel in kernels.values():
         # Python makes paths absolute; messages name the file as the user did.
         if Path(kernel.file) == path.absolute():
             kernel.file = str(path)
-    return found
+    return kernels
 
 
 def chosen(spec: LoopSpec) -> PythonKernel:
@@ -240,11 +240,11 @@ def chosen(spec: LoopSpec) -> PythonKernel:
     SourceError where the file has no such kernel, or several and none is named; it lists those that there are.
     """
     path, name = spec.path, spec.function
-    found = kernels_of(path)
-    if name is None and len(found) == 1:
-        return next(iter(found.values()))
-    if name in found:
-        return found[str(name)]
-    listed = ", ".join(found) or "none"
-    asked = f"has no kernel {name!r}" if name else f"has {len(found)} kernels"
+    kernels = kernels_of(path)
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name in kernels:
+        return kernels[str(name)]
+    listed = ", ".join(kernels) or "none"
+    asked = f"has no kernel {name!r}" if name else f"has {len(kernels)} kernels"
     raise SourceError(f"{asked}; functions decorated with @gridloom.kernel: {listed}", where=str(path))

@@ -368,9 +368,9 @@ class State(Value):
         trace = ACTIVE.get()
         if trace is not None and trace.phase != "inside":
             raise SourceError("sets a state outside its loop")
-        found = lift(value)
-        self.current = float32(found) if self.is_float else found
-        if found.is_float and not self.is_float:
+        lifted = lift(value)
+        self.current = float32(lifted) if self.is_float else lifted
+        if lifted.is_float and not self.is_float:
             raise SourceError("sets a whole-number state to a float; start it from a float, or cast with int32")
 
     def close(self) -> None:

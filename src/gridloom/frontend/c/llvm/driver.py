@@ -128,18 +128,18 @@ def run_compiler(
 
 def _position(message: str, path: Path) -> str:
     """File, line and column of clang's first message; the file alone where there is none."""
-    found = _DIAGNOSTIC.search(message)
-    if not found:
+    diagnostic = _DIAGNOSTIC.search(message)
+    if not diagnostic:
         return str(path)
-    file = str(path) if Path(found["file"]).name == path.name else found["file"]
-    return f"{file}:{found['line']}:{found['column']}"
+    file = str(path) if Path(diagnostic["file"]).name == path.name else diagnostic["file"]
+    return f"{file}:{diagnostic['line']}:{diagnostic['column']}"
 
 
 def _complaint(message: str) -> str:
     """Clang's first error, and how many more there are."""
-    found = _DIAGNOSTIC.search(message)
-    if found:
+    diagnostic = _DIAGNOSTIC.search(message)
+    if diagnostic:
         more = len(_DIAGNOSTIC.findall(message)) - 1
-        return f"clang: {found['text']}" + (f" (and {more} more)" if more else "")
+        return f"clang: {diagnostic['text']}" + (f" (and {more} more)" if more else "")
     lines = [line for line in message.splitlines() if line.strip() and "warning" not in line]
     return f"clang: {lines[0].strip() if lines else 'gave no output'}"
