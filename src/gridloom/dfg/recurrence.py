@@ -1,4 +1,8 @@
-"""RecMII: the least II that a graph's recurrences allow."""
+"""RecMII: the least II that a graph's recurrences allow.
+
+Each cycle of a graph takes the sum of its latencies and spans the sum of its distances in iterations; an II below the
+quotient would start an iteration before the values that it needs are there.
+"""
 
 from __future__ import annotations
 

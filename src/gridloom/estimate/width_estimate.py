@@ -2,6 +2,8 @@
 
 The bound is max(ops / rows, loads, stores); constants and op classes are tests. A learned estimator gives the same
 record (see ``gridloom.learn``) and never says less than the bound.
+
+The estimate answers before any search whether a graph is worth mapping, and how wide a part of the array it will take.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 Accesses of one size at multiples of it make an array of such elements, whatever its dimensions. Accesses of several
 sizes are members of structs: each member becomes an array of its own, with one word for each struct.
+
+The graph has arrays of words that are indexed by element, where C has bytes that are addressed by pointers. The
+accesses of one base pointer are grouped here, the size and stride of the elements follow from their linear forms, and
+the length from the declaration, from the user or from a default.
 """
 
 from __future__ import annotations

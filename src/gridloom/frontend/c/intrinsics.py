@@ -1,4 +1,8 @@
-"""What clang inlines as LLVM intrinsics and C's math functions: absolute values, minima, saturation, rotation, bits."""
+"""What clang inlines as LLVM intrinsics and C's math functions: absolute values, minima, saturation, rotation, bits.
+
+Each rule turns one call into operations of the op table. ``bits`` is the width of the call's type; a narrow value may
+carry anything above its width, so that rules extend their operands first where the upper bits matter.
+"""
 
 from __future__ import annotations
 

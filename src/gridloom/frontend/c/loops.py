@@ -1,4 +1,9 @@
-"""Natural loops of a function: back edges over dominators, exits, and which loop the user means."""
+"""Natural loops of a function: back edges over dominators, exits, and which loop the user means.
+
+A back edge goes to a block that dominates its source; the blocks of a loop are those that reach the source without
+passing the target. Dominators are computed with the iteration of Cooper, Harvey and Kennedy. They are loops of the
+records of :mod:`gridloom.frontend.c.llvm.ir`.
+"""
 
 from __future__ import annotations
 

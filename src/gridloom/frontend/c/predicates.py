@@ -1,4 +1,9 @@
-"""If-conversion: under which condition each block of an acyclic region runs, as operands of the body."""
+"""If-conversion: under which condition each block of an acyclic region runs, as operands of the body.
+
+The condition of a block is the disjunction over its incoming edges of the condition of the edge and that of its source.
+A block that runs whenever its immediate dominator runs shares the dominator's condition, so that code after an ``if``
+costs nothing. Conditions are 0 or 1.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 A region is the loop's blocks without the edges that go back or leave. In a flattened nest an iteration of the
 region is an iteration of the inner loop; the code around the inner loop runs in its first (``fresh``) and last one.
+
+Only loops whose number of iterations is known when they start are taken: one exit, whose condition compares a counter
+with a bound that the loop does not change. The array runs a fixed number of iterations, so that an exit which depends
+on data could not be obeyed.
 """
 
 from __future__ import annotations

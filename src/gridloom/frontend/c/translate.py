@@ -1,4 +1,14 @@
-"""A region into a Dfg: carried values, predicated blocks, memory accesses and their order, live-ins and live-outs."""
+"""A region into a Dfg: carried values, predicated blocks, memory accesses and their order, live-ins and live-outs.
+
+The blocks of a region are visited in topological order, and each instruction becomes operations of a
+:class:`~gridloom.frontend.loops.body.Body`. Control flow becomes data flow: phis of joins are selects, stores in
+conditional blocks are conditional stores, loads in conditional blocks read an index that is always valid. Header phis
+are carried values. What a loop does to memory must be translated; a value that cannot be computed is only an error
+where a store, a live-out or a condition needs it.
+
+In a flattened nest one carried flag, ``fresh``, says that the inner loop begins again in this iteration; values of the
+outer loop stay as they are while the inner one runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pixel kernels on streams of 8-bit channels."""
+"""Pixel kernels on streams of 8-bit channels.
+
+Weights are in 256ths, so that a shift replaces the division. Models compute the same sums on whole streams.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Matrix products, classic and systolic, and the k x k convolution."""
+"""Matrix products, classic and systolic, and the k x k convolution.
+
+The classic product reads two matrices in each iteration and has a fan-out of n. The systolic one holds one matrix in
+its multipliers and has local connections only. Both, and the convolution, are shapes of the NeoSA evaluation.
+"""
 
 from __future__ import annotations
 

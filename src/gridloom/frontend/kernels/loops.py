@@ -1,4 +1,8 @@
-"""Loops with carried state and memory: CRC-32, bit count, integer square root, string search."""
+"""Loops with carried state and memory: CRC-32, bit count, integer square root, string search.
+
+Nests are flattened into one loop over words and their bits, or over positions and characters. A carried value begins
+anew at the start of every word or position, by a select on the step.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Filters: FIR and IIR on streams, in integer or fixed-point arithmetic."""
+"""Filters: FIR and IIR on streams, in integer or fixed-point arithmetic.
+
+Taps are small odd numbers (see :func:`~gridloom.frontend.kernels.reference.weight`). The feedback of the IIR filter
+makes a recurrence that bounds the II from below.
+"""
 
 from __future__ import annotations
 

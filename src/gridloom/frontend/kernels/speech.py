@@ -1,4 +1,8 @@
-"""Speech coding: a step of the IMA ADPCM encoder, and the lag search of GSM's long-term predictor."""
+"""Speech coding: a step of the IMA ADPCM encoder, and the lag search of GSM's long-term predictor.
+
+In the encoder each sample's code depends on the prediction and the step size that the sample before left, a recurrence
+through a table in memory. The lag search carries the best sum and its lag.
+"""
 
 from __future__ import annotations
 

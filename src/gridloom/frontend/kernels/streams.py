@@ -1,4 +1,7 @@
-"""Element-wise kernels on streams, and the reductions closest to them."""
+"""Element-wise kernels on streams, and the reductions closest to them.
+
+They are the smallest kernels: one or a few ops for each lane, no memory, and at most one carried value.
+"""
 
 from __future__ import annotations
 

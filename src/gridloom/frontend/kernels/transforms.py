@@ -1,4 +1,8 @@
-"""Fourier and cosine transforms: butterflies on streams, IFFT loops over memory, 4- and 8-point DCT; fixed-point."""
+"""Fourier and cosine transforms: butterflies on streams, IFFT loops over memory, 4- and 8-point DCT; fixed-point.
+
+Values are integers; twiddle factors and cosines are fixed-point constants or streams, and every product is shifted
+back. Models compute the transforms by their definitions, not by the factored form of the graph.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Binary trees, reducing and expanding, and map-reduce trees: the reduction patterns of machine learning."""
+"""Binary trees, reducing and expanding, and map-reduce trees: the reduction patterns of machine learning.
+
+A full binary tree of n nodes has (n + 1) / 2 leaves. Several components are several trees in one graph, without an edge
+between them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Unrolling of a graph: several iterations of the loop in one."""
+"""Unrolling of a graph: several iterations of the loop in one.
+
+An unrolled graph does the work of several iterations in one, so that an array with idle tiles is used better. Edges
+between iterations become edges between copies, and those that cross a whole group keep a shorter distance.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The loop and the arrays of a Python kernel, for running it and for tracing it."""
+"""The loop and the arrays of a Python kernel, for running it and for tracing it.
+
+A known array checks every index against the length of its data. A traced one makes a load or a store of the graph from
+each access, or a stream where the kernel is read with ``memory=streams``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""ONNX files as tensor graphs. Shapes are inferred by onnx; dimensions without a size count as 1."""
+"""ONNX files as tensor graphs. Shapes are inferred by onnx; dimensions without a size count as 1.
+
+Products, softmax, layer normalisation and elementwise operators become nodes; reshapes and the like pass their operand
+on. An operator that is none of these is refused by name.
+"""
 
 from __future__ import annotations
 
