@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridloom.errors import OptionError
-from gridloom.frontend.parameters import check_settings, choice, number, spec
+from gridloom.frontend.parameters import check_settings, choice, number, parse_spec, spec
 
 DECLARED = {"taps": number(8, 1, 256, "coefficients"), "form": choice("direct", ("direct", 2), "how it is built")}
 
@@ -51,3 +51,7 @@ def test_a_broken_rule_is_told_after_the_owner():
 def test_a_spec_leaves_out_defaults():
     assert spec("fir", DECLARED, {"taps": 8, "form": "direct"}) == "fir"
     assert spec("fir", DECLARED, {"taps": 3, "form": 2}) == "fir,taps=3,form=2"
+
+
+def test_kernel_parameters_are_numbers_flags_and_words() -> None:
+    assert parse_spec("k, a=1,b=2.5,c=true,d=row") == ("k", {"a": 1, "b": 2.5, "c": True, "d": "row"})

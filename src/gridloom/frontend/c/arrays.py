@@ -21,7 +21,7 @@ from gridloom.frontend.c.address import Address, Base, Form, Pointers
 from gridloom.frontend.c.llvm.ir import Argument, Global, Instruction
 from gridloom.frontend.c.llvm.layout import Layout, split_types
 from gridloom.frontend.c.lower import width
-from gridloom.frontend.loops.body import readable
+from gridloom.frontend.loops.operations import readable
 
 #: Words of an array whose length the source does not give; as many again after the largest fixed offset.
 DEFAULT_LENGTH = 1024

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from gridloom.frontend.c.address import Form
 from gridloom.frontend.c.arrays import Access, may_overlap
 from gridloom.frontend.c.llvm.ir import Argument, Value
-from gridloom.frontend.loops.body import Order
 from gridloom.frontend.loops.motion import ANYWHERE, Motion, meetings, order
+from gridloom.frontend.loops.operations import Order
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region
-from gridloom.frontend.loops.body import Body, Carried, Const, Operand
+from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.loops.operations import Carried, Const, Operand
 
 
 class Indexing:

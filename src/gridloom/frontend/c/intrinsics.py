@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.ir import Instruction
-from gridloom.frontend.loops.body import Const, Operand
+from gridloom.frontend.loops.operations import Const, Operand
 
 if TYPE_CHECKING:
     from gridloom.frontend.c.lower import Lowering

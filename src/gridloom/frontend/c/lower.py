@@ -13,8 +13,9 @@ from typing import Final
 from gridloom.errors import SourceError
 from gridloom.frontend.c.intrinsics import INTRINSICS
 from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
-from gridloom.frontend.loops.body import FALSE, TRUE, Body, Const, Operand
+from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.loops.operations import FALSE, TRUE, Const, Operand
 
 _LOW_BITS_ONLY: Final = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _DIVISIONS: Final = {"sdiv": ("div", True), "srem": ("rem", True), "udiv": ("udiv", False), "urem": ("urem", False)}

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridloom.frontend.c.llvm.ir import Block, Value
-from gridloom.frontend.loops.body import FALSE, TRUE, Body, Operand
+from gridloom.frontend.loops.body import Body
+from gridloom.frontend.loops.operations import FALSE, TRUE, Operand
 
 
 class Predicates:

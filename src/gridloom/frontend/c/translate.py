@@ -26,8 +26,9 @@ from gridloom.frontend.c.loops import Loop
 from gridloom.frontend.c.lower import Lowering, width
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
-from gridloom.frontend.loops.body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
+from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
 
 #: Iterations between two stores of a place from which on streams, each at its own time, keep their order.
 FAR = 64

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gridloom.dfg.checks import MAX_DISTANCE
-from gridloom.frontend.loops.body import Order
+from gridloom.frontend.loops.operations import Order
 
 
 @dataclass(frozen=True, slots=True)

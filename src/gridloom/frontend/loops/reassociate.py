@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from gridloom.frontend.loops.operations import Carried, Operand, Operation, Result
+
 if TYPE_CHECKING:
-    from gridloom.frontend.loops.body import Body, Operand
+    from gridloom.frontend.loops.body import Body
 
 _FREE: Final = frozenset({"add", "mul", "and", "or", "xor", "min", "max", "umin", "umax"})
 
 
 def shorten(body: Body) -> None:
     """Rewrite every carried value that is a chain of one op over itself. Linear in operations times carried values."""
-    from gridloom.frontend.loops.body import Carried, Result
-
     for name, recurrence in body.carried.items():
         if not isinstance(recurrence.next, Result):
             continue
@@ -45,8 +45,6 @@ def _family(op: str) -> str:
 
 def _leads(body: Body, carried: Operand) -> dict[str, int]:
     """Operation -> the operand over which a chain of its own op leads to the carried value."""
-    from gridloom.frontend.loops.body import Result
-
     uses = _uses(body)
     leads: dict[str, int] = {}
     for id_, made in body.operations.items():
@@ -65,8 +63,6 @@ def _leads(body: Body, carried: Operand) -> dict[str, int]:
 
 def _links(body: Body, id_: str, leads: dict[str, int]) -> list[str]:
     """The operations of a chain, the last one first."""
-    from gridloom.frontend.loops.body import Result
-
     links = []
     while id_ in leads:
         links.append(id_)
@@ -79,8 +75,6 @@ def _links(body: Body, id_: str, leads: dict[str, int]) -> list[str]:
 
 def _rewrite(body: Body, carried: Operand, last: str, links: list[str]) -> None:
     """Replace the last operation of a chain by one op over the carried value and a tree of all others."""
-    from gridloom.frontend.loops.body import Operation
-
     leads = _leads(body, carried)
     added: list[Operand] = []
     taken: list[Operand] = []

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gridloom.errors import SourceError
-from gridloom.frontend.loops.body import Const, LiveIn, Operand
 from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.loops.operations import Const, LiveIn, Operand
 from gridloom.frontend.python.numbers import ArrayType, Type, Value, lift
 from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
 

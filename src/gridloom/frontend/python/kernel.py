@@ -22,7 +22,8 @@ from typing import Any, overload
 
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError, SourceError
-from gridloom.frontend.loops.body import Body, LiveIn, readable
+from gridloom.frontend.loops.body import Body
+from gridloom.frontend.loops.operations import LiveIn, readable
 from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
 from gridloom.frontend.python.module_file import execute, lines_in

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from gridloom.errors import SourceError
-from gridloom.frontend.loops.body import Carried, Const, Operand
 from gridloom.frontend.loops.folding import WORD, wrap
+from gridloom.frontend.loops.operations import Carried, Const, Operand
 from gridloom.frontend.python.computing import COMPUTE, FLOAT_RESULTS, bits_of
 from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
 

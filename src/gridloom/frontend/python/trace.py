@@ -10,8 +10,9 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.loops.body import Body, Operand
+from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.motion import Motion, meetings, order
+from gridloom.frontend.loops.operations import Operand
 
 if TYPE_CHECKING:
     from gridloom.frontend.python.numbers import State, Value
