@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gridloom.dfg.checks import MAX_DISTANCE, check
 from gridloom.dfg.ops import Op, lookup
 from gridloom.errors import DfgError
+from gridloom.registry import PICTURE
 
 if TYPE_CHECKING:
     import networkx
@@ -122,6 +123,13 @@ class Dfg:
     def __post_init__(self) -> None:
         if not self._checked:
             check(self)
+
+    def __repr__(self) -> str:
+        return f"<Dfg {self.name}: {len(self.nodes)} nodes, {len(self.edges)} edges, domain {self.domain}>"
+
+    def _repr_svg_(self) -> str:
+        drawn: str = PICTURE.load()(self)
+        return drawn
 
     # -- look-ups ---------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
+from gridloom.registry import PICTURE
 
 #: (resource name, flat cycle)
 Hop = tuple[str, int]
@@ -75,6 +76,14 @@ class Mapping:
     settings: MappingABC[str, Any] = field(default_factory=dict)
     #: Where it came from: mapper, configuration, seed, versions, seconds.
     provenance: MappingABC[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.instances)} instances, {len(self.routes)} routes"
+        return f"<Mapping of {self.dfg.name} on {self.arch.name}: II {self.ii}, {size}>"
+
+    def _repr_svg_(self) -> str:
+        drawn: str = PICTURE.load()(self)
+        return drawn
 
     @cached_property
     def instance_of(self) -> MappingABC[tuple[str, int], Instance]:
