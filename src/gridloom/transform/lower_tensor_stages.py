@@ -27,8 +27,10 @@ Operand = tuple[str, ...]
 class Fabric:
     """What lowering needs to know of an array."""
 
+    #: Units of each kind; :mod:`gridloom.transform.lower_tensor_units` looks them up by the name of the kind.
     compute: int
     memory: int
+    dram: int
     #: Vectors of an input FIFO, of a memory unit.
     fifo: int
     capacity: int
@@ -47,7 +49,7 @@ class Fabric:
         p = parameters(RduParameters, arch.spec)
         kinds = [tile.kind for tile in arch.tiles]
         return cls(
-            compute=kinds.count("cu"), memory=kinds.count("mu"), fifo=p.fifo,
+            compute=kinds.count("cu"), memory=kinds.count("mu"), dram=kinds.count("dram"), fifo=p.fifo,
             capacity=p.memory_bytes // p.vector_bytes, operands=p.operands, lanes=p.lanes, stages=p.stages,
             block_rows=p.block_rows, ports=p.memory_ports, dram_cycles=p.dram_cycles,
         )  # fmt: skip
