@@ -27,7 +27,7 @@ Operand = tuple[str, ...]
 class Fabric:
     """What lowering needs to know of an array."""
 
-    #: Units of each kind; ``Units.node`` counts what it uses of each.
+    #: Units of each kind; :mod:`gridloom.transform.lower_tensor_units` looks them up by the name of the kind.
     compute: int
     memory: int
     dram: int
