@@ -92,6 +92,7 @@ def sensitivity(found: Exploration, names: Sequence[str] | None = None) -> list[
 
 
 def _changes(pairs: Sequence[tuple[Evaluated, Evaluated]], objectives: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Objective -> mean change over pairs of points: in percentage points for shares, else in per cent."""
     for name in objectives:
         known = [(a, b) for one, two in pairs
                  if (a := one.figures.get(name)) is not None and (b := two.figures.get(name)) is not None]  # fmt: skip
@@ -160,6 +161,7 @@ def to_dict(found: Exploration) -> dict[str, Any]:
 
 
 def _change(name: str, change: float) -> str:
+    """One change in words."""
     if name == "mapped":
         return f"{abs(change):.3g} % {'more' if change > 0 else 'fewer'} kernels mapped"
     unit = "points" if name in _SHARES else "%"

@@ -86,6 +86,7 @@ def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
 
 
 def _smallest(spec: Mapping[str, Any], bound: int, mapper: Mapper) -> Shared:
+    """The smallest grid that every graph maps onto, and what the mappings use."""
     for rows, cols in _sizes(bound):
         sized = {**spec, "rows": rows, "cols": cols}
         uses = mapper.uses(dict.fromkeys(mapper.sources, sized))

@@ -54,6 +54,7 @@ def _summary(found: Exploration) -> str:
 
 
 def _badges(found: Exploration, best: Sequence[Evaluated]) -> str:
+    """The short statements in the page's head."""
     feasible = sum(one.feasible for one in found.points)
     texts = [("good" if best else "bad", f"{len(best)} on the front")]
     texts.append(("good" if feasible else "bad", f"{feasible} of {len(found.points)} meet every constraint"))
@@ -63,6 +64,7 @@ def _badges(found: Exploration, best: Sequence[Evaluated]) -> str:
 
 
 def _table(points: Sequence[Evaluated], found: Exploration, marked: Sequence[Evaluated] = ()) -> str:
+    """A table of points with their objectives and constraints; ``marked`` points stand out."""
     names = list(dict.fromkeys([*found.space.objectives, *(limit.name for limit in found.space.limits)]))
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
     best = {id(one) for one in marked}
@@ -83,6 +85,7 @@ def _steps(found: Exploration) -> str:
 
 
 def _best(found: Exploration) -> str:
+    """The best array of each objective as YAML, folded."""
     parts = []
     for name, one in best_arrays(found).items():
         head = f"{name.replace('_', ' ')}: {one.point.name} ({_number(one.figures[name])})"
@@ -91,6 +94,7 @@ def _best(found: Exploration) -> str:
 
 
 def _notes(found: Exploration, command: str) -> str:
+    """The command and how the figures are computed."""
     model = fitted()
     skipping = found.skipping
     lines = [

@@ -149,6 +149,7 @@ def _number(value: float | None) -> str:
 
 
 def _axes(width: float, height: float) -> tuple[Any, Any]:
+    """A figure with one plain plot. MissingExtra where matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

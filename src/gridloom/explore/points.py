@@ -90,6 +90,7 @@ def expand_kernels(texts: Iterable[str], folder: Path | None) -> list[str]:
 
 
 def _of_suite(name: str, folder: Path | None) -> list[str]:
+    """The sources of a suite; OptionError where it reads files and no folder is given."""
     suite = load_suite(name)
     sources = [source for group in suite.groups for source in group.sources]
     if not suite.files:
@@ -180,6 +181,7 @@ def probability(estimator: str, source: str, one: Candidate) -> float:
 
 
 def _mappability(dfg: Dfg, arch: Arch) -> float:
+    """The probability by the learned estimator that a graph maps."""
     from gridloom import registry
 
     found = registry.load("models", "mappability").estimate(dfg, arch)

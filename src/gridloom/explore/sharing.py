@@ -90,6 +90,7 @@ class Mapper:
                 raise RuntimeError(f"{source} is not legal on the array found: {violations[0]}")
 
     def _job(self, source: str, spec: Mapping[str, Any], seed: int) -> Job[Any]:
+        """The job that maps one graph onto one array."""
         budget = self.space.budget
         return ask(
             run_usage,

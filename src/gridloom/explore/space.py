@@ -246,6 +246,7 @@ def parse_space(text: str, where: str) -> Space:
 
 
 def _first_error(error: ValidationError) -> str:
+    """The first error of a validation as a sentence."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("Range", "tuple[nullable[union[...]],...]"))
     message = first["msg"].removeprefix("Value error, ")
@@ -258,6 +259,7 @@ def _first_error(error: ValidationError) -> str:
 
 
 def _constraint(text: str) -> Constraint:
+    """The constraint of a text; ValueError where it is none."""
     match = _CONSTRAINT.match(text)
     if match is None or match.group(1) not in OBJECTIVES:
         raise ValueError(f"expected OBJECTIVE <= NUMBER (or >=, ==, <, >), found {text!r}")
@@ -265,6 +267,7 @@ def _constraint(text: str) -> Constraint:
 
 
 def _texts(value: Any) -> Iterator[str]:
+    """All texts within nested data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

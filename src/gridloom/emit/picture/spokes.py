@@ -155,6 +155,7 @@ def _grid(details: Details, live: bool) -> list[str]:
 
 
 def _heat(name: str, cells: dict[int, tuple[float, str]], top: int) -> str:
+    """A hidden layer of coloured tiles that the report can show."""
     parts = []
     for tile, (share, text) in sorted(cells.items()):
         box = Box(cell(tile, 0).x, HEAD + _FABRIC - 20, 24.0, 11.0)
@@ -169,6 +170,7 @@ def _heat(name: str, cells: dict[int, tuple[float, str]], top: int) -> str:
 
 
 def _ops(details: Details, slot: int | None, look: Look) -> list[str]:
+    """The ops in their cells with their cycles."""
     parts = []
     for k, (instance, tile) in enumerate(zip(details.mapping.instances, details.instance_tiles)):
         if tile < 0:
@@ -202,6 +204,7 @@ def _place(details: Details, instance: Instance) -> tuple[int, int]:
 
 
 def _curve(source: tuple[int, int], target: tuple[int, int], operand: int) -> tuple[str, Point]:
+    """A wire between two cells and where it ends: down, to the side, or back to its own cell."""
     first, second = _core(*source), _core(*target)
     end = (second.x + (operand - 0.5) * 22, second.top)
     if source == target:

@@ -70,6 +70,7 @@ def read_bits(data: bytes, where: str = "bits") -> tuple[dict[str, Any], list[Pa
 
 
 def _read_binary(data: bytes, where: str) -> tuple[dict[str, Any], list[Packet]]:
+    """Header and packets of a binary file; MappingError where its length does not fit."""
     start = len(MAGIC) + 4
     end = start + int.from_bytes(data[len(MAGIC) : start], "big")
     body = data[end:]
@@ -80,6 +81,7 @@ def _read_binary(data: bytes, where: str) -> tuple[dict[str, Any], list[Packet]]
 
 
 def _checked(text: str, packets: list[Packet], where: str) -> tuple[dict[str, Any], list[Packet]]:
+    """The parsed header with the packets; MappingError where the header is not one of ours or counts others."""
     try:
         head = json.loads(text)
     except ValueError:
@@ -89,16 +91,6 @@ def _checked(text: str, packets: list[Packet], where: str) -> tuple[dict[str, An
     if head.get("packets") != len(packets):
         raise MappingError(f"the header says {head.get('packets')!r} packets, found {len(packets)}", where=where)
     return head, packets
-
-
-def is_bits_file(path: Path) -> bool:
-    """Return True for a file that begins like a hex or binary file of configuration bits."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(400)
-    except OSError:
-        return False
-    return start.startswith(MAGIC) or (start.startswith(b"// {") and FORMAT.encode() in start)
 
 
 def load_bits(path: Path, arch: Arch) -> tuple[Hardware, list[Packet]]:
@@ -137,6 +129,7 @@ def disassemble(hardware: Hardware, packets: Sequence[Packet]) -> str:
 
 
 def _unit_lines(hardware: Hardware, unit: Unit, record: UnitFields) -> list[str]:
+    """What a unit is set to in words: its slots, values, registers and setting; nothing where all is 0."""
     lines = []
     for slot in sorted(record.contexts):
         numbers = record.contexts[slot]
@@ -152,6 +145,7 @@ def _unit_lines(hardware: Hardware, unit: Unit, record: UnitFields) -> list[str]
 
 
 def _issue(hardware: Hardware, unit: Unit, numbers: dict[str, int]) -> str:
+    """What a slot issues, in words."""
     if not numbers.get("valid"):
         return "nothing issues"
     base = OP_TABLE[hardware.domain]["const"].code
@@ -169,6 +163,7 @@ def _issue(hardware: Hardware, unit: Unit, numbers: dict[str, int]) -> str:
 
 
 def _operand(numbers: dict[str, int], k: int) -> list[str]:
+    """Where an operand comes from, in words; nothing for a routed one that does not wait."""
     source, count = numbers.get(f"in{k}.source", 0), numbers.get(f"in{k}.count", 0)
     base, tap = numbers.get(f"in{k}.base", 0), numbers.get(f"in{k}.tap", 0)
     parts = []

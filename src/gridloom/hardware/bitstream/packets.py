@@ -95,6 +95,7 @@ def difference(old: Iterable[Packet], new: Iterable[Packet]) -> list[Packet]:
 
 
 def _pack_settings(hardware: Hardware, fields: Fields) -> list[Packet]:
+    """The packets of the sequencer: the II, and the settings of the array, 32 per word."""
     words = [fields.ii - 1]
     for first in range(0, len(fields.settings), CHUNK):
         words.append(sum(bit << k for k, bit in enumerate(fields.settings[first : first + CHUNK])))
@@ -102,6 +103,7 @@ def _pack_settings(hardware: Hardware, fields: Fields) -> list[Packet]:
 
 
 def _pack_unit(hardware: Hardware, unit: Unit, fields: UnitFields, ii: int) -> list[Packet]:
+    """The packets of one unit: all its contexts below II, then values, registers and setting."""
     layout = context_layout(unit.shape, hardware.parameters)
     packets = []
     if layout.bits:
@@ -124,6 +126,7 @@ def _pack_unit(hardware: Hardware, unit: Unit, fields: UnitFields, ii: int) -> l
 
 
 def _context_word(hardware: Hardware, unit: Unit, slot: int, numbers: Mapping[str, int]) -> int:
+    """The context word of a slot. MappingError for an unknown field or a number that does not fit."""
     layout = context_layout(unit.shape, hardware.parameters)
     table = layout.by_name
     word = 0

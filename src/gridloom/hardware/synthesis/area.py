@@ -168,6 +168,7 @@ def measured(cells: Mapping[str, int], target: Target) -> Area:
 
 
 def _gate(cell: str) -> tuple[float, bool]:
+    """The area of a generic cell, and whether it is a register. SimulationError for an unknown cell."""
     name = cell.strip("$_").removeprefix("_")
     kind = name.split("_")[0]
     if kind in GATES:

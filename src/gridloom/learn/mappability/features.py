@@ -161,6 +161,7 @@ def _levels(kinds: Sequence[int], edges: Sequence[tuple[int, int, int]]) -> tupl
 
 
 def _nodes(kinds: Sequence[int], ends: Ints, first: Ints, tail: Ints, shape: ArrayShape) -> Floats:
+    """The features of each node; those about rows are filled in later."""
     count = len(kinds)
     out = np.bincount(ends[:, 0], minlength=count).astype(np.float32)
     depth = float(_depth(kinds, first, tail))
