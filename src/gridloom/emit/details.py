@@ -173,6 +173,15 @@ class Details:
         return max([0, *cycles])
 
     @cached_property
+    def latency(self) -> int:
+        """Cycles from cycle 0 to the last result; routes into later iterations may name cycles beyond it."""
+        ready = [0]
+        for instance, tile in zip(self.mapping.instances, self.instance_tiles):
+            if tile >= 0 and not self.dfg.op(instance.node).timeless:
+                ready.append(instance.cycle + self.arch.tiles[tile].latency_of(self.op_class(instance)))
+        return max(ready)
+
+    @cached_property
     def depth(self) -> MappingABC[str, int]:
         """Node -> length of the longest distance-0 path to it: the stages of an elastic pipeline."""
         level: dict[str, int] = {node.id: 0 for node in self.dfg.nodes}

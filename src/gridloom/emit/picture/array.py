@@ -145,7 +145,7 @@ def summary(details: Details) -> str:
     parts = [f"{count} node{'s' * (count != 1)}", f"{len(used)} of {total} tiles"]
     if details.arch.style != "elastic":
         parts.append(f"II {details.ii}")
-        parts.append(f"{details.last_cycle + 1} cycle{'s' * (details.last_cycle > 0)} deep")
+        parts.append(f"latency {details.latency}")
     return " · ".join(parts)
 
 
