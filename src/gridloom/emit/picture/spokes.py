@@ -44,7 +44,7 @@ def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
         group([_faded(wire(details, piece, look, _PREFIX), details, piece, slot) for piece in pieces], class_="wires")
     )
     body += _ops(details, slot, look)
-    body += badges(details, [badge for _, found in wires for badge in found], look)
+    body += badges(details, [badge for _, marks in wires for badge in marks], look)
     keys, tall = legend(mapping_keys(details), bottom + 6, width)
     name = f"{details.dfg.name} mapped on {details.arch.name}"
     return document(
@@ -193,10 +193,10 @@ def wire_of(details: Details, way: Way, reader: Instance) -> tuple[Piece, list[B
     operand = int(details.arch.position[resource])
     path, end = _curve(source, target, operand)
     piece = Piece(path, way.signal, links[-1] if links else resource, (cycle,), (way.route.edge,), head=True)
-    found = []
+    waits = []
     if way.route.fifo:
-        found.append(Badge((end[0], end[1] - 11), str(way.route.fifo), "fifo", way.signal, way.route.edge, cycle))
-    return piece, found
+        waits.append(Badge((end[0], end[1] - 11), str(way.route.fifo), "fifo", way.signal, way.route.edge, cycle))
+    return piece, waits
 
 
 def _place(details: Details, instance: Instance) -> tuple[int, int]:

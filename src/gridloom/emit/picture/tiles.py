@@ -260,10 +260,10 @@ def wire(details: Details, piece: Piece, look: Look, prefix: str) -> str:
     )  # fmt: skip
 
 
-def badges(details: Details, found: Iterable[Badge], look: Look) -> list[str]:
+def badges(details: Details, shown: Iterable[Badge], look: Look) -> list[str]:
     """Return the marks at operands; marks at one place are written into one."""
     places: dict[tuple[float, float], list[Badge]] = {}
-    for badge in found:
+    for badge in shown:
         places.setdefault(badge.point, []).append(badge)
     parts = []
     for (x, y), crowd in places.items():

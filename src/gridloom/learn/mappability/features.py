@@ -227,7 +227,7 @@ def _by_ops(
     spans = (first[b] - first[a])[inner]
     late = (last[b] - last[a])[inner]
     constant_edges = kind[a] == CONST
-    found = [
+    values = [
         rows / 8, shape.constants / 16, ops / 40, constants / 16, loads / 12, stores / 12, len(ends) / 80,
         len(ends) / max(1, ops), depth / rows, max(0, depth - rows) / rows, depth / max(1, ops),
         ops / max(1, depth) / 8,
@@ -238,7 +238,7 @@ def _by_ops(
         *_carried(kind, a, b, first, last, depth, rows),
         float(constant_edges.sum()) / 20, *_constants(a[constant_edges], b[constant_edges], first, last, rows),
     ]  # fmt: skip
-    return np.array(found, dtype=np.float32)
+    return np.array(values, dtype=np.float32)
 
 
 def _by_rows(kinds: Sequence[int], ends: Ints, lowest: Ints, above: Ints, shape: ArrayShape) -> list[float]:
