@@ -216,7 +216,11 @@ class Details:
 
 
 def node_caption(label: str | None, op: str, value: int | float | None) -> str:
-    """Return the short text of a node: its label, its constant, or its op."""
+    """Return the short text of a node: its label, its constant, or its op.
+
+    >>> node_caption(None, "const", 3), node_caption(None, "add", None), node_caption("x[i]", "load", None)
+    ('3', 'add', 'x[i]')
+    """
     if label:
         return label
     return f"{value:g}" if op == "const" and isinstance(value, float) else str(value) if op == "const" else op

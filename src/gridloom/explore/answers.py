@@ -70,6 +70,11 @@ def _scores(one: Evaluated, objectives: Sequence[str]) -> tuple[float, ...] | No
 
 
 def _dominates(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Whether scores (less is better) are nowhere worse than others and somewhere better.
+
+    >>> _dominates((1, 2), (1, 3)), _dominates((1, 3), (1, 3)), _dominates((0, 4), (1, 3))
+    (True, False, False)
+    """
     return all(x <= y for x, y in zip(a, b)) and any(x < y for x, y in zip(a, b))
 
 

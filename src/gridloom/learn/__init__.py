@@ -6,5 +6,6 @@
 ``weights/``      the shipped weights as plain arrays, each with a model card
 
 In each folder ``model`` is the object that ``gridloom train`` and ``gridloom eval`` find in the registry, ``training``
-trains the networks of ``torch_models`` (or ``torch_policies``), and ``inference`` runs trained weights on numpy.
+trains the networks of ``torch_models`` (or ``torch_policies``), and ``inference`` runs trained weights on numpy. No
+other package imports this one: the registry names its objects. Besides the tensor front end, only it imports torch.
 """

@@ -200,7 +200,11 @@ def _fit_row(
 
 
 def _monotone(goals: list[float], weights: list[float]) -> list[float]:
-    """The non-decreasing sequence with the least weighted squared distance to the goals."""
+    """The non-decreasing sequence with the least weighted squared distance to the goals.
+
+    >>> _monotone([1.0, 4.0, 2.0], [1.0, 1.0, 1.0])
+    [1.0, 3.0, 3.0]
+    """
     blocks: list[tuple[float, float, int]] = []
     for goal, weight in zip(goals, weights):
         blocks.append((goal, weight, 1))

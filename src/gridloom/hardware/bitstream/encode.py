@@ -52,7 +52,13 @@ def memory_layout(configuration: Configuration) -> MemoryLayout:
 
 
 def power_of_two(count: int) -> int:
-    """Return the least power of two that is not below ``count``: the size of a spill buffer, whose index is a mask."""
+    """Return the least power of two that is not below ``count``.
+
+    Spill buffers have such a size, so that the hardware computes an index with a mask instead of a division.
+
+    >>> [power_of_two(n) for n in (1, 2, 3, 5)]
+    [1, 2, 4, 8]
+    """
     return 1 << max(count - 1, 0).bit_length()
 
 
@@ -129,7 +135,12 @@ def _fits(value: int | float, width: int) -> bool:
 
 
 def _claim(pool: list[Token], tokens: list[Token]) -> int:
-    """The position of a run of words in a tile's pool, shared with an equal run where there is one."""
+    """The position of a run of words in a tile's pool, shared with an equal run where there is one.
+
+    >>> pool = [("word", 1), ("word", 2)]
+    >>> _claim(pool, [("word", 2)]), _claim(pool, [("word", 7)]), len(pool)
+    (1, 2, 3)
+    """
     for first in range(len(pool) - len(tokens) + 1):
         if pool[first : first + len(tokens)] == tokens:
             return first

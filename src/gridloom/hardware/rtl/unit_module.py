@@ -349,7 +349,11 @@ class _UnitModule:
 
 
 def _fit(name: str, width: int, wanted: int) -> str:
-    """A signal, cut to a width or extended to it with zeros."""
+    """A signal, cut to a width or extended to it with zeros.
+
+    >>> _fit("a", 8, 8), _fit("a", 8, 4), _fit("a", 4, 8)
+    ('a', 'a[3:0]', "{4'd0, a}")
+    """
     if width == wanted:
         return name
     return f"{name}[{wanted - 1}:0]" if width > wanted else f"{{{wanted - width}'d0, {name}}}"

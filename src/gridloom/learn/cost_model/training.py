@@ -210,7 +210,11 @@ def _figures(predicted: Floats, labels: Floats) -> dict[str, float]:
 
 
 def spearman(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Return Spearman's rank correlation, with mean ranks for ties; 0 where one side is constant."""
+    """Return Spearman's rank correlation, with mean ranks for ties; 0 where one side is constant.
+
+    >>> round(spearman(np.array([1, 2, 3]), np.array([10, 30, 20])), 2)
+    0.5
+    """
     a, b = _ranks(first), _ranks(second)
     a, b = a - a.mean(), b - b.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
