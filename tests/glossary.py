@@ -13,7 +13,7 @@ def terms(text: str) -> dict[str, str]:
     found = {}
     for heading in re.findall(r"^### (.+)$", text, flags=re.MULTILINE):
         anchor = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-        found |= {term: anchor for term in heading.split(", ")}
+        found |= dict.fromkeys(heading.split(", "), anchor)
     return dict(sorted(found.items(), key=lambda pair: pair[0].lower()))
 
 

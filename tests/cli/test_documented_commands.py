@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import shlex
 from functools import cache
@@ -66,7 +67,7 @@ def test_kernels_and_arrays_of_a_command_exist(words: list[str]) -> None:
     for word in words:
         if word.startswith("kernel:") and word != "kernel:NAME":
             from_spec(word.removeprefix("kernel:"))
-    arrays = [word for flag, word in zip(words, words[1:]) if flag == "--arch"]
+    arrays = [word for flag, word in itertools.pairwise(words) if flag == "--arch"]
     for array in arrays:
         if array != "ARCH":
             build(array)
@@ -76,7 +77,7 @@ def test_kernels_and_arrays_of_a_command_exist(words: list[str]) -> None:
 def test_settings_of_a_named_mapper_exist(words: list[str]) -> None:
     from gridloom.mappers.choice import config_type
 
-    pairs = list(zip(words, words[1:]))
+    pairs = list(itertools.pairwise(words))
     named = [name for flag, names in pairs if flag == "--mapper" for name in names.split(",")]
     for name in named:
         if name not in registry.names("mappers"):
