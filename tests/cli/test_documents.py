@@ -1,4 +1,4 @@
-"""docs/cli.md and docs/api.md are run: commands print the lines that are shown (numbers aside), Python gives its values.
+"""docs/cli.md and docs/api.md are run: commands print the lines shown (numbers aside), Python gives its values.
 
 README.md and docs/walkthrough.md are run by tests/test_walkthrough.py, to the letter.
 """
