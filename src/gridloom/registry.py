@@ -2,14 +2,18 @@
 
 An entry is a name and the place of an object (``"package.module:attribute"``); the module is imported when the
 entry is first asked for, so that listing names costs nothing. A new algorithm adds one file and one line here.
+
+The line of a mapper also declares which kinds of arrays it takes. ``auto``, ``portfolio``, ``gridloom list mappers``,
+the refusals and the conformance test all derive from that declaration (see :mod:`gridloom.mappers.choice`).
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from gridloom.errors import OptionError
 
@@ -24,15 +28,61 @@ class Entry:
 
     def load(self) -> Any:
         """Import the module and return the object. Costs the import, once."""
-        module, _, attribute = self.target.partition(":")
-        return getattr(import_module(module), attribute)
+        return _object_at(self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayKind:
+    """A kind of array that mappers take: its style, and the traits that such an array has (``archs/traits.py``)."""
+
+    style: Literal["static", "modulo", "elastic"]
+    traits: tuple[str, ...]
+    #: What messages and listings call such arrays, in the plural.
+    words: str
+    #: Domains of the graphs that go onto such arrays.
+    domains: tuple[str, ...] = ("i32", "f32", "cma24", "opaque")
+
+
+GRID: Final = ArrayKind("static", ("grid",), "static grids such as mesh")
+REGISTERS: Final = ArrayKind("modulo", ("registers",), "modulo-scheduled arrays with registers such as torus")
+ROWS: Final = ArrayKind("static", ("rows",), "rows of ALUs such as vpcma")
+SPOKES: Final = ArrayKind("modulo", ("spokes",), "tiles with spokes such as streaming-engine")
+SWITCHES: Final = ArrayKind("elastic", ("switches",), "elastic arrays such as rdu", domains=("tensor",))
+
+#: ``search``: ``auto`` takes the first one that suits the array. ``proof``: ``--prove`` takes it. ``named``: it runs
+#: only where it is named. ``portfolio`` races the mappers that search and those that prove.
+Role = Literal["search", "proof", "named"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapper:
+    """A mapper: for each kind of array that it takes the place of the function, and one line about it."""
+
+    takes: Mapping[ArrayKind, str]
+    summary: str
+    extra: str | None = None
+    role: Role = "named"
+
+    def load(self, kind: ArrayKind | None = None) -> Any:
+        """The function for a kind of array; without one, the function of a mapper that has just one."""
+        targets = set(self.takes.values()) if kind is None else {self.takes[kind]}
+        if len(targets) != 1:
+            raise LookupError(
+                f"the mapper has a function for each of {', '.join(k.words for k in self.takes)}; name one"
+            )
+        return _object_at(targets.pop())
+
+
+def _object_at(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 #: Draws a graph, an array or a mapping as SVG text. Notebooks ask the nouns for their picture (``_repr_svg_``), and
 #: the nouns may not import what draws them: they find it by this name, when they are asked.
 PICTURE: Final = Entry("gridloom.emit.picture.pictures:svg", "the picture of a graph, an array or a mapping")
 
-REGISTRY: dict[str, dict[str, Entry]] = {
+REGISTRY: dict[str, dict[str, Any]] = {
     "archs": {
         "mesh": Entry("gridloom.archs.families.mesh:build", "static grid in which each tile has 4 neighbours"),
         "onehop": Entry("gridloom.archs.families.mesh:build", "static grid with neighbours at distance 1 and 2"),
@@ -53,38 +103,70 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
     },
     "mappers": {
-        "anneal": Entry(
-            "gridloom.mappers.grid.anneal:anneal", "annealing for the static grids and for tiles with spokes"
+        "anneal": Mapper(
+            {GRID: "gridloom.mappers.grid.anneal:anneal", SPOKES: "gridloom.mappers.spokes.anneal:anneal_spokes"},
+            "simulated annealing of placements together with their routes",
+            role="search",
         ),
-        "ppo": Entry("gridloom.learn.placement.mapper:ppo", "a learned policy for a streaming engine", "learn"),
-        "spokes-random": Entry("gridloom.mappers.spokes.random:spokes_random", "random samples on spokes, a reference"),
-        "neosa": Entry(
-            "gridloom.mappers.grid.neosa:neosa", "the published NeoSA placer with our routes and FIFOs, a reference"
+        "modulo": Mapper(
+            {REGISTERS: "gridloom.mappers.modulo.modulo:modulo"},
+            "scheduling, placement and negotiated routing in one search",
+            role="search",
         ),
-        "trees": Entry("gridloom.mappers.grid.trees:trees", "complete binary trees by H-tree or compact layout"),
-        "divide": Entry("gridloom.mappers.grid.divide:divide", "recursive bisection for the static grids, a reference"),
-        "genetic-grid": Entry("gridloom.mappers.grid.genetic:genetic_grid", "a genetic placer for the static grids"),
-        "width": Entry(
-            "gridloom.mappers.rows.width:width", "annealing with routes for rows of ALUs, fewest columns first"
+        "width": Mapper(
+            {ROWS: "gridloom.mappers.rows.width:width"},
+            "annealing of ops and routes for the fewest columns",
+            role="search",
         ),
-        "genetic": Entry("gridloom.mappers.rows.genetic:genetic", "NSGA-II for rows of ALUs, a reference", "genetic"),
-        "modulo": Entry(
-            "gridloom.mappers.modulo.modulo:modulo", "scheduling, placement and negotiated routing for modulo arrays"
+        "dataflow": Mapper(
+            {SWITCHES: "gridloom.mappers.elastic.dataflow:dataflow"},
+            "annealing of pipelines with a cost model",
+            role="search",
         ),
-        "exact": Entry("gridloom.mappers.exact:exact", "a mapping or a proof that there is none, by CP-SAT", "exact"),
-        "portfolio": Entry("gridloom.mappers.portfolio:portfolio", "races the mappers that suit the array"),
-        "ramp": Entry(
-            "gridloom.mappers.modulo.ramp.ramp:ramp",
-            "RAMP: modulo schedules, cliques and routing strategies, a reference",
+        "exact": Mapper(
+            {
+                GRID: "gridloom.mappers.grid.exact.search:exact_static",
+                REGISTERS: "gridloom.mappers.modulo.exact.search:exact_modulo",
+                SPOKES: "gridloom.mappers.spokes.exact.mapper:exact_spokes",
+            },
+            "a mapping or a proof that there is none, by constraint solving (CP-SAT)",
+            "exact",
+            role="proof",
         ),
-        "regimap": Entry(
-            "gridloom.mappers.modulo.ramp.regimap:regimap", "REGIMap: cliques with a PE's own registers, a reference"
+        "portfolio": Mapper(
+            dict.fromkeys((GRID, REGISTERS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
+            "a race of the mappers that suit the array; the best result wins",
         ),
-        "memmap": Entry(
-            "gridloom.mappers.modulo.ramp.memmap:memmap", "MEMMap: long dependences over memory, a reference"
+        "neosa": Mapper({GRID: "gridloom.mappers.grid.neosa:neosa"}, "the published NeoSA placer, with our routes"),
+        "divide": Mapper({GRID: "gridloom.mappers.grid.divide:divide"}, "recursive bisection, a reference placer"),
+        "genetic-grid": Mapper(
+            {GRID: "gridloom.mappers.grid.genetic:genetic_grid"}, "a genetic algorithm, a reference placer"
         ),
-        "dataflow": Entry(
-            "gridloom.mappers.elastic.dataflow:dataflow", "annealing with a cost model for elastic grids"
+        "trees": Mapper(
+            {GRID: "gridloom.mappers.grid.trees:trees"}, "complete binary trees by the H-tree or a compact layout"
+        ),
+        "ramp": Mapper(
+            {REGISTERS: "gridloom.mappers.modulo.ramp.ramp:ramp"},
+            "RAMP: modulo schedules, maximum cliques and routing strategies, a reference",
+        ),
+        "regimap": Mapper(
+            {REGISTERS: "gridloom.mappers.modulo.ramp.regimap:regimap"},
+            "REGIMap: maximum cliques with the registers of a PE, a reference",
+        ),
+        "memmap": Mapper(
+            {REGISTERS: "gridloom.mappers.modulo.ramp.memmap:memmap"},
+            "MEMMap: long dependences go through memory, a reference",
+        ),
+        "genetic": Mapper(
+            {ROWS: "gridloom.mappers.rows.genetic:genetic"}, "the published NSGA-II mapper, a reference", "genetic"
+        ),
+        "ppo": Mapper(
+            {SPOKES: "gridloom.learn.placement.mapper:ppo"},
+            "a policy learned by reinforcement places the nodes",
+            "learn",
+        ),
+        "spokes-random": Mapper(
+            {SPOKES: "gridloom.mappers.spokes.random:spokes_random"}, "the best of random placements, a reference"
         ),
     },
     "kernels": {
@@ -270,12 +352,14 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         ),
     },
     "models": {
-        "ppo": Entry("gridloom.learn.placement.task:PPO", "a policy that places nodes on a streaming engine", "learn"),
+        "ppo": Entry(
+            "gridloom.learn.placement.model:MODEL", "a policy that places nodes on a streaming engine", "learn"
+        ),
         "mappability": Entry(
-            "gridloom.learn.mappability.task:TASK", "how many columns a graph needs on rows of ALUs", "learn"
+            "gridloom.learn.mappability.model:MODEL", "how many columns a graph needs on rows of ALUs", "learn"
         ),
         "cost-model": Entry(
-            "gridloom.learn.cost_model.task:TASK", "how efficient a placement on a dataflow grid is", "learn"
+            "gridloom.learn.cost_model.model:MODEL", "how efficient a placement on a dataflow grid is", "learn"
         ),
     },
 }
@@ -286,8 +370,8 @@ def names(group: str) -> list[str]:
     return list(_group(group))
 
 
-def entry(group: str, name: str) -> Entry:
-    """The entry of a name; an unknown name is an OptionError that suggests the nearest ones."""
+def entry(group: str, name: str) -> Any:
+    """The Entry (or Mapper) of a name; an unknown name is an OptionError that suggests the nearest ones."""
     entries = _group(group)
     if name in entries:
         return entries[name]
@@ -301,7 +385,7 @@ def load(group: str, name: str) -> Any:
     return entry(group, name).load()
 
 
-def _group(group: str) -> dict[str, Entry]:
+def _group(group: str) -> dict[str, Any]:
     if group not in REGISTRY:
         raise OptionError(f"there is no list of {group!r}; known: {', '.join(REGISTRY)}")
     return REGISTRY[group]

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gridloom.archs.traits import TRAITS, known_traits
 from gridloom.errors import ArchError
 from gridloom.registry import PICTURE
 
@@ -171,6 +172,23 @@ class Arch:
     data_memory: int | None = None
     #: True when passing through a tile takes its function unit.
     route_uses_fu: bool = False
+    #: Named facts that other code may ask for (see `gridloom.archs.traits`). They follow from the description, like
+    #: everything else here, and are not part of the fingerprint.
+    traits: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        known_traits(self.traits)
+
+    def has(self, trait: str) -> bool:
+        """True when the array has a trait; ArchError for a trait that no array can have."""
+        if trait not in TRAITS:
+            known_traits([trait])
+        return trait in self.traits
+
+    @property
+    def family(self) -> str:
+        """The name of the family, for labels and messages. Code that decides by it asks for a trait instead."""
+        return str(self.spec.get("family", ""))
 
     def __repr__(self) -> str:
         return f"<Arch {self.name}: {self.style}, {self.rows} x {self.cols}, {len(self.tiles)} tiles>"

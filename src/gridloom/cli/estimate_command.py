@@ -31,14 +31,14 @@ def estimate(
 
     from gridloom.errors import OptionError
     from gridloom.estimate.width_estimate import check_columns, demand
+    from gridloom.flow.inputs import prepare, read_arch
     from gridloom.flow.partition.flow import estimator_of
-    from gridloom.flow.run import read_arch, read_source
 
     if estimator not in ("auto", "learned", "bound"):
         raise OptionError(f"expected auto, learned or bound; found {estimator!r}", where="--estimator")
     array = read_arch(arch)
     check_columns(array)
-    dfg = read_source(source)
+    dfg = prepare(source, array).dfg
     judge = estimator_of(estimator)  # type: ignore[arg-type]
     judge.estimate(dfg, array)
     began = time.process_time()

@@ -119,9 +119,9 @@ def map_source(
 def check_spokes(arch: str) -> None:
     """OptionError for an array whose tiles have no spokes."""
     from gridloom.errors import OptionError
-    from gridloom.flow.run import read_arch
+    from gridloom.flow.inputs import read_arch
 
-    if "flow_starts_apart" not in read_arch(arch).rules:
+    if not read_arch(arch).has("spokes"):
         raise OptionError(f"array {arch!r} has no spokes; only a streaming-engine has", where="--spoke-ram")
 
 
@@ -210,18 +210,14 @@ def _texts(
 ) -> dict[Path, str]:
     """The text of each file; where there is no mapping only the report is written, since it shows why."""
     from gridloom import emit
-    from gridloom.flow.loops.source import listing_of
     from gridloom.flow.report import result_page
     from gridloom.mapping import json_format
 
-    texts: dict[Path, str] = {}
-    if html is not None:
-        listing = listing_of(request.source, result.arch, result.dfg)
-        texts[html] = result_page(result, command=command_line(request), source=listing)
+    page = {} if html is None else {html: result_page(result, command=command_line(request))}
     if result.mapping is None:
-        return texts
+        return page
     writers = ((output, json_format.dumps), (svg, emit.svg_mapping), (spokes, spoke_text))
-    return texts | {path: write(result.mapping) for path, write in writers if path is not None}
+    return {path: write(result.mapping) for path, write in writers if path is not None} | page
 
 
 def command_line(request: Request) -> str:

@@ -51,7 +51,7 @@ def program(
     check_writable([("--output", output), ("--spoke-ram", spokes)])
     if time_limit is None and effort is None:
         effort = 200_000
-    read = read_program(source)
+    read = read_program(source, arch)
     request = Request(source="", arch=arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
     result = map_program(read, request)
     if result.program is not None:
@@ -71,7 +71,7 @@ def _spokes(mapped: Program) -> str:
     for flow in mapped.flows:
         own = {tile.name for tile in mapped.arch.tiles[flow.base : flow.base + flow.tiles]}
         rows = [entry.to_dict() for entry in spoke_ram(flow.mapping) if entry.tile in own]
-        found[flow.name] = {"base": f"t_{flow.base}", "ii": flow.ii, "entries": rows}
+        found[flow.name] = {"base": mapped.arch.tiles[flow.base].name, "ii": flow.ii, "entries": rows}
     return json.dumps(found, indent=1) + "\n"
 
 
@@ -89,8 +89,9 @@ def _text(result: ProgramResult) -> str:
         lines += [str(mismatch) for mismatch in result.verdict.mismatches]
         lines += [result.verdict.error] if result.verdict.error else []
     for flow in record.get("flows", []):
+        base = result.arch.tiles[flow["base"]].name
         lines.append(
-            f"  {flow['name']}: base t_{flow['base']}, {flow['tiles']} tiles, II {flow['ii']}, {flow['iterations']} "
+            f"  {flow['name']}: base {base}, {flow['tiles']} tiles, II {flow['ii']}, {flow['iterations']} "
             f"iterations, cycles {flow['began']} to {flow['ended']}, {flow['waited']} of them waiting"
         )
     lines += [f"  {channel}" for channel in (result.program.channels if result.program else ())]

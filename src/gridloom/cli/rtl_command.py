@@ -103,7 +103,7 @@ def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:
 
 
 def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dict[str, int]) -> dict[str, Any]:
-    from gridloom.hardware.encode import fitted
+    from gridloom.hardware.bitstream.encode import fitted
     from gridloom.hardware.rtl.package import bit_files
     from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
@@ -126,8 +126,8 @@ def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dic
 
 def _cosimulate(mapping: Mapping, parameters: Any) -> list[str]:
     from gridloom.flow.hardware import cosimulate_mapping
+    from gridloom.hardware.bitstream.encode import fitted
     from gridloom.hardware.cosimulation import Bench
-    from gridloom.hardware.encode import fitted
     from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
 

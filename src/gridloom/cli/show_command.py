@@ -92,12 +92,12 @@ def _list_loops(path: Path, as_json: bool) -> int:
 
 
 def _show_bits(path: Path, arch: str, svg: Path | None) -> int:
-    from gridloom.flow.files import load_arch
-    from gridloom.hardware.bit_files import disassemble, load_bits
+    from gridloom.flow.inputs import read_arch
+    from gridloom.hardware.bitstream.files import disassemble, load_bits
 
     if svg is not None:
         raise OptionError("configuration bits are shown as text; leave it out", where="--svg")
-    print(disassemble(*load_bits(path, load_arch(arch))), end="")
+    print(disassemble(*load_bits(path, read_arch(arch))), end="")
     return 0
 
 

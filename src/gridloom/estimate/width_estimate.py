@@ -58,8 +58,7 @@ class WidthEstimator(Protocol):
 
 def check_columns(arch: Arch) -> None:
     """OptionError unless widths mean something on the array: static columns, each with ports."""
-    kinds = {tile.kind for tile in arch.tiles}
-    if arch.style != "static" or not {"pe", "load", "store"} <= kinds:
+    if not arch.has("rows"):
         what = f"is {arch.style}" if arch.style != "static" else "has no load and store ports in its columns"
         raise OptionError(
             f"array {arch.name!r} {what}, so that parts have no width on it and copies cannot be put side by side; "

@@ -14,11 +14,11 @@ from gridloom.errors import OptionError
 from gridloom.flow.bench.run import Report
 from gridloom.flow.bench.run import bench as run_suite
 from gridloom.flow.bench.suite import load_suite
-from gridloom.flow.files import load_any, load_mapping, memory_of
+from gridloom.flow.files import load_any, load_mapping
+from gridloom.flow.inputs import ArchLike, read_arch, read_source
 from gridloom.flow.picture import Picture
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
-from gridloom.flow.run import read_arch, read_source
 from gridloom.flow.run import run as run_flow
 from gridloom.frontend.python.kernel import PythonKernel
 from gridloom.mapping import json_format
@@ -40,12 +40,11 @@ class GraphBuilder(Protocol):
 
 
 Source = Dfg | PythonKernel | GraphBuilder | str | Path
-Array = Arch | MappingABC[str, Any] | str | Path
 
 
 def map(
     source: Source,
-    arch: Array,
+    arch: ArchLike,
     *,
     mapper: str = "auto",
     ii: int | None = None,
@@ -84,11 +83,10 @@ def map(
     progress: is called with the state of the search now and then
     interrupted: is asked now and then; once it returns True the search ends with the best so far
     """
-    array = read_arch(arch)
     return run_flow(
         Request(
-            source=_graph_or_name(source, array),
-            arch=array,
+            source=_readable(source),
+            arch=arch,
             mapper=mapper,
             ii=ii,
             seed=seed,
@@ -109,10 +107,10 @@ def map(
 
 def load(source: Source) -> Dfg:
     """The graph of a SOURCE: a file of any format that is read, ``kernel:NAME,key=value,...``, or a kernel."""
-    return read_source(_graph_or_name(source, None))
+    return read_source(_readable(source))
 
 
-def arch(description: Array) -> Arch:
+def arch(description: ArchLike) -> Arch:
     """The array of an ARCH string (``chess:8x8``), a YAML file or a dictionary with ``family`` and its parameters."""
     return read_arch(description)
 
@@ -203,12 +201,10 @@ def bench(
         return run_suite(load_suite(suite), folder=where, executor=executor, store=opened, resume=True)
 
 
-def _graph_or_name(source: Source, arch: Arch | None) -> Dfg | str | Path:
-    """A source as a flow takes it: kernels become their graphs, with memory accesses as the array takes them."""
-    if isinstance(source, Dfg | str | Path):
+def _readable(source: Source) -> Dfg | PythonKernel | str | Path:
+    """A source as a flow takes it: what builds a graph has built it."""
+    if isinstance(source, Dfg | PythonKernel | str | Path):
         return source
-    if isinstance(source, PythonKernel):
-        return source.graph(memory="arrays" if arch is None else memory_of(arch))
     if callable(getattr(source, "build", None)):
         return source.build()
     hint = "; decorate the function with @gridloom.kernel" if callable(source) else ""

@@ -9,11 +9,11 @@ from typing import Literal
 
 from gridloom import registry
 from gridloom.archs.model import Arch
-from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MappingError, OptionError, SourceError
-from gridloom.frontend.loops.spec import Memory, is_part
-from gridloom.frontend.source import KERNEL_PREFIX, load_source
+from gridloom.flow.inputs import read_arch, read_source
+from gridloom.frontend.loops.spec import is_part
+from gridloom.frontend.source import KERNEL_PREFIX
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 from gridloom.text_file import read_text
@@ -46,15 +46,6 @@ def check_names(mapping: Mapping) -> None:
                 raise MappingError(f"edge {route.edge} goes through {resource!r}, which {arch.name!r} does not have")
 
 
-def load_arch(text: str) -> Arch:
-    """The array of an ARCH: a family with parameters, a YAML file, or another tool's XML."""
-    if text.endswith(".xml"):
-        from gridloom.archs.families.genmap import read
-
-        return read(Path(text))
-    return build(text)
-
-
 def examples_folder() -> Path:
     """The C loops that come with gridloom: beside its sources, else installed below ``share``; OptionError without."""
     beside = Path(__file__).resolve().parents[3]
@@ -63,11 +54,6 @@ def examples_folder() -> Path:
         if (folder / "examples" / "kernels").is_dir():
             return folder / "examples" / "kernels"
     raise OptionError("the examples are not installed; name their folder with --folder")
-
-
-def memory_of(arch: Arch) -> Memory:
-    """What the accesses of a loop become on an array: streams on a static one or without memory units."""
-    return "streams" if arch.style == "static" or not arch.tiles_for("mem") else "arrays"
 
 
 def load_any(text: str) -> Mapping | Arch | Dfg:
@@ -80,7 +66,7 @@ def load_any(text: str) -> Mapping | Arch | Dfg:
         except MappingError as error:
             raise error.at(text) from None
         return mapping
-    return load_arch(text) if kind == "arch" else load_source(text)
+    return read_arch(text) if kind == "arch" else read_source(text)
 
 
 def kind_of(text: str) -> Literal["mapping", "arch", "source"]:

@@ -15,7 +15,6 @@ left; the lowest II that the mapper finds.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,8 +24,10 @@ from gridloom.archs.model import Arch
 from gridloom.archs.spec import build_spec
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
+from gridloom.flow.inputs import ArchLike, memory_of, prepare, read_arch, read_source
 from gridloom.flow.request import Request
-from gridloom.flow.run import map_graph, read_arch, read_source, suited
+from gridloom.flow.run import map_graph
+from gridloom.frontend.loops.spec import Memory
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.mapping.program import Channel, ChannelKind, Flow, Program, check_channels
 from gridloom.sim.together import ProgramVerdict, simulate_program
@@ -34,7 +35,6 @@ from gridloom.verify.program import legal_program
 from gridloom.verify.violation import Violation
 from gridloom.yaml_text import parse_yaml, read_yaml_file
 
-_TILE: Final = re.compile(r"\bt_(\d+)")
 _FLOW_KEYS: Final = ("name", "source", "iterations", "ii", "base", "tiles")
 
 
@@ -107,13 +107,17 @@ def _flow_record(flow: Flow, verdict: ProgramVerdict) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def read_program(path: Path) -> ProgramSource:
-    """The program that a YAML file describes; sources are relative to it. OptionError names the key that is wrong."""
+def read_program(path: Path, arch: ArchLike) -> ProgramSource:
+    """The program that a YAML file describes, for an array; sources are relative to the file.
+
+    OptionError names the key that is wrong. Costs one run of the front end for each flow.
+    """
+    memory = memory_of(read_arch(arch))
     data = parse_yaml(read_yaml_file(path), str(path))
     unknown = set(data) - {"program", "flows", "channels"}
     if unknown:
         raise OptionError(f"unknown key {min(unknown)!r}; expected program, flows, channels", where=str(path))
-    flows = tuple(_flow_source(row, path, k) for k, row in enumerate(_rows(data, "flows", path)))
+    flows = tuple(_flow_source(row, path, k, memory) for k, row in enumerate(_rows(data, "flows", path)))
     if not flows:
         raise OptionError("flows: expected at least one", where=str(path))
     if len({flow.name for flow in flows}) < len(flows):
@@ -129,7 +133,7 @@ def _rows(data: MappingABC[str, Any], key: str, path: Path) -> list[dict[str, An
     return rows
 
 
-def _flow_source(row: dict[str, Any], path: Path, k: int) -> FlowSource:
+def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory) -> FlowSource:
     where = f"{path}: flows.{k}"
     for key in row:
         if key not in _FLOW_KEYS:
@@ -145,7 +149,7 @@ def _flow_source(row: dict[str, Any], path: Path, k: int) -> FlowSource:
     source = row["source"]
     beside = path.parent / source
     try:
-        dfg = read_source(beside if not source.startswith("kernel:") and beside.exists() else source)
+        dfg = read_source(beside if not source.startswith("kernel:") and beside.exists() else source, memory)
     except GridloomError as error:
         raise error.at(where) from None
     return FlowSource(name=row["name"], dfg=dfg, **numbers)
@@ -169,9 +173,9 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
     ``request`` gives the array and, for each flow, mapper and budget. Costs a search for each flow.
     """
     arch = read_arch(request.arch)
-    if "flow_starts_apart" not in arch.rules:
+    if not arch.has("spokes"):
         raise OptionError(f"array {arch.name!r} has no flows; programs run on the family streaming-engine")
-    flows = [replace(flow, dfg=suited(flow.dfg, arch)) for flow in source.flows]
+    flows = [replace(flow, dfg=prepare(flow.dfg, arch).dfg) for flow in source.flows]
     graphs = {flow.name: flow.dfg for flow in flows}
     check_channels(graphs, {flow.name: flow.iterations for flow in flows}, source.channels)
     result = ProgramResult(name=source.name, arch=arch)
@@ -233,16 +237,21 @@ def _gap(width: int, shrinks: bool, taken: list[tuple[int, int]], count: int) ->
 
 def moved(mapping: Mapping, arch: Arch, base: int) -> Mapping:
     """The mapping ``base`` tiles further to the right, on a longer row of the same tiles."""
-
-    def name(text: str) -> str:
-        return _TILE.sub(lambda found: f"t_{int(found[1]) + base}", text)
-
+    small = mapping.arch
+    tiles = {tile.name: arch.tiles[k + base].name for k, tile in enumerate(small.tiles)}
+    there = dict(zip(_parts(arch, 0), arch.resource_names))
+    resources = {name: there[part] for part, name in zip(_parts(small, base), small.resource_names)}
     return replace(
         mapping,
         arch=arch,
-        instances=tuple(replace(instance, place=name(instance.place)) for instance in mapping.instances),
+        instances=tuple(replace(instance, place=tiles[instance.place]) for instance in mapping.instances),
         routes=tuple(
-            replace(route, hops=tuple((name(resource), cycle) for resource, cycle in route.hops))
+            replace(route, hops=tuple((resources[resource], cycle) for resource, cycle in route.hops))
             for route in mapping.routes
         ),
     )
+
+
+def _parts(arch: Arch, base: int) -> list[tuple[int, int, int]]:
+    """For each resource of a row of tiles the tile, moved by ``base``, and which of its resources it is."""
+    return [(t + base, k, p) for t, k, p in zip(arch.tile.tolist(), arch.kind.tolist(), arch.position.tolist())]

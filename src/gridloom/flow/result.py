@@ -12,6 +12,7 @@ from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
+    from gridloom.flow.loops.loop_text import LoopText
     from gridloom.flow.tensor.sections import MappedSection
 
 #: The fields that ``stats`` recomputes from a mapping, in the order of the record.
@@ -62,6 +63,8 @@ class Result:
     interrupted: bool = False
     #: Tensor programs: every different section, with what came of it.
     sections: tuple[MappedSection, ...] = ()
+    #: The text of the loop that was mapped, for the report; None for graphs that were not read from a loop.
+    text: LoopText | None = None
 
     @property
     def status(self) -> Literal["mapped", "failed"]:

@@ -58,13 +58,21 @@ class Route:
 
 @dataclass(frozen=True, kw_only=True)
 class Mapping:
-    """A graph on an array."""
+    """A graph on an array: the result of a mapper, and all that ``verify``, ``sim`` and ``emit`` need.
 
+    Nothing is checked when one is made; a mapping read from a file may be illegal.
+    """
+
+    #: The original graph: routes and spills never change it.
     dfg: Dfg
     arch: Arch
+    #: Cycles between the starts of two iterations; 1 on static arrays.
     ii: int
+    #: At least one for each node that occupies a tile.
     instances: tuple[Instance, ...]
+    #: One for each edge that carries a value, and for each copy of its target.
     routes: tuple[Route, ...]
+    #: What the array is set to beside the routes, by name: rotating registers, pipeline bits.
     settings: MappingABC[str, Any] = field(default_factory=dict)
     #: Where it came from: mapper, configuration, seed, versions, seconds.
     provenance: MappingABC[str, Any] = field(default_factory=dict)
@@ -98,7 +106,10 @@ class Mapping:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """No mapping, and why: which constraint, how much is demanded, how much there is, what would help."""
+    """No mapping, and why: which constraint, how much is demanded, how much there is, what would help.
+
+    A mapper returns it in place of a Mapping; it is a value, not an exception.
+    """
 
     constraint: str
     demand: str

@@ -1,6 +1,6 @@
 """The clock of the simulated array: one numba kernel over flat arrays.
 
-Each slot has a straight-line program, sorted so that what is needed in the same cycle comes first. Rows (wires and
+Each slot has straight-line code, sorted so that what is needed in the same cycle comes first. Rows (wires and
 registers) keep their last values in rings of a power of two of cells: reading d cycles back is one masked index.
 
 ==========  ============================================================================================================
@@ -179,7 +179,7 @@ def clock(
     base: Words,
     mask: Words,
     start: Words,
-    program: Words,
+    instructions: Words,
     issues: Words,
     operands: Words,
     initial: Words,
@@ -196,7 +196,7 @@ def clock(
 ) -> None:
     """Run the array from cycle ``first`` up to ``cycles``; fills ``results[firing, issue]``, ``memory`` and ``trap``.
 
-    Costs one pass over the program of a slot a cycle.
+    Costs one pass over the code of a slot per cycle.
     """
     turn = first // ii
     slot = first % ii
@@ -205,10 +205,10 @@ def clock(
             _rotate(cycle, file_start, file_rows, cells, base, mask)
         count = 0
         for p in range(start[slot], start[slot + 1]):
-            code = program[p, 0]
-            a = program[p, 1]
-            b = program[p, 2]
-            c = program[p, 3]
+            code = instructions[p, 0]
+            a = instructions[p, 1]
+            b = instructions[p, 2]
+            c = instructions[p, 3]
             if code == COPY:
                 cells[base[a] + (cycle & mask[a])] = cells[base[b] + ((cycle - c) & mask[b])]
             elif code == WRITE:

@@ -42,8 +42,8 @@ class _Pair:
 
 
 def fuses(arch: Arch) -> bool:
-    """True for arrays whose units multiply or shift and then add in one instruction: rows of tiles with spokes."""
-    return "flow_starts_apart" in arch.rules
+    """True for arrays whose units multiply or shift and then add in one instruction."""
+    return arch.has("fuses")
 
 
 def fuse(dfg: Dfg) -> Dfg:

@@ -15,7 +15,7 @@ from typing import Final
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
-from gridloom.transform.lower_tensor_stages import Fabric, Operand, Program, Stage, program, split_columns
+from gridloom.transform.lower_tensor_stages import Fabric, Operand, Stage, TensorStages, split_columns, stages_of
 from gridloom.transform.lower_tensor_units import Stream, TooLarge, Units, unit_counts
 
 #: Stages that are tried together for a section; every one takes at least a compute unit.
@@ -60,7 +60,7 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95) -> Lowered:
     """
     whole = Fabric.of(arch)
     fabric = _filled(whole, fill)
-    found = split_columns(program(dfg, fabric), fabric)
+    found = split_columns(stages_of(dfg, fabric), fabric)
     sections: list[Section] = []
     left = list(found.stages)
     while left:
@@ -99,7 +99,7 @@ def _filled(fabric: Fabric, fill: float) -> Fabric:
     return replace(fabric, compute=max(1, int(fill * fabric.compute)), memory=max(1, int(fill * fabric.memory)))
 
 
-def _fitting(found: Program, stages: list[Stage], fabric: Fabric) -> tuple[int, str]:
+def _fitting(found: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[int, str]:
     """How many of the next stages fit together with the fewest units each, and what there is too little of then."""
     least: dict[str, int] = {}
     for count, stage in enumerate(stages):
@@ -112,7 +112,7 @@ def _fitting(found: Program, stages: list[Stage], fabric: Fabric) -> tuple[int, 
     return len(stages), ""
 
 
-def _balanced(found: Program, stages: list[Stage], fabric: Fabric, number: int) -> Section:
+def _balanced(found: TensorStages, stages: list[Stage], fabric: Fabric, number: int) -> Section:
     """The section with the shortest period of its slowest stage for which there are units: a binary search."""
     counts = {stage.id: unit_counts(stage, fabric) for stage in stages}
     periods = sorted({Fraction(stage.cycles(fabric), n) for stage in stages for n in counts[stage.id]})
@@ -152,7 +152,7 @@ class _Emitted:
     vectors_out: int
 
 
-def _emit(found: Program, stages: list[Stage], chosen: dict[str, int], fabric: Fabric) -> _Emitted | str:
+def _emit(found: TensorStages, stages: list[Stage], chosen: dict[str, int], fabric: Fabric) -> _Emitted | str:
     """The units of a section; when they do not fit, what there is too little of."""
     inside = {stage.id for stage in stages}
     sizes = found.sizes
@@ -210,7 +210,7 @@ def _operand_stream(streams: dict[tuple[str, int], Stream], read: _Read, inside:
     return Stream(tuple(parts), level)
 
 
-def _leaving(found: Program, stages: list[Stage]) -> list[str]:
+def _leaving(found: TensorStages, stages: list[Stage]) -> list[str]:
     """Stages of a section whose results are read elsewhere, or are results of the program."""
     inside = {stage.id for stage in stages}
     return [stage.id for stage in stages if found.readers.get(stage.id, set()) - inside]

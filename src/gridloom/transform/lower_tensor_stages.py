@@ -29,7 +29,6 @@ class Fabric:
 
     compute: int
     memory: int
-    dram: int
     #: Vectors of an input FIFO, of a memory unit.
     fifo: int
     capacity: int
@@ -43,12 +42,12 @@ class Fabric:
     @classmethod
     def of(cls, arch: Arch) -> Fabric:
         """The fabric of an rdu array; SourceError for an array of another family."""
-        if arch.spec.get("family") != "rdu":
+        if not arch.has("switches"):
             raise SourceError(f"array {arch.name!r} is not an rdu: tensor programs run on those")
         p = parameters(RduParameters, arch.spec)
         kinds = [tile.kind for tile in arch.tiles]
         return cls(
-            compute=kinds.count("cu"), memory=kinds.count("mu"), dram=kinds.count("dram"), fifo=p.fifo,
+            compute=kinds.count("cu"), memory=kinds.count("mu"), fifo=p.fifo,
             capacity=p.memory_bytes // p.vector_bytes, operands=p.operands, lanes=p.lanes, stages=p.stages,
             block_rows=p.block_rows, ports=p.memory_ports, dram_cycles=p.dram_cycles,
         )  # fmt: skip
@@ -96,7 +95,7 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
+class TensorStages:
     """The stages of a tensor program in order, its inputs and outputs with their vectors a block."""
 
     name: str
@@ -125,7 +124,7 @@ class Program:
         return found
 
 
-def program(dfg: Dfg, fabric: Fabric) -> Program:
+def stages_of(dfg: Dfg, fabric: Fabric) -> TensorStages:
     """The stages of a tensor graph. SourceError where its operations do not share their rows."""
     rows = _rows(dfg)
     blocks = -(-rows // fabric.block_rows)
@@ -150,7 +149,7 @@ def program(dfg: Dfg, fabric: Fabric) -> Program:
             _vector(dfg, node, read, owner, made, rows, fabric)
     used = {name for stage in made.values() for operand in stage.inputs for name in operand}
     used |= {name for operand in outputs.values() for name in operand}
-    return Program(
+    return TensorStages(
         name=dfg.name,
         stages=tuple(made.values()),
         inputs={name: count for name, count in inputs.items() if name in used},
@@ -226,7 +225,7 @@ def _vector(
     owner[node.id] = node.id
 
 
-def split_columns(found: Program, fabric: Fabric, share: float = 0.55) -> Program:
+def split_columns(found: TensorStages, fabric: Fabric, share: float = 0.55) -> TensorStages:
     """The program with every product that needs more than a share of the memory units cut into parts of columns."""
     parts_of: dict[str, Operand] = {}
     stages: list[Stage] = []

@@ -15,7 +15,7 @@ from itertools import combinations
 
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.flow.files import load_arch
+from gridloom.flow.inputs import read_arch
 
 #: The largest side that a description may have.
 _LARGEST = 128
@@ -73,13 +73,13 @@ def node_kinds(dfg: Dfg) -> Counter[frozenset[str]]:
 @cache
 def tile_kinds(arch: str) -> Counter[frozenset[str]]:
     """How many tiles of an ARCH have which op classes."""
-    return Counter(tile.classes for tile in load_arch(arch).tiles)
+    return Counter(tile.classes for tile in read_arch(arch).tiles)
 
 
 @cache
 def link_kinds(arch: str) -> Counter[tuple[frozenset[str], frozenset[str]]]:
     """How many links of an ARCH go from tiles with which op classes to tiles with which."""
-    array = load_arch(arch)
+    array = read_arch(arch)
     return Counter((array.tiles[a].classes, array.tiles[b].classes) for a, b, _ in array.links)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from gridloom import registry
 from gridloom._version import __version__
@@ -21,13 +21,16 @@ from gridloom.flow.bench.fitting import sized
 from gridloom.flow.bench.loop_speed import loop_summary, sequential_cycles
 from gridloom.flow.bench.peers import with_peers
 from gridloom.flow.bench.suite import Cell, Suite
-from gridloom.flow.files import examples_folder, load_arch, memory_of
+from gridloom.flow.files import examples_folder
+from gridloom.flow.inputs import memory_of, read_arch, read_source
 from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
 from gridloom.frontend.loops.spec import Memory, is_loop, parse
-from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
+
+#: The name under which cells are stored. It is part of their keys, so it stays when this module moves.
+QUESTION: Final = "gridloom.flow.bench.run_cell"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +91,7 @@ def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
     if suite.mapper != "auto":
         registry.entry("mappers", suite.mapper)
     return ask(
-        run_cell,
+        QUESTION,
         {
             "source": source,
             "graph": graph_hash(source, memory),
@@ -184,18 +187,18 @@ def _array(arch: str, source: str) -> tuple[str, Memory]:
 
 @cache
 def _memory(arch: str) -> Memory:
-    return memory_of(load_arch(arch))
+    return memory_of(read_arch(arch))
 
 
 @cache
 def graph_of(source: str, memory: Memory) -> Dfg:
     """The graph of a SOURCE for an array that takes memory accesses that way, read once."""
-    return load_source(source, memory=memory)
+    return read_source(source, memory)
 
 
 @cache
 def _fingerprint(arch: str) -> str:
-    return load_arch(arch).fingerprint
+    return read_arch(arch).fingerprint
 
 
 @cache

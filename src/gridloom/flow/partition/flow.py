@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping as MappingABC
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from gridloom import registry
 from gridloom.archs.model import Arch
@@ -29,14 +27,17 @@ from gridloom.estimate.width_estimate import (
     bound_estimate,
     check_columns,
 )
+from gridloom.flow.inputs import ArchLike, prepare, read_arch
 from gridloom.flow.partition.mapping import PartMapper, next_room, room_for
 from gridloom.flow.partition.result import MappedPart, PartitionResult
 from gridloom.flow.partition.run import confirm_parts
 from gridloom.flow.partition.search import Branch, PartitionSearch, Spent
 from gridloom.flow.partition.unroll_columns import width_of
-from gridloom.flow.run import read_arch, read_source
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.partition import BisectionConfig, bisections, split
+
+if TYPE_CHECKING:
+    from gridloom.flow.inputs import Source
 
 EstimatorName = Literal["auto", "learned", "bound", "mapper"]
 #: What would pay is tried shortly from this probability on that it maps.
@@ -54,9 +55,9 @@ class PartitionRequest:
     """What is asked of the flow."""
 
     #: A graph, or a SOURCE.
-    source: Dfg | str | Path
+    source: Source
     #: An array, or an ARCH.
-    arch: Arch | MappingABC[str, Any] | str | Path
+    arch: ArchLike
     #: ``learned``, ``bound`` (counting alone), ``mapper`` (none: every graph is mapped); ``auto``: the shipped model.
     estimator: EstimatorName = "auto"
     #: How graphs are cut: ``multilevel`` or ``kl`` as published.
@@ -92,8 +93,7 @@ def partition(request: PartitionRequest) -> PartitionResult:
     """
     arch = read_arch(request.arch)
     check_columns(arch)
-    dfg = read_source(request.source)
-    return _Flow(request, dfg, arch).result()
+    return _PartitionRun(request, prepare(request.source, arch).dfg, arch).result()
 
 
 def estimator_of(name: EstimatorName) -> WidthEstimator:
@@ -105,7 +105,7 @@ def estimator_of(name: EstimatorName) -> WidthEstimator:
 
 
 @dataclass
-class _Flow:
+class _PartitionRun:
     request: PartitionRequest
     dfg: Dfg
     arch: Arch

@@ -12,8 +12,8 @@ from typing import Any
 from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.flow.choice import config_type
 from gridloom.flow.partition.unroll_columns import width_of
+from gridloom.mappers.choice import config_type
 from gridloom.mapping.model import Failure, Mapping
 
 Ops = frozenset[str]

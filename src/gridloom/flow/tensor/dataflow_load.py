@@ -17,7 +17,7 @@ _FULL = 0.97
 
 def dataflow_load(mapping: Mapping, *, iterations: int = 8) -> DataflowLoad | None:
     """The load of a mapped pipeline; None when it is no pipeline on an rdu grid, or comes to a deadlock."""
-    if mapping.arch.spec.get("family") != "rdu" or not mapping.dfg.edges:
+    if not mapping.arch.has("switches") or not mapping.dfg.edges:
         return None
     meter = Meter(mapping.dfg, mapping.arch)
     start, links = flow_links(mapping, meter)

@@ -17,13 +17,16 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.estimate.dataflow import CostModel, Decisions, Pipeline, pipeline
 from gridloom.mappers.budget import Budget
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.elastic.route import grid, route
 from gridloom.mappers.elastic.search import DataflowConfig, Search
+from gridloom.mappers.origin import origin
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
 
 
 def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Mapping | Failure:
     """The best mapping that the annealer finds, or a Failure where units are missing."""
+    refuse_unsuited("dataflow", dfg, arch)
     found = pipeline(dfg, arch)
     lacking = _lacking(found)
     if lacking is not None:
@@ -38,11 +41,8 @@ def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Ma
         scores = judge.efficiency(found, decisions)
     best = int(np.argmax(scores))
     clock.report("judged", f"efficiency {scores[best]:.3f}")
-    provenance = {
-        "mapper": "dataflow", "cost": config.cost, "seed": budget.seed, "moves": clock.moves, "seconds": clock.seconds,
-        "efficiency": float(scores[best]),
-    }  # fmt: skip
-    return as_mapping(found, decisions, best, provenance)
+    record = origin("dataflow", config, clock, efficiency=float(scores[best]))
+    return as_mapping(found, decisions, best, record)
 
 
 def _lacking(found: Pipeline) -> Failure | None:

@@ -13,6 +13,7 @@ from gridloom.errors import OptionError
 from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Guide, Ints, Pipeline
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.elastic.route import route
+from gridloom.mappers.settings import check_settings
 
 #: Moves when the budget has no limit.
 _DEFAULT_EFFORT = 8_000
@@ -45,11 +46,10 @@ class DataflowConfig:
     pin: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, least in (("chains", 1), ("finalists", 1)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+        words = {"start": ("random", "short")}
+        check_settings(self, one_of=words, at_least={"chains": 1, "finalists": 1, "wire": 0}, shares=("aimed",))
         if not 0 < self.cold <= self.hot:
-            raise ValueError(f"expected 0 < cold <= hot, found {self.cold} and {self.hot}")
+            raise OptionError(f"cold and hot: expected 0 < cold <= hot, found {self.cold} and {self.hot}")
 
 
 class Search:

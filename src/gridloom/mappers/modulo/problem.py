@@ -60,11 +60,8 @@ class Structure:
 
 def structure(arch: Arch) -> Structure:
     """Read an array's arcs; OptionError for an array that is not made of registers between tiles."""
-    if arch.style != "modulo" or any(tile.fifo != 0 or tile.delays for tile in arch.tiles) or not len(arch.arc_source):
-        raise OptionError(
-            f"mapper 'modulo' maps to arrays like torus: output registers, register files, no operand FIFOs; "
-            f"array {arch.name!r} is {arch.style}" + ("" if arch.style != "modulo" else " with operand FIFOs")
-        )
+    if not arch.has("registers"):
+        raise OptionError(f"array {arch.name!r} has no output registers and register files between its tiles")
     arcs: dict[int, dict[int, int]] = {}
     for a, b, latency in zip(arch.arc_source.tolist(), arch.arc_target.tolist(), arch.arc_latency.tolist()):
         arcs.setdefault(a, {})[b] = latency
@@ -118,7 +115,7 @@ class _Reader:
         latency = self.arcs.get(source, {}).get(target, 0)
         if latency < 1:
             name = self.arch.resource_names[target]
-            raise OptionError(f"mapper 'modulo' needs output registers; array {self.arch.name!r} has none at {name}")
+            raise OptionError(f"output registers are needed; array {self.arch.name!r} has none at {name}")
         return latency
 
     def _load(self, tile: int) -> int:
@@ -166,7 +163,9 @@ class ModuloProblem:
             and dfg.index[edge.target] in self.number
         ]
         if len(self.nodes) > MAX_NODES:
-            raise OptionError(f"mapper 'modulo' takes graphs of up to {MAX_NODES} nodes, found {len(self.nodes)}")
+            raise OptionError(
+                f"graphs of up to {MAX_NODES} nodes are mapped onto modulo-scheduled arrays, found {len(self.nodes)}"
+            )
         #: Node -> which copy of its graph node it is.
         self.copy_of = [0] * len(self.nodes)
         #: The numbers of source and target of each of ``edges``, and of each of ``ties``.
@@ -360,7 +359,7 @@ class ModuloProblem:
                 if len(found) > 1 or tile.occupancy_of(name) != 1:
                     has = f"{len(found)} pools and {tile.occupancy_of(name)} slots"
                     raise OptionError(
-                        f"mapper 'modulo' takes tiles with one pool and one slot an op; tile {tile.name!r} has {has} "
+                        f"tiles with one pool and one slot for each op are mapped to; tile {tile.name!r} has {has} "
                         f"for {name}"
                     )
                 pool[row, t] = found[0] if found else -1

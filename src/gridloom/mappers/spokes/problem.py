@@ -108,18 +108,13 @@ class SpokesProblem:
         return {self.name(k): k for k in range(self.size)}
 
 
-def is_streaming_engine(arch: Arch) -> bool:
-    """True for a row of tiles with spokes."""
-    return "flow_starts_apart" in arch.rules and arch.style == "modulo" and arch.rows == 1
-
-
 def build_problem(dfg: Dfg, arch: Arch) -> SpokesProblem:
     """The problem of a graph on a streaming engine; OptionError for another kind of array.
 
     Quadratic in the readers of a node and in the flow starts (they exclude each other pairwise), else linear.
     """
-    if not is_streaming_engine(arch):
-        raise OptionError(f"array {arch.name!r} has no spokes; this mapper takes the family streaming-engine")
+    if not arch.has("spokes"):
+        raise OptionError(f"array {arch.name!r} has no spokes")
     return _Build(dfg, arch).result()
 
 
