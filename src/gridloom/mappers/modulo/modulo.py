@@ -59,8 +59,8 @@ class ModuloConfig:
     noise: float = 0.05
     #: Cycles beyond one II in which a node is tried.
     extra: int = 3
-    #: The chance of what touches overuse to be taken out in a round.
-    zeal: float = 0.65
+    #: The probability that what touches overuse is taken out in a round.
+    removal: float = 0.65
     #: Whether nodes may be computed more than once.
     recompute: bool = True
 
@@ -77,7 +77,7 @@ class ModuloConfig:
                 "history": 0,
                 "noise": 0,
             },
-            positive=("present", "ceiling", "growth", "zeal"),
+            positive=("present", "ceiling", "growth", "removal"),
         )
 
 
@@ -188,7 +188,7 @@ class _Walk:
         times = 2 ** min(turn, c.doublings)
         return Effort(
             moves=c.moves * times, patience=c.patience * times, present=c.present, growth=c.growth, ceiling=c.ceiling,
-            history=c.history, noise=c.noise, extra=c.extra, zeal=c.zeal,
+            history=c.history, noise=c.noise, extra=c.extra, removal=c.removal,
         )  # fmt: skip
 
     def failure(self) -> Failure:

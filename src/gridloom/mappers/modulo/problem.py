@@ -8,25 +8,18 @@ room where registers and issue slots are not. Routes are written out over every 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
 from gridloom.mappers.modulo.schedule.resources import resources
-
-if TYPE_CHECKING:
-    from gridloom.mappers.modulo.place_kernel import Loop
-    from gridloom.mappers.modulo.route_kernel import Fabric
-
-Ints = NDArray[np.int64]
+from gridloom.mappers.modulo.state import Fabric, Ints, Loop
 
 #: Graphs with more nodes than this are refused: distances between all pairs are kept.
 MAX_NODES = 4000
@@ -137,11 +130,22 @@ class ModuloProblem:
     """A graph on an array; :meth:`loop` and :meth:`fabric` give the arrays for an II.
 
     With ``copies`` some nodes are there more than once: each reads what the node reads, and feeds the edges it names.
+    ``pinned`` and ``first`` are tiles by graph position: where nodes have to sit, and where a search places them first.
     """
 
-    def __init__(self, dfg: Dfg, arch: Arch, copies: Sequence[Copy] = ()) -> None:
+    def __init__(
+        self,
+        dfg: Dfg,
+        arch: Arch,
+        copies: Sequence[Copy] = (),
+        *,
+        pinned: Mapping[int, int] | None = None,
+        first: Mapping[int, int] | None = None,
+    ) -> None:
         self.dfg = dfg
         self.arch = arch
+        self.pinned = dict(pinned or {})
+        self.first = dict(first or {})
         self.structure = structure(arch)
         free = [dfg.op_class(node.id) in arch.free for node in dfg.nodes]
         timeless = [op.timeless for op in dfg.ops]
@@ -241,8 +245,6 @@ class ModuloProblem:
 
     def loop(self, ii: int) -> Loop:
         """The graph's arrays for an II."""
-        from gridloom.mappers.modulo.place_kernel import Loop
-
         dfg, count = self.dfg, len(self.nodes)
         ends = self.ends
         ties = [(dfg.edges[e], a, b) for e, (a, b) in zip(self.ties, self.tie_ends, strict=True)]
@@ -252,9 +254,10 @@ class ModuloProblem:
         both = [(n, e) for e, pair in enumerate(ends) for n in sorted(set(pair), reverse=True)]
         touch_at, touch = _csr(count, both)
         least = least_distances(count, self.dependences, ii)
+        able, latency, pool = (table[[self.class_of(k) for k in self.nodes]] for table in self.tables)
         return Loop(
             nodes=count,
-            op_class=_ints([self.class_of(k) for k in self.nodes]),
+            allowed=self._allowed(able), latency=latency, pool=pool, together=self.together(),
             has_result=_ints([dfg.ops[k].result and dfg.ops[k].op_class != "output" for k in self.nodes]),
             source=_ints([a for a, _ in ends]),
             target=_ints([b for _, b in ends]),
@@ -267,10 +270,10 @@ class ModuloProblem:
             tie_exact=_ints([edge.kind == "pair" for edge, _, _ in ties]),
             tie_at=tie_at, tie=tie,
             least=least,
-            wish=self._wish(least, ii),
+            preferred=self._preferred(least, ii),
         )  # fmt: skip
 
-    def _wish(self, least: Ints, ii: int) -> Ints:
+    def _preferred(self, least: Ints, ii: int) -> Ints:
         """A schedule by counts, begun late enough to leave room before it."""
         counts = resources(self.arch, self.classes)
         takes = np.zeros((len(self.nodes), len(counts.room)), dtype=np.int64)
@@ -294,19 +297,17 @@ class ModuloProblem:
 
     @staticmethod
     def offset(ii: int) -> int:
-        """Cycles before the first wish."""
+        """Cycles before the first preferred cycle."""
         return 2 * ii + 4
 
     def horizon(self, loop: Loop, ii: int) -> int:
         """Flat cycles that a search looks at."""
-        length = int(loop.wish.max(initial=0)) - self.offset(ii) + 2
+        length = int(loop.preferred.max(initial=0)) - self.offset(ii) + 2
         longest = max((self.dfg.edges[e].distance for e in self.edges), default=0)
         return self.offset(ii) + length + length // 2 + 3 * ii + ii * longest + 8
 
     def fabric(self, loop: Loop, ii: int, registers: Registers, move_price: float = 1.0) -> Fabric:
         """The array's arrays for an II and a use of its register files."""
-        from gridloom.mappers.modulo.route_kernel import Fabric
-
         s, arch = self.structure, self.arch
         tiles = len(arch.tiles)
         files = [self.usable(k, registers.limit) for k in range(len(arch.register_files))]
@@ -321,17 +322,15 @@ class ModuloProblem:
                 keeps[at[k] + r] = 0
                 span[tiles + at[k] + r] = m * ii
         read_at, read = _csr(tiles, [(t, u) for t in range(tiles) for u in sorted(s.reads[t])])
-        able, latency, pool = self.tables()
+        pool = self.tables[2]
         return Fabric(
-            ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files), horizon=self.horizon(loop, ii),
+            ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files), elements=4 * tiles + int(at[-1]) + 1,
+            horizon=self.horizon(loop, ii),
             read_at=read_at, read=read, file_at=at,
             file_of=_ints(s.file_of), turn=turn, span=_ints(span), keeps=keeps,
-            move_latency=_ints(s.move_latency), load_latency=_ints(s.load_latency),
-            able=able, latency=latency, pool=pool,
-            pool_room=_ints([p.capacity for p in arch.pools]),
-            together=self.together(),
-            move_class=self.classes.index(frozenset({"route"})),
-            memory_class=self.classes.index(frozenset({"mem"})),
+            move_latency=_ints(s.move_latency), load_latency=_ints(s.load_latency), has_memory=max(s.load_latency) > 0,
+            move_pool=pool[self.classes.index(frozenset({"route"}))],
+            memory_pool=pool[self.classes.index(frozenset({"mem"}))],
             move_price=move_price,
         )  # fmt: skip
 
@@ -346,6 +345,7 @@ class ModuloProblem:
             return record.rotating
         return min(registers.rotating, len(self.usable(file, registers.limit)))
 
+    @cached_property
     def tables(self) -> tuple[Ints, Ints, Ints]:
         """[row of ``classes``, tile] -> 1 where it runs; its latency; its pool, -1: none."""
         shape = (len(self.classes), len(self.arch.tiles))
@@ -364,6 +364,20 @@ class ModuloProblem:
                     )
                 pool[row, t] = found[0] if found else -1
         return able, latency, pool
+
+    @cached_property
+    def pool_room(self) -> Ints:
+        """How many ops each pool starts in a cycle."""
+        return _ints([pool.capacity for pool in self.arch.pools])
+
+    def _allowed(self, able: Ints) -> Ints:
+        """[node, tile] -> 1 where a node may sit: a pinned one on its tile only."""
+        allowed = able.copy()
+        for n, k in enumerate(self.nodes):
+            if k in self.pinned:
+                allowed[n] = 0
+                allowed[n, self.pinned[k]] = able[n, self.pinned[k]]
+        return allowed
 
     def together(self) -> Ints:
         """[tile, tile] -> 1 when the ends of a pair edge may sit there."""

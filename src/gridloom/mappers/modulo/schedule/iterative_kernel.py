@@ -15,7 +15,12 @@ _REACH = 64
 # What a reader costs that has no place next to its value.
 _CROWDED = 4.0
 
-internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+# Steps of a count. Numbers of a type, since a plain 1 and a plain -1 would be compiled for separately.
+_ADD = np.int64(1)
+_TAKE = np.int64(-1)
+
+# For functions that only other kernels call and that allocate nothing; their callers are cached whole.
+internal = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @internal
@@ -43,7 +48,7 @@ def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, ra
         late = least[node, other] > _NONE and when + least[node, other] > cycle[other]
         early = least[other, node] > _NONE and cycle[other] + least[other, node] > when
         if late or early:
-            _book(takes, table, other, cycle[other] % ii, -1)
+            _book(takes, table, other, cycle[other] % ii, _TAKE)
             cycle[other] = -1
     while not _fits(takes, table, room, node, slot):
         gone = -1
@@ -58,7 +63,7 @@ def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, ra
                 gone = other
         if gone < 0:
             return
-        _book(takes, table, gone, slot, -1)
+        _book(takes, table, gone, slot, _TAKE)
         cycle[gone] = -1
 
 
@@ -77,7 +82,26 @@ def _window(least: Ints, cycle: Ints, node: int) -> tuple[int, int]:
     return low, high
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@internal
+def _next_node(rank: Floats, cycle: Ints) -> int:
+    """The first node by rank that has no cycle yet; -1: all have one."""
+    node = -1
+    for k in range(len(cycle)):
+        if cycle[k] < 0 and (node < 0 or rank[k] < rank[node]):
+            node = k
+    return node
+
+
+@internal
+def _kept(start: Ints, cycle: Ints) -> bool:
+    """True when no node has left the cycle that it was given."""
+    kept = True
+    for node in range(len(start)):
+        kept = kept and (start[node] < 0 or cycle[node] == start[node])
+    return kept
+
+
+@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: Ints, ii: int, tries: int,
                     cycle: Ints) -> bool:  # fmt: skip
     """Fill ``cycle``; False after ``tries`` placements without an end. ``rank``: who comes first, least first.
@@ -86,18 +110,16 @@ def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: I
     """
     count = len(rank)
     table = np.zeros((len(room), ii), dtype=np.int64)
-    tried = np.full(count, -1, dtype=np.int64)
+    tried = np.zeros(count, dtype=np.int64)
+    tried[:] = -1
     for node in range(count):
         cycle[node] = start[node]
         if start[node] >= 0:
-            _book(takes, table, node, start[node] % ii, 1)
+            _book(takes, table, node, start[node] % ii, _ADD)
     for _ in range(tries):
-        node = -1
-        for k in range(count):
-            if cycle[k] < 0 and (node < 0 or rank[k] < rank[node]):
-                node = k
+        node = _next_node(rank, cycle)
         if node < 0:
-            return bool(np.all((start < 0) | (cycle == start)))
+            return _kept(start, cycle)
         low, high = _window(least, cycle, node)
         when = -1
         for t in range(low, min(low + ii, high + 1)):
@@ -112,7 +134,7 @@ def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: I
                     return False
         tried[node] = when
         _displace(least, takes, table, room, cycle, rank, node, when, ii)
-        _book(takes, table, node, when % ii, 1)
+        _book(takes, table, node, when % ii, _ADD)
         cycle[node] = when
     return False
 
@@ -167,7 +189,7 @@ def _price(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: in
     return cost
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency: Ints, ii: int, reach: int,
                       sweeps: int, cycle: Ints) -> None:  # fmt: skip
     """Move nodes within their windows to cycles with room where their values wait less.
@@ -178,14 +200,14 @@ def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency
     count = len(cycle)
     table = np.zeros((len(room), ii), dtype=np.int64)
     for node in range(count):
-        _book(takes, table, node, cycle[node] % ii, 1)
+        _book(takes, table, node, cycle[node] % ii, _ADD)
     for sweep in range(sweeps):
         moved = False
         for k in range(count):
             node = count - 1 - k if sweep % 2 == 0 else k
             low, high = _window(least, cycle, node)
             now = cycle[node]
-            _book(takes, table, node, now % ii, -1)
+            _book(takes, table, node, now % ii, _TAKE)
             best, when = _price(links, latency, cycle, node, now, ii, reach), now
             # A period from either end, and around where it is: further in, nothing is different.
             for first in (low, now - ii, now, high - ii + 1):
@@ -196,6 +218,6 @@ def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency
                             best, when = cost, t
             moved = moved or when != now
             cycle[node] = when
-            _book(takes, table, node, when % ii, 1)
+            _book(takes, table, node, when % ii, _ADD)
         if not moved:
             return
