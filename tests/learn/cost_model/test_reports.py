@@ -26,7 +26,7 @@ def found() -> data.Pipeline:
 def test_round_trips_tell_short_ways_from_random_ones(found: data.Pipeline):
     short = Search(found, DataflowConfig(cost="heuristic", chains=4), 0)
     random_places = short.places.copy()
-    short._shorten()
+    short.shorten()
     guide = Windows(power=2.0, peaks=0.5)
     good = guide.efficiency(found, data.routed(found, short.places, "present"))
     poor = guide.efficiency(found, data.routed(found, random_places, "present"))
