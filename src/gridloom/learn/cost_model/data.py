@@ -157,13 +157,12 @@ def sample(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def _shake(search: Search, random: np.random.Generator) -> None:
     """Random exchanges, many in some chains and none in others, so that all qualities are there."""
-
-    found = search.pipeline
+    found, sites = search.pipeline, search.sites
     for chain in range(CHAINS):
         for _ in range(int(found.units * random.random() ** 6)):
             unit = int(random.integers(found.units))
             kind = found.unit_kind[unit]
-            tile = int(random.choice(search.sites.tiles[search.sites.tile_start[kind] : search.sites.tile_start[kind + 1]]))
+            tile = int(random.choice(sites.tiles[sites.tile_start[kind] : sites.tile_start[kind + 1]]))
             if tile != search.places[chain, unit]:
                 search.exchange(chain, unit, tile)
 

@@ -109,9 +109,7 @@ def _route(switches: Switches, loads: Floats, path: Ints, best: Ints, source: in
 
 
 @njit(cache=True, nogil=True)
-def route_all(
-    places: Ints, flows: Flows, switches: Switches, links: int, weights: Weights
-) -> tuple[Ints, Ints]:
+def route_all(places: Ints, flows: Flows, switches: Switches, links: int, weights: Weights) -> tuple[Ints, Ints]:
     """Routes of a batch of placements: starts and links, flow by flow and decision by decision.
 
     O(decisions * flows * corner pairs * length).

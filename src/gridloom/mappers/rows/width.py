@@ -115,9 +115,7 @@ def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping 
     graph = flatten(dfg, arch)
     columns = arch.cols if config.columns is None else min(config.columns, arch.cols)
     number = {k: n for n, k in enumerate(graph.nodes.tolist())}
-    pinned, first = (
-        {number[k]: tile for k, tile in tiles.items()} for tiles in given_tiles(dfg, arch, config)
-    )
+    pinned, first = ({number[k]: tile for k, tile in tiles.items()} for tiles in given_tiles(dfg, arch, config))
     reason = screen(graph, arch, columns) or misplaced(graph, arch, pinned | first, columns)
     if reason is not None:
         return reason
