@@ -16,6 +16,7 @@ from gridloom.mappers.modulo.route_kernel import (
     ISSUE_PRICE,
     OUT_PRICE,
     TAKE,
+    YES,
     add_route,
     close_net,
     gather,
@@ -108,9 +109,9 @@ def _unroute(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
 @glue
 def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
     """Take out the nodes that leave, with the routes of their edges, and the routes that are to be found anew."""
-    if work.marks.count[0] == 0:
+    if work.marks.marked[0] == 0:
         return
-    work.marks.count[0] = 0
+    work.marks.marked[0] = 0
     _unroute(fabric, loop, state, work)
     for node in range(loop.nodes):
         if work.marks.leaving[node]:
@@ -123,7 +124,7 @@ def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) ->
 @internal
 def _mark_node(loop: Loop, marks: Marks, node: int) -> None:
     """Mark a node, and those that have to issue at an exact distance from it, to be taken out."""
-    marks.count[0] += 1
+    marks.marked[0] += 1
     marks.leaving[node] = 1
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
@@ -148,7 +149,7 @@ def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge:
     storage = read_from(fabric, labels, state.tile[target], due)
     routed = storage >= 0 and trace(state.routes, tree, labels, edge, storage, due)
     if routed:
-        add_route(fabric, state.usage, state.routes, tree, edge, np.bool_(True))
+        add_route(fabric, state.usage, state.routes, tree, edge, YES)
     close_net(tree)
     return routed
 
@@ -310,7 +311,7 @@ def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> Non
         if not _tied(loop, state, ii, tie):
             other = loop.tie_target[tie]
             marks.leaving[loop.tie_source[tie] if other == node else other] = 1
-            marks.count[0] += 1
+            marks.marked[0] += 1
     for other in range(loop.nodes):
         if state.tile[other] < 0 or other == node:
             continue
@@ -489,7 +490,7 @@ def _mark(fabric: Fabric, loop: Loop, state: State, marks: Marks, random_state: 
         if draw(random_state) >= removal:
             continue
         share = draw(random_state)
-        marks.count[0] += 1
+        marks.marked[0] += 1
         if share < 0.35:
             marks.rerouted[edge] = 1
         elif share < 0.7 or loop.source[edge] >= loop.nodes:
@@ -531,7 +532,7 @@ def negotiate(fabric: Fabric, loop: Loop, state: State, work: Workspace, paramet
             _place_node(fabric, loop, state, work, node, present, parameters)
             edges = loop.touch[loop.touch_at[node] : loop.touch_at[node + 1]]
         complete = _route(fabric, loop, state, work, edges, node, present)
-        if node >= 0 or marks.count[0] > 0:
+        if node >= 0 or marks.marked[0] > 0:
             continue
         over = _overuse(usage, marks)
         if complete and over == 0:

@@ -11,6 +11,8 @@ slot), then storages. A route is a list of codes ``cycle * elements + element`` 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -29,12 +31,14 @@ glue = njit(
     nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always"
 )
 
-#: Steps of a count. Numbers of a type, since a plain 1 and a plain -1 would be compiled for separately.
-ADD = np.int64(1)
-TAKE = np.int64(-1)
+#: Steps of a count, and answers. They have a type, since a function is compiled once more for each literal.
+ADD: Any = np.int64(1)
+TAKE: Any = np.int64(-1)
+YES: Any = np.bool_(True)
+NO: Any = np.bool_(False)
 
 #: Where a route begins: at its producer, at a live-in kept in a register, at a live-in kept in memory.
-AT_PRODUCER = np.int64(-1)
+AT_PRODUCER: Any = np.int64(-1)
 AT_REGISTER = -4
 AT_MEMORY = -5
 
@@ -80,8 +84,8 @@ def _touch(tree: Tree, code: int, before: int) -> bool:
     tree.own[cycle, element] += 1
     if tree.own[cycle, element] > 1:
         return False
-    tree.touched[tree.count[0]] = code
-    tree.count[0] += 1
+    tree.touched[tree.used_codes[0]] = code
+    tree.used_codes[0] += 1
     tree.back[cycle, element] = before
     first = 3 * tree.tiles
     if element >= first:
@@ -164,7 +168,7 @@ def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge:
     for k in range(routes.length[edge]):
         code = routes.codes[edge, k]
         if k == 0 and routes.root[edge] == AT_REGISTER:
-            _keep(usage, tree, code, TAKE, np.bool_(True))
+            _keep(usage, tree, code, TAKE, YES)
         else:
             _release(fabric, usage, tree, code)
         beside = _written(fabric, code)
@@ -176,21 +180,21 @@ def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge:
 @internal
 def open_net(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edges: Ints, tile: int, ready: int) -> None:
     """Show a net's tree: its producer's output register (``ready`` < 0: it has none) and the routes of its edges."""
-    tree.count[0] = 0
+    tree.used_codes[0] = 0
     if ready >= 0:
         _touch(tree, ready * tree.elements + 3 * tree.tiles + tile, AT_PRODUCER)
     for edge in edges:
         if routes.length[edge] > 0:
-            add_route(fabric, usage, routes, tree, edge, np.bool_(False))
+            add_route(fabric, usage, routes, tree, edge, NO)
 
 
 @internal
 def close_net(tree: Tree) -> None:
     """Forget the open net."""
-    for k in range(tree.count[0]):
+    for k in range(tree.used_codes[0]):
         code = tree.touched[k]
         tree.own[code // tree.elements, code % tree.elements] = 0
-    tree.count[0] = 0
+    tree.used_codes[0] = 0
     tree.kept[:] = 0
 
 
@@ -205,7 +209,7 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
     memory = tiles + fabric.registers
     labels.best[first : last + 1, :] = FAR
     labels.write[first : last + 1, :] = FAR
-    for k in range(tree.count[0]):
+    for k in range(tree.used_codes[0]):
         code = tree.touched[k]
         cycle, storage = code // elements, code % elements - 3 * tiles
         if storage >= 0 and first <= cycle <= last and tree.own[cycle, code % elements] > 0:

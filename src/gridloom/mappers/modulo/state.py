@@ -82,9 +82,9 @@ class Tree(NamedTuple):
     own: Shorts
     back: Ints
     age: Shorts
-    #: The codes that are in use, ``count[0]`` of them.
+    #: The codes that are in use, ``used_codes[0]`` of them.
     touched: Ints
-    count: Ints
+    used_codes: Ints
     #: Register -> routes of the open net that begin there.
     kept: Ints
 
@@ -178,10 +178,10 @@ class Marks(NamedTuple):
     #: [group, slot] and [pool, slot] -> 1 where there are more signals than there is room for.
     overused: Ints
     pool_overused: Ints
-    #: Node -> 1 when it is to be taken out; edge -> 1 when its route is; ``count[0]`` is not 0 when some are.
+    #: Node -> 1 when it is to be taken out; edge -> 1 when its route is; ``marked[0]`` is not 0 when some are.
     leaving: Ints
     rerouted: Ints
-    count: Ints
+    marked: Ints
 
 
 class Workspace(NamedTuple):
@@ -246,7 +246,7 @@ def workspace(fabric: Fabric, state: State, rank: Floats, first_tile: Ints, seed
             pool_overused=np.zeros_like(state.usage.pool_used),
             leaving=np.zeros(nodes, dtype=np.int64),
             rerouted=np.zeros(edges, dtype=np.int64),
-            count=np.zeros(1, dtype=np.int64),
+            marked=np.zeros(1, dtype=np.int64),
         ),
         cost=np.zeros((fabric.tiles, fabric.horizon)),
         failures=np.ones(edges),
@@ -266,7 +266,7 @@ def _tree(fabric: Fabric, cycles: int) -> Tree:
         back=np.full((cycles, fabric.elements), -1, dtype=np.int64),
         age=np.zeros((cycles, storages), dtype=np.int16),
         touched=np.zeros(2 * cycles * fabric.elements, dtype=np.int64),
-        count=np.zeros(1, dtype=np.int64),
+        used_codes=np.zeros(1, dtype=np.int64),
         kept=np.zeros(fabric.registers, dtype=np.int64),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -15,9 +17,9 @@ _REACH = 64
 # What a reader costs that has no place next to its value.
 _CROWDED = 4.0
 
-# Steps of a count. Numbers of a type, since a plain 1 and a plain -1 would be compiled for separately.
-_ADD = np.int64(1)
-_TAKE = np.int64(-1)
+# Steps of a count. They have a type, since a function is compiled once more for each literal.
+_ADD: Any = np.int64(1)
+_TAKE: Any = np.int64(-1)
 
 # For functions that only other kernels call and that allocate nothing; their callers are cached whole.
 internal = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
