@@ -49,18 +49,17 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "run": frozenset(),
     "flow": NOUNS | TOOLS,
     "explore": NOUNS | TOOLS | {"flow"},
-    "web": NOUNS | TOOLS | {"flow", "explore", "__init__"},
-    "cli": NOUNS | TOOLS | {"flow", "explore", "web", "__init__"},
+    "cli": NOUNS | TOOLS | {"flow", "explore", "__init__"},
     "__init__": NOUNS | TOOLS | {"flow", "explore"},
     "__main__": frozenset({"cli"}),
 }
 
-TALKS_TO_THE_USER = frozenset({"cli", "web", "__main__"})
+TALKS_TO_THE_USER = frozenset({"cli", "__main__"})
 #: Limits the threads of worker processes, which BLAS and OpenMP take from the environment and from nowhere else.
 SETS_THREAD_LIMITS = {"run.threads"}
 #: Finds a compiler by PATH and GRIDLOOM_CLANG, in worker processes too, which only inherit the environment.
 FINDS_A_COMPILER = {"frontend.c.llvm.driver"}
-LOOKS_UP_MAPPERS = frozenset({"mappers", "learn", "flow", "explore", "cli", "web", "__init__"})
+LOOKS_UP_MAPPERS = frozenset({"mappers", "learn", "flow", "explore", "cli", "__init__"})
 #: Names under which code holds an array.
 ARRAYS = frozenset({"arch", "array", "layout", "small"})
 #: Mappers obey the rules that ``verify`` checks; a rule does not tell anybody else what an array is.
@@ -212,7 +211,7 @@ def registry_breaches(package: Path) -> list[str]:
 
 
 def talk_breaches(package: Path) -> list[str]:
-    """Printing, exiting, asking and reading the environment outside of cli and web."""
+    """Printing, exiting, asking and reading the environment outside of cli."""
     return [
         f"{module.name or '__init__'}:{node.lineno} uses {what}"
         for module in modules(package)
@@ -347,7 +346,7 @@ def test_only_upper_layers_look_up_mappers():
     assert registry_breaches(PACKAGE) == []
 
 
-def test_only_cli_and_web_print_exit_or_read_the_environment():
+def test_only_cli_prints_exits_or_reads_the_environment():
     assert talk_breaches(PACKAGE) == []
 
 
@@ -425,7 +424,7 @@ def test_layer_breach_is_found(tmp_path: Path, name: str, text: str):
         ("archs/families/mesh.py", "from ...dfg import ops\nfrom ..model import Arch"),
         ("mapping/model.py", "from gridloom._version import __version__\nfrom gridloom.dfg import Dfg"),
         ("mappers/anneal.py", "from gridloom.estimate import bound\nfrom .place import swap\nimport numpy"),
-        ("cli/__init__.py", "import gridloom as gl\nfrom gridloom.web import serve"),
+        ("cli/__init__.py", "import gridloom as gl\nfrom gridloom.flow import run"),
         ("verify/legal.py", "from gridloom.errors import MappingError\nfrom . import rules"),
         ("flow.py", "from . import verify, sim, emit"),
     ],
@@ -469,7 +468,7 @@ def test_mapper_looked_up_by_a_checker_is_found(tmp_path: Path):
     + ["from os import environ", "import sys\nsys.stdout.write('a')"],
 )
 def test_talk_outside_cli_is_found(tmp_path: Path, text: str):
-    package = tree(tmp_path, {"flow.py": text, "cli.py": text, "web/serve.py": text})
+    package = tree(tmp_path, {"flow.py": text, "cli.py": text, "cli/output.py": text})
     assert [message.split(":")[0] for message in talk_breaches(package)] == ["flow"]
 
 

@@ -81,7 +81,7 @@ def default(field: dataclasses.Field[Any]) -> str:
 
 
 def field_table(record: type, head: str) -> str:
-    """A row a field: name, type, default, comment."""
+    """One row for each field: name, type, default, comment."""
     texts, hints = comments(record), get_type_hints(record)
     rows = []
     for field in dataclasses.fields(record):
@@ -92,7 +92,7 @@ def field_table(record: type, head: str) -> str:
 
 
 def op_table(domain: str) -> str:
-    """A row an op class: its ops with the number of their operands."""
+    """One row for each op class: its ops with the number of their operands."""
     rows: dict[tuple[str, str], list[str]] = {}
     for name, op in OP_TABLE[domain].items():
         count = "any" if op.arity == ANY_ARITY else str(op.arity)
@@ -102,7 +102,7 @@ def op_table(domain: str) -> str:
 
 
 def preset_table() -> str:
-    """A row a preset of the torus."""
+    """One row for each preset of the torus."""
     lines = [
         "| preset | PEs | register file | memory PEs (1-based, row by row) | bus |",
         "| --- | --- | --- | --- | --- |",
@@ -110,8 +110,8 @@ def preset_table() -> str:
     for name, p in PRESETS.items():
         memory = p["memory"]
         shown = memory if memory == "all" else ", ".join(str(r * p["cols"] + c + 1) for r, c in memory["tiles"])
-        file = f"{p['file']}, {p['regs']}" + (" registers" if p["file"] == "central" else " registers a PE")
-        bus = "one a row" if p["bus"] == "row" else "one a memory PE"
+        file = f"{p['file']}, {p['regs']}" + (" registers" if p["file"] == "central" else " registers per PE")
+        bus = "one per row" if p["bus"] == "row" else "one per memory PE"
         lines.append(f"| `{name}` | {p['rows']} x {p['cols']} | {file} | {shown} | {bus} |")
     return "\n".join(lines)
 

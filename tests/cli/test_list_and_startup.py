@@ -53,7 +53,7 @@ def test_list_has_every_name_once_with_its_summary(gridloom, group):
 
 def test_list_as_json(gridloom):
     rows = gridloom("list", "archs", "--json").record["archs"]
-    assert rows[0] == {"name": "mesh", "summary": "static grid, 4 neighbours", "extra": None}
+    assert rows[0] == {"name": "mesh", "summary": "static grid in which each tile has 4 neighbours", "extra": None}
 
 
 def test_unknown_list_names_the_known_ones(gridloom):

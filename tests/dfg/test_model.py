@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.dfg.graphs import dfgs
 
 from gridloom.dfg import DOMAINS, OP_CLASSES, Array, Dfg, DfgBuilder, Edge, Node, lookup
-from gridloom.dfg.model import MAX_DISTANCE, MAX_WORDS
+from gridloom.dfg.checks import MAX_DISTANCE, MAX_WORDS
 from gridloom.errors import DfgError
 
 A, B = Node(id="a", op="input"), Node(id="b", op="neg")
@@ -93,7 +93,7 @@ BROKEN: dict[str, tuple[str, list[Node], list[Edge], list[Array], str]] = {
     ),
     "too many initial values": (
         "i32", [A, B], [edge(distance=1, initial=(1, 2))], [],
-        "edge 0 (a -> b): has 2 initial values for distance 1; one a step of distance is used",
+        "edge 0 (a -> b): has 2 initial values for distance 1; one per step of distance is used",
     ),
     "infinite initial value": (
         "i32", [A, B], [edge(distance=1, initial=(float("inf"),))], [],
@@ -160,7 +160,7 @@ def test_unknown_op_lists_the_ops_of_its_domain() -> None:
 
 
 def test_size_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gridloom.dfg.model.MAX_NODES", 1)
+    monkeypatch.setattr("gridloom.dfg.checks.MAX_NODES", 1)
     with pytest.raises(DfgError, match=r"^graph 'g': has 2 nodes and 1 edges; at most 1 and 1000000 are taken$"):
         Dfg(name="g", domain="i32", nodes=(A, B), edges=(edge(),))
 
@@ -240,26 +240,6 @@ def test_builder_makes_loads_stores_orders_and_live_ins() -> None:
 
 
 # -- derived -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("edges", "forest"),
-    [
-        ([("a", "b"), ("b", "c")], True),
-        ([("a", "b"), ("a", "c")], True),
-        ([("a", "b"), ("b", "c"), ("a", "c")], False),
-        ([("a", "b"), ("a", "b")], False),
-        ([], True),
-    ],
-)
-def test_forest_is_a_graph_without_an_undirected_cycle(edges: list[tuple[str, str]], forest: bool) -> None:
-    operands: dict[str, int] = {}
-    records = []
-    for a, b in edges:
-        records.append(Edge(source=a, target=b, operand=operands.get(b, 0)))
-        operands[b] = operands.get(b, 0) + 1
-    nodes = tuple(Node(id=name, op="f") for name in "abc")
-    assert Dfg(name="g", domain="opaque", nodes=nodes, edges=tuple(records)).is_forest is forest
 
 
 def test_topological_order_breaks_ties_by_position() -> None:

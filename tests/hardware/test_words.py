@@ -10,7 +10,7 @@ from tests.random_cases import legal_mappings
 
 from gridloom.dfg import DfgBuilder
 from gridloom.errors import MappingError
-from gridloom.hardware.encode import encode, fitted
+from gridloom.hardware.bitstream.encode import encode, fitted
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.mapping import Mapping

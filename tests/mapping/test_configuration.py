@@ -26,7 +26,7 @@ def slot_of(c: Configuration, node: str) -> Slot:
 
 def times(c: Configuration) -> dict[str, tuple[int, int]]:
     """node -> (start stage, slot)."""
-    return {c.dfg.nodes[s.node].id: s.cycle_of_first for s in c.slots if s.kind == "op"}
+    return {c.dfg.nodes[s.node].id: (s.start, s.slot) for s in c.slots if s.kind == "op"}
 
 
 def moves(c: Configuration) -> list[tuple[str, str, int, int]]:

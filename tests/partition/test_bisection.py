@@ -13,9 +13,13 @@ from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import DfgError, MissingExtra, OptionError
 from gridloom.frontend.source import load_source
 from gridloom.partition import BisectionConfig, bisect, split
-from gridloom.partition.acyclic import ClusterGraph, cluster, imbalance, one_way, refine, transfers
+from gridloom.partition.acyclic import ClusterGraph, cluster, one_way, refine, transfers
 
 CMA = ["cma_aes", "cma_radix4_fft", "cma_rgb_to_ycc", "cma_dct8", "cma_md5"]
+
+
+def imbalance(graph: ClusterGraph, side: list[int]) -> int:
+    return abs(sum(weight if s else -weight for weight, s in zip(graph.weight, side, strict=True)))
 
 
 def runs_one_way(graph: ClusterGraph, side: list[int]) -> bool:

@@ -49,7 +49,7 @@ def test_union_of_classes_with_different_tiles():
 
 def test_row_buses_bound_memory_ops():
     bound = mii(ops(load=5), build("torus:2x2"))
-    assert (bound.res, bound.explanations) == (3, ("mem ops need 5 of 2 bus cycles a slot",))
+    assert (bound.res, bound.explanations) == (3, ("mem ops need 5 of 2 bus cycles per slot",))
     assert mii(ops(load=5), build("torus:2x2,bus=dedicated")).res == 2
 
 

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from gridloom.archs.traits import TRAITS, known_traits
 from gridloom.errors import ArchError
+from gridloom.registry import PICTURE
 
 if TYPE_CHECKING:
     from gridloom.archs.unroll import ResourceGraph
@@ -188,6 +189,13 @@ class Arch:
     def family(self) -> str:
         """The name of the family, for labels and messages. Code that decides by it asks for a trait instead."""
         return str(self.spec.get("family", ""))
+
+    def __repr__(self) -> str:
+        return f"<Arch {self.name}: {self.style}, {self.rows} x {self.cols}, {len(self.tiles)} tiles>"
+
+    def _repr_svg_(self) -> str:
+        drawn: str = PICTURE.load()(self)
+        return drawn
 
     @cached_property
     def resource_index(self) -> Mapping[str, int]:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gridloom import registry
-from gridloom.archs.model import Arch
+from gridloom.archs.model import Arch, ArchBuilder
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError, OptionError
+from gridloom.yaml_text import YamlProblem, parse_marked
 
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 _YAML_LIMIT = 4_000_000
@@ -89,45 +90,19 @@ def scalar(text: str) -> Any:
 
 def load_yaml(path: Path) -> Arch:
     """The array of a YAML file; errors name the file, the line and the key."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
+    where = str(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ArchError(f"cannot be read: {error}", where=str(path)) from None
-    if len(text) > _YAML_LIMIT:
-        raise ArchError(f"is {len(text)} characters long; at most {_YAML_LIMIT} are read", where=str(path))
+        raise ArchError(f"cannot be read: {error}", where=where) from None
     try:
-        _refuse_aliases(text, path)
-        data = YAML(typ="rt", pure=True).load(text)
-    except (YAMLError, RecursionError, ValueError) as error:
-        raise ArchError(_yaml_message(error), where=str(path)) from None
-    if not isinstance(data, dict):
-        raise ArchError(f"expected keys and values, found {type(data).__name__}", where=str(path))
+        data = parse_marked(text, _YAML_LIMIT)
+    except YamlProblem as problem:
+        raise ArchError(problem.message, where=f"{where}:{problem.line}" if problem.line else where) from None
     try:
-        return build_spec(plain(data), str(path))
+        return build_spec(plain(data), where)
     except ArchError as error:
-        raise ArchError(error.message, where=_line_of(data, error.message, str(path))) from None
-
-
-def _refuse_aliases(text: str, path: Path) -> None:
-    """Aliases are how a few lines become gigabytes; a description has no need of them."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.tokens import AliasToken, AnchorToken
-
-    if "&" not in text and "*" not in text:
-        return
-    for token in YAML(typ="rt", pure=True).scan(text):
-        if isinstance(token, AliasToken | AnchorToken):
-            message = "YAML anchors and aliases (& and *) are not taken; write the values out"
-            raise ArchError(message, where=f"{path}:{token.start_mark.line + 1}")
-
-
-def _yaml_message(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-    return f"is not YAML: {problem}" + (f" at line {mark.line + 1}, column {mark.column + 1}" if mark else "")
+        raise ArchError(error.message, where=_line_of(data, error.message, where)) from None
 
 
 def _line_of(data: Any, message: str, path: str) -> str:
@@ -175,6 +150,23 @@ def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
         if item["type"] == "missing":
             raise ArchError(f"{path}: family {spec['family']!r} needs this parameter") from None
         raise ArchError(f"{path}: {item['msg']}, found {item.get('input')!r}") from None
+
+
+def array_name(spec: Mapping[str, Any]) -> str:
+    """The ARCH string of a description, as far as its values are words and numbers."""
+    rest = {key: value for key, value in spec.items() if key not in ("family", "rows", "cols", "tiles")}
+    size = f"{spec['rows']}x{spec['cols']}" if "rows" in spec else str(spec.get("tiles", ""))
+    words = [size] if size else []
+    for key, value in rest.items():
+        text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        words.append(f"{key}={text}" if isinstance(value, str | int) or value is None else f"{key}=...")
+    return f"{spec['family']}:{','.join(words)}" if words else str(spec["family"])
+
+
+def build_described(builder: ArchBuilder, spec: Mapping[str, Any], *, size: tuple[int, int], **fields: Any) -> Arch:
+    """The array that a family has put together, with its description and the name that follows from it."""
+    rows, cols = size
+    return builder.build(name=array_name(spec), rows=rows, cols=cols, spec=dict(spec), **fields)
 
 
 def check_range(record: object, key: str, low: int, high: int) -> None:

@@ -26,26 +26,27 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; a user's mistake is one line on standard error, never a traceback."""
     from gridloom.cli.app import app
+    from gridloom.cli.completion import join_bash_words
 
+    join_bash_words(os.environ)
     for stream in (sys.stdout, sys.stderr):
         # Names in a file may hold what the terminal's encoding does not have.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
-    given = None if arguments is None else list(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = command.main(given, prog_name="gridloom", standalone_mode=False)
+        # A bare command is a question, not a mistake.
+        status = command.main(given or ["--help"], prog_name="gridloom", standalone_mode=False)
         sys.stdout.flush()
     except _UsageError as error:
         return _complain(_usage_message(error))
     except GridloomError as error:
         return _complain(str(error))
-    except typer.Abort:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+    except typer.Abort as abort:
+        return _interrupted(abort.__cause__)
+    except KeyboardInterrupt as interrupt:
+        return _interrupted(interrupt)
     except BrokenPipeError:
         # Whoever read the output has had enough (gridloom list kernels | head).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -56,6 +57,12 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _internal(error)
     return status if isinstance(status, int) else DONE
+
+
+def _interrupted(cause: BaseException | None) -> int:
+    """Say that the user ended the command, and in the middle of what if that is known."""
+    print(str(cause or "") or "interrupted", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _usage_message(error: Any) -> str:

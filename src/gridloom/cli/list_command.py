@@ -8,16 +8,24 @@ from typing import Annotated, Any
 import typer
 
 from gridloom import registry
+from gridloom.cli.completion import offer_groups
+from gridloom.cli.options import AsJson, Quiet
 
 
 def list_names(
+    *,
     group: Annotated[
         str,
-        typer.Argument(metavar="GROUP", help="archs, mappers, kernels, networks, costs, suites, models or readers."),
+        typer.Argument(
+            metavar="GROUP",
+            help="One of archs, mappers, kernels, networks, costs, suites, models and readers.",
+            autocompletion=offer_groups,
+        ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """List the arrays, mappers, kernels, suites, models or readers that can be named."""
+    """List the names of a group that can be used, each with one line about it."""
     entries = {name: registry.entry(group, name) for name in registry.names(group)}
     if as_json:
         rows = [

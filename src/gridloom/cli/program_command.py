@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gridloom.cli.outputs import check_writable, write_all
-from gridloom.cli.progress import note
+from gridloom.cli.completion import offer_names
+from gridloom.cli.options import AsJson, Effort, Mapper, Quiet, Seed, SpokeRam, TimeLimit
+from gridloom.cli.outputs import check_writable, write_and_tell
 
 if TYPE_CHECKING:
     from gridloom.flow.programs import ProgramResult
@@ -17,19 +18,32 @@ if TYPE_CHECKING:
 
 
 def program(
+    *,
     source: Annotated[Path, typer.Argument(metavar="PROGRAM", help="A YAML file with flows and channels.")],
-    arch: Annotated[str, typer.Option("--arch", help="A streaming engine: streaming-engine:16,spokes=6.")],
-    mapper: Annotated[str, typer.Option("--mapper", help="A mapper's name.")] = "auto",
-    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
-    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds of search a flow.")] = None,
-    effort: Annotated[int | None, typer.Option("--effort", min=1, help="Moves a flow.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the program here (JSON).")] = None,
-    spokes: Annotated[
-        Path | None, typer.Option("--spoke-ram", help="Write what each tile does in each spoke, by flow (JSON).")
+    arch: Annotated[
+        str,
+        typer.Option(
+            "--arch",
+            metavar="ARCH",
+            help="The array, a streaming engine: streaming-engine:16,spokes=6.",
+            autocompletion=offer_names("archs"),
+        ),
+    ],
+    mapper: Mapper = "auto",
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    effort: Effort = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the mapped program to this JSON file.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    spokes: SpokeRam = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Map the flows of a program onto tiles of their own, check them, run them together with messages of any length."""
+    """Map the flows of a program, each onto tiles of its own, check them, and run them together.
+
+    --effort and --time-limit hold for the search of each flow. The run uses messages of random length.
+    """
     from gridloom.flow.programs import map_program, read_program
     from gridloom.flow.request import Request
     from gridloom.mapping.program import dumps
@@ -44,15 +58,13 @@ def program(
         texts = {} if output is None else {output: dumps(result.program)}
         if spokes is not None:
             texts[spokes] = _spokes(result.program)
-        write_all(texts)
-        for path in texts:
-            note(f"wrote {path}")
+        write_and_tell(texts)
     print(json.dumps(result.to_json()) if as_json else _text(result))
     return 0 if result.program is not None else 1
 
 
 def _spokes(mapped: Program) -> str:
-    """The spoke RAM of the tiles of each flow: as many entries a tile as the flow's II."""
+    """The spoke RAM of the tiles of each flow: each tile has as many entries as the flow's II."""
     from gridloom.emit.spoke_ram import spoke_ram
 
     found = {}

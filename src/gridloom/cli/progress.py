@@ -1,4 +1,8 @@
-"""What a user sees while a command works: a line on a terminal after two seconds, nothing anywhere else."""
+"""What a user sees while a command works.
+
+On a terminal a line appears after two seconds, and at once when kernels are compiled. Elsewhere only compilation is
+told, in one line: it happens once per machine, and nothing else explains why the first command takes so long.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gridloom.cli.quiet import is_quiet, shows_progress
+
 if TYPE_CHECKING:
     from gridloom.mappers.budget import Progress as SearchProgress
     from gridloom.run import Progress as RunProgress
@@ -20,8 +26,9 @@ PATIENCE = 2.0
 
 
 def note(text: str) -> None:
-    """Tell the user something that is not the result."""
-    print(text, file=sys.stderr)
+    """Tell the user something that is not the result, unless ``--quiet`` was given."""
+    if not is_quiet():
+        print(text, file=sys.stderr)
 
 
 @dataclass
@@ -29,14 +36,15 @@ class Display:
     """A progress bar on standard error that appears late, on terminals only, and leaves nothing behind."""
 
     total: float | None = None
-    enabled: bool = field(default_factory=lambda: sys.stderr.isatty())
+    enabled: bool = field(default_factory=shows_progress)
     _began: float = field(default_factory=time.monotonic)
     _bar: Any = None
     _task: Any = None
+    _told: bool = False
 
-    def update(self, text: str, done: float) -> None:
-        """Show where the work is, if it has taken long enough for anyone to ask."""
-        if not self.enabled or time.monotonic() - self._began < PATIENCE:
+    def update(self, text: str, done: float, *, at_once: bool = False) -> None:
+        """Show where the work is, if it has taken long enough for anyone to ask, or ``at_once``."""
+        if not self.enabled or (not at_once and time.monotonic() - self._began < PATIENCE):
             return
         if self._bar is None:
             self._start()
@@ -50,8 +58,19 @@ class Display:
 
     def search(self, progress: SearchProgress) -> None:
         """Take a mapper's report."""
+        if progress.compiling:
+            self._compiling(progress.phase)
+            return
         best = f", best {progress.best}" if progress.best else ""
         self.update(f"{progress.phase}: {progress.moves:,} moves{best}", progress.seconds)
+
+    def _compiling(self, text: str) -> None:
+        self.update(text, 0.0, at_once=True)
+        if not self.enabled and not self._told:
+            from gridloom.mappers.core.compiling import HEADING
+
+            self._told = True
+            note(f"{HEADING} ...")
 
     def run(self, progress: RunProgress) -> None:
         """Take the report of a run of many jobs."""
@@ -80,11 +99,19 @@ def display(total: float | None = None) -> Iterator[Display]:
 
 @contextlib.contextmanager
 def first_interrupt_asks() -> Iterator[threading.Event]:
-    """Within the block the first Ctrl-C sets the event, so that a search can return its best; the second one kills."""
+    """Within the block the first Ctrl-C sets the event, so that a search can return its best; the second one kills.
+
+    While kernels are compiled there is nothing to return yet: the first Ctrl-C raises CompilationInterrupted.
+    """
+    from gridloom.mappers.core import compiling
+
     asked = threading.Event()
 
     def ask(_signal: int, _frame: object) -> None:
         asked.set()
+        if compiling.active():
+            compiling.interrupt()
+            raise compiling.CompilationInterrupted
         signal.signal(signal.SIGINT, previous)
         note("stopping; Ctrl-C again to give up at once")
 
@@ -97,3 +124,4 @@ def first_interrupt_asks() -> Iterator[threading.Event]:
         yield asked
     finally:
         signal.signal(signal.SIGINT, previous)
+        compiling.resume()

@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gridloom.dfg.carriers import Words as Words
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.semantics import DOMAIN_CODE, encode, evaluate, salt
 from gridloom.errors import SimulationError
 
-Words = NDArray[np.int64]
-
 
 @dataclass(kw_only=True)
 class Stimulus:
-    """What a run is fed: streams by input node, live-ins by node, memory by array; all as carriers (int64)."""
+    """What a run is fed: streams by input node, live-ins by node, memory by array.
+
+    Values are carriers (int64), as :mod:`gridloom.dfg.semantics` defines them.
+    """
 
     iterations: int
     streams: dict[str, Words] = field(default_factory=dict)

@@ -10,7 +10,9 @@ import json
 from functools import cache
 from typing import Any, Final
 
-from gridloom.dfg.model import MAX_EDGES, MAX_NODES, Array, Dfg, Edge, Node
+from gridloom.dfg.checks import MAX_EDGES, MAX_NODES
+from gridloom.dfg.json_text import read_document, write_document
+from gridloom.dfg.model import Array, Dfg, Edge, Node
 from gridloom.errors import DfgError
 
 FORMAT: Final = "gridloom-dfg"
@@ -62,29 +64,13 @@ def from_dict(data: Any, where: str = "graph") -> Dfg:
 
 
 def dumps(dfg: Dfg) -> str:
-    """A Dfg as JSON text, one node or edge a line."""
-    data = to_dict(dfg)
-    head = {key: value for key, value in data.items() if not isinstance(value, list)}
-    parts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    for key in ("nodes", "edges", "arrays"):
-        if key in data:
-            rows = ",\n".join(f"    {json.dumps(row)}" for row in data[key])
-            parts.append(f'  "{key}": [\n{rows}\n  ]')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    """A Dfg as JSON text, with one node or edge per line."""
+    return write_document(to_dict(dfg))
 
 
 def loads(text: str, where: str = "graph") -> Dfg:
-    """The Dfg in a JSON text."""
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DfgError(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}", where=where) from None
-    except RecursionError:
-        raise DfgError("is nested too deeply to be a graph", where=where) from None
-    except ValueError:
-        # Python's own bound on the digits of an integer.
-        raise DfgError("holds a number of more digits than any value has", where=where) from None
-    return from_dict(data, where)
+    """The Dfg in a JSON text; ``where`` names the text in errors, which are DfgErrors."""
+    return from_dict(read_document(text, where, "a graph", DfgError), where)
 
 
 def schema() -> dict[str, Any]:

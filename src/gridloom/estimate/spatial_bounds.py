@@ -8,10 +8,10 @@ at least 1. Two reasons why some edges have to be such ones:
   more than the tiles of a colour has to break its colouring somewhere.
 * degree: a node with more partners than its tile has neighbours leaves some of them out.
 
-For the latency the bound is the longest path of operations, one hop an edge. For the deepest FIFO it is a count of
-links: what does not wait in a FIFO waits in wires, a link a cycle, and a link has one signal. Op classes and FIFO
-limits are not looked at. Cost: O(nodes * edges) for the cycles, O(nodes^2) for the colours, a minimum-cost flow for
-the links.
+For the latency the bound is the longest path of operations, with one hop for each edge. For the deepest FIFO it is a
+count of links: what does not wait in a FIFO waits in wires, one link for each cycle, and a link has one signal. Op
+classes and FIFO limits are not looked at. Cost: O(nodes * edges) for the cycles, O(nodes^2) for the colours, a
+minimum-cost flow for the links.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NEVER = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A figure that no mapping is below, and why."""
+    """A lower bound: a figure that no mapping is below, and why."""
 
     value: int
     reason: str

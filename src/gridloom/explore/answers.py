@@ -1,4 +1,4 @@
-"""What an exploration says: the Pareto front, what each step of a parameter buys and costs, the best arrays."""
+"""The answers of an exploration: the Pareto front, what each step of a parameter gains and costs, the best arrays."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ class Step:
     parameter: str
     before: Value
     after: Value
+    #: How many pairs of points there are.
     pairs: int
     #: Objective -> mean change: of shares in percentage points, of everything else in per cent.
     changes: Mapping[str, float]
 
     def sentence(self) -> str:
-        """The step in words: what it buys and what it costs."""
+        """Return the step in words: what it gains and what it costs."""
         parts = [_change(name, change) for name, change in self.changes.items() if abs(change) >= 0.05]
         words = ", ".join(parts) if parts else "no change"
         return f"{self.parameter} {_word(self.before)} -> {_word(self.after)}: {words}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "parameter": self.parameter,
             "before": self.before,
@@ -47,9 +48,9 @@ _SHARES = ("mapped", "occupancy")
 
 
 def front(points: Sequence[Evaluated], objectives: Sequence[str]) -> list[Evaluated]:
-    """The feasible points that no other one beats in one objective without losing in another, best first.
+    """Return the Pareto front: the feasible points that no other point dominates, best first.
 
-    Quadratic in the points. Points with equal figures stay together: the choice between them is the user's.
+    Points with equal figures are all on it: the choice between them is the user's. Quadratic in the points.
     """
     known = [(one, score) for one in points if one.feasible and (score := _scores(one, objectives)) is not None]
     best = [
@@ -73,7 +74,7 @@ def _dominates(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def sensitivity(found: Exploration, names: Sequence[str] | None = None) -> list[Step]:
-    """Every step of every parameter between neighbouring values, where there are points that differ in it alone."""
+    """Return every step of every parameter between neighbouring values for which points differ in it alone."""
     objectives = list(dict.fromkeys([*(names or found.space.objectives), "mapped", "area"]))
     steps = []
     for parameter in found.space.parameters:
@@ -106,7 +107,7 @@ def _changes(pairs: Sequence[tuple[Evaluated, Evaluated]], objectives: Sequence[
 
 
 def best_arrays(found: Exploration) -> dict[str, Evaluated]:
-    """Objective -> the feasible point that is best by it; ties go to the smaller area, then to the earlier point."""
+    """Return objective -> the feasible point that is best by it; ties go to the smaller area, then to the earlier."""
     best = {}
     for name in found.space.objectives:
         first = best_of(found.points, name)
@@ -118,14 +119,14 @@ def best_arrays(found: Exploration) -> dict[str, Evaluated]:
 
 
 def array_yaml(one: Evaluated) -> str:
-    """The point's array as a YAML description that --arch takes."""
+    """Return the point's array as a YAML description that --arch takes."""
     from gridloom.flow.inputs import read_arch
 
     return yaml_text(read_arch(one.point.array).spec)
 
 
 def yaml_text(spec: Mapping[str, Any]) -> str:
-    """A description of an array as YAML."""
+    """Return a description of an array as YAML."""
     from ruamel.yaml import YAML
 
     yaml = YAML()
@@ -137,7 +138,7 @@ def yaml_text(spec: Mapping[str, Any]) -> str:
 
 
 def to_dict(found: Exploration) -> dict[str, Any]:
-    """The exploration and its answers as plain JSON data."""
+    """Return the exploration and its answers as plain JSON data."""
     return {
         "space": found.space.explore,
         "kernels": list(found.kernels),

@@ -1,4 +1,4 @@
-"""The report of an exploration: one HTML file that opens offline, without a script."""
+"""The report of an exploration: one HTML file without scripts that opens offline."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from gridloom.explore.points import Evaluated
 from gridloom.explore.search import Exploration
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
-_CAPTIONS = {"front": "Objectives against each other", "sensitivity": "What the steps of each parameter change"}
+_CAPTIONS = {"front": "Objectives against each other", "sensitivity": "What each step of a parameter changes"}
 
 
 def html_page(found: Exploration, command: str) -> str:
-    """The report as HTML text. Needs matplotlib for the figures; linear in points and kernels but for the front."""
+    """Return the report as HTML text. Needs matplotlib for the figures.
+
+    Linear in points and kernels, except for the front.
+    """
     space = found.space
     best = front(found.points, space.objectives)
     titles = point_titles(found.points, space.objectives)
@@ -53,7 +56,7 @@ def _summary(found: Exploration) -> str:
 def _badges(found: Exploration, best: Sequence[Evaluated]) -> str:
     feasible = sum(one.feasible for one in found.points)
     texts = [("good" if best else "bad", f"{len(best)} on the front")]
-    texts.append(("good" if feasible else "bad", f"{feasible} of {len(found.points)} keep every constraint"))
+    texts.append(("good" if feasible else "bad", f"{feasible} of {len(found.points)} meet every constraint"))
     if found.interrupted:
         texts.append(("open", "stopped early"))
     return "".join(f'<li class="badge-{kind}">{text}</li>' for kind, text in texts)
@@ -70,7 +73,7 @@ def _table(points: Sequence[Evaluated], found: Exploration, marked: Sequence[Eva
         note = f" ({escape(one.broken)})" if one.broken else ""
         rows.append(f'<tr class="{kind}"><td>{escape(one.point.name)}{note}</td>{cells}</tr>')
     if not rows:
-        return "<p>No array keeps every constraint.</p>"
+        return "<p>No array meets every constraint.</p>"
     return f"<table><thead><tr><th>array</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
@@ -84,7 +87,7 @@ def _best(found: Exploration) -> str:
     for name, one in best_arrays(found).items():
         head = f"{name.replace('_', ' ')}: {one.point.name} ({_number(one.figures[name])})"
         parts.append(f"<details><summary>{escape(head)}</summary><pre>{escape(array_yaml(one))}</pre></details>")
-    return "".join(parts) or "<p>No array keeps every constraint.</p>"
+    return "".join(parts) or "<p>No array meets every constraint.</p>"
 
 
 def _notes(found: Exploration, command: str) -> str:

@@ -1,4 +1,4 @@
-"""From points to jobs and back: what is asked of the executor, and the figures of a point from its rows."""
+"""From points to jobs and back: the jobs of a point for the executor, and its figures from their rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from gridloom.run import Job, ask, canonical_json
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point with its array built and its cost known; ``broken`` says why there is no such array."""
+    """A point with its array built."""
 
     point: Point
+    #: None: there is no such array, and ``broken`` says why.
     arch: Arch | None
     broken: str = ""
     width: int = 32
@@ -45,7 +46,7 @@ class Evaluated:
 
     point: Point
     figures: Mapping[str, float | None]
-    #: How far each constraint is from being kept; all zero: the point may be chosen.
+    #: How far each constraint is from being met; all zero: the point may be chosen.
     excess: tuple[float, ...]
     rows: Sequence[Mapping[str, Any]] = field(repr=False)
     broken: str = ""
@@ -53,11 +54,11 @@ class Evaluated:
 
     @property
     def feasible(self) -> bool:
-        """Whether every constraint is kept."""
+        """Whether the array exists and every constraint is met."""
         return not self.broken and not any(self.excess)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, without the rows."""
+        """Return plain data, without the rows."""
         return {
             "point": dict(self.point.values),
             "array": self.point.array,
@@ -70,7 +71,10 @@ class Evaluated:
 
 
 def expand_kernels(texts: Iterable[str], folder: Path | None) -> list[str]:
-    """SOURCE texts: ``suite:NAME`` stands for a suite's sources, a pattern for the files it matches."""
+    """Return SOURCE texts: ``suite:NAME`` stands for a suite's sources, a pattern for the files it matches.
+
+    OptionError for a pattern without a file, and for a suite of published files without their ``folder``.
+    """
     sources: list[str] = []
     for text in texts:
         if text.startswith("suite:"):
@@ -96,7 +100,7 @@ def _of_suite(name: str, folder: Path | None) -> list[str]:
 
 
 def candidate(space: Space, point: Point) -> Candidate:
-    """Build the point's array; a combination that makes none is a broken candidate, not an error."""
+    """Return the point with its array; a combination that describes no array is a broken candidate, not an error."""
     try:
         return Candidate(point, _arch(canonical_json(point.array)), width=space.width)
     except GridloomError as error:
@@ -104,7 +108,7 @@ def candidate(space: Space, point: Point) -> Candidate:
 
 
 def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[Any]]:
-    """The jobs of a point, keyed by everything that their results depend on; a broken point has none."""
+    """Return the jobs of a point, keyed by everything that their results depend on; a broken point has none."""
     if one.arch is None:
         return []
     return [
@@ -129,7 +133,7 @@ def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[An
 
 
 def evaluated(space: Space, one: Candidate, rows: Sequence[Mapping[str, Any]], skipped: int = 0) -> Evaluated:
-    """The point's figures; rows of skipped jobs count as not mapped."""
+    """Return the point with its figures; skipped jobs count as not mapped."""
     found = figures(rows, one.cost, iterations=space.iterations, asked=len(rows) + skipped)
     if one.arch is not None:
         found["tiles"] = float(len(one.arch.tiles))
@@ -140,9 +144,9 @@ def evaluated(space: Space, one: Candidate, rows: Sequence[Mapping[str, Any]], s
 def figures(
     rows: Sequence[Mapping[str, Any]], price: Cost | None, *, iterations: int, asked: int
 ) -> dict[str, float | None]:
-    """What the objectives speak of. Ratios of kernels are averaged geometrically, counts arithmetically.
+    """Return the values of all objectives. Ratios of kernels are averaged geometrically, counts arithmetically.
 
-    Everything but ``mapped`` is over the kernels that map: compare it between points that map the same ones.
+    Everything but ``mapped`` is over the kernels that map: compare it between points that map the same kernels.
     """
     mapped = [row for row in rows if row["status"] == "mapped"]
     cycles = _geometric([_cycles(row, iterations) for row in mapped])
@@ -163,7 +167,7 @@ def figures(
 
 
 def probability(estimator: str, source: str, one: Candidate) -> float:
-    """What an estimator gives for the chance that a kernel maps; 1 where it has nothing to say."""
+    """Return an estimator's probability that a kernel maps; 1 where it cannot tell."""
     if one.arch is None:
         return 0.0
     dfg = prepare(graph_of(source, memory_of(one.arch)), one.arch).dfg

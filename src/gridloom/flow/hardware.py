@@ -42,8 +42,8 @@ def cosimulate_mapping(
     the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its words.
     Costs the compilation of the hardware unless a ``bench`` is given.
     """
+    from gridloom.hardware.bitstream.encode import fitted
     from gridloom.hardware.cosimulation import Bench
-    from gridloom.hardware.encode import fitted
     from gridloom.hardware.rtl.structure import Hardware
 
     configuration = configure(mapping)

@@ -1,4 +1,4 @@
-"""What a flow gives back: a mapping that was confirmed, or a failure with its reasons; and the record of it as JSON."""
+"""What a flow returns: a mapping that was confirmed, or a failure with its reasons, and the record of it as JSON."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ METRICS: Final = (
     "tiles_used",
     "routing_tiles",
     "occupancy",
+    "slots",
 )
 
 
@@ -69,6 +70,18 @@ class Result:
     def status(self) -> Literal["mapped", "failed"]:
         """``mapped`` only with a mapping that is legal and computes what the graph computes."""
         return "failed" if self.mapping is None else "mapped"
+
+    def __repr__(self) -> str:
+        what = f"{self.dfg.name} on {self.arch.name} with {self.mapper}, seed {self.seed}"
+        if self.failure is not None:
+            return f"<Result failed: {what}: {self.failure.constraint}>"
+        ii = "" if self.mapping is None or self.arch.style == "elastic" else f", II {self.mapping.ii}"
+        return f"<Result {self.status}: {what}{ii}>"
+
+    def _repr_html_(self) -> str:
+        from gridloom.flow.notebook import result_html
+
+        return result_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON data: every field is always there, null where it has no meaning."""

@@ -27,6 +27,7 @@ from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
 from gridloom.flow.tensor.sections import run_sections
 from gridloom.mappers.choice import config_type, function_for
+from gridloom.mappers.core.compiling import reported
 from gridloom.mapping.model import Failure, Mapping
 
 
@@ -48,13 +49,15 @@ def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:
     mapper = choose(request.mapper, arch, prove=request.prove)
     config = mapper_config(request, mapper, dfg, arch)
     failure = count_failure(dfg, arch, request.ii)
-    found = Search(failure, 0.0) if failure else search(request, mapper, config, dfg, arch)
-    result = Result(
-        dfg=dfg, arch=arch, mapper=mapper, seed=request.seed, seconds=found.seconds, bound=lower_bound(dfg, arch)
-    )
-    if isinstance(found.outcome, Failure):
-        return replace(result, failure=found.outcome)
-    return confirm(result, found.outcome, iterations=request.iterations)
+    result = Result(dfg=dfg, arch=arch, mapper=mapper, seed=request.seed, seconds=0.0, bound=lower_bound(dfg, arch))
+    if failure is not None:
+        return replace(result, failure=failure)
+    with reported(request.progress):
+        found = search(request, mapper, config, dfg, arch)
+        result = replace(result, seconds=found.seconds)
+        if isinstance(found.outcome, Failure):
+            return replace(result, failure=found.outcome)
+        return confirm(result, found.outcome, iterations=request.iterations)
 
 
 # -- the steps --------------------------------------------------------------------------------------------------------

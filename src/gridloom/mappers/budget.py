@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
+from gridloom.mappers.core import compiling
 
 T = TypeVar("T")
 
@@ -38,10 +39,15 @@ class Progress:
     phase: str
     #: The best result so far in words; empty: none yet.
     best: str = ""
+    #: True when the run waits for kernels to be compiled, which its seconds do not count.
+    compiling: bool = False
 
 
 class Reporter(Protocol):
-    """A callback that hears of progress; called from the thread that called the mapper."""
+    """A callback that hears of progress; called from the thread that called the mapper.
+
+    Reports of compilation come from the thread that compiles.
+    """
 
     def __call__(self, progress: Progress, /) -> None:
         """Take one report."""
@@ -91,11 +97,12 @@ class Clock:
         #: Read by kernels: not 0 means stop.
         self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
         self._began = time.monotonic()
+        self._compiled = compiling.seconds()
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self._began
+        """Seconds since the start, without those in which kernels were compiled."""
+        return time.monotonic() - self._began - (compiling.seconds() - self._compiled)
 
     @property
     def remaining(self) -> float | None:

@@ -35,7 +35,10 @@ SlotKind = Literal["op", "move", "load", "store"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """Where an issue slot takes one operand from."""
+    """Where an issue slot takes one operand from.
+
+    Only a ``routed`` operand passes a multiplexer; all others name their source directly.
+    """
 
     kind: OperandKind
     #: ``routed``: the operand input (a row of ``driver``) and the cycles of its FIFO.
@@ -52,7 +55,10 @@ class Operand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One configured issue slot of a tile."""
+    """One configured issue slot of a tile: what one of its units does in one slot of every II cycles.
+
+    It is an op of the graph, a move, or the load or store of a spilled value.
+    """
 
     tile: int
     #: The FU, LOAD or STORE resource.
@@ -72,15 +78,13 @@ class Slot:
     #: Index into ``Configuration.spills`` for loads and stores of spilled values.
     spill: int = -1
 
-    @property
-    def cycle_of_first(self) -> tuple[int, int]:
-        """(start stage, slot) of the first firing."""
-        return self.start, self.slot
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spill:
-    """A circular buffer of ``depth`` words for one spilled value; firing f uses word f mod depth."""
+    """A circular buffer in data memory for one spilled value.
+
+    Firing f of the store writes word f mod ``depth``; its load reads the same word later.
+    """
 
     depth: int
     #: The live-in that the buffer holds from the start, -1: none.
@@ -89,7 +93,10 @@ class Spill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenPath:
-    """Elastic arrays: the links that an edge's tokens take from one unit to another."""
+    """Elastic arrays: the links that an edge's tokens take from one unit to another.
+
+    ``source`` and ``target`` are tiles, ``links`` the resources between them in order.
+    """
 
     edge: int
     source: int
@@ -99,7 +106,10 @@ class TokenPath:
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """An array, set."""
+    """An array, set: the state of every multiplexer and issue slot.
+
+    The module's docstring explains the fields.
+    """
 
     dfg: Dfg
     arch: Arch
@@ -124,6 +134,11 @@ def configure(mapping: Mapping) -> Configuration:
 
 
 class _Derivation:
+    """Derives the configuration of one mapping: first its routes, then its ops.
+
+    The order matters, since an op's operand reads the wire on which its route arrived.
+    """
+
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
         self.dfg = mapping.dfg
@@ -242,7 +257,7 @@ class _Derivation:
         if kind == "store":
             spill = self._spill(node, copy, resource, cycle, cycle)
         elif kind == "load":
-            spill = self._load_buffer(node, source, copy, hops, k)
+            spill = self._load_buffer(node, copy, hops, k)
         start, slot = divmod(cycle, self.mapping.ii)
         self.moves[resource, cycle] = Slot(
             tile=int(arch.tile[resource]),
@@ -256,7 +271,7 @@ class _Derivation:
             spill=spill,
         )
 
-    def _load_buffer(self, node: str, source: Instance, copy: int, hops: list[tuple[int, int]], k: int) -> int:
+    def _load_buffer(self, node: str, copy: int, hops: list[tuple[int, int]], k: int) -> int:
         """The spill that the load at hop k reads: of the last store before it, or of a live-in in memory."""
         for resource, cycle in reversed(hops[:k]):
             if self.arch.kind[resource] == Kind.STORE:

@@ -2,18 +2,18 @@
 
 The array is embedded as its description together with a fingerprint of the resource graph it was built into: a file is
 refused when today's family would build something else from the same description. Older versions are brought up to date
-by one function a version (``MIGRATIONS``).
+by one function for each version (``MIGRATIONS``).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, Final
 
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build_spec
 from gridloom.dfg import json_format as dfg_format
+from gridloom.dfg.json_text import read_document, write_document
 from gridloom.errors import ArchError, DfgError, MappingError
 from gridloom.mapping.model import Instance, Mapping, Route
 
@@ -55,33 +55,14 @@ def _route_record(route: Route) -> dict[str, Any]:
 
 
 def dumps(mapping: Mapping) -> str:
-    """A Mapping as JSON text, one instance or route a line."""
-    data = to_dict(mapping)
-    parts = []
-    for key, value in data.items():
-        if key in ("instances", "routes"):
-            rows = ",\n".join(f"    {json.dumps(row)}" for row in value)
-            parts.append(f'  "{key}": [\n{rows}\n  ]')
-        elif key == "dfg":
-            parts.append('  "dfg": ' + dfg_format.dumps(mapping.dfg).strip().replace("\n", "\n  "))
-        else:
-            parts.append(f"  {json.dumps(key)}: {json.dumps(value)}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    """A Mapping as JSON text, with one instance or route per line."""
+    graph = dfg_format.dumps(mapping.dfg).strip().replace("\n", "\n  ")
+    return write_document(to_dict(mapping), {"dfg": graph})
 
 
 def loads(text: str, where: str = "mapping") -> Mapping:
-    """The Mapping in a JSON text of this or an older version."""
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise MappingError(f"is not JSON: {error.msg} at {place}", where=where) from None
-    except RecursionError:
-        raise MappingError("is nested too deeply to be a mapping", where=where) from None
-    except ValueError:
-        # Python's own bound on the digits of an integer.
-        raise MappingError("holds a number of more digits than any value has", where=where) from None
-    return from_dict(data, where)
+    """The Mapping in a JSON text of this or an older version; ``where`` names the text in errors."""
+    return from_dict(read_document(text, where, "a mapping", MappingError), where)
 
 
 def from_dict(data: Any, where: str = "mapping") -> Mapping:

@@ -94,7 +94,10 @@ def _pool_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:
         supply += len(outside)
         needed = sum(1 for node in dfg.nodes if dfg.op_class(node.id) in classes - arch.free)
         if needed and supply:
-            yield -(-needed // supply), f"{' + '.join(sorted(classes))} ops need {needed} of {supply} bus cycles a slot"
+            yield (
+                -(-needed // supply),
+                f"{' + '.join(sorted(classes))} ops need {needed} of {supply} bus cycles per slot",
+            )
 
 
 def _least_latency(arch: Arch, name: str) -> int:

@@ -29,7 +29,10 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
-    """An asynchronous edge between two flows."""
+    """An asynchronous edge between two flows.
+
+    The module's docstring says what each kind carries, and when.
+    """
 
     kind: ChannelKind
     #: The flows it joins.
@@ -54,7 +57,10 @@ class Channel:
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
-    """A synchronous flow in its place."""
+    """A synchronous flow in its place: a mapping of its own graph onto tiles that no other flow uses.
+
+    Its tiles are ``base`` to ``base + tiles - 1``.
+    """
 
     name: str
     #: Iterations that it runs for.
@@ -72,7 +78,10 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """Flows and channels on an array."""
+    """Flows and channels on an array.
+
+    Flows share no tile; :func:`check_channels` says which channels are sound.
+    """
 
     name: str
     arch: Arch

@@ -1,4 +1,4 @@
-"""Bisections in which every dependence runs one way: made so from any, and improved while they stay so.
+"""Bisections in which every dependence runs one way: made from any bisection, and improved under that rule.
 
 Sides are flat arrays over clusters: ops that have to stay together (a loop-carried cycle, a pair of ops on one memory
 unit) are one cluster, and the cluster graph has no cycle.
@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import rustworkx
-from numpy.typing import NDArray
 
 from gridloom.dfg.model import Dfg
 from gridloom.partition.split import is_op
 
 if TYPE_CHECKING:
-    from gridloom.partition.refine_kernel import Flat
-
-Ints = NDArray[np.int32]
+    from gridloom.partition.refine_kernel import Flat, Int32s
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,16 +74,16 @@ class ClusterGraph:
 
         return Flat(
             np.array(self.weight, dtype=np.int32),
-            *_rows(self.successors),
-            *_rows(self.predecessors),
+            *_csr(self.successors),
+            *_csr(self.predecessors),
             np.array([maker for maker, _ in self.values], dtype=np.int32),
-            *_rows([readers for _, readers in self.values]),
-            *_rows(self.touching),
+            *_csr([readers for _, readers in self.values]),
+            *_csr(self.touching),
         )
 
 
-def _rows(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
-    """Lists of lists as where each begins, and all of them in a row."""
+def _csr(rows: Sequence[Sequence[int]]) -> tuple[Int32s, Int32s]:
+    """Lists of lists in CSR form: where each begins, and all of them in a row."""
     at = np.cumsum([0, *map(len, rows)], dtype=np.int32)
     return at, np.array([k for row in rows for k in row], dtype=np.int32)
 
@@ -131,7 +128,7 @@ def _tie_memories(dfg: Dfg, number: dict[str, int], graph: rustworkx.PyDiGraph[i
 
 
 def _values(dfg: Dfg, home: dict[str, int]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """The values that ports may have to carry: results of ops and inputs; constants are copied for nothing."""
+    """The values that ports may have to carry: results of ops and inputs; constants are copied at no cost."""
     readers: dict[str, set[int]] = {}
     for edge in dfg.edges:
         if edge.carries_value and not dfg.op(edge.source).timeless and edge.target in home:
@@ -196,11 +193,6 @@ def _transfer(side: Sequence[int], maker: int, readers: Sequence[int]) -> int:
     if maker < 0:
         return len(sides) - 1 if sides else 0
     return 2 if sides - {side[maker]} else 0
-
-
-def imbalance(graph: ClusterGraph, side: Sequence[int]) -> int:
-    """The difference between the numbers of ops of the sides."""
-    return abs(sum(w if s else -w for w, s in zip(graph.weight, side)))
 
 
 def refine(graph: ClusterGraph, side: Sequence[int], limit: int) -> list[int]:

@@ -26,7 +26,7 @@ class BisectionConfig:
 
     #: ``kl``: as published. ``multilevel``: METIS and acyclic refinement; needs the extra ``partition``.
     method: Literal["kl", "multilevel"] = "kl"
-    #: Runs with seeds of their own.
+    #: Number of runs, each with a seed of its own.
     seeds: int = 20
     seed: int = 0
     #: ``multilevel``: how much larger than the other the larger part may be, as a share of all ops.
@@ -97,7 +97,7 @@ def _bisection(graph: ClusterGraph, side: Sequence[int]) -> Bisection:
 
 
 def _both(graph: ClusterGraph, sides: Iterator[list[int]]) -> Iterator[list[int]]:
-    """Those with something on either side; where there is none at all, the first op of an order against the rest."""
+    """The bisections with something on either side; where there is none, the first op of an order against the rest."""
     found = False
     for side in sides:
         if 0 < sum(side) < graph.size:

@@ -1,6 +1,6 @@
 """Several short jobs in one task, for executors on which a task costs more than a short job.
 
-A Dask task costs 3 to 6 ms of its client and scheduler, so a scheduler hands out a few hundred tasks a second to all
+A Dask task costs 3 to 6 ms of its client and scheduler, so a scheduler hands out a few hundred tasks per second to all
 its workers together. Jobs that are shorter than that travel in bundles which take about `_BUNDLE_SECONDS`, or longer
 where there are many workers to feed; long jobs travel alone. The calls of a bundle that dies with its worker are
 suspects: they run again one at a time, so that only the job that killed it is lost. Sent all at once, an innocent one

@@ -63,7 +63,7 @@ def open_cluster(address: str, *, workers: int | None = None, retries: int = 3) 
     """Connect to the scheduler at ``address``, or start a cluster on this machine for ``local``; close it at the end.
 
     Raises `MissingExtra` without Dask, `RunError` when nothing answers or the workers cannot import this package. A
-    named scheduler keeps its own limit of deaths a job (``distributed.scheduler.allowed-failures``).
+    named scheduler keeps its own limit of deaths per job (``distributed.scheduler.allowed-failures``).
     """
     dask, distributed = _import_dask()
     with contextlib.ExitStack() as stack:

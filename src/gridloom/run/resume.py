@@ -29,7 +29,10 @@ _DEFERRED_LIMIT = 64
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """What a run added to its store: ``computed`` includes ``failed``; ``skipped`` were there or are another run's."""
+    """What a run added to its store, in jobs.
+
+    ``computed`` includes ``failed``; ``skipped`` were stored already or are another run's.
+    """
 
     computed: int
     skipped: int
@@ -55,7 +58,7 @@ def run_stored(
     Needs jobs made by `ask` (or with keys that are as stable) and results that JSON can hold. Without ``resume``, a
     store that has rows is refused. ``retry_failed`` runs failed jobs of earlier runs again. ``lease`` is how long
     after the death of another machine's run its claims are free. Ctrl-C ends the run early and keeps what is done.
-    Memory does not grow with the number of jobs; the cost on processes is about 0.6 ms a job.
+    Memory does not grow with the number of jobs; the cost on processes is about 0.6 ms per job.
     """
     if not resume and len(store):
         raise StoreError(

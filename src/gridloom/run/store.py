@@ -6,7 +6,7 @@ so not over a network file system; there, one client and a cluster). Claims keep
 the same job: a claim is a lease that its owner renews; one whose owner died on this machine is free at once, any
 other when it expires.
 
-Cost: about 0.3 ms a job for claim and row (benchmarks/jobs.py). Rows survive a killed process; a power cut may take
+Cost: about 0.3 ms per job for claim and row (benchmarks/jobs.py). Rows survive a killed process; a power cut may take
 the last few with it, never the file.
 """
 

@@ -1,4 +1,4 @@
-"""One thread a worker: the limits that BLAS, OpenMP and numba read from their process's environment.
+"""One thread for each worker: the limits that BLAS, OpenMP and numba read from their process's environment.
 
 The environment is the only way to tell these libraries before they are loaded. Nothing here reads a setting of the
 user's: the variables are set in processes of ours, and put back in the process that starts them.

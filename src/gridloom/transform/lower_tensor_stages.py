@@ -29,7 +29,6 @@ class Fabric:
 
     compute: int
     memory: int
-    dram: int
     #: Vectors of an input FIFO, of a memory unit.
     fifo: int
     capacity: int
@@ -48,7 +47,7 @@ class Fabric:
         p = parameters(RduParameters, arch.spec)
         kinds = [tile.kind for tile in arch.tiles]
         return cls(
-            compute=kinds.count("cu"), memory=kinds.count("mu"), dram=kinds.count("dram"), fifo=p.fifo,
+            compute=kinds.count("cu"), memory=kinds.count("mu"), fifo=p.fifo,
             capacity=p.memory_bytes // p.vector_bytes, operands=p.operands, lanes=p.lanes, stages=p.stages,
             block_rows=p.block_rows, ports=p.memory_ports, dram_cycles=p.dram_cycles,
         )  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from gridloom.flow.bench.area import AreaReport, AreaRow
 from gridloom.flow.bench.area_plots import figures, plot
-from gridloom.hardware.area import AreaModel, Target
+from gridloom.hardware.synthesis.area import AreaModel, Target
 
 SVG = "{http://www.w3.org/2000/svg}"
 

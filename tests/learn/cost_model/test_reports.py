@@ -9,8 +9,8 @@ import pytest
 
 from gridloom import registry
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model import search as searches
-from gridloom.learn.cost_model.guides import Windows, drawn
+from gridloom.learn.cost_model import search_comparison as searches
+from gridloom.learn.cost_model.random_guides import RoundTripGuide, random_guide
 from gridloom.mappers.elastic.search import DataflowConfig, Search
 from gridloom.run.work import Work
 from gridloom.transform.lower_tensor import lower
@@ -27,7 +27,7 @@ def test_round_trips_tell_short_ways_from_random_ones(found: data.Pipeline):
     short = Search(found, DataflowConfig(cost="heuristic", chains=4), 0)
     random_places = short.places.copy()
     short.shorten()
-    guide = Windows(power=2.0, peaks=0.5)
+    guide = RoundTripGuide(power=2.0, peaks=0.5)
     good = guide.efficiency(found, data.routed(found, short.places, "present"))
     poor = guide.efficiency(found, data.routed(found, random_places, "present"))
     assert good.min() > poor.max()
@@ -36,7 +36,7 @@ def test_round_trips_tell_short_ways_from_random_ones(found: data.Pipeline):
 
 
 def test_jobs_draw_different_guides():
-    names = {drawn(np.random.default_rng(seed)).name for seed in range(20)}
+    names = {random_guide(np.random.default_rng(seed)).name for seed in range(20)}
     assert names == {"heuristic", "windows"}
 
 
@@ -72,16 +72,16 @@ def test_a_network_takes_as_long_as_its_sections_together(found: data.Pipeline):
 @pytest.mark.slow
 def test_a_model_trained_again_fits_the_tool_chain_it_was_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("torch")
-    from gridloom.learn.cost_model import task as model
+    from gridloom.learn.cost_model import model as model
 
     monkeypatch.setattr(data, "graphs", lambda: [SMALL])
     monkeypatch.setattr(data, "held_out_graphs", lambda: [("gemm", {"inner": 64, "columns": 96})])
     monkeypatch.setattr(data, "large_graphs", lambda: [("mlp", {"width": 64, "layers": 2})])
     work = Work(folder=tmp_path, jobs=1)
     for era in ("past", "present"):
-        model.TASK.make_data(model.CostModelConfig(era=era, decisions=48), work)
+        model.MODEL.make_data(model.CostModelConfig(era=era, decisions=48), work)
     config = model.CostModelConfig(report="adaptivity", decisions=48, epochs=40, folds=2)
-    report = model.TASK.evaluate(config, work)
+    report = model.MODEL.evaluate(config, work)
     assert report["decisions"] == {"past": 48, "present": 48}
     rows = {(row["model"], row["tested"]): row for row in report["rows"]}
     assert len(rows) == 6

@@ -14,8 +14,8 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.grid.neosa import NeosaConfig, _Instances, neosa
+from gridloom.mappers.grid.place.neosa_kernel import Schedule, wirelength
 from gridloom.mappers.grid.place.neosa_kernel import neosa as kernel
-from gridloom.mappers.grid.place.neosa_kernel import wirelength
 from gridloom.mappers.grid.problem import build_problem
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure, Mapping
@@ -66,14 +66,10 @@ def test_the_kernel_reports_the_wirelength_of_what_it_leaves():
     problem = build_problem(random_dag(20, 3), build("mesh:6x6"))
     run = _Instances(problem, FEW, Budget())
     position = run.search.scattered(np.random.default_rng(1), problem.allowed)
-    starts, edges = problem.incident
-    owner = np.repeat(np.arange(problem.size, dtype=np.int32), np.diff(starts))
-    other = np.where(problem.source[edges] == owner, problem.target[edges], problem.source[edges]).astype(np.int32)
-    before = wirelength(position, starts, other, problem.hops)
-    cost, sweeps = kernel(
-        position, run.region, problem.kind, problem.allowed, starts, other, problem.hops, 7, 100.0, 1e-5, 0.95,
-        np.zeros(1, dtype=np.uint8),
-    )  # fmt: skip
+    graph, grid = run.search.graph, run.search.grid
+    before = wirelength(position, graph.starts, graph.neighbour, grid.hops)
+    stop = np.zeros(1, dtype=np.uint8)
+    cost, sweeps = kernel(position, run.region, graph, grid, Schedule(100.0, 1e-5, 0.95), 7, stop)
     hops = problem.hops[position[problem.source], position[problem.target]]
     assert cost == np.maximum(hops - 1, 0).sum() < before
     assert sweeps == 315

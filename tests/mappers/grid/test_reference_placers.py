@@ -16,7 +16,7 @@ from gridloom.frontend.source import load_source
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.grid.divide import DivideConfig, _Cuts, divide
 from gridloom.mappers.grid.genetic import GeneticGridConfig, _Evolution, _Individual, genetic_grid
-from gridloom.mappers.grid.place.bisect_kernel import bisect
+from gridloom.mappers.grid.place.bisect_kernel import Part, bisect
 from gridloom.mappers.grid.problem import build_problem
 from gridloom.mappers.grid.search import StaticSearch
 from gridloom.mapping import json_format
@@ -83,7 +83,8 @@ def test_a_chain_in_random_order_is_cut_once():
     neighbour = np.array([other for row in rows for other in row], dtype=np.int32)
     members = np.arange(size, dtype=np.int32)
     side = np.arange(size) % 2 == 1
-    bisect(side, members, members.copy(), starts, neighbour, np.zeros(size), np.array([8, 8], dtype=np.int32), 50)
+    part = Part(members, members.copy(), starts, neighbour, np.zeros(size))
+    bisect(side, part, np.array([8, 8], dtype=np.int32), 50)
     cut = sum(side[a] != side[b] for a, b in pairwise(order))
     assert side.sum() == 8
     assert cut <= 3

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, Setting, Tile
+from gridloom.archs.families.row_parts import add_alu, add_constant_register, add_load_port, add_store_port
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, Setting
 from gridloom.archs.spec import check_size
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import ArchError, SourceError
@@ -157,16 +158,7 @@ class _Reader:
         routes = any(operation.get("route", "").lower() == "true" for operation in alu.findall("operation"))
         self.routes = self.routes or routes
         classes = _classes(operations) | ({"route"} if routes else set())
-        name = f"pe_{y}_{x}"
-        tile = self.builder.add_tile(
-            Tile(name=name, row=y, col=x, classes=frozenset(classes), latency={"*": 0}, operands=2, fifo=0, contexts=1)
-        )
-        unit = self.builder.add(f"{name}.fu", Kind.FU, tile)
-        self.builder.arc(unit, self.builder.add(f"{name}.out", Kind.OUT, tile))
-        for k in range(2):
-            operand = self.builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
-            if k == 0 and routes:
-                self.builder.arc(operand, unit)
+        tile = add_alu(self.builder, y, x, frozenset(classes), routes=routes)
         for number, (switch, output) in enumerate(_switch_outputs(pe)):
             self.add_switch(position, tile, number, switch, output)
 
@@ -180,24 +172,11 @@ class _Reader:
         self.builder.add(f"pe_{y}_{x}.{pin}", Kind.SWITCH, tile, position=side if side >= 0 else number)
 
     def add_ports(self) -> None:
-        port: dict[str, Any] = {"latency": {"*": 0}, "fifo": 0, "contexts": 1}
         places = self.port_places()
         for k in range(self.loads):
-            row, col = places("IN_PORT", k)
-            tile = Tile(
-                name=f"load_{k}", row=row, col=col, kind="load", classes=frozenset({"input"}), operands=0, **port
-            )
-            load = self.builder.add_tile(tile)
-            unit = self.builder.add(f"load_{k}.fu", Kind.FU, load)
-            self.builder.arc(unit, self.builder.add(f"load_{k}.out", Kind.OUT, load))
+            add_load_port(self.builder, k, *places("IN_PORT", k))
         for k in range(self.stores):
-            row, col = places("OUT_PORT", k)
-            tile = Tile(
-                name=f"store_{k}", row=row, col=col, kind="store", classes=frozenset({"output"}), operands=1, **port
-            )
-            store = self.builder.add_tile(tile)
-            self.builder.add(f"store_{k}.fu", Kind.FU, store)
-            self.builder.add(f"store_{k}.in0", Kind.IN, store)
+            store = add_store_port(self.builder, k, *places("OUT_PORT", k))
             if self.shared_ports:
                 self.builder.pools.append(
                     Pool(
@@ -243,18 +222,7 @@ class _Reader:
         for k in sorted(reached):
             if k >= self.constants:
                 raise ArchError(f"constant register {k} is read, but const_reg is {self.constants}")
-            tile = self.builder.add_tile(
-                Tile(
-                    name=f"const_{k}",
-                    row=k % self.height,
-                    col=-1 - k // self.height,
-                    kind="const",
-                    classes=frozenset({"const", "livein"}),
-                    latency={"*": 0},
-                    operands=0,
-                )
-            )
-            self.builder.add(f"const_{k}.fu", Kind.CONST, tile)
+            add_constant_register(self.builder, k, self.height)
 
     # -- arcs -------------------------------------------------------------------------------------------------------
 

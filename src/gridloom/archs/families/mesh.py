@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
 from gridloom.archs.selectors import numbers, select
-from gridloom.archs.spec import check_latency, check_range, check_size, parameters
+from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError
 
@@ -78,26 +78,14 @@ def build(spec: Mapping[str, Any]) -> Arch:
     builder = ArchBuilder()
     _add_tiles(builder, p)
     _add_links(builder, family, p)
-    return builder.build(
-        name=array_name(spec),
+    return build_described(
+        builder,
+        spec,
         style="static",
-        rows=p.rows,
-        cols=p.cols,
-        spec=dict(spec),
+        size=(p.rows, p.cols),
         inputs=p.inputs,
         traits=frozenset({"grid", "hexagonal"} if family == "hex" else {"grid"}),
     )
-
-
-def array_name(spec: Mapping[str, Any]) -> str:
-    """The ARCH string of a description, as far as its values are words and numbers."""
-    rest = {key: value for key, value in spec.items() if key not in ("family", "rows", "cols", "tiles")}
-    size = f"{spec['rows']}x{spec['cols']}" if "rows" in spec else str(spec.get("tiles", ""))
-    words = [size] if size else []
-    for key, value in rest.items():
-        text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-        words.append(f"{key}={text}" if isinstance(value, str | int) or value is None else f"{key}=...")
-    return f"{spec['family']}:{','.join(words)}" if words else str(spec["family"])
 
 
 def class_masks(p: MeshParameters) -> dict[str, Any]:

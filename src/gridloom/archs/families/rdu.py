@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gridloom.archs.families.mesh import array_name
 from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
-from gridloom.archs.spec import check_range, check_size, parameters
+from gridloom.archs.spec import build_described, check_range, check_size, parameters
 
 _COMPUTE = frozenset({"gemm", "vector"})
 _MEMORY = frozenset({"buffer"})
@@ -83,12 +82,11 @@ def build(spec: Mapping[str, Any]) -> Arch:
         leaving.setdefault(source, []).append((target, link))
         arriving.setdefault(target, []).append((source, link))
     _connect(builder, p, ends, arriving, leaving)
-    return builder.build(
-        name=array_name(spec),
+    return build_described(
+        builder,
+        spec,
         style="elastic",
-        rows=p.rows,
-        cols=p.cols,
-        spec=dict(spec),
+        size=(p.rows, p.cols),
         free=frozenset({"const", "livein"}),
         traits=frozenset({"switches"}),
     )

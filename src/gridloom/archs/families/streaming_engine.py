@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gridloom.archs.families.mesh import array_name
 from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
-from gridloom.archs.spec import check_range, parameters
+from gridloom.archs.spec import build_described, check_range, parameters
 
 _STEPS = (-2, -1, 1, 2)
 _CLASSES = frozenset({"alu", "mul", "div", "fp", "mem", "mem_data"})
@@ -54,12 +53,11 @@ def build(spec: Mapping[str, Any]) -> Arch:
     for x in range(p.tiles):
         _add_tile(builder, p, x, strict)
     _add_fabric(builder, p, strict)
-    return builder.build(
-        name=array_name(spec),
+    return build_described(
+        builder,
+        spec,
         style="modulo",
-        rows=1,
-        cols=p.tiles,
-        spec=dict(spec),
+        size=(1, p.tiles),
         free=frozenset({"const", "livein", "input", "output"}),
         rules=("tile_memory_shared", "flow_starts_apart", "siblings_apart"),
         traits=frozenset({"spokes", "fuses", "memory_access"}),

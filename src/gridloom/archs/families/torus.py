@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gridloom.archs.families.mesh import array_name
 from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile, Tile
 from gridloom.archs.selectors import select
-from gridloom.archs.spec import check_latency, check_range, check_size, parameters
+from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
 from gridloom.errors import ArchError
 
 _MEMORY_CLASSES = frozenset({"mem", "mem_data"})
@@ -87,9 +86,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 def build(spec: Mapping[str, Any]) -> Arch:
     """The torus that a description names; a preset's parameters may be overridden one by one."""
-    family = spec["family"]
-    full = {**PRESETS.get(family, {}), **spec}
-    p = parameters(TorusParameters, full)
+    p = parameters(TorusParameters, {**PRESETS.get(spec["family"], {}), **spec})
     check_size(p.rows, p.cols)
     _check(p)
     builder = ArchBuilder()
@@ -102,12 +99,11 @@ def build(spec: Mapping[str, Any]) -> Arch:
     _add_registers(builder, p)
     if memory.any():
         _add_memory(builder, p)
-    return builder.build(
-        name=array_name(spec) if "rows" in spec or family in PRESETS else family,
+    return build_described(
+        builder,
+        spec,
         style="modulo",
-        rows=p.rows,
-        cols=p.cols,
-        spec=dict(spec),
+        size=(p.rows, p.cols),
         free=frozenset({"const"}),
         data_memory=p.data_memory,
         route_uses_fu=True,

@@ -1,17 +1,16 @@
 """Where the tiles and links of an array are in a picture.
 
-Every family stands in its rows and columns; what differs is said here once: hexagons with odd rows shifted right, rows
-of ``vpcma`` counted from the bottom, units of ``rdu`` between switches. A directed link keeps to the right of its
-channel, so that both directions show; links over two tiles run around the tile between; links over the edge of a torus
+Tiles are drawn in their rows and columns; the exceptions are here: hexagons with odd rows shifted right, rows of
+``vpcma`` counted from the bottom, units of ``rdu`` between switches. A directed link keeps to the right of its channel,
+so that both directions can be seen; links over two tiles run around the tile between; links over the edge of a torus
 end in a ring at either side.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from gridloom.archs.model import Arch, Kind, Tile
 from gridloom.emit.picture.geometry import Box, Point, line, moved, right_of, rounded, spot, unit
@@ -26,10 +25,10 @@ _JUMP_HEIGHT: Final = (8.0, 14.0)
 _HEX_RADIUS: Final = HALF / math.cos(math.pi / 6)
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
-    """The drawn way of one directed link: its ports, the outward direction at each, and the path between."""
+class Track(NamedTuple):
+    """The drawn path of one directed link."""
 
+    #: The ports at which it leaves and enters a tile, and the outward direction at each.
     leave: Point
     enter: Point
     outward: Point
@@ -40,7 +39,7 @@ class Track:
 
 
 class ArrayLayout:
-    """Boxes of tiles and tracks of links, in one coordinate system that starts at (0, 0)."""
+    """The boxes of tiles and the paths of links, in one coordinate system that starts at (0, 0)."""
 
     def __init__(self, arch: Arch) -> None:
         self.arch = arch
@@ -99,7 +98,7 @@ class ArrayLayout:
         return Box(box.x, box.y, *CORE)
 
     def hexagon(self, box: Box) -> str:
-        """The corners of a hexagonal tile as text for ``polygon``."""
+        """Return the corners of a hexagonal tile as text for ``polygon``."""
         corners = [
             (box.x + _HEX_RADIUS * math.sin(math.pi / 3 * k), box.y - _HEX_RADIUS * math.cos(math.pi / 3 * k))
             for k in range(6)
@@ -109,7 +108,7 @@ class ArrayLayout:
     # -- links ------------------------------------------------------------------------------------------------------
 
     def ends(self, link: int) -> tuple[int, int]:
-        """The tiles that a LINK resource joins."""
+        """Return the tiles that a LINK resource joins."""
         return self._ends[link]
 
     def _span(self, a: int, b: int) -> int:
@@ -121,7 +120,7 @@ class ArrayLayout:
         return 2 if sorted((abs(dr), abs(dc))) == [0, 2] else 1
 
     def track(self, link: int, lane: int = 0) -> Track:
-        """The way of a link; signals that share it take a lane each."""
+        """Return the path of a link; signals that share it take a lane each."""
         a, b = self._ends[link]
         source, target = self.boxes[a], self.boxes[b]
         if self._span(a, b) == 2:

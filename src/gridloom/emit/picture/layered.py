@@ -1,9 +1,9 @@
 """A layered drawing of a graph: layers by longest path, few crossings, long edges as straight as they can be.
 
-The classic steps (Sugiyama, Tagawa, Toda 1981): an edge over more than one layer gets a joint in each layer between;
-joints and boxes are ordered by the median of their neighbours, sweeping down and up and keeping the best order; then x
-is a least-squares fit to the neighbours that keeps order and distances (pool adjacent violators). Cost: sweeps times
-edges.
+It follows the classic steps (Sugiyama, Tagawa, Toda 1981). An edge over more than one layer gets a joint in each layer
+between. Joints and boxes are ordered by the median of their neighbours, in sweeps down and up, and the best order is
+kept. Then x is a least-squares fit to the neighbours that keeps order and distances (pool adjacent violators). Cost:
+sweeps times edges.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from typing import Final
 
 _SWEEPS: Final = 12
 _FITS: Final = 10
-#: Above this many crossings-to-count the order of the first sweeps is taken: counting would cost more than it helps.
+#: With more arcs than this, crossings are not counted and the order of the first sweeps is taken.
 _LARGE: Final = 4000
 
 
 @dataclass(slots=True)
 class LayeredGraph:
-    """Boxes and joints by layer. ``arcs`` join an item of a layer to one of the next."""
+    """Items (boxes and joints) by layer."""
 
-    #: Width of each item.
+    #: Width and layer of each item, and whether it is a joint.
     width: list[float] = field(default_factory=list)
     layer: list[int] = field(default_factory=list)
     is_joint: list[bool] = field(default_factory=list)
+    #: (upper, lower): an item of a layer and one of the next.
     arcs: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, width: float, layer: int, *, joint: bool = False) -> int:
@@ -47,7 +48,10 @@ class LayeredGraph:
 
 
 def place(graph: LayeredGraph, gap: float) -> list[float]:
-    """The x of the centre of each item, at least ``gap`` between neighbours of a layer; the least left side is 0."""
+    """Return the x of the centre of each item, with at least ``gap`` between neighbours of a layer.
+
+    The leftmost side of all items is at 0.
+    """
     rows: list[list[int]] = [[] for _ in range(max(graph.layer, default=0) + 1)]
     for item, layer in enumerate(graph.layer):
         rows[layer].append(item)
@@ -122,7 +126,7 @@ def _crossings(upper: list[int], lower: list[int], below: list[list[int]]) -> in
 
 
 def _transpose(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> None:
-    """Swap neighbours wherever that takes crossings away."""
+    """Swap neighbours wherever that removes crossings."""
     for k, row in enumerate(rows):
         sides = []
         for other, near in ((k - 1, above), (k + 1, below)):
@@ -165,7 +169,7 @@ def _fitted(
 
 
 def _offsets(graph: LayeredGraph, row: list[int], gap: float) -> list[float]:
-    """Centres of a row packed as closely as it may be, from 0; two joints side by side need less room."""
+    """The centres of a row packed as closely as allowed, from 0; two joints side by side need less room."""
     spread = [0.0]
     for a, b in itertools.pairwise(row):
         room = gap / 2 if graph.is_joint[a] and graph.is_joint[b] else gap

@@ -1,7 +1,7 @@
-"""The streaming engine as a table, tiles by spokes: a column a tile, a row a slot, an op in its cell.
+"""The streaming engine as a table of tiles by spokes: one column per tile, one row per slot, an op in its cell.
 
-Above the table stand the tiles with their links, drawn the stronger the more slots use them. A wire leads from the cell
-in which a value is issued to the cell that reads it.
+The tiles with their links are above the table; a link is drawn the stronger, the more slots use it. A wire leads from
+the cell in which a value is issued to the cell that reads it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PREFIX: Final = "spoke-arrow-"
 
 
 def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
-    """The table of a mapping; ``slot`` fades the other rows. ``live`` adds the report's marks."""
+    """Return the table of a mapping; ``slot`` fades the other rows, ``live`` adds the marks that the report uses."""
     look = Look(live=live)
     tiles = len(details.arch.tiles)
     width = max(2 * MARGIN + _SIDE + tiles * _CELL[0], 420.0)
@@ -59,7 +59,7 @@ def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
 
 
 def cell(tile: int, slot: int) -> Box:
-    """The place of a tile's slot."""
+    """Return the cell of a tile's slot."""
     x = MARGIN + _SIDE + (tile + 0.5) * _CELL[0]
     return Box(x, HEAD + _FABRIC + (slot + 0.5) * _CELL[1], _CELL[0] / 2, _CELL[1] / 2)
 
@@ -84,7 +84,7 @@ def _readers(details: Details, piece: Piece) -> list[int]:
 
 
 def _fabric(details: Details, live: bool) -> list[str]:
-    """The tiles in a row with links of one and two steps, as strong as they are used."""
+    """The tiles in a row with links over one and two steps, as strong as they are used."""
     y = HEAD + _FABRIC - 20
     parts = []
     for a, b, r in details.arch.links:
@@ -125,7 +125,7 @@ def _fabric(details: Details, live: bool) -> list[str]:
 
 
 def _grid(details: Details, live: bool) -> list[str]:
-    """The cells: used ones tinted, the rest pale."""
+    """The cells of the table: used ones are tinted, the others are pale."""
     parts = []
     waits = details.fifo
     longest = max(waits.values(), default=0)
@@ -182,7 +182,7 @@ def _ops(details: Details, slot: int | None, look: Look) -> list[str]:
 
 
 def wire_of(details: Details, way: Way, reader: Instance) -> tuple[Piece, list[Badge]]:
-    """The wire of one route from the cell of its producer to that of its consumer, and the wait at its end."""
+    """Return the wire of a route from the cell of its producer to that of its consumer, and the wait at its end."""
     source, target = _place(details, way.source), _place(details, reader)
     resource, arrival = way.hops[-1]
     # The row of the consumer is that of the cycle in which it reads, after the wait.

@@ -16,24 +16,25 @@ from gridloom.emit.picture.wires import Badge, Piece, output_register, register_
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a picture is drawn. ``live``: with the marks that the report's script reads instead of viewers' titles."""
+    """How a picture is drawn."""
 
+    #: With the marks that the report's script reads, instead of the titles that viewers show.
     live: bool = False
-    #: Only what happens at this flat cycle is in full colour.
+    #: Only what happens at this flat cycle is in full colour; None: everything is.
     cycle: int | None = None
 
     def faded(self, cycles: Sequence[int]) -> str | None:
-        """The opacity of something that happens at these cycles."""
+        """Return the opacity of something that happens at these cycles; None: it is in full colour."""
         return None if self.cycle is None or self.cycle in cycles else "0.16"
 
 
 def words(values: Iterable[object]) -> str:
-    """Numbers as one attribute."""
+    """Return numbers as the text of one attribute."""
     return " ".join(str(value) for value in values)
 
 
 def arrow_heads(colours: Iterable[int], prefix: str) -> str:
-    """One arrow head a colour: viewers do not agree on heads that inherit theirs."""
+    """Return one arrow head per colour, since viewers do not agree on heads that inherit their colour."""
     marks = [
         element(
             "marker",
@@ -55,9 +56,9 @@ def arrow_heads(colours: Iterable[int], prefix: str) -> str:
 
 
 def channels(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
-    """Channels where links are: broad between neighbours, thin around tiles and over the edge.
+    """Return the channels of the links: broad between neighbours, thin around tiles and over the edge.
 
-    They are pale under a mapping's wires; ``strong`` brings out the thin ones where nothing else is drawn.
+    They are pale under a mapping's wires; ``strong`` emphasises the thin ones where nothing else is drawn.
     """
     broad: dict[tuple[int, int], str] = {}
     thin: dict[str, None] = {}
@@ -87,7 +88,7 @@ def channels(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
 
 
 def tile_outline(layout: ArrayLayout, tile: int, *, used: bool, marks: dict[str, object]) -> str:
-    """The body of a tile."""
+    """Return the outline of a tile, filled."""
     box = layout.boxes[tile]
     kind = layout.arch.tiles[tile].kind
     look: dict[str, object] = {
@@ -105,12 +106,12 @@ def tile_outline(layout: ArrayLayout, tile: int, *, used: bool, marks: dict[str,
 
 
 def rectangle(box: Box) -> dict[str, object]:
-    """The attributes of a box."""
+    """Return the attributes of a box as a rectangle."""
     return {"x": box.left, "y": box.top, "width": 2 * box.half_width, "height": 2 * box.half_height}
 
 
 def tile_name(layout: ArrayLayout, tile: int, *, middle: bool) -> str:
-    """The name of a tile, small: in its middle when nothing else is there."""
+    """Return the name of a tile, small; in its middle where nothing else is drawn."""
     box, name = layout.boxes[tile], layout.arch.tiles[tile].name
     text = shortened(name.removeprefix("pe_").replace("_", ","), 9, 2 * box.half_width - 4)
     if middle:
@@ -119,7 +120,7 @@ def tile_name(layout: ArrayLayout, tile: int, *, middle: bool) -> str:
 
 
 def class_dots(layout: ArrayLayout, tile: int, shown: Sequence[str]) -> list[str]:
-    """A square for each op class that a tile has, those that every tile has left out."""
+    """Return a square for each of the op classes ``shown`` that a tile has."""
     box = layout.boxes[tile]
     have = [name for name in shown if name in layout.arch.tiles[tile].classes]
     parts = []
@@ -143,7 +144,10 @@ def class_dots(layout: ArrayLayout, tile: int, shown: Sequence[str]) -> list[str
 
 
 def registers(layout: ArrayLayout, tile: int, held: dict[int, tuple[int, int]]) -> list[str]:
-    """The output register and the local file of a modulo-scheduled tile; ``held``: resource -> (signal, colour)."""
+    """Return the output register and the local file of a modulo-scheduled tile.
+
+    ``held``: resource -> (signal, colour) of the value it holds.
+    """
     box = layout.boxes[tile]
     parts = [_register(*output_register(box), 4.5, held.get(int(layout.arch.out[tile])))]
     count = register_count(layout, tile)
@@ -169,7 +173,7 @@ def _register(x: float, y: float, half: float, held: tuple[int, int] | None) -> 
 
 
 def node(details: Details, k: int, core: Box, look: Look) -> str:
-    """An instance: a box in the colours of its op class, with op, id and cycle."""
+    """Return an instance: a box in the colours of its op class, with op and id."""
     instance = details.mapping.instances[k]
     op_class = details.op_class(instance)
     shade = palette.shade(op_class)
@@ -212,7 +216,7 @@ def _node_text(core: Box, caption: str, name: str) -> list[str]:
 
 
 def describe(details: Details, k: int) -> str:
-    """One line about an instance."""
+    """Return one line about an instance: node, op, tile and cycle."""
     instance = details.mapping.instances[k]
     when = "" if details.arch.style == "elastic" else f" at cycle {instance.cycle}"
     if details.ii > 1:
@@ -221,7 +225,7 @@ def describe(details: Details, k: int) -> str:
 
 
 def cycle_mark(details: Details, tile: int, k: int, layout: ArrayLayout) -> str:
-    """The cycle of an instance, small, in the corner of its tile."""
+    """Return the cycle of an instance, small, in the corner of its tile."""
     box = layout.boxes[tile]
     text = f"@{details.mapping.instances[k].cycle}"
     if layout.arch.has("hexagonal"):
@@ -231,7 +235,7 @@ def cycle_mark(details: Details, tile: int, k: int, layout: ArrayLayout) -> str:
 
 
 def wire(details: Details, piece: Piece, look: Look, prefix: str) -> str:
-    """A stretch of a route in its signal's colour."""
+    """Return a piece of a route in its signal's colour."""
     colour = details.colours[piece.signal]
     cycles = piece.cycles
     if details.arch.style == "elastic":
@@ -255,7 +259,7 @@ def wire(details: Details, piece: Piece, look: Look, prefix: str) -> str:
 
 
 def badges(details: Details, found: Iterable[Badge], look: Look) -> list[str]:
-    """Marks at operands; those of one place are written into one."""
+    """Return the marks at operands; marks at one place are written into one."""
     places: dict[tuple[float, float], list[Badge]] = {}
     for badge in found:
         places.setdefault(badge.point, []).append(badge)
@@ -281,7 +285,7 @@ def badges(details: Details, found: Iterable[Badge], look: Look) -> list[str]:
 
 
 def heat(layout: ArrayLayout, details: Details) -> list[str]:
-    """Two hidden layers over the tiles that the report switches on: operand waits, and how full the links are."""
+    """Return two hidden layers over the tiles that the report can show: operand waits, and how full the links are."""
     longest = max(details.fifo.values(), default=0)
     layers = {
         "fifo": {tile: (depth / longest, str(depth)) for tile, depth in details.fifo.items()},
@@ -306,7 +310,7 @@ def heat(layout: ArrayLayout, details: Details) -> list[str]:
 
 
 def heat_label(x: float, y: float, text: str, share: float) -> str:
-    """A number on a heat map, dark on pale colours and pale on dark ones, in any colour scheme."""
+    """Return a number on a heat map, dark on pale colours and pale on dark ones, in any colour scheme."""
     return element(
         "text", escape(text), x=x, y=y, font_size="10", font_weight="600", text_anchor="middle",
         fill="#ffffff" if share > 0.6 else "#2b1203",
@@ -314,7 +318,7 @@ def heat_label(x: float, y: float, text: str, share: float) -> str:
 
 
 def uses_by_slot(details: Details, slot: int) -> dict[int, tuple[int, int]]:
-    """Registers that hold a value in a slot: resource -> (signal, colour)."""
+    """Return the registers that hold a value in a slot: resource -> (signal, colour)."""
     held: dict[int, tuple[int, int]] = {}
     for k, instance in enumerate(details.mapping.instances):
         if details.instance_tiles[k] < 0:

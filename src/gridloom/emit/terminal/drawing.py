@@ -1,6 +1,6 @@
 """Drawings for the terminal: arrays and static mappings as a grid, modulo mappings as tiles by slots, graphs by level.
 
-Everything is a rich renderable: ``rich.print(terminal(mapping))``. rich is imported when the first drawing is made.
+Every drawing is a rich renderable: ``rich.print(terminal(mapping))``. rich is imported when the first one is made.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ARROWS = {
 
 
 def terminal(thing: Mapping | Arch | Dfg) -> RenderableType:
-    """A drawing of a mapping, an array or a graph. Linear in what is drawn."""
+    """Return a drawing of a mapping, an array or a graph as a rich renderable. Linear in what is drawn."""
     if isinstance(thing, Mapping):
         return _mapping(Details(thing))
     if isinstance(thing, Arch):
@@ -46,8 +46,9 @@ def terminal(thing: Mapping | Arch | Dfg) -> RenderableType:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Where tiles are on the canvas: row and column of the upper left corner. Switches have no place."""
+    """Where tiles are on the canvas."""
 
+    #: Tile -> row and column of its upper left corner; switches are not drawn.
     places: dict[int, tuple[int, int]]
     rows: int
     columns: int
@@ -127,7 +128,7 @@ def _draw_tile(canvas: Canvas, details: Details, tile: int, row: int, column: in
 
 
 def _steps(details: Details) -> Iterator[tuple[int, int, int]]:
-    """(tile, next tile, signal) of every hop from tile to tile, each once."""
+    """Yield (tile, next tile, signal) for every hop from tile to tile, each once."""
     seen: dict[tuple[int, int, int], None] = {}
     arch = details.arch
     ends = {r: (a, b) for a, b, r in arch.links}
@@ -149,7 +150,7 @@ def _steps(details: Details) -> Iterator[tuple[int, int, int]]:
 
 
 def _arrow(canvas: Canvas, grid: _Grid, a: int, b: int, style: str) -> bool:
-    """An arrow in the gap between two tiles that are neighbours on the canvas; False where they are not."""
+    """Draw an arrow in the gap between two tiles; False where they are not neighbours on the canvas."""
     if a not in grid.places or b not in grid.places:
         return False
     (row, column), (row_b, column_b) = grid.places[a], grid.places[b]
@@ -171,7 +172,7 @@ def _arrow(canvas: Canvas, grid: _Grid, a: int, b: int, style: str) -> bool:
 
 
 def _slots(details: Details) -> RenderableType:
-    """Tiles by slots: what each tile issues in each slot."""
+    """A table of tiles by slots with what each tile issues in each slot."""
     from rich import box
     from rich.table import Table
 

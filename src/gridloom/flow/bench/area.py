@@ -1,21 +1,24 @@
-"""The area benchmark: what topologies, FIFOs and size cost, next to the published figures of a 16-bit array."""
+"""The area benchmark: what topologies, FIFOs and size cost, next to the published figures of a 16-bit array.
+
+``gridloom area`` runs it. All arrays are grids of tiles with eight ops; each is synthesised unit by unit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gridloom.archs.spec import build
-from gridloom.hardware.area import Area, AreaModel, Synthesis, Target, features, fit
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
+from gridloom.hardware.synthesis.area import Area, AreaModel, Synthesis, Target, features, fit
 
 OPS: Final = ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr")
 SIDES: Final = (9, 18, 27, 36)
 TOPOLOGIES: Final = ("mesh", "chess", "onehop")
-#: Which half of the 4-bit array multiplies: every other tile, all of them, none.
+#: Which tiles of the 4-bit array multiply: every other tile, all of them, none.
 MULTIPLIERS: Final = ("checkerboard", "all", "none")
 #: Published overheads of wires and multiplexers against the mesh without FIFOs and routing.
 PUBLISHED: Final = {
@@ -27,7 +30,7 @@ PUBLISHED: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AreaRow:
-    """One array of the benchmark."""
+    """One array of the benchmark, with what it is and what was measured."""
 
     array: str
     family: str
@@ -42,55 +45,58 @@ class AreaRow:
     #: True when an FPGA multiplies in LUTs instead of multiplier blocks.
     soft: bool
     area: float
-    #: Against the mesh of the same size without FIFOs and routing; 0: there is none.
+    #: Area over that of the mesh of the same size without FIFOs and routing; 0: there is no such mesh.
     ratio: float
     register_share: float
     flip_flops: int
     #: Multiplier blocks of an FPGA.
     blocks: int
-    #: Relative error of the fitted model.
+    #: Relative error of the fitted model on this array.
     model_error: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the row as plain data."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, kw_only=True)
 class AreaReport:
-    """What the benchmark found."""
+    """The result of the benchmark: its rows, the fitted model and the published figures beside them."""
 
     target: Target
     rows: tuple[AreaRow, ...]
-    #: Area of a flat 4 x 4 mesh over the sum of its units.
+    #: Area of a flat 4 x 4 mesh over the sum of its units; None: not measured.
     flat_ratio: float | None
+    #: Area of the second size over that of the first.
     growth: float
     model: AreaModel
     published: dict[str, str]
 
     def select(self, **wanted: object) -> list[AreaRow]:
-        """The rows whose fields have these values, smallest array first."""
+        """Return the rows whose fields have these values, the smallest array first."""
         rows = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
         return sorted(rows, key=lambda row: (row.tiles, row.fifo))
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(NamedTuple):
+    """An array to synthesise, and how."""
+
     array: str
     bypass: bool = True
     width: int = 16
     soft: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
+class _Measured(NamedTuple):
+    """An array with its hardware and the area that was measured."""
+
     case: _Case
     hardware: Hardware
     area: Area
 
 
 def hardware_of(array: str, *, width: int = 16, bypass: bool = True) -> Hardware:
-    """The array as the benchmark builds it: eight ops, one immediate, numbers for up to 3,500 units."""
+    """Return an array's hardware as the benchmark has it: eight ops, one immediate, numbers for up to 3,500 units."""
     parameters = HardwareParameters(width=width, values=1, stages=15, units=3500, ops=OPS, bypass=bypass)
     return Hardware(build(array), parameters)
 
@@ -103,7 +109,11 @@ def bench_area(
     flat: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> AreaReport:
-    """Run the benchmark. Minutes of Yosys the first time (most for xilinx), seconds with a filled cache."""
+    """Run the benchmark over grids of the given side lengths and return its report.
+
+    It takes minutes of Yosys the first time (most for xilinx), seconds with a filled ``cache``. ``flat`` adds one flat
+    synthesis to compare with; ``progress`` is called with the name of each array. MissingExtra without Yosys.
+    """
     synthesis = {soft: Synthesis(target, cache, blocks=not soft) for soft in (False, True)}
     samples: dict[tuple[float, ...], float] = {}
     measured: list[_Measured] = []

@@ -52,13 +52,11 @@ class Branch:
 
 @dataclass(kw_only=True)
 class Spent:
-    """CPU seconds by what they went to, and how often."""
+    """CPU seconds by what they went to."""
 
     cut: float = 0.0
     estimate: float = 0.0
     map: float = 0.0
-    estimates: int = 0
-    cuts: int = 0
 
 
 @dataclass(kw_only=True)
@@ -85,7 +83,6 @@ class PartitionSearch:
             began = time.process_time()
             expected = self.estimate(part.dfg)
             self.spent.estimate += time.process_time() - began
-            self.spent.estimates += 1
             self.branches[ops] = Branch(part=part, ops=ops, expected=expected, width=expected.width)
         return self.branches[ops]
 
@@ -150,7 +147,6 @@ class PartitionSearch:
         began = time.process_time()
         cut = self._cut(branch.part.dfg)
         self.spent.cut += time.process_time() - began
-        self.spent.cuts += 1
         if cut is None:
             return None
         sides = [frozenset(name for name, side in cut.assignment.items() if side == k) for k in (0, 1)]

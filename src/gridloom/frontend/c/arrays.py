@@ -1,7 +1,7 @@
-"""The arrays that a loop touches: one word an element, found from how its accesses step through memory.
+"""The arrays that a loop touches: one word for each element, found from how its accesses step through memory.
 
 Accesses of one size at multiples of it make an array of such elements, whatever its dimensions. Accesses of several
-sizes are members of structs: each member becomes an array of its own, with one word a struct.
+sizes are members of structs: each member becomes an array of its own, with one word for each struct.
 """
 
 from __future__ import annotations

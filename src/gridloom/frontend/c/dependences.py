@@ -1,8 +1,9 @@
 """Memory order: which accesses must stay in order, over how many iterations.
 
-Two accesses of an array whose places differ by a constant and move by the same bytes an iteration meet at one distance,
-or never: that is proved and kept exactly. All others keep program order within an iteration and from one to the next.
-A load reads what stood before its cycle's stores, so a store may follow a load in the same cycle, nothing else may.
+Two accesses of an array whose places differ by a constant and move by the same number of bytes per iteration meet at
+one distance, or never: that is proved and kept exactly. All others keep program order within an iteration and from one
+to the next. A load reads what stood before its cycle's stores, so a store may follow a load in the same cycle; nothing
+else may.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Overlap:
 
 
 def motion(place: Form, step_of: Callable[[Value], int | None], inside: Callable[[Value], bool]) -> Motion:
-    """How a place moves. ``step_of`` gives the bytes or counts that a symbol moves an iteration, if that is fixed."""
+    """How a place moves. ``step_of`` gives the bytes or counts that a symbol moves per iteration, if that is fixed."""
     step = 0
     fixed, varying = set(), set()
     for symbol, coefficient in place.terms.items():

@@ -18,8 +18,8 @@ from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.c.loops import Loop, find_loops
 from gridloom.frontend.c.region import flattened, single
 from gridloom.frontend.c.translate import translate
-from gridloom.frontend.c.unroll import unrolled
 from gridloom.frontend.loops.spec import MAX_UNROLL, Memory, parse
+from gridloom.frontend.loops.unroll import unrolled
 from gridloom.text_file import read_text, shown
 
 _LOOP_WORD: Final = re.compile(r"\b(for|while|do|goto)\b|#[ \t]*include")
@@ -29,7 +29,10 @@ _PRAGMA: Final = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+gridloom\b(.*)$", re.M)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class COptions:
-    """How a loop is picked and turned into a graph."""
+    """How a loop is picked and turned into a graph.
+
+    Without ``loop`` it is the one below ``#pragma gridloom``, or the only innermost one.
+    """
 
     #: The function that holds the loop.
     function: str | None = None
@@ -47,7 +50,10 @@ class COptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopReport:
-    """A loop as ``gridloom show file.c`` lists it."""
+    """A loop as ``gridloom show file.c`` lists it.
+
+    A loop that cannot be mapped is listed, too, with the reason in ``limit``.
+    """
 
     function: str
     #: What ``--loop`` takes together with ``--function``.

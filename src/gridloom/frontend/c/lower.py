@@ -64,7 +64,7 @@ class Lowering:
         raise SourceError(f"instruction {item.opcode!r} has no counterpart on the array")
 
     def extended(self, value: Value, signed: bool) -> Operand:
-        """An operand whose upper bits say its sign, or nothing."""
+        """The operand extended to 32 bits, with its sign or without."""
         return self.body.extend(self.value(value), width(value.type), signed)
 
     # -- integers ---------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """What is translated: one loop, or the two innermost levels of a nest run as one loop.
 
 A region is the loop's blocks without the edges that go back or leave. In a flattened nest an iteration of the
-region is one of the inner loop; the code around the inner loop runs in its first (``fresh``) and last one.
+region is an iteration of the inner loop; the code around the inner loop runs in its first (``fresh``) and last one.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.dependences import advice, motion, orders
+from gridloom.frontend.c.indexing import Indexing
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Module, Value
 from gridloom.frontend.c.llvm.layout import Layout
 from gridloom.frontend.c.loops import Loop
@@ -53,10 +54,11 @@ class _Translation:
         self.lowering = Lowering(self.body, self.value)
         pausing = frozenset({region.inner.latches[0]}) if region.inner else frozenset()
         self.predicates = Predicates(self.body, region.blocks, region.edges, self.value, pausing)
+        self.indexing = Indexing(
+            self.body, region, self.pointers, self.predicates, self.value, self._runs, lambda: self.fresh
+        )
         self.known: dict[Value, Operand | SourceError] = {}
         self.liveins: dict[str, Value] = {}
-        self.moved: dict[Value, Operand] = {}
-        self.carried_pointers: dict[Instruction, Carried] = {}
         self.accesses: dict[Instruction, Access] = {}
         self.fresh: Operand = TRUE
         self.running: dict[str, Operand] = {}
@@ -272,9 +274,7 @@ class _Translation:
             recurrence = self.body.carried[carried.name]
             if recurrence.next is None:
                 recurrence.next = self._following(phi)
-        for symbol in list(self.moved):
-            if isinstance(symbol, Instruction) and region.owner(symbol):
-                self._close_pointer(symbol)
+        self.indexing.close()
 
     def _following(self, phi: Instruction) -> Operand:
         region = self.region
@@ -330,7 +330,7 @@ class _Translation:
             return self._stream(access, array)
         try:
             form = access.address.bytes if access.size == array.size else access.place
-            index = self._linear(Form(form.constant - array.offset, form.terms), array.stride)
+            index = self.indexing.linear(Form(form.constant - array.offset, form.terms), array.stride)
             if access.is_store:
                 return self._store(access, array, index)
             return self._load(access, array, index)
@@ -469,64 +469,6 @@ class _Translation:
         if region.inner is None:
             return name in after[region.loop.header]
         return region.inner.header in after[region.loop.header] and name in after[region.inner.header]
-
-    def _linear(self, form: Form, unit: int) -> Operand:
-        """A form divided by a unit, as operations."""
-        if any(c * self.pointers.unit(s) % unit for s, c in form.terms.items()) or form.constant % unit:
-            form = self.pointers.expand(form)
-        if any(c * self.pointers.unit(s) % unit for s, c in form.terms.items()) and unit & (unit - 1) == 0:
-            return self.body.emit("lshr", self._linear(form, 1), Const(unit.bit_length() - 1))
-        total: Operand | None = None
-        for symbol, coefficient in form.terms.items():
-            factor, rest = divmod(coefficient * self.pointers.unit(symbol), unit)
-            if rest:
-                raise SourceError(f"an address moves by {coefficient} bytes, which is no multiple of {unit}")
-            term = self._symbol(symbol)
-            if total is not None and factor == -1:
-                total = self.body.emit("sub", total, term)
-                continue
-            scaled = self._scaled(term, factor)
-            total = scaled if total is None else self.body.emit("add", total, scaled)
-        if form.constant % unit:
-            raise SourceError(f"an address is {form.constant % unit} bytes off its elements of {unit} bytes")
-        offset = Const(wrap(form.constant // unit))
-        return offset if total is None else self.body.emit("add", total, offset)
-
-    def _scaled(self, term: Operand, factor: int) -> Operand:
-        if factor > 0 and factor & (factor - 1) == 0:
-            return self.body.emit("shl", term, Const(factor.bit_length() - 1))
-        return self.body.emit("mul", term, Const(wrap(factor)))
-
-    def _symbol(self, symbol: Value) -> Operand:
-        if symbol.type != "ptr":
-            return self.value(symbol)
-        if symbol not in self.moved:
-            assert isinstance(symbol, Instruction)
-            self.moved[symbol] = self._pointer_phi(symbol) if self.region.owner(symbol) else self._choice(symbol)
-        return self.moved[symbol]
-
-    def _pointer_phi(self, phi: Instruction) -> Operand:
-        carried = self.body.recur(phi.name, 0)
-        self.carried_pointers[phi] = carried
-        if self.region.inner and phi.block == self.region.inner.header:
-            return self.body.select(self.fresh, Const(0), carried, phi.name)
-        return carried
-
-    def _close_pointer(self, phi: Instruction) -> None:
-        after = self._linear(self.pointers.moves(phi)[0], self.pointers.unit(phi))
-        if self.region.inner and phi.block == self.region.loop.header:
-            after = self.body.select(self._runs(self.region.loop.latches[0]), after, self.moved[phi])
-        self.body.carried[self.carried_pointers[phi].name].next = after
-
-    def _choice(self, item: Instruction) -> Operand:
-        unit = self.pointers.unit(item)
-        forms = iter(self.pointers.choices[item])
-        operands = item.operands[1:] if item.opcode == "select" else item.operands
-        found = [None if isinstance(o, Constant) and o.undefined else self._linear(next(forms), unit) for o in operands]
-        if item.opcode == "select":
-            yes, no = (value if value is not None else Const(0) for value in found)
-            return self.body.select(self.value(item.operands[0]), yes, no)
-        return self.predicates.merge(item.block, list(zip(item.incoming, found)), item.name)
 
     # -- what leaves ------------------------------------------------------------------------------------------------
 

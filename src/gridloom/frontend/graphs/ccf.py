@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from gridloom.dfg import Dfg
-from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.dfg import Dfg, Node
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.published_graph import LAST, PublishedGraph
 from gridloom.text_file import integer, read_text, shown
@@ -95,12 +95,8 @@ def _add_node(graph: PublishedGraph, row: list[str], where: str, liveouts: dict[
         match = _CONSTANT_NAME.match(name or "")
         value = int(match.group(1)) if match else None
         op = "const" if match else "livein"
-    try:
-        graph.node(
-            row[0], op, value=value, label=name, variable=name if op == "livein" else None, liveout=liveouts.get(row[0])
-        )
-    except SourceError as error:
-        raise SourceError(error.message, where=where) from None
+    variable = name if op == "livein" else None
+    graph.add(Node(id=row[0], op=op, value=value, label=name, variable=variable, liveout=liveouts.get(row[0])), where)
 
 
 def _add_edge(graph: PublishedGraph, row: list[str], line: int) -> None:

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from gridloom.dfg import Dfg, DfgBuilder, json_format
+from gridloom.dfg import Dfg, DfgBuilder, Node, json_format
 from gridloom.dfg.ops import lookup
 from gridloom.errors import DfgError, SourceError
 from gridloom.frontend.graphs import dot_syntax
@@ -64,12 +64,9 @@ def _neosa(dot: DotGraph, name: str, where: str) -> Dfg:
     for node in dot.nodes.values():
         label = node.attributes.get("label")
         word = label if label is not None else node.attributes.get("opcode", node.id)
-        graph.node(
-            node.id,
-            _neosa_op(word) if node.id in fed else "input",
-            op_class="mul" if word.lower().startswith("mul") else None,
-            label=label,
-        )
+        op_class = "mul" if word.lower().startswith("mul") else None
+        op = _neosa_op(word) if node.id in fed else "input"
+        graph.add(Node(id=node.id, op=op, op_class=op_class, label=label))
     _add_edges(graph, dot, where)
     return graph.build(cut_back_edges=True)
 
@@ -89,7 +86,7 @@ def _cgra_bench(dot: DotGraph, name: str, where: str) -> Dfg:
     for node in dot.nodes.values():
         match = _CGRA_BENCH_NAME.match(node.id)
         opcode = match.group(1) if match else node.id
-        graph.node(node.id, meaning(opcode), label=opcode)
+        graph.add(Node(id=node.id, op=meaning(opcode), label=opcode))
     _add_edges(graph, dot, where)
     return graph.build(cut_back_edges=True)
 
@@ -105,7 +102,7 @@ def _elastic(dot: DotGraph, name: str, where: str) -> Dfg:
         number = None
         if value is not None:
             number = _integer(dot, node, value, f"const_value of {shown(node.id)}", where)
-        graph.node(node.id, meaning(opcode), value=number, label=opcode)
+        graph.add(Node(id=node.id, op=meaning(opcode), value=number, label=opcode))
     _add_edges(graph, dot, where)
     return graph.build(cut_back_edges=True)
 

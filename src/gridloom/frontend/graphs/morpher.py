@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from gridloom.dfg import Dfg
-from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.dfg import Dfg, Node
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.op_names import meaning
 from gridloom.frontend.graphs.published_graph import LAST, PublishedGraph
@@ -97,7 +97,8 @@ class _Scan:
         if index in self.graph:
             self.repeated.append(index)
             return
-        self.graph.node(index, meaning(self.op), tag.line, value=value, label=self.op)
+        node = Node(id=index, op=meaning(self.op), value=value, label=self.op)
+        self.graph.add(node, self.graph.at(tag.line))
 
     def finish(self, where: str) -> Dfg:
         """The graph, once the text has ended."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from gridloom.dfg import Dfg
-from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.dfg import Dfg, Node
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.op_names import meaning
 from gridloom.frontend.graphs.published_graph import LAST, PublishedGraph
@@ -69,40 +69,27 @@ def _add_nodes(graph: PublishedGraph, texts: dict[str, str | None], where: str) 
         for text, what in zip((row[0], *row[2:]), ("id", "left", "right", "predicate", "opcode"), strict=True):
             integer(text, what, here)
         liveout = f"liveout{liveouts[row[0]]}" if row[0] in liveouts else None
-        _located(graph, here, row[0], meaning(row[1]), label=row[1], liveout=liveout)
+        graph.add(Node(id=row[0], op=meaning(row[1]), label=row[1], liveout=liveout), here)
         operands[row[0]] = row[2:5]
     for here, row in _rows(texts, "_constants", where, 4):
         value = integer(row[2], f"value of constant {row[0]}", here)
         if row[0] not in graph:
-            _located(graph, here, row[0], "const", value=value)
+            graph.add(Node(id=row[0], op="const", value=value), here)
     for here, row in _rows(texts, "_liveinnodes", where, 1):
         integer(row[0], "live-in", here)
-        _located(graph, here, row[0], "livein", variable=f"livein{row[0]}")
+        graph.add(_livein(row[0]), here)
     complete = texts.get("_constants") is not None and texts.get("_liveinnodes") is not None
     for node_id, row in operands.items():
         for operand in row:
             if operand != "-1" and operand not in graph:
                 if complete:
                     raise SourceError(f"node {node_id} reads {operand}, which no file gives", where=f"{where}_nodes")
-                graph.node(operand, "livein", variable=f"livein{operand}")
+                graph.add(_livein(operand))
     return operands
 
 
-def _located(
-    graph: PublishedGraph,
-    where: str,
-    node_id: str,
-    op: str,
-    *,
-    label: str | None = None,
-    value: int | None = None,
-    variable: str | None = None,
-    liveout: str | None = None,
-) -> None:
-    try:
-        graph.node(node_id, op, label=label, value=value, variable=variable, liveout=liveout)
-    except SourceError as error:
-        raise SourceError(error.message, where=where) from None
+def _livein(node_id: str) -> Node:
+    return Node(id=node_id, op="livein", variable=f"livein{node_id}")
 
 
 def _add_edges(graph: PublishedGraph, texts: dict[str, str | None], operands: dict[str, list[str]], where: str) -> None:

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Words, connect
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import connect
+from gridloom.frontend.kernels.reference import feed_bytes, streams_within
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -70,18 +73,13 @@ def _gf_times(factor: int, byte: int) -> int:
     return twice ^ byte if factor == 3 else twice
 
 
-def _feed_aes(stimulus: Stimulus, rng: np.random.Generator) -> None:
-    for k in range(4):
-        stimulus.streams[f"w{k}"] = rng.integers(0, 1 << 16, stimulus.iterations, dtype=np.int64)
-
-
 CMA_AES = Kernel(
-    name="cma_aes",
-    summary="AES MixColumns and AddRoundKey of a column; a word holds a state byte and above it a key byte",
+    "cma_aes",
+    "AES MixColumns and AddRoundKey of a column; a word holds a state byte and above it a key byte",
+    _aes,
+    _aes_model,
     domain="cma24",
-    graph=_aes,
-    model=_aes_model,
-    feed=_feed_aes,
+    feed=streams_within(0, 1 << 16),
 )
 
 
@@ -93,7 +91,7 @@ COS_4TH = round((1 << FRACTION) * math.cos(math.pi / 4))
 
 
 def _halved(b: DfgBuilder, real: str, imaginary: str) -> tuple[str, str]:
-    """Fixed point to integer and half of it, rounded."""
+    """Fixed-point parts as integers, halved and rounded."""
     parts = [connect(b, "sra", connect(b, "add", part, 1 << FRACTION), FRACTION + 1) for part in (real, imaginary)]
     return parts[0], parts[1]
 
@@ -157,11 +155,11 @@ def _feed_radix4(stimulus: Stimulus, rng: np.random.Generator) -> None:
 
 
 CMA_RADIX4_FFT = Kernel(
-    name="cma_radix4_fft",
-    summary="radix-4 FFT butterfly with the twiddle factors of a 16-point transform, scaled by a half",
+    "cma_radix4_fft",
+    "radix-4 FFT butterfly with the twiddle factors of a 16-point transform, scaled by a half",
+    _radix4,
+    _radix4_model,
     domain="cma24",
-    graph=_radix4,
-    model=_radix4_model,
     feed=_feed_radix4,
 )
 
@@ -203,11 +201,11 @@ def _rgb_to_ycc_model(stimulus: Stimulus) -> Expected:
 
 
 CMA_RGB_TO_YCC = Kernel(
-    name="cma_rgb_to_ycc",
-    summary="packed RGB pixel to packed studio-range luma and chroma",
+    "cma_rgb_to_ycc",
+    "packed RGB pixel to packed studio-range luma and chroma",
+    _rgb_to_ycc,
+    _rgb_to_ycc_model,
     domain="cma24",
-    graph=_rgb_to_ycc,
-    model=_rgb_to_ycc_model,
 )
 
 
@@ -235,7 +233,7 @@ def _descaled(b: DfgBuilder, value: str) -> str:
 
 
 def _dct8(b: DfgBuilder) -> None:
-    """Pixels in, level-shifted by the one subtraction that it takes: 8 * 128 from the sum."""
+    """The input is pixels; their level shift takes one subtraction: 8 * 128 from the sum."""
     x = [b.input(f"x{k}") for k in range(8)]
     s = [b.add("add", x[k], x[7 - k]) for k in range(4)]
     d = [b.add("sub", x[k], x[7 - k]) for k in range(4)]
@@ -280,18 +278,13 @@ def _factor(k: int, n: int) -> int:
     return (outer, inner, -inner, -outer)[min(n, 7 - n)]
 
 
-def _feed_dct8(stimulus: Stimulus, rng: np.random.Generator) -> None:
-    for name in stimulus.streams:
-        stimulus.streams[name] = rng.integers(0, 256, stimulus.iterations, dtype=np.int64)
-
-
 CMA_DCT8 = Kernel(
-    name="cma_dct8",
-    summary="8-point DCT of a row of pixels with level shift and rounding, scaled by sqrt(8) / 4",
+    "cma_dct8",
+    "8-point DCT of a row of pixels with level shift and rounding, scaled by sqrt(8) / 4",
+    _dct8,
+    _dct8_model,
     domain="cma24",
-    graph=_dct8,
-    model=_dct8_model,
-    feed=_feed_dct8,
+    feed=feed_bytes,
 )
 
 
@@ -336,10 +329,4 @@ def _md5_model(stimulus: Stimulus) -> Expected:
     return Expected(streams={f"{name}_out": shown[-age] for age, name in ((4, "a"), (3, "d"), (2, "c"), (1, "b"))})
 
 
-CMA_MD5 = Kernel(
-    name="cma_md5",
-    summary="the 16 steps of MD5's first round on 24-bit words",
-    domain="cma24",
-    graph=_md5,
-    model=_md5_model,
-)
+CMA_MD5 = Kernel("cma_md5", "the 16 steps of MD5's first round on 24-bit words", _md5, _md5_model, domain="cma24")

@@ -1,8 +1,8 @@
 """Cryptographic steps: AES MixColumns, MD5 and SHA-1 compression steps.
 
 The hash kernels take their state as streams (so that whole digests can be put together from them) or carry it from
-iteration to iteration. In both only one value is new a step; the others are that value's past, which is how the carried
-form stores them: as distances.
+iteration to iteration. In both, each step makes one new value; the others are that value's past, which is how the
+carried form stores them: as distances.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Parameter, Past, choice, connect, number, signed32
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import Past, connect
+from gridloom.frontend.kernels.reference import feed_bytes, signed32
+from gridloom.frontend.parameters import Parameter, choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -63,17 +66,12 @@ def _aes_column_model(stimulus: Stimulus) -> Expected:
     return Expected(streams={f"m{k}": words[:, k] for k in range(4)})
 
 
-def _feed_bytes(stimulus: Stimulus, rng: np.random.Generator) -> None:
-    for name in stimulus.streams:
-        stimulus.streams[name] = rng.integers(0, 256, stimulus.iterations, dtype=np.int64)
-
-
 AES_COLUMN = Kernel(
-    name="aes_column",
-    summary="MixColumns of AES on one column of four bytes",
-    graph=_aes_column,
-    model=_aes_column_model,
-    feed=_feed_bytes,
+    "aes_column",
+    "MixColumns of AES on one column of four bytes",
+    _aes_column,
+    _aes_column_model,
+    feed=feed_bytes,
 )
 
 
@@ -106,7 +104,7 @@ class _Series:
 
 def _state_parameters(steps: int) -> dict[str, Parameter]:
     return {
-        "steps": number(steps, 1, 20, "steps an iteration"),
+        "steps": number(steps, 1, 20, "steps per iteration"),
         "round": choice(1, (1, 2, 3, 4), "which of the four rounds' functions"),
         "state": choice("stream", ("stream", "carried"), "state comes as streams, or is carried from the standard's"),
     }
@@ -181,11 +179,11 @@ def _rows(names: str, rows: Sequence[tuple[int, ...]]) -> Expected:
 
 
 MD5_STEP = Kernel(
-    name="md5_step",
-    summary="steps of MD5's compression; message words and sine constants are streams",
-    parameters=_state_parameters(4),
-    graph=_md5,
-    model=_md5_model,
+    "md5_step",
+    "steps of MD5's compression; message words and sine constants are streams",
+    _md5,
+    _md5_model,
+    _state_parameters(4),
 )
 
 
@@ -206,7 +204,10 @@ def _sha1_mix(b: DfgBuilder, round: int, x: Operand, y: Operand, z: Operand) -> 
 
 
 def _sha1(b: DfgBuilder, steps: int, round: int, state: str) -> None:
-    """Per step one new value ``s``; c, d and e are older values rotated by 30, which is the series ``r``."""
+    """Each step makes one new value of the series ``s``; c, d and e are older values rotated by 30, the series ``r``.
+
+    Both series are named by step, so that carried state is an edge with a distance.
+    """
     if state == "stream":
         a, second, c, d, e = (b.input(name) for name in "abcde")
         fresh: _Series = _Series("s", steps, [a, second])
@@ -252,9 +253,9 @@ def _sha1_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expec
 
 
 SHA1_STEP = Kernel(
-    name="sha1_step",
-    summary="steps of SHA-1's compression; expanded message words are a stream",
-    parameters=_state_parameters(1),
-    graph=_sha1,
-    model=_sha1_model,
+    "sha1_step",
+    "steps of SHA-1's compression; expanded message words are a stream",
+    _sha1,
+    _sha1_model,
+    _state_parameters(1),
 )

@@ -6,23 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import (
-    Expected,
-    Kernel,
-    Words,
-    choice,
-    connect,
-    number,
-    reduce_tree,
-    signed32,
-    sink,
-    sinks,
-    weight,
-)
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import connect, reduce_tree, sink
+from gridloom.frontend.kernels.reference import signed32, sinks, weight
+from gridloom.frontend.parameters import choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
+
+
+_SIZE = {"n": number(2, 2, 16, "rows and columns")}
 
 
 def _matmul(b: DfgBuilder, n: int) -> None:
@@ -43,11 +38,7 @@ def _matmul_model(stimulus: Stimulus, n: int) -> Expected:
 
 
 MATMUL = Kernel(
-    name="matmul",
-    summary="C = A B, a new pair of n x n matrices every iteration; fan-out n",
-    parameters={"n": number(2, 2, 16, "rows and columns")},
-    graph=_matmul,
-    model=_matmul_model,
+    "matmul", "C = A B, a new pair of n x n matrices every iteration; fan-out n", _matmul, _matmul_model, _SIZE
 )
 
 
@@ -84,12 +75,18 @@ def _systolic_model(stimulus: Stimulus, n: int) -> Expected:
 
 
 SYSTOLIC_MATMUL = Kernel(
-    name="systolic_matmul",
-    summary="rows of A times a B that the multipliers hold, plus a bias; products go right, sums go down",
-    parameters={"n": number(3, 2, 32, "rows and columns")},
-    graph=_systolic,
-    model=_systolic_model,
+    "systolic_matmul",
+    "rows of A times a B that the multipliers hold, plus a bias; products go right, sums go down",
+    _systolic,
+    _systolic_model,
+    {"n": number(3, 2, 32, "rows and columns")},
 )
+
+
+_WINDOW = {
+    "k": number(3, 2, 16, "rows and columns of the window"),
+    "registers": choice(0, (0, 1), "1: moves balance the adder tree where it is not full"),
+}
 
 
 def _convolution(b: DfgBuilder, k: int, registers: int) -> None:
@@ -104,12 +101,9 @@ def _convolution_model(stimulus: Stimulus, k: int, registers: int) -> Expected:
 
 
 CONVOLUTION = Kernel(
-    name="convolution",
-    summary="a k x k window times fixed weights, summed by an adder tree",
-    parameters={
-        "k": number(3, 2, 16, "rows and columns of the window"),
-        "registers": choice(0, (0, 1), "1: moves balance the adder tree where it is not full"),
-    },
-    graph=_convolution,
-    model=_convolution_model,
+    "convolution",
+    "a k x k window times fixed weights, summed by an adder tree",
+    _convolution,
+    _convolution_model,
+    _WINDOW,
 )

@@ -11,10 +11,11 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from gridloom.frontend.kernels.base import Kernel, Setting
+from gridloom.frontend.kernels.base import Kernel
 from gridloom.frontend.kernels.kmeans import KMEANS
 from gridloom.frontend.kernels.linear_algebra import CONVOLUTION, MATMUL, SYSTOLIC_MATMUL
 from gridloom.frontend.kernels.trees import MAP_REDUCE, TREE_REDUCE
+from gridloom.frontend.parameters import Setting
 
 
 def fixed(kernel: Kernel, name: str, **settings: Setting) -> Kernel:

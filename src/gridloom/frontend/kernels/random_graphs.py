@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Parameter, Words, choice, number, signed32
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.reference import signed32
+from gridloom.frontend.parameters import Parameter, choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -53,7 +56,10 @@ def _layered(layers: int, width: int, seed: int) -> list[Step]:
 
 
 def _growing(nodes: int, inputs: int, seed: int) -> list[Step]:
-    """Each new node reads one or two older ones, the recent and the little-read more often; what is unread goes out."""
+    """Each new node reads one or two older ones, more often recent ones and ones with few readers.
+
+    What nothing reads in the end becomes an output.
+    """
     rng = random.Random(seed)
     names = [f"x_{k}" for k in range(inputs)]
     readers = dict.fromkeys(names, 0)
@@ -172,7 +178,7 @@ RANDOM_LAYERED = _random_graph(
     "random_layered",
     "random layers, each node reading two of the layer before",
     _layered,
-    {"layers": number(4, 1, 256, "layers of ops"), "width": number(4, 2, 256, "nodes a layer")},
+    {"layers": number(4, 1, 256, "layers of ops"), "width": number(4, 2, 256, "nodes per layer")},
 )
 
 RANDOM_GROWING = _random_graph(

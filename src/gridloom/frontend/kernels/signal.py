@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import (
-    Expected,
-    Kernel,
-    Past,
-    choice,
-    connect,
-    number,
-    past,
-    reduce_tree,
-    signed32,
-    weight,
-)
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import Past, connect, previous, reduce_tree
+from gridloom.frontend.kernels.reference import past, signed32, weight
+from gridloom.frontend.parameters import choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
+
+
+_TAPS_AND_FORM = {
+    "taps": number(8, 1, 256, "coefficients"),
+    "form": choice("transposed", ("transposed", "direct"), "sums wait for taps, or samples wait in delay lines"),
+}
 
 
 def _fir(b: DfgBuilder, taps: int, form: str) -> None:
@@ -34,7 +32,7 @@ def _fir(b: DfgBuilder, taps: int, form: str) -> None:
     for k in reversed(range(taps)):
         product = connect(b, "mul", x, weight(k))
         # A partial sum waits one iteration for the next tap, which is all the memory that the filter needs.
-        total = product if total is None else connect(b, "add", product, Past(total, 1, (0,)))
+        total = product if total is None else connect(b, "add", product, previous(total))
     b.output(str(total), "y")
 
 
@@ -44,16 +42,7 @@ def _fir_model(stimulus: Stimulus, taps: int, form: str) -> Expected:
     return Expected(streams={"y": signed32(y)})
 
 
-FIR = Kernel(
-    name="fir",
-    summary="finite impulse response filter with fixed taps",
-    parameters={
-        "taps": number(8, 1, 256, "coefficients"),
-        "form": choice("transposed", ("transposed", "direct"), "sums wait for taps, or samples wait in delay lines"),
-    },
-    graph=_fir,
-    model=_fir_model,
-)
+FIR = Kernel("fir", "finite impulse response filter with fixed taps", _fir, _fir_model, _TAPS_AND_FORM)
 
 #: Feedback coefficients in sixteenths; small enough for the filter to be stable.
 FEEDBACK = (9, -5)
@@ -80,18 +69,21 @@ def _iir_model(stimulus: Stimulus, order: int) -> Expected:
 
 
 IIR = Kernel(
-    name="iir",
-    summary="infinite impulse response filter: the result is fed back from one or two iterations ago",
-    parameters={"order": choice(1, (1, 2), "greatest distance of the feedback")},
-    graph=_iir,
-    model=_iir_model,
+    "iir",
+    "infinite impulse response filter: the result is fed back from one or two iterations ago",
+    _iir,
+    _iir_model,
+    {"order": choice(1, (1, 2), "greatest distance of the feedback")},
 )
+
+
+_WINDOW = {"window": number(4, 1, 64, "samples")}
 
 
 def _moving_average(b: DfgBuilder, window: int) -> None:
     x = b.input("x")
     change = connect(b, "sub", x, Past(x, window, (0,) * window))
-    connect(b, "add", change, Past("sum", 1, (0,)), id="sum")
+    connect(b, "add", change, previous("sum"), id="sum")
     b.output(connect(b, "div", "sum", window), "y")
 
 
@@ -103,9 +95,5 @@ def _moving_average_model(stimulus: Stimulus, window: int) -> Expected:
 
 
 MOVING_AVERAGE = Kernel(
-    name="moving_average",
-    summary="mean of the last samples by a running sum",
-    parameters={"window": number(4, 1, 64, "samples")},
-    graph=_moving_average,
-    model=_moving_average_model,
+    "moving_average", "mean of the last samples by a running sum", _moving_average, _moving_average_model, _WINDOW
 )

@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import (
-    Expected,
-    Kernel,
-    Past,
-    choice,
-    connect,
-    number,
-    past,
-    reduce_tree,
-    signed32,
-)
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import connect, previous, reduce_tree
+from gridloom.frontend.kernels.reference import past, signed32
+from gridloom.frontend.parameters import choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
+
+
+_ADDED_LANES = {"lanes": number(1, 1, 64, "elements per iteration")}
 
 
 def _vector_add(b: DfgBuilder, lanes: int) -> None:
@@ -34,13 +30,10 @@ def _vector_add_model(stimulus: Stimulus, lanes: int) -> Expected:
     return Expected(streams={f"z{k}": signed32(s[f"x{k}"] + s[f"y{k}"]) for k in range(lanes)})
 
 
-VECTOR_ADD = Kernel(
-    name="vector_add",
-    summary="z = x + y, element by element",
-    parameters={"lanes": number(1, 1, 64, "elements an iteration")},
-    graph=_vector_add,
-    model=_vector_add_model,
-)
+VECTOR_ADD = Kernel("vector_add", "z = x + y, element by element", _vector_add, _vector_add_model, _ADDED_LANES)
+
+
+_NUMBERS = {"domain": choice("i32", ("i32", "f32"), "integers or IEEE singles")}
 
 
 def _axpy(b: DfgBuilder, domain: str) -> None:
@@ -57,13 +50,10 @@ def _axpy_model(stimulus: Stimulus, domain: str) -> Expected:
     return Expected(streams={"z": z.view(np.int32).astype(np.int64)})
 
 
-AXPY = Kernel(
-    name="axpy",
-    summary="z = a * x + y with a live-in a, on integers or singles",
-    parameters={"domain": choice("i32", ("i32", "f32"), "integers or IEEE singles")},
-    graph=_axpy,
-    model=_axpy_model,
-)
+AXPY = Kernel("axpy", "z = a * x + y with a live-in a, on integers or singles", _axpy, _axpy_model, _NUMBERS)
+
+
+_DIMENSIONS = {"dims": number(3, 1, 32, "dimensions of the points")}
 
 
 def _distance(b: DfgBuilder, dims: int) -> None:
@@ -78,18 +68,15 @@ def _distance_model(stimulus: Stimulus, dims: int) -> Expected:
     return Expected(streams={"d": signed32((differences * differences).sum(axis=0))})
 
 
-DISTANCE = Kernel(
-    name="distance",
-    summary="squared distance of two points",
-    parameters={"dims": number(3, 1, 32, "dimensions of the points")},
-    graph=_distance,
-    model=_distance_model,
-)
+DISTANCE = Kernel("distance", "squared distance of two points", _distance, _distance_model, _DIMENSIONS)
+
+
+_MULTIPLIED_LANES = {"lanes": number(1, 1, 64, "products per iteration")}
 
 
 def _dot_product(b: DfgBuilder, lanes: int) -> None:
     products = [b.add("mul", b.input(f"x{k}"), b.input(f"y{k}")) for k in range(lanes)]
-    connect(b, "add", reduce_tree(b, "add", products), Past("sum", 1, (0,)), id="sum", liveout="sum")
+    connect(b, "add", reduce_tree(b, "add", products), previous("sum"), id="sum", liveout="sum")
     b.output("sum", "s")
 
 
@@ -100,13 +87,10 @@ def _dot_product_model(stimulus: Stimulus, lanes: int) -> Expected:
     return Expected(streams={"s": sums}, liveouts={"sum": int(sums[-1])} if len(sums) else {})
 
 
-DOT_PRODUCT = Kernel(
-    name="dot_product",
-    summary="running sum of x * y",
-    parameters={"lanes": number(1, 1, 64, "products an iteration")},
-    graph=_dot_product,
-    model=_dot_product_model,
-)
+DOT_PRODUCT = Kernel("dot_product", "running sum of x * y", _dot_product, _dot_product_model, _MULTIPLIED_LANES)
+
+
+_FUSED = {"fused": choice(0, (0, 1), "1: one op multiplies and adds")}
 
 
 def _mul_add(b: DfgBuilder, fused: int) -> None:
@@ -120,19 +104,13 @@ def _mul_add_model(stimulus: Stimulus, fused: int) -> Expected:
     return Expected(streams={"w": signed32(s["x"] * s["y"] + s["z"])})
 
 
-MUL_ADD = Kernel(
-    name="mul_add",
-    summary="w = x * y + z",
-    parameters={"fused": choice(0, (0, 1), "1: one op multiplies and adds")},
-    graph=_mul_add,
-    model=_mul_add_model,
-)
+MUL_ADD = Kernel("mul_add", "w = x * y + z", _mul_add, _mul_add_model, _FUSED)
 
 
 def _stream_pair(b: DfgBuilder) -> None:
     newer = b.input("x")
     doubled = connect(b, "mul", newer, 2)
-    older = connect(b, "mul", Past(newer, 1, (0,)), 6)
+    older = connect(b, "mul", previous(newer), 6)
     b.output(b.add("add", doubled, older), "y")
 
 
@@ -142,8 +120,5 @@ def _stream_pair_model(stimulus: Stimulus) -> Expected:
 
 
 STREAM_PAIR = Kernel(
-    name="stream_pair",
-    summary="y[i] = 2 x[i+1] + 6 x[i]; the stream brings x[i+1], x[0] is 0",
-    graph=_stream_pair,
-    model=_stream_pair_model,
+    "stream_pair", "y[i] = 2 x[i+1] + 6 x[i]; the stream brings x[i+1], x[0] is 0", _stream_pair, _stream_pair_model
 )

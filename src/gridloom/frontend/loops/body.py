@@ -19,7 +19,10 @@ from gridloom.frontend.loops.reassociate import shorten
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A 32-bit constant, signed."""
+    """A 32-bit constant, signed.
+
+    A float is the bit pattern of a single.
+    """
 
     value: int
 
@@ -33,7 +36,10 @@ class LiveIn:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an operation of this iteration yields."""
+    """What an operation of this iteration yields.
+
+    ``id`` is the name of the operation in its :class:`Body`.
+    """
 
     id: str
 

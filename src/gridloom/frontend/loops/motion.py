@@ -11,13 +11,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
-from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.frontend.loops.body import Order
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """A place: a constant, a step an iteration, symbols that are fixed in the loop and symbols that are not."""
+    """A place: a constant, a step per iteration, symbols that are fixed in the loop and symbols that are not."""
 
     step: int
     fixed: frozenset[tuple[Hashable, int]]

@@ -30,7 +30,10 @@ _KEYS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSpec:
-    """Which loop of which file, and how it is turned into a graph."""
+    """Which loop of which file, and how it is turned into a graph.
+
+    ``loop`` and ``flatten`` are for C files only; a Python kernel has one loop.
+    """
 
     path: Path
     function: str | None = None

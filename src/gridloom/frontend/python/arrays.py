@@ -8,7 +8,8 @@ from typing import Any
 from gridloom.errors import SourceError
 from gridloom.frontend.loops.body import Const, LiveIn, Operand
 from gridloom.frontend.loops.folding import wrap
-from gridloom.frontend.python.numbers import ACTIVE, ArrayType, Linear, Trace, Type, Value, lift
+from gridloom.frontend.python.numbers import ArrayType, Type, Value, lift
+from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
 
 
 def loop(*bounds: Any) -> Iterator[Value]:

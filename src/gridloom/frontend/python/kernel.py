@@ -15,10 +15,7 @@ may depend on constants only. A module that is named on the command line is impo
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, overload
@@ -28,8 +25,9 @@ from gridloom.errors import GridloomError, OptionError, SourceError
 from gridloom.frontend.loops.body import Body, LiveIn, readable
 from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
-from gridloom.frontend.python.numbers import ACTIVE, ArrayType, State, Trace, Type, Value, lift
-from gridloom.text_file import read_text
+from gridloom.frontend.python.module_file import execute, lines_in
+from gridloom.frontend.python.numbers import ArrayType, State, Type, Value, lift
+from gridloom.frontend.python.trace import ACTIVE, Trace
 
 
 class PythonKernel:
@@ -103,7 +101,7 @@ class PythonKernel:
         if graph is None:
             raise SourceError("computes nothing", where=self._here())
         if unroll > 1:
-            from gridloom.frontend.c.unroll import unrolled
+            from gridloom.frontend.loops.unroll import unrolled
 
             graph = unrolled(graph, unroll)
         return graph, trace.body.lines()
@@ -165,13 +163,8 @@ class PythonKernel:
 
     def _line(self, error: BaseException) -> str:
         """The line of the kernel's file that an error came from."""
-        lines = _lines(error, self.function.__code__.co_filename)
+        lines = lines_in(error, self.function.__code__.co_filename)
         return f"{self.file}:{lines[-1] if lines else self.line}: kernel {self.name!r}"
-
-
-def _lines(error: BaseException, file: str) -> list[int]:
-    frames = traceback.extract_tb(error.__traceback__)
-    return [frame.lineno for frame in frames if frame.filename == file and frame.lineno is not None]
 
 
 def _plain(result: Any) -> Any:
@@ -224,7 +217,7 @@ def read_spec(text: str, memory: Memory | None = None) -> Dfg:
 
 def kernels_of(path: Path) -> dict[str, PythonKernel]:
     """The kernels that a Python file defines, by name, in its order. Executes the file."""
-    found = {key: value for key, value in vars(_module(path)).items() if isinstance(value, PythonKernel)}
+    found = {key: value for key, value in vars(execute(path)).items() if isinstance(value, PythonKernel)}
     for kernel in found.values():
         # Python makes paths absolute; messages name the file as the user did.
         if Path(kernel.file) == path.absolute():
@@ -243,25 +236,3 @@ def chosen(spec: LoopSpec) -> PythonKernel:
     listed = ", ".join(found) or "none"
     asked = f"has no kernel {name!r}" if name else f"has {len(found)} kernels"
     raise SourceError(f"{asked}; functions decorated with @gridloom.kernel: {listed}", where=str(path))
-
-
-def _module(path: Path) -> Any:
-    read_text(path)
-    spec = importlib.util.spec_from_file_location(f"gridloom_kernel_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise SourceError("cannot be imported as a Python module", where=str(path))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except GridloomError as error:
-        raise error.at(str(path)) from None
-    except SyntaxError as error:
-        raise SourceError(f"is not Python: {error.msg}", where=f"{path}:{error.lineno}") from None
-    except Exception as error:
-        lines = _lines(error, str(path.absolute()))
-        place = f"{path}:{lines[-1]}" if lines else str(path)
-        raise SourceError(f"cannot be imported: {type(error).__name__}: {error}", where=place) from None
-    finally:
-        sys.modules.pop(spec.name, None)
-    return module

@@ -8,8 +8,6 @@ elements is a vector operation. What a module does besides (loops over data, cus
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any, Final
 
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, SourceError
+from gridloom.frontend.python.module_file import execute
 from gridloom.frontend.tensor.graph import Shape, TensorBuilder, matrix
 
 #: Core operators that only look at a tensor in another way.
@@ -181,22 +180,12 @@ class _Reader:
 
 
 def _function(path: Path, name: str) -> Callable[..., Any]:
-    if not path.is_file():
-        raise SourceError("does not exist", where=str(path))
-    spec = importlib.util.spec_from_file_location(f"gridloom_source_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise SourceError("cannot be imported", where=str(path))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise SourceError(f"cannot be imported: {type(error).__name__}: {error}", where=str(path)) from None
-    found = getattr(module, name, None)
-    if not callable(found):
+    module = execute(path, keep=True)
+    function = getattr(module, name, None)
+    if not callable(function):
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise SourceError(f"has no function {name!r}; it has: {', '.join(known) or 'none'}", where=str(path))
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 def _torch() -> Any:

@@ -1,8 +1,8 @@
-"""A plain Verilog testbench: sends the configuration, feeds streams, serves memory, writes down what happens.
+"""A plain Verilog testbench: it sends the configuration, feeds streams, serves memory and records what happens.
 
-It reads ``config.hex``, ``stream_index.hex``, ``streams.hex`` and ``memory.hex`` from the folder it runs in and writes
-``trace.txt`` (a line ``F cycle tile result`` a firing, ``E cycle tile word`` a word that leaves through a port) and
-``memory_out.hex``. Nothing in it depends on a mapping, so that one compilation serves every run on an array.
+It reads ``config.hex``, ``stream_index.hex``, ``streams.hex`` and ``memory.hex`` from the folder it runs in. It writes
+``trace.txt`` (a line ``F cycle tile result`` for each firing, a line ``E cycle tile word`` for each word that leaves
+through a port) and ``memory_out.hex``. Nothing in it depends on a mapping, so one compilation serves every run.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ TESTBENCH = "testbench"
 
 
 def stream_ports(hardware: Hardware) -> list[tuple[Unit, int]]:
-    """The stream inputs of an array, in the order of the testbench's table: (unit, operand)."""
+    """Return the stream inputs of an array as (unit, operand), in the order of the testbench's table."""
     return [(unit, k) for unit in hardware.units for k in range(unit.shape.streams)]
 
 
 def testbench(hardware: Hardware) -> str:
-    """The text of the testbench for an array."""
+    """Return the text of the testbench for an array."""
     h = hardware
     lines = ["`timescale 1ns / 1ps", f"module {TESTBENCH};"]
     body = [*_declarations(h), *_streams(h), *_array(h), *_memory(h), *_trace(h), *_control(h)]
@@ -53,7 +53,7 @@ def _declarations(h: Hardware) -> list[str]:
 
 
 def _streams(h: Hardware) -> list[str]:
-    """Each stream input has a pointer a slot into one table of words."""
+    """Each stream input has, for each slot, a pointer into one table of words."""
     ports = stream_ports(h)
     if not ports:
         return []

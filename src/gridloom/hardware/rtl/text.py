@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 
 
 def wire(width: int, name: str, value: str = "") -> str:
-    """A wire declaration, with what drives it."""
+    """Return a wire declaration, with what drives it."""
     span = f"[{width - 1}:0] " if width > 1 else ""
     return f"wire {span}{name}{f' = {value}' if value else ''};"
 
 
 def joined(words: Sequence[str]) -> str:
-    """A concatenation whose first word is in the lowest bits."""
+    """Return a concatenation whose first word is in the lowest bits."""
     return words[0] if len(words) == 1 else "{" + ", ".join(reversed(words)) + "}"
 
 
 def instance(module: str, name: str, parameters: Mapping[str, object], ports: dict[str, str]) -> list[str]:
-    """The lines of a module instance, every connection by name."""
+    """Return the lines of a module instance, every connection by name."""
     lines = [f"{module} #("] if parameters else [f"{module} {name} ("]
     if parameters:
         lines += wrapped([f".{key}({value})" for key, value in parameters.items()])
@@ -27,7 +27,7 @@ def instance(module: str, name: str, parameters: Mapping[str, object], ports: di
 
 
 def wrapped(items: Iterable[str], width: int = 108) -> list[str]:
-    """Items with commas between them, as many a line as fit, indented."""
+    """Return items with commas between them, as many per line as fit, indented."""
     lines: list[str] = []
     current = ""
     listed = list(items)
@@ -42,7 +42,7 @@ def wrapped(items: Iterable[str], width: int = 108) -> list[str]:
 
 
 def module(name: str, comment: Iterable[str], ports: Sequence[str], body: Iterable[str], parameters: str = "") -> str:
-    """The text of a module; every port is one line."""
+    """Return the text of a module; every port has a line of its own."""
     head = [f"// {line}".rstrip() for line in comment]
     head.append(f"module {name}{f' #({parameters})' if parameters else ''} (")
     listed = [f"    {port}{',' if k + 1 < len(ports) else ''}" for k, port in enumerate(ports)]
@@ -51,11 +51,11 @@ def module(name: str, comment: Iterable[str], ports: Sequence[str], body: Iterab
 
 
 def port(direction: str, width: int, name: str) -> str:
-    """A port declaration."""
+    """Return a port declaration."""
     span = f"[{width - 1}:0]" if width > 1 else ""
     return f"{direction:<6} wire {span:<8} {name}"
 
 
 def bit(name: str, index: int, width: int) -> str:
-    """A bit of a signal that may be one bit wide."""
+    """Return one bit of a signal; the signal itself where it is one bit wide."""
     return f"{name}[{index}]" if width > 1 else name

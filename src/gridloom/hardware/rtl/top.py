@@ -1,4 +1,4 @@
-"""The structural top: units, wires with the array's names, the configuration chain, buses and the sequencer."""
+"""The structural top module: units, wires with the array's names, the configuration chain, buses and the sequencer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ TOP = "gridloom_array"
 
 
 def top_module(hardware: Hardware) -> str:
-    """The Verilog of the whole array. Linear in its units and links."""
+    """Return the Verilog of the array's top module. Linear in its units and links."""
     return _Top(hardware).text()
 
 
 class _Top:
+    """Builds the text of the top module part by part."""
+
     def __init__(self, hardware: Hardware) -> None:
         self.hardware = hardware
         self.names = hardware.verilog_names
@@ -27,6 +29,7 @@ class _Top:
         self.central = next((unit for unit in hardware.units if unit.shape.kind == "file"), None)
 
     def text(self) -> str:
+        """Return the whole module."""
         self._control()
         self._wires()
         for unit in self.hardware.units:

@@ -1,4 +1,4 @@
-"""The module of a unit: instances of the primitives, wired as the shape says."""
+"""The Verilog module of a unit: instances of the primitives, wired as the shape says."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ from gridloom.hardware.rtl.text import bit, instance, joined, module, port, wire
 
 
 def packet_bits(hardware: Hardware) -> int:
-    """Bits of a packet on the configuration chain of an array."""
+    """Return how many bits a packet on the configuration chain of an array has."""
     return hardware.id_bits + 2 + offset_bits(hardware) + CHUNK
 
 
 def unit_module(hardware: Hardware, shape: Shape) -> str:
-    """The Verilog of one shape. Linear in its multiplexer inputs."""
+    """Return the Verilog of one shape. Linear in its multiplexer inputs."""
     return _UnitModule(hardware, shape).text()
 
 
 class _UnitModule:
+    """Builds the text of a unit's module part by part."""
+
     def __init__(self, hardware: Hardware, shape: Shape) -> None:
         self.hardware, self.shape = hardware, shape
         self.parameters = hardware.parameters
@@ -42,6 +44,7 @@ class _UnitModule:
         self.fields = self.layout.by_name
 
     def text(self) -> str:
+        """Return the whole module."""
         self._chain()
         if self.shape.kind == "const":
             self._constant()
@@ -93,7 +96,7 @@ class _UnitModule:
         self.body += [wire(self.layout.bits, "word"), *instance("gl_context_memory", "contexts", names, connections)]
 
     def field(self, name: str) -> str:
-        """The bits of a field; 0 where the unit has none."""
+        """Return the bits of a field as Verilog; 0 where the unit has no such field."""
         if name not in self.fields:
             return "1'b0"
         place = self.fields[name]
@@ -181,7 +184,7 @@ class _UnitModule:
         self.unused += [m.name for m in self.shape.muxes if m.name not in read and not m.name.startswith("in")]
 
     def _tap(self, source: Source) -> None:
-        """The registers behind an arc that takes time, and the bypass of one that a setting switches."""
+        """The registers behind an arc that takes cycles, and the bypass of one that a setting switches."""
         name = _tap_name(source)
         if name == source.signal:
             return
@@ -333,7 +336,7 @@ class _UnitModule:
 
 
 def _fit(name: str, width: int, wanted: int) -> str:
-    """A signal cut or extended with zeros to a width."""
+    """A signal, cut to a width or extended to it with zeros."""
     if width == wanted:
         return name
     return f"{name}[{wanted - 1}:0]" if width > wanted else f"{{{wanted - width}'d0, {name}}}"

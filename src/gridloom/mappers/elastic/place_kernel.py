@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gridloom.mappers.core.kernels import borrowing, kernel
 from gridloom.mappers.elastic.tables import Chains, Ints, Sites, Units
 
-# For functions that only the kernels below call and that allocate nothing; their callers are cached whole.
-_internal = njit(nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-
-@njit(cache=True, nogil=True)
+@kernel
 def seed_generator(seed: int) -> None:
     """Seed the generator of the compiled moves."""
     np.random.seed(seed)
 
 
-@_internal
+@borrowing
 def _away(sites: Sites, a: int, b: int) -> int:
     """The distance between two tiles."""
     distance: int = abs(sites.rows[a] - sites.rows[b]) + abs(sites.cols[a] - sites.cols[b])
     return distance
 
 
-@_internal
+@borrowing
 def _any_tile(sites: Sites, kind: int) -> int:
     """A random tile for a kind of unit."""
     return int(sites.tiles[np.random.randint(sites.tile_start[kind], sites.tile_start[kind + 1])])
 
 
-@_internal
+@borrowing
 def _tile_near(sites: Sites, kind: int, near: int, tries: int) -> int:
     """The nearest to a tile of a few random tiles for a kind of unit."""
     best = _any_tile(sites, kind)
@@ -43,7 +40,7 @@ def _tile_near(sites: Sites, kind: int, near: int, tries: int) -> int:
     return best
 
 
-@_internal
+@borrowing
 def _exchange(chains: Chains, chain: int, unit: int, tile: int) -> None:
     """Put a unit on a tile; what was there goes to where the unit came from."""
     old = chains.places[chain, unit]
@@ -55,7 +52,7 @@ def _exchange(chains: Chains, chain: int, unit: int, tile: int) -> None:
         chains.places[chain, other] = old
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def propose(chains: Chains, units: Units, sites: Sites, aimed: float, tries: int, moved: Ints) -> None:
     """Make one move in each chain: a unit goes to another tile of its kind, and what is there comes back in exchange.
 
@@ -87,7 +84,7 @@ def propose(chains: Chains, units: Units, sites: Sites, aimed: float, tries: int
         moved[chain, 1] = old
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take_back(chains: Chains, moved: Ints, accepted: NDArray[np.bool_]) -> None:
     """Undo the moves that were not accepted."""
     for chain in range(len(chains.places)):
@@ -95,7 +92,7 @@ def take_back(chains: Chains, moved: Ints, accepted: NDArray[np.bool_]) -> None:
             _exchange(chains, chain, moved[chain, 0], moved[chain, 1])
 
 
-@_internal
+@borrowing
 def _wires(units: Units, sites: Sites, place: Ints, unit: int, other: int) -> float:
     """What the flows of two units cost by rate and distance; ``other`` -1: those of one."""
     total = 0.0
@@ -111,7 +108,7 @@ def _wires(units: Units, sites: Sites, place: Ints, unit: int, other: int) -> fl
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shorten(chains: Chains, units: Units, sites: Sites, sweeps: int) -> None:
     """Anneal each chain on the sum of rate times distance alone: O(sweeps * units) cheap moves for each chain."""
     count = chains.places.shape[1]

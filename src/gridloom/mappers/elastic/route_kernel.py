@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from gridloom.mappers.core.kernels import borrowing, kernel
 from gridloom.mappers.elastic.tables import Floats, Flows, Ints, Switches, Weights
 
 # Directions between switches, in the order of the link table.
@@ -22,11 +22,8 @@ _NORTH: Final = 3
 
 _LONGEST: Final = 600
 
-# For functions that only the kernel below calls and that allocate nothing; it is cached whole.
-_internal = njit(nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-
-@_internal
+@borrowing
 def _direction(row: int, col: int, goal_row: int, goal_col: int, columns: bool) -> int:
     """The next step along columns or along rows."""
     if columns:
@@ -34,7 +31,7 @@ def _direction(row: int, col: int, goal_row: int, goal_col: int, columns: bool) 
     return _SOUTH if goal_row > row else _NORTH
 
 
-@_internal
+@borrowing
 def _path(switch_links: Ints, loads: Floats, path: Ints, ends: tuple[int, int, int, int], columns_first: bool,
           spread: float, rate: float, limit: float) -> tuple[int, float]:  # fmt: skip
     """Fill ``path`` with the links between two switches; returns how many and what they cost.
@@ -66,7 +63,7 @@ def _path(switch_links: Ints, loads: Floats, path: Ints, ends: tuple[int, int, i
     return count, cost
 
 
-@_internal
+@borrowing
 def _route(switches: Switches, loads: Floats, path: Ints, best: Ints, source: int, target: int, rate: float,
            weights: Weights) -> int:  # fmt: skip
     """The cheapest route between two tiles, in ``best``; returns its length. Loads are brought up to date."""
@@ -108,7 +105,7 @@ def _route(switches: Switches, loads: Floats, path: Ints, best: Ints, source: in
     return length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def route_all(places: Ints, flows: Flows, switches: Switches, links: int, weights: Weights) -> tuple[Ints, Ints]:
     """Routes of a batch of placements: starts and links, flow by flow and decision by decision.
 

@@ -54,7 +54,8 @@ class DataflowConfig:
     place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_settings(self, at_least={"chains": 1, "finalists": 1, "wire": 0}, shares=("aimed",))
+        words = {"start": ("random", "short")}
+        check_settings(self, one_of=words, at_least={"chains": 1, "finalists": 1, "wire": 0}, shares=("aimed",))
         if not 0 < self.cold <= self.hot:
             raise OptionError(f"cold and hot: expected 0 < cold <= hot, found {self.cold} and {self.hot}")
 

@@ -29,9 +29,10 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.batches import BATCH, Goal, in_words, provenance, start_seed
 from gridloom.mappers.grid.mapping import to_failure, to_mapping
-from gridloom.mappers.grid.problem import Ints, StaticProblem, build_problem
+from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import SHORT, WAYS_SHARE, Candidate, Objective, StaticSearch
 from gridloom.mappers.placements import tiles_of
@@ -254,7 +255,7 @@ def _misplaced(problem: StaticProblem, placed: dict[int, int]) -> Failure | None
     return None
 
 
-def _completed(search: StaticSearch, first: dict[int, int]) -> Ints | None:
+def _completed(search: StaticSearch, first: dict[int, int]) -> Int32s | None:
     """A first placement from what the user gave; the rest at random. None: nothing was given, or it leaves no room."""
     from gridloom.mappers.grid.screening import match
 

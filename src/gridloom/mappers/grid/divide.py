@@ -23,9 +23,10 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.batches import Goal, best_of, in_words, provenance, start_seed
 from gridloom.mappers.grid.mapping import to_failure, to_mapping
-from gridloom.mappers.grid.problem import Ints, build_problem
+from gridloom.mappers.grid.problem import build_problem
 from gridloom.mappers.grid.screening import match, screen
 from gridloom.mappers.grid.search import Candidate, Flag, Objective, StaticSearch
 from gridloom.mappers.settings import check_settings
@@ -92,7 +93,7 @@ class _Region:
     left: int
     rows: int
     cols: int
-    nodes: Ints
+    nodes: Int32s
 
     @property
     def centre(self) -> tuple[float, float]:
@@ -115,10 +116,8 @@ class _Cuts:
     def __init__(self, search: StaticSearch, config: DivideConfig) -> None:
         self.search = search
         self.config = config
-        p = search.problem
-        self.starts, edges = p.incident
-        owner = np.repeat(np.arange(p.size, dtype=np.int32), np.diff(self.starts))
-        self.neighbour = np.where(p.source[edges] == owner, p.target[edges], p.source[edges]).astype(np.int32)
+        self.starts, _ = search.problem.incident
+        self.neighbour = search.problem.neighbour
 
     def start(self, seed: int, stop: Flag) -> Candidate:
         """Cut, mend, route and balance."""
@@ -129,7 +128,7 @@ class _Cuts:
         moves = max(16, self.config.mend * self.search.problem.size)
         return self.search.start(position, seed=seed, heat=0.05, moves_each=moves, stop=stop)
 
-    def place(self, rng: np.random.Generator) -> Ints:
+    def place(self, rng: np.random.Generator) -> Int32s:
         """A tile for each node, by cuts; nodes on tiles that cannot run them are moved to the nearest free ones."""
         p = self.search.problem
         row, col = np.full(p.size, p.arch.rows / 2), np.full(p.size, p.arch.cols / 2)
@@ -140,12 +139,12 @@ class _Cuts:
             for part in parts:
                 row[part.nodes], col[part.nodes] = part.centre
                 if part.rows == part.cols == 1:
-                    wanted[part.nodes] = self.search.grid[part.top, part.left]
+                    wanted[part.nodes] = self.search.grid.tile[part.top, part.left]
             level = [part for part in parts if part.rows * part.cols > 1 and len(part.nodes)]
         return self._allowed(wanted, rng)
 
     def _cut(self, region: _Region, row: np.ndarray, col: np.ndarray, rng: np.random.Generator) -> list[_Region]:
-        from gridloom.mappers.grid.place.bisect_kernel import bisect
+        from gridloom.mappers.grid.place.bisect_kernel import Part, bisect
 
         if region.rows * region.cols == 1:
             return [region]
@@ -160,11 +159,12 @@ class _Cuts:
         pull = self._pull(region, boxes, along, local)
         # Those drawn to the first half go there; among equals chance decides, which is what starts differ in.
         side[np.argsort(pull + rng.normal(0.0, 0.5, size), kind="stable")[:share]] = False
-        bisect(side, region.nodes, local, self.starts, self.neighbour, pull, room, self.config.passes)
+        part = Part(region.nodes, local, self.starts, self.neighbour, pull)
+        bisect(side, part, room, self.config.passes)
         return [_Region(*box, region.nodes[side == second]) for box, second in zip(boxes, (False, True))]
 
     def _pull(
-        self, region: _Region, boxes: tuple[tuple[int, int, int, int], ...], along: np.ndarray, local: Ints
+        self, region: _Region, boxes: tuple[tuple[int, int, int, int], ...], along: np.ndarray, local: Int32s
     ) -> np.ndarray:
         """For each node how much its partners outside the region draw it to the second half, in edges."""
         tall = region.rows >= region.cols
@@ -175,7 +175,7 @@ class _Cuts:
         total = np.concatenate([[0.0], np.cumsum(nearer)])
         return np.asarray(total[self.starts[region.nodes + 1]] - total[self.starts[region.nodes]])
 
-    def _allowed(self, wanted: Ints, rng: np.random.Generator) -> Ints:
+    def _allowed(self, wanted: Int32s, rng: np.random.Generator) -> Int32s:
         p = self.search.problem
         kept = {node: int(tile) for node, tile in enumerate(wanted.tolist()) if p.may_sit(node, tile)}
         misplaced = [node for node in range(p.size) if node not in kept]

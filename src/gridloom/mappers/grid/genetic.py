@@ -24,9 +24,10 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.batches import BATCH, Goal, best_of, in_words, provenance, start_seed
 from gridloom.mappers.grid.mapping import to_failure, to_mapping
-from gridloom.mappers.grid.problem import Ints, build_problem
+from gridloom.mappers.grid.problem import build_problem
 from gridloom.mappers.grid.screening import match, screen
 from gridloom.mappers.grid.search import Candidate, Objective, StaticSearch
 from gridloom.mappers.settings import check_settings
@@ -96,7 +97,7 @@ def genetic_grid(dfg: Dfg, arch: Arch, config: GeneticGridConfig, budget: Budget
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Individual:
-    position: Ints
+    position: Int32s
     cost: int
 
 
@@ -135,7 +136,7 @@ class _Evolution:
             best = search.start(best.position, seed=seed, heat=0.02, moves_each=16, stop=clock.stop)
         return replace(best, moves=best.moves + moves)
 
-    def _improved(self, position: Ints, rng: np.random.Generator, clock: Clock) -> tuple[_Individual, int]:
+    def _improved(self, position: Int32s, rng: np.random.Generator, clock: Clock) -> tuple[_Individual, int]:
         search = self.search
         # An annealing that is stopped before it begins only counts the cost.
         stop = clock.stop if self.config.improve else np.ones(1, dtype=np.uint8)
@@ -157,12 +158,12 @@ class _Evolution:
             found.setdefault(one.position.tobytes(), one)
         return list(found.values())[: self.config.population]
 
-    def _parent(self, people: list[_Individual], rng: np.random.Generator) -> Ints:
+    def _parent(self, people: list[_Individual], rng: np.random.Generator) -> Int32s:
         drawn = rng.integers(len(people), size=self.config.tournament)
-        best: Ints = min((people[k] for k in drawn), key=lambda one: one.cost).position
+        best: Int32s = min((people[k] for k in drawn), key=lambda one: one.cost).position
         return best
 
-    def _child(self, people: list[_Individual], rng: np.random.Generator) -> Ints:
+    def _child(self, people: list[_Individual], rng: np.random.Generator) -> Int32s:
         """A rectangle of one parent, the rest of the other; who finds the tile taken goes where there is room."""
         p = self.search.problem
         first, second = self._parent(people, rng), self._parent(people, rng)

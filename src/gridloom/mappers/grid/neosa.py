@@ -28,8 +28,9 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.mapping import to_failure, to_mapping
-from gridloom.mappers.grid.problem import Ints, StaticProblem, build_problem
+from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import Candidate, Flag, Objective, StaticSearch
 from gridloom.mappers.origin import origin
@@ -162,19 +163,15 @@ class _Instances:
         position, sweeps = self.place(seed, cooling=cooling, stop=self.clock.stop)
         return self.search.realise(position, seed, sweeps * self.pairs, stop)
 
-    def place(self, seed: int, *, cooling: float, stop: Flag) -> tuple[Ints, int]:
+    def place(self, seed: int, *, cooling: float, stop: Flag) -> tuple[Int32s, int]:
         """(placement, sweeps made) of one instance."""
+        from gridloom.mappers.grid.place.neosa_kernel import Schedule
         from gridloom.mappers.grid.place.neosa_kernel import neosa as anneal
 
-        p = self.problem
-        position = self.search.scattered(np.random.default_rng(seed), p.allowed)
-        starts, edges = p.incident
-        owner = np.repeat(np.arange(p.size, dtype=np.int32), np.diff(starts))
-        neighbour = np.where(p.source[edges] == owner, p.target[edges], p.source[edges]).astype(np.int32)
-        _, sweeps = anneal(
-            position, self.region, p.kind, p.allowed, starts, neighbour, p.hops, seed,
-            self.config.hot, self.config.cold, cooling, stop,
-        )  # fmt: skip
+        search = self.search
+        position = search.scattered(np.random.default_rng(seed), self.problem.allowed)
+        schedule = Schedule(self.config.hot, self.config.cold, cooling)
+        _, sweeps = anneal(position, self.region, search.graph, search.grid, schedule, seed, stop)
         return position, int(sweeps)
 
     def provenance(self, best: Candidate) -> dict[str, Any]:
@@ -189,7 +186,7 @@ class _Instances:
         )
 
 
-def _regions(arch: Arch) -> Ints:
+def _regions(arch: Arch) -> Int32s:
     """A number for each tile; tiles with the same op classes have the same one."""
     numbers: dict[frozenset[str], int] = {}
     return np.array([numbers.setdefault(tile.classes, len(numbers)) for tile in arch.tiles], dtype=np.int32)

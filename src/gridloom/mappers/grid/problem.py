@@ -6,7 +6,6 @@ Only edges that need a route are here; the rules between issue cycles are in :mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,9 +16,8 @@ from numpy.typing import NDArray
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-
-Ints = NDArray[np.int32]
-Bools = NDArray[np.bool_]
+from gridloom.mappers.core.arrays import Bools, Int32s
+from gridloom.mappers.core.csr import csr_of_pairs
 
 #: Stands for "no limit" in arrays of FIFO depths and upper bounds.
 UNLIMITED = 1 << 20
@@ -29,14 +27,14 @@ UNLIMITED = 1 << 20
 class LinkGraph:
     """The links of a grid: where each goes, and which links may follow it a cycle later."""
 
-    resource: Ints
-    source: Ints
-    target: Ints
+    resource: Int32s
+    source: Int32s
+    target: Int32s
     #: CSR: links that leave a tile; links that may follow a link.
-    leaving_at: Ints
-    leaving: Ints
-    following_at: Ints
-    following: Ints
+    leaving_at: Int32s
+    leaving: Int32s
+    following_at: Int32s
+    following: Int32s
 
     @property
     def count(self) -> int:
@@ -51,24 +49,24 @@ class StaticProblem:
     dfg: Dfg
     arch: Arch
     #: Problem node -> position in ``dfg.nodes``; graph position -> problem node, -1: free.
-    nodes: Ints
-    number: Ints
+    nodes: Int32s
+    number: Int32s
     #: Routed edges: index in ``dfg.edges``, source and target (problem nodes), iteration distance.
-    edges: Ints
-    source: Ints
-    target: Ints
-    distance: Ints
+    edges: Int32s
+    source: Int32s
+    target: Int32s
+    distance: Int32s
     #: Cycles from issue to result of each node.
-    latency: Ints
+    latency: Int32s
     #: allowed[kind[node], tile]: the node may sit on the tile.
-    kind: Ints
+    kind: Int32s
     allowed: Bools
     #: FIFO cycles an operand of a tile may wait.
-    fifo: Ints
+    fifo: Int32s
     #: In one byte each where they fit: the table of a large grid has to stay in the cache.
     hops: NDArray[Any]
-    row: Ints
-    col: Ints
+    row: Int32s
+    col: Int32s
     links: LinkGraph
 
     @property
@@ -81,24 +79,28 @@ class StaticProblem:
         """How many tiles there are."""
         return len(self.row)
 
-    @cached_property
-    def incident(self) -> tuple[Ints, Ints]:
-        """CSR: the edges that touch a node, edges onto itself left out."""
-        rows: list[list[int]] = [[] for _ in range(self.size)]
-        for e, (a, b) in enumerate(zip(self.source.tolist(), self.target.tolist())):
-            if a != b:
-                rows[a].append(e)
-                rows[b].append(e)
-        return csr(rows)
+    @property
+    def _crossing(self) -> list[tuple[int, int, int]]:
+        """(edge, source, target) of the edges between different nodes."""
+        ends = zip(self.source.tolist(), self.target.tolist())
+        return [(e, a, b) for e, (a, b) in enumerate(ends) if a != b]
 
     @cached_property
-    def nets(self) -> tuple[Ints, Ints]:
+    def incident(self) -> tuple[Int32s, Int32s]:
+        """CSR: the edges that touch a node, edges onto itself left out."""
+        return csr_of_pairs(self.size, ((node, e) for e, *ends in self._crossing for node in ends))
+
+    @cached_property
+    def neighbour(self) -> Int32s:
+        """For each entry of ``incident`` the node at the other end of the edge."""
+        starts, edges = self.incident
+        owner = np.repeat(np.arange(self.size, dtype=np.int32), np.diff(starts))
+        return np.where(self.source[edges] == owner, self.target[edges], self.source[edges]).astype(np.int32)
+
+    @cached_property
+    def nets(self) -> tuple[Int32s, Int32s]:
         """CSR: the edges that leave a node and need links."""
-        rows: list[list[int]] = [[] for _ in range(self.size)]
-        for e, (a, b) in enumerate(zip(self.source.tolist(), self.target.tolist())):
-            if a != b:
-                rows[a].append(e)
-        return csr(rows)
+        return csr_of_pairs(self.size, ((a, e) for e, a, _ in self._crossing))
 
     @cached_property
     def colour(self) -> Bools | None:
@@ -110,15 +112,6 @@ class StaticProblem:
     def may_sit(self, node: int, tile: int) -> bool:
         """True when a problem node may sit on a tile."""
         return bool(self.allowed[self.kind[node], tile])
-
-
-def csr(rows: Iterable[Iterable[int]]) -> tuple[Ints, Ints]:
-    """(starts, values) of a list of lists."""
-    lists = [list(row) for row in rows]
-    starts = np.zeros(len(lists) + 1, dtype=np.int32)
-    np.cumsum([len(row) for row in lists], out=starts[1:])
-    values = np.array([value for row in lists for value in row], dtype=np.int32)
-    return starts, values
 
 
 def check_grid(arch: Arch) -> None:
@@ -175,13 +168,13 @@ def operand_count(dfg: Dfg, k: int) -> int:
     return max((dfg.edges[e].operand + 1 for e in dfg.in_edges[k] if dfg.edges[e].carries_value), default=0)
 
 
-def _signals_in(dfg: Dfg, k: int, number: Ints) -> int:
+def _signals_in(dfg: Dfg, k: int, number: Int32s) -> int:
     """How many links into its tile a node needs at least: one a producer other than itself."""
     sources = {dfg.index[dfg.edges[e].source] for e in dfg.in_edges[k] if dfg.edges[e].kind == "data"}
     return sum(1 for source in sources if number[source] >= 0 and source != k)
 
 
-def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Ints) -> tuple[Ints, Bools]:
+def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int32s, Bools]:
     """Nodes that may sit on the same tiles share a kind: classes, operands, incoming signals, being an input decide."""
     entering = np.bincount([b for _, b, _ in arch.links], minlength=len(arch.tiles))
     keys: dict[tuple[frozenset[str], int, int, bool], int] = {}
@@ -200,21 +193,16 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Ints) -> tuple[Ints,
 def _link_graph(arch: Arch) -> LinkGraph:
     links = arch.links
     place = {resource: k for k, (_, _, resource) in enumerate(links)}
-    leaving: list[list[int]] = [[] for _ in arch.tiles]
-    for k, (a, _, _) in enumerate(links):
-        leaving[a].append(k)
-    following: list[list[int]] = [[] for _ in links]
-    for a, b in zip(arch.arc_source.tolist(), arch.arc_target.tolist()):
-        if a in place and b in place:
-            following[place[a]].append(place[b])
-    leaving_at, leaving_flat = csr(leaving)
-    following_at, following_flat = csr(following)
+    leaving_at, leaving = csr_of_pairs(len(arch.tiles), ((a, k) for k, (a, _, _) in enumerate(links)))
+    arcs = zip(arch.arc_source.tolist(), arch.arc_target.tolist())
+    after = ((place[a], place[b]) for a, b in arcs if a in place and b in place)
+    following_at, following = csr_of_pairs(len(links), after)
     return LinkGraph(
         resource=np.array([r for _, _, r in links], dtype=np.int32),
         source=np.array([a for a, _, _ in links], dtype=np.int32),
         target=np.array([b for _, b, _ in links], dtype=np.int32),
         leaving_at=leaving_at,
-        leaving=leaving_flat,
+        leaving=leaving,
         following_at=following_at,
-        following=following_flat,
+        following=following,
     )

@@ -14,10 +14,12 @@ from typing import Final, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gridloom.mappers.core.arrays import Bools, Int32s
 from gridloom.mappers.grid.balance.exact import Balance, Timing, Window, balance, plan
 from gridloom.mappers.grid.place.joint import JointAnnealer
+from gridloom.mappers.grid.place.tables import edge_tables, graph_tables, grid_tables
 from gridloom.mappers.grid.place.ways import HOT, WaysAnnealer
-from gridloom.mappers.grid.problem import Bools, Ints, StaticProblem
+from gridloom.mappers.grid.problem import StaticProblem
 from gridloom.mappers.grid.route.pathfinder import Routes, route, shortest
 from gridloom.mappers.grid.screening import match
 
@@ -59,7 +61,7 @@ class Candidate:
     """A placement with what became of it. ``score`` is compared first to last; its head is 0 for legal ones."""
 
     score: Score
-    position: Ints
+    position: Int32s
     routes: Routes
     balance: Balance | None
     moves: int
@@ -79,13 +81,14 @@ class StaticSearch:
         #: Problem node -> tile, for nodes that stay where they are.
         self.fixed = fixed
         self.timing = Timing(problem)
-        self.grid = np.full((problem.arch.rows, problem.arch.cols), 0, dtype=np.int32)
-        self.grid[problem.row, problem.col] = np.arange(problem.tiles, dtype=np.int32)
         self.movable = np.array([k for k in range(problem.size) if k not in fixed], dtype=np.int32)
         self.fixed_tiles: Bools = np.zeros(problem.tiles, dtype=np.bool_)
         self.fixed_tiles[list(fixed.values())] = True
-        self.joint = JointAnnealer(self.timing, self.movable, self.fixed_tiles, self.grid)
-        self.ways = WaysAnnealer(problem, self.movable, self.fixed_tiles, self.grid)
+        self.graph = graph_tables(problem, self.movable)
+        self.grid = grid_tables(problem, self.fixed_tiles)
+        edges = edge_tables(problem)
+        self.joint = JointAnnealer(self.timing, self.graph, edges, self.grid)
+        self.ways = WaysAnnealer(problem, self.graph, edges, self.grid)
         self.regions = self._regions()
 
     # -- placement --------------------------------------------------------------------------------------------------
@@ -112,13 +115,13 @@ class StaticSearch:
         return Window(one, one, np.zeros(self.problem.size, dtype=np.int64)) if window is None else window
 
     @cached_property
-    def levels(self) -> Ints:
+    def levels(self) -> Int32s:
         """For each edge the links it has for nothing: its span in the schedule that the graph alone would have."""
         span = self.unplaced.high if self.config.objective == "buffers" else self.unplaced.low
         return np.maximum(1, span).astype(np.int32)
 
-    @property
-    def weights(self) -> Ints:
+    @cached_property
+    def weights(self) -> Int32s:
         """The price of a hop too many, by edge; for the latency that of long paths is higher."""
         weight = np.where(self.recurrent, 6 * _UNIT, _UNIT)
         if self.config.objective == "latency":
@@ -146,12 +149,12 @@ class StaticSearch:
                 found.insert(0, allowed)
         return found
 
-    def _region_of(self, position: Ints) -> Bools:
+    def _region_of(self, position: Int32s) -> Bools:
         """The narrowest region that a placement obeys."""
         kind = self.problem.kind
         return next((region for region in self.regions if region[kind, position].all()), self.problem.allowed)
 
-    def scattered(self, rng: np.random.Generator, allowed: Bools) -> Ints:
+    def scattered(self, rng: np.random.Generator, allowed: Bools) -> Int32s:
         """A random placement that obeys op classes and pins."""
         p = self.problem
         open_tiles = [np.flatnonzero(row & ~self.fixed_tiles) for row in allowed]
@@ -163,26 +166,21 @@ class StaticSearch:
         return position
 
     def anneal(
-        self, position: Ints, allowed: Bools, *, seed: int, heat: float, moves_each: int, stop: Flag
-    ) -> tuple[Ints, int, int]:
+        self, position: Int32s, allowed: Bools, *, seed: int, heat: float, moves_each: int, stop: Flag
+    ) -> tuple[Int32s, int, int]:
         """(placement, its cost in hops too many, moves) from a first placement."""
-        from gridloom.mappers.grid.place.anneal_kernel import anneal
+        from gridloom.mappers.grid.place.anneal_kernel import Prices, Schedule, anneal
 
-        p = self.problem
-        starts, edges = p.incident
-        owner = np.repeat(np.arange(p.size, dtype=np.int32), np.diff(starts))
-        neighbour = np.where(p.source[edges] == owner, p.target[edges], p.source[edges]).astype(np.int32)
+        _, edges = self.problem.incident
         placed = position.copy()
-        weight = self.weights
-        cost, moves = anneal(
-            placed, self.movable, self.fixed_tiles, p.kind, allowed, starts, neighbour, weight[edges],
-            self.levels[edges], p.hops, p.row, p.col, self.grid, seed, heat, moves_each, 0, stop,
-        )  # fmt: skip
+        prices = Prices(self.weights[edges], self.levels[edges])
+        grid = self.grid._replace(allowed=allowed)
+        cost, moves = anneal(placed, self.graph, prices, grid, Schedule(heat, moves_each, 0), seed, stop)
         return placed, int(cost), int(moves)
 
     # -- routing and balancing --------------------------------------------------------------------------------------
 
-    def realise(self, position: Ints, seed: int, moves: int, stop: Flag) -> Candidate:
+    def realise(self, position: Int32s, seed: int, moves: int, stop: Flag) -> Candidate:
         """Route and balance a placement that stays as it is, with wires as long as the objective wants them."""
         short = shortest(self.problem, position)
         routes = route(self.problem, position, short, short + self.config.detour, seed=seed, stop=stop)
@@ -226,20 +224,20 @@ class StaticSearch:
             bound = (low + high) // 2
         return best
 
-    def _routed(self, position: Ints, window: Window, seed: int, stop: Flag, rounds: int = 60) -> Routes:
+    def _routed(self, position: Int32s, window: Window, seed: int, stop: Flag, rounds: int = 60) -> Routes:
         """Routes that fill a window: short ones are no aim here, shared ones are."""
         return route(
             self.problem, position, window.low, window.high, seed=seed, rounds=rounds, patience=8, hop=0.05, late=1.0,
             stop=stop,
         )  # fmt: skip
 
-    def _judged(self, position: Ints, routes: Routes, moves: int) -> Candidate:
+    def _judged(self, position: Int32s, routes: Routes, moves: int) -> Candidate:
         """Balance what is routed, and score it."""
         fastest = self.config.objective == "latency"
         balanced = balance(self.timing, position, routes.length, fastest=fastest) if routes.legal else None
         return Candidate(self.score(position, routes, balanced), position, routes, balanced, moves)
 
-    def score(self, position: Ints, routes: Routes, balanced: Balance | None) -> Score:
+    def score(self, position: Int32s, routes: Routes, balanced: Balance | None) -> Score:
         """What candidates are compared by, smallest first; the objective decides the order after legality."""
         if not routes.legal:
             return (2, routes.overuse + 2 * routes.lost)
@@ -260,7 +258,7 @@ class StaticSearch:
 
     def start(
         self,
-        first: Ints | None,
+        first: Int32s | None,
         *,
         seed: int,
         heat: float,
@@ -287,7 +285,7 @@ class StaticSearch:
         attempt = partial(self._timed, best.position, allowed, joint_moves, seed, stop)
         return self._shallowest(best, attempt, stop, record)
 
-    def _short_wired(self, position: Ints, moves_each: int, seed: int, stop: Flag, hot: float) -> Candidate:
+    def _short_wired(self, position: Int32s, moves_each: int, seed: int, stop: Flag, hot: float) -> Candidate:
         """Anneal a placement with shortest ways; where signals are left without links, move nodes with all routes.
 
         For the placement's own sake signals may take longer ways first.
@@ -317,7 +315,7 @@ class StaticSearch:
         )  # fmt: skip
         return self._better(candidate, position, routes, made)
 
-    def _timed(self, position: Ints, allowed: Bools, moves: int, seed: int, stop: Flag, bound: int) -> Candidate:
+    def _timed(self, position: Int32s, allowed: Bools, moves: int, seed: int, stop: Flag, bound: int) -> Candidate:
         """Move nodes with routes and cycles from a placement, so that no FIFO is deeper than ``bound``."""
         window = plan(self.timing, position, shortest(self.problem, position), bound) or self.unplaced
         routes = self._routed(position, window, seed, stop, rounds=16)
@@ -328,26 +326,27 @@ class StaticSearch:
         )
         return self._judged(position, routes, made)
 
-    def _better(self, candidate: Candidate, position: Ints, routes: Routes, made: int) -> Candidate:
+    def _better(self, candidate: Candidate, position: Int32s, routes: Routes, made: int) -> Candidate:
         """The better of a candidate and what a joint run made of it; moves count either way."""
         moves = candidate.moves + made
         found = self._judged(position, routes, moves)
         return found if found.score < candidate.score else replace(candidate, moves=moves)
 
     def warm_up(self) -> None:
-        """Compile or load every kernel, so that the clock of a search does not count it."""
+        """Compile or load the kernels that every start runs, so that the clock of a search does not count it.
+
+        The joint annealer is left out: most starts on arrays with room never call it, and it is the largest kernel.
+        """
         now = np.ones(1, dtype=np.uint8)
         allowed = self.problem.allowed
         position = self.scattered(np.random.default_rng(0), allowed)
         if len(self.movable):
-            self.anneal(position, allowed, seed=0, heat=1.0, moves_each=1, stop=now)
-        candidate = self._judged(position, self._routed(position, self.unplaced, 0, now), 0)
-        if len(self.movable):
-            self.joint.run(position, candidate.routes, self.unplaced.issue, allowed, bound=0, moves=1, seed=0, stop=now)
-            if self.config.objective in SHORT:
+            if self.config.objective in SHORT and not self.recurrent.any():
                 self.ways.run(position, moves=1, seed=0, stop=now)
-        short = shortest(self.problem, position)
-        balance(self.timing, position, short)
+            else:
+                self.anneal(position, allowed, seed=0, heat=1.0, moves_each=1, stop=now)
+        self._routed(position, self.unplaced, 0, now)
+        balance(self.timing, position, shortest(self.problem, position))
 
 
 def _by_score(candidate: Candidate) -> Score:

@@ -26,9 +26,10 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.mapping import to_failure, to_mapping
 from gridloom.mappers.grid.place.tree_layouts import Layout, compact, h_tree
-from gridloom.mappers.grid.problem import Ints, StaticProblem, build_problem
+from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import Candidate, Objective, StaticSearch
 from gridloom.mappers.origin import origin
@@ -120,7 +121,7 @@ def _layouts(config: TreesConfig, size: int) -> list[Layout]:
     return compact(levels, config.tries, fastest=config.objective == "latency")
 
 
-def _placements(problem: StaticProblem, order: list[int], layouts: list[Layout]) -> Iterator[Ints]:
+def _placements(problem: StaticProblem, order: list[int], layouts: list[Layout]) -> Iterator[Int32s]:
     """Placements that op classes allow: layouts as they are or transposed, from the upper left corner on."""
     arch = problem.arch
     grid = np.full((arch.rows, arch.cols), -1, dtype=np.int32)
@@ -136,7 +137,7 @@ def _placements(problem: StaticProblem, order: list[int], layouts: list[Layout])
                         yield position
 
 
-def _best(search: StaticSearch, positions: list[Ints], clock: Clock) -> Candidate:
+def _best(search: StaticSearch, positions: list[Int32s], clock: Clock) -> Candidate:
     jobs = [partial(search.realise, position, clock.budget.seed, 1, clock.stop) for position in positions]
     found = clock.run(jobs)
     clock.moves = len(found)

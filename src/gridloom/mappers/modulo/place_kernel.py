@@ -7,9 +7,10 @@ prices that remember where it was crowded (negotiated congestion, McMurchie and 
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
+from gridloom.mappers.core.kernels import borrowing, inlined
+from gridloom.mappers.core.random import RandomState, random_unit
 from gridloom.mappers.modulo.route_kernel import (
     ADD,
     FAR,
@@ -20,8 +21,6 @@ from gridloom.mappers.modulo.route_kernel import (
     add_route,
     close_net,
     gather,
-    glue,
-    internal,
     open_net,
     pool_price,
     price,
@@ -40,7 +39,6 @@ from gridloom.mappers.modulo.state import (
     Marks,
     Parameters,
     Race,
-    RandomState,
     Routes,
     State,
     Tree,
@@ -54,17 +52,7 @@ _NO_ROUTE = 1000.0
 _LIVEIN_LEAD = 6
 
 
-@internal
-def draw(random_state: RandomState) -> float:
-    """A number from 0 to 1 (splitmix64): a start's own, whatever thread runs it."""
-    random_state[0] += np.uint64(0x9E3779B97F4A7C15)
-    word = random_state[0]
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return float((word ^ (word >> np.uint64(31))) >> np.uint64(11)) * 1.1102230246251565e-16
-
-
-@internal
+@borrowing
 def _ready(loop: Loop, state: State, net: int) -> int:
     """The cycle of a net's result; -1 for a live-in."""
     if net >= loop.nodes:
@@ -73,14 +61,14 @@ def _ready(loop: Loop, state: State, net: int) -> int:
     return ready
 
 
-@glue
+@inlined
 def _open(fabric: Fabric, loop: Loop, state: State, tree: Tree, net: int) -> None:
     edges = loop.out[loop.out_at[net] : loop.out_at[net + 1]]
     tile = 0 if net >= loop.nodes else state.tile[net]
     open_net(fabric, state.usage, state.routes, tree, edges, tile, _ready(loop, state, net))
 
 
-@internal
+@borrowing
 def _occupy(loop: Loop, state: State, node: int, step: int) -> None:
     """One node more (or less) in its slot, on its bus and in its output register."""
     tile, cycle, usage = state.tile[node], state.cycle[node], state.usage
@@ -93,7 +81,7 @@ def _occupy(loop: Loop, state: State, node: int, step: int) -> None:
         usage.used[tiles + tile, (cycle + loop.latency[node, tile]) % ii] += step
 
 
-@glue
+@inlined
 def _unroute(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
     """Take out the routes of all edges of nodes that leave, and those that are to be found anew."""
     for edge in range(len(loop.source)):
@@ -106,7 +94,7 @@ def _unroute(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
         work.marks.rerouted[edge] = 0
 
 
-@glue
+@inlined
 def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
     """Take out the nodes that leave, with the routes of their edges, and the routes that are to be found anew."""
     if work.marks.marked[0] == 0:
@@ -121,7 +109,7 @@ def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) ->
                 state.tile[node] = -1
 
 
-@internal
+@borrowing
 def _mark_node(loop: Loop, marks: Marks, node: int) -> None:
     """Mark a node, and those that have to issue at an exact distance from it, to be taken out."""
     marks.marked[0] += 1
@@ -133,7 +121,7 @@ def _mark_node(loop: Loop, marks: Marks, node: int) -> None:
             marks.leaving[loop.tie_target[tie]] = 1
 
 
-@glue
+@inlined
 def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge: int, present: float) -> bool:
     """Give an edge between placed ends its cheapest route; False: there is none."""
     net, target = loop.source[edge], loop.target[edge]
@@ -157,7 +145,7 @@ def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge:
 # -- one node ---------------------------------------------------------------------------------------------------------
 
 
-@internal
+@borrowing
 def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: int) -> tuple[int, int]:
     """The cycles, at most ``span``, in which a node is tried; where neighbours leave none, a period after the first."""
     low, high = NONE, -NONE
@@ -193,7 +181,7 @@ def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: in
     return low, max(low, min(high, horizon - 1))
 
 
-@internal
+@borrowing
 def _slot_costs(loop: Loop, usage: Usage, cost: Floats, random_state: RandomState, node: int, low: int,
                 high: int, present: float, noise: float) -> None:  # fmt: skip
     """Fill ``cost`` with prices of slot, bus and output register; FAR where the node may not sit."""
@@ -210,10 +198,10 @@ def _slot_costs(loop: Loop, usage: Usage, cost: Floats, random_state: RandomStat
             fee += pool_price(usage, loop.pool[node, tile], slot, present)
             if loop.has_result[node]:
                 fee += price(usage, tiles + tile, ready % ii, OUT_PRICE, present)
-            cost[tile, cycle] = fee + noise * draw(random_state)
+            cost[tile, cycle] = fee + noise * random_unit(random_state)
 
 
-@glue
+@inlined
 def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, low: int, high: int,
                      present: float) -> int:  # fmt: skip
     """Add what operands cost to get there; returns how many sources are placed."""
@@ -245,7 +233,7 @@ def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, 
     return placed
 
 
-@glue
+@inlined
 def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, low: int, high: int,
                       present: float) -> int:  # fmt: skip
     """Add what results cost to get to consumers; returns how many are placed."""
@@ -271,7 +259,7 @@ def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace,
     return placed
 
 
-@internal
+@borrowing
 def _add_tie_costs(loop: Loop, state: State, costs: Floats, ii: int, node: int, low: int, high: int) -> None:
     """Add what broken order and pair edges cost."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
@@ -291,7 +279,7 @@ def _add_tie_costs(loop: Loop, state: State, costs: Floats, ii: int, node: int, 
                     costs[tile, cycle] += _NO_ROUTE
 
 
-@internal
+@borrowing
 def _tied(loop: Loop, state: State, ii: int, tie: int) -> bool:
     """True unless a tie between placed nodes is broken."""
     source, target = loop.tie_source[tie], loop.tie_target[tie]
@@ -303,7 +291,7 @@ def _tied(loop: Loop, state: State, ii: int, tie: int) -> bool:
     return bool(gap == 0 and loop.together[state.tile[source], state.tile[target]] != 0)
 
 
-@internal
+@borrowing
 def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> None:
     """Mark what cannot stay now that a node has its cycle: broken ties, dependences that are too short."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
@@ -322,7 +310,7 @@ def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> Non
     marks.leaving[node] = 0
 
 
-@glue
+@inlined
 def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, present: float,
                parameters: Parameters) -> None:  # fmt: skip
     """Place a node where its edges cost least; they are not routed yet."""
@@ -352,7 +340,7 @@ def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node:
     _displace(loop, state, work.marks, ii, node)
 
 
-@internal
+@borrowing
 def _loser(loop: Loop, net: int, target: int, keep: int) -> int:
     """Which end of an edge without a route has to leave."""
     if net >= loop.nodes or net == target:
@@ -366,7 +354,7 @@ def _loser(loop: Loop, net: int, target: int, keep: int) -> int:
     return rest if edges > 3 * mine + 2 else other
 
 
-@glue
+@inlined
 def _route(fabric: Fabric, loop: Loop, state: State, work: Workspace, edges: Ints, keep: int,
            present: float) -> bool:  # fmt: skip
     """Route those of the edges that have no route yet; True when all have one.
@@ -393,7 +381,7 @@ def _route(fabric: Fabric, loop: Loop, state: State, work: Workspace, edges: Int
 # -- the search -------------------------------------------------------------------------------------------------------
 
 
-@internal
+@borrowing
 def _overuse(usage: Usage, marks: Marks) -> int:
     """Signals beyond room, over all groups, slots and pools; marks where."""
     over = 0
@@ -413,7 +401,7 @@ def _overuse(usage: Usage, marks: Marks) -> int:
     return over
 
 
-@internal
+@borrowing
 def _remember(usage: Usage, marks: Marks, weight: float) -> None:
     """Make what is overused dearer for good."""
     groups, ii = usage.used.shape
@@ -428,7 +416,7 @@ def _remember(usage: Usage, marks: Marks, weight: float) -> None:
                 usage.pool_history[pool, slot] += weight * over
 
 
-@internal
+@borrowing
 def _touches_overuse(loop: Loop, state: State, marks: Marks, node: int) -> bool:
     """True when a node's slot, bus or output register is overused."""
     tile, cycle, ii = state.tile[node], state.cycle[node], marks.overused.shape[1]
@@ -442,7 +430,7 @@ def _touches_overuse(loop: Loop, state: State, marks: Marks, node: int) -> bool:
     return bool(loop.has_result[node] != 0 and marks.overused[loop.allowed.shape[1] + tile, ready] != 0)
 
 
-@internal
+@borrowing
 def _ever_overused(marks: Marks, group: int) -> bool:
     """True when a group is overused in some slot."""
     over = False
@@ -451,7 +439,7 @@ def _ever_overused(marks: Marks, group: int) -> bool:
     return over
 
 
-@internal
+@borrowing
 def _crosses_overuse(fabric: Fabric, routes: Routes, marks: Marks, edge: int) -> bool:
     """True when a route passes something overused."""
     tiles, elements = fabric.tiles, fabric.elements
@@ -475,21 +463,21 @@ def _crosses_overuse(fabric: Fabric, routes: Routes, marks: Marks, edge: int) ->
     return False
 
 
-@internal
+@borrowing
 def _mark(fabric: Fabric, loop: Loop, state: State, marks: Marks, random_state: RandomState,
           removal: float) -> None:  # fmt: skip
     """Mark what touches overuse: nodes, and of routes that cross it the route itself or one of its ends."""
     for node in range(loop.nodes):
         if state.tile[node] < 0 or not _touches_overuse(loop, state, marks, node):
             continue
-        if draw(random_state) < removal:
+        if random_unit(random_state) < removal:
             _mark_node(loop, marks, node)
     for edge in range(len(loop.source)):
         if state.routes.length[edge] == 0 or not _crosses_overuse(fabric, state.routes, marks, edge):
             continue
-        if draw(random_state) >= removal:
+        if random_unit(random_state) >= removal:
             continue
-        share = draw(random_state)
+        share = random_unit(random_state)
         marks.marked[0] += 1
         if share < 0.35:
             marks.rerouted[edge] = 1
@@ -499,13 +487,13 @@ def _mark(fabric: Fabric, loop: Loop, state: State, marks: Marks, random_state: 
             _mark_node(loop, marks, loop.source[edge])
 
 
-@internal
+@borrowing
 def _next_node(tile: Ints, rank: Floats, random_state: RandomState, noise: float) -> int:
     """The unplaced node that comes first, with some chance; -1: all are placed."""
     chosen, least = -1, FAR
     for node in range(len(tile)):
         if tile[node] < 0:
-            key = rank[node] + noise * draw(random_state)
+            key = rank[node] + noise * random_unit(random_state)
             if key < least:
                 chosen, least = node, key
     return chosen

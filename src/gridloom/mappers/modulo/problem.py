@@ -17,6 +17,7 @@ import numpy as np
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
+from gridloom.mappers.core.csr import csr64
 from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
 from gridloom.mappers.modulo.schedule.resources import resources
 from gridloom.mappers.modulo.state import Fabric, Ints, Loop
@@ -396,10 +397,9 @@ def _ints(values: object) -> Ints:
 
 
 def _csr(count: int, pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
-    """(row, value) pairs, in order within each row."""
+    """Rows of values from pairs of a row and a value; a row of ``count`` or more, which is a live-in's, is left out."""
     rows: list[list[int]] = [[] for _ in range(count)]
     for row, value in pairs:
         if row < count:
             rows[row].append(value)
-    at = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    return _ints(at), _ints([value for row in rows for value in row])
+    return csr64(rows)

@@ -14,22 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from gridloom.mappers.core.kernels import borrowing
 from gridloom.mappers.modulo.state import Fabric, Ints, Labels, Routes, Tree, Usage
 
 FAR = 1e18
-
-#: For functions that only other kernels call. They allocate nothing, so no references are counted; they have no entry
-#: from Python and no cache file of their own, since the kernel that calls them is cached whole. All of this saves
-#: more than a third of the time to compile.
-internal = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-
-#: For functions that mainly call others: pasted into their caller before compilation. As functions of their own they
-#: would have everything below them optimised once more on each level.
-glue = njit(
-    nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always"
-)
 
 #: Steps of a count, and answers. They have a type, since a function is compiled once more for each literal.
 ADD: Any = np.int64(1)
@@ -51,14 +40,14 @@ MEMORY_PRICE = 0.02
 KEEP_PRICE = 0.3
 
 
-@internal
+@borrowing
 def price(usage: Usage, group: int, slot: int, base: float, present: float) -> float:
     """What one more signal pays for a group in a slot."""
     fee: float = (base + usage.history[group, slot]) * (1.0 + present * usage.used[group, slot])
     return fee
 
 
-@internal
+@borrowing
 def pool_price(usage: Usage, pool: int, slot: int, present: float) -> float:
     """What one more op pays for a shared capacity."""
     if pool < 0:
@@ -68,7 +57,7 @@ def pool_price(usage: Usage, pool: int, slot: int, present: float) -> float:
     return fee * (1.0 + present * over) if over > 0 else fee * 0.3
 
 
-@internal
+@borrowing
 def issue_price(usage: Usage, tile: int, slot: int, pool: int, base: float, present: float) -> float:
     """What a move, load or store of a route pays for its slot and bus."""
     return price(usage, tile, slot, base, present) + pool_price(usage, pool, slot, present)
@@ -77,7 +66,7 @@ def issue_price(usage: Usage, tile: int, slot: int, pool: int, base: float, pres
 # -- the tree of a net ------------------------------------------------------------------------------------------------
 
 
-@internal
+@borrowing
 def _touch(tree: Tree, code: int, before: int) -> bool:
     """Count a use by the open net; True when it is the first."""
     cycle, element = code // tree.elements, code % tree.elements
@@ -96,7 +85,7 @@ def _touch(tree: Tree, code: int, before: int) -> bool:
     return True
 
 
-@internal
+@borrowing
 def _count(fabric: Fabric, usage: Usage, code: int, step: int) -> None:
     """Add ``step`` signals to what a code uses."""
     cycle, element = code // fabric.elements, code % fabric.elements
@@ -111,7 +100,7 @@ def _count(fabric: Fabric, usage: Usage, code: int, step: int) -> None:
         usage.used[element - 2 * tiles, slot] += step
 
 
-@internal
+@borrowing
 def _written(fabric: Fabric, code: int) -> int:
     """The code of the output register that a move or a load writes anyway; -1: it writes none."""
     cycle, element = code // fabric.elements, code % fabric.elements
@@ -124,7 +113,7 @@ def _written(fabric: Fabric, code: int) -> int:
     return code_of
 
 
-@internal
+@borrowing
 def _keep(usage: Usage, tree: Tree, code: int, step: int, count: bool) -> None:
     """One route more (or less) that begins at a live-in in a register: it takes the register in every slot."""
     cycle, element = code // tree.elements, code % tree.elements
@@ -137,7 +126,7 @@ def _keep(usage: Usage, tree: Tree, code: int, step: int, count: bool) -> None:
             usage.used[2 * tree.tiles + register, slot] += step
 
 
-@internal
+@borrowing
 def add_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: int, count: bool) -> None:
     """Put an edge's route into the open tree; ``count``: its uses are new to the state, too."""
     before = routes.root[edge]
@@ -153,7 +142,7 @@ def add_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: in
         before = code
 
 
-@internal
+@borrowing
 def _release(fabric: Fabric, usage: Usage, tree: Tree, code: int) -> None:
     """Take one use of the open net away; the last one frees what the code uses."""
     cycle, element = code // fabric.elements, code % fabric.elements
@@ -162,7 +151,7 @@ def _release(fabric: Fabric, usage: Usage, tree: Tree, code: int) -> None:
         _count(fabric, usage, code, TAKE)
 
 
-@internal
+@borrowing
 def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: int) -> None:
     """Take an edge's route out of the open tree and out of the state."""
     for k in range(routes.length[edge]):
@@ -177,7 +166,7 @@ def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge:
     routes.length[edge] = 0
 
 
-@internal
+@borrowing
 def open_net(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edges: Ints, tile: int, ready: int) -> None:
     """Show a net's tree: its producer's output register (``ready`` < 0: it has none) and the routes of its edges."""
     tree.used_codes[0] = 0
@@ -188,7 +177,7 @@ def open_net(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edges: In
             add_route(fabric, usage, routes, tree, edge, NO)
 
 
-@internal
+@borrowing
 def close_net(tree: Tree) -> None:
     """Forget the open net."""
     for k in range(tree.used_codes[0]):
@@ -201,7 +190,7 @@ def close_net(tree: Tree) -> None:
 # -- forward: from a net's tree to every state ------------------------------------------------------------------------
 
 
-@internal
+@borrowing
 def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, ready: int, first: int, last: int,
            present: float) -> None:  # fmt: skip
     """Prices of the states that the open net is in already, or may begin in."""
@@ -240,7 +229,7 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
                 labels.run[cycle, tiles + register] = 1
 
 
-@internal
+@borrowing
 def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """Let what is written in a cycle into registers; note the cheapest register of each file."""
     tiles, slot = fabric.tiles, cycle % fabric.ii
@@ -263,7 +252,7 @@ def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycl
         labels.least_at[cycle, file] = where
 
 
-@internal
+@borrowing
 def _result(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, cycle: int, code: int, cost: float,
             present: float) -> None:  # fmt: skip
     """A move or a load writes the tile's output register, and may write a register of its file."""
@@ -279,7 +268,7 @@ def _result(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int,
         labels.writer[cycle, file] = code
 
 
-@internal
+@borrowing
 def read_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
     """The least price at which a tile can read the value in a cycle."""
     least = FAR
@@ -290,7 +279,7 @@ def read_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
     return least
 
 
-@internal
+@borrowing
 def read_from(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> int:
     """The storage in which :func:`read_price` finds the value."""
     least, where = FAR, -1
@@ -303,7 +292,7 @@ def read_from(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> int:
     return where
 
 
-@internal
+@borrowing
 def _meets_itself(
     fabric: Fabric, tree: Tree, labels: Labels, storage: int, cycle: int, tile: int, latency: int
 ) -> bool:
@@ -326,7 +315,7 @@ def _meets_itself(
     return False
 
 
-@internal
+@borrowing
 def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, first: int, last: int,
              present: float) -> None:  # fmt: skip
     """Moves, stores and loads of a cycle."""
@@ -370,7 +359,7 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
                 _result(fabric, usage, tree, labels, tile, ready, cycle * elements + tiles + tile, cost, present)
 
 
-@internal
+@borrowing
 def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """What rests in a cycle may rest for the next."""
     tiles, slot = fabric.tiles, (cycle + 1) % fabric.ii
@@ -396,7 +385,7 @@ def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, 
             labels.run[cycle + 1, after] = labels.run[cycle, storage] + 1
 
 
-@internal
+@borrowing
 def spread(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, ready: int, first: int, last: int,
            present: float) -> None:  # fmt: skip
     """Least prices of all states from cycle ``first`` to ``last`` for the open net.
@@ -411,7 +400,7 @@ def spread(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
             _hold(fabric, usage, tree, labels, cycle, present)
 
 
-@internal
+@borrowing
 def trace(routes: Routes, tree: Tree, labels: Labels, edge: int, storage: int, cycle: int) -> bool:
     """Write the route to a state into the edge's row; False when it is too long."""
     tiles, elements = tree.tiles, tree.elements
@@ -440,7 +429,7 @@ def trace(routes: Routes, tree: Tree, labels: Labels, edge: int, storage: int, c
 # -- backward: from every state to a consumer -------------------------------------------------------------------------
 
 
-@internal
+@borrowing
 def _enter_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
     """Price from a result of a tile, its output register paid for, to the goal."""
     least: float = labels.best[cycle, tile]
@@ -448,7 +437,7 @@ def _enter_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float
     return least if file < 0 else min(least, float(labels.write[cycle, file]))
 
 
-@internal
+@borrowing
 def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, present: float) -> None:
     """Prices of a cycle from those of later ones."""
     tiles, memory = fabric.tiles, fabric.tiles + fabric.registers
@@ -488,7 +477,7 @@ def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, 
             labels.least[cycle, file] = min(labels.least[cycle, file], cost)
 
 
-@internal
+@borrowing
 def gather(fabric: Fabric, usage: Usage, labels: Labels, tile: int, first: int, last: int, present: float) -> None:
     """``enter[cycle, tile]``: least price from a result there to a consumer on ``tile`` that reads it at ``last``."""
     tiles = fabric.tiles

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Shorts = NDArray[np.int16]
-Floats = NDArray[np.float64]
-RandomState = NDArray[np.uint64]
+from gridloom.mappers.core.arrays import Float64s as Floats
+from gridloom.mappers.core.arrays import Int16s as Shorts
+from gridloom.mappers.core.arrays import Int64s as Ints
+from gridloom.mappers.core.arrays import Uint8s
+from gridloom.mappers.core.arrays import Uint64s as RandomState
 
 
 class Fabric(NamedTuple):
@@ -207,7 +207,7 @@ class Workspace(NamedTuple):
 class Race(NamedTuple):
     """What ends a start early: the user's stop, or the lowest number of a start that has won."""
 
-    stop: NDArray[np.uint8]
+    stop: Uint8s
     won: Ints
     #: This start's own number.
     number: int

@@ -11,14 +11,10 @@ from gridloom.mappers.grid.anneal import AnnealConfig
 from gridloom.mappers.grid.place.ways import WaysAnnealer
 from gridloom.mappers.grid.place.ways_kernel import REACH, list_ways
 from gridloom.mappers.grid.problem import build_problem
+from gridloom.mappers.grid.route.pathfinder import link_tables
 from gridloom.mappers.grid.search import StaticSearch
 
 GO = np.zeros(1, dtype=np.uint8)
-
-
-def listed(problem):
-    links = problem.links
-    return list_ways(problem.hops, links.target, links.leaving_at, links.leaving, links.following_at, links.following)
 
 
 def annealer(dfg, array) -> tuple[WaysAnnealer, StaticSearch]:
@@ -29,7 +25,7 @@ def annealer(dfg, array) -> tuple[WaysAnnealer, StaticSearch]:
 @pytest.mark.parametrize("array", ["mesh:4x4", "onehop:4x4", "hex:4x4", "chess:4x4"])
 def test_every_listed_way_is_a_shortest_one_and_every_near_pair_has_one(array):
     problem = build_problem(random_dag(6, 1), build(array))
-    pair, count, ways = listed(problem)
+    pair, count, ways, _ = list_ways(link_tables(problem))
     source, target, hops = problem.links.source, problem.links.target, problem.hops
     for s in range(problem.tiles):
         for t in range(problem.tiles):
@@ -45,7 +41,7 @@ def test_every_listed_way_is_a_shortest_one_and_every_near_pair_has_one(array):
 
 def test_ways_around_a_corner_are_both_listed():
     problem = build_problem(random_dag(6, 1), build("mesh:3x3"))
-    _, count, _ = listed(problem)
+    _, count, _, _ = list_ways(link_tables(problem))
     tile = problem.arch.tile_index
     assert count[tile["pe_0_0"], tile["pe_1_1"]] == 2
     assert count[tile["pe_0_0"], tile["pe_0_2"]] == 1

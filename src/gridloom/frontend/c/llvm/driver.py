@@ -93,7 +93,7 @@ def compile_to_ir(path: Path, *, time_limit: float | None = None) -> str:
         words = [*compiler.command, *compiler.target, *SEMANTICS, *_FLAGS, "-o", str(output), str(source)]
         message = run_compiler(words, Path(folder), path, TIME_LIMIT if time_limit is None else time_limit)
         if not output.is_file():
-            raise SourceError(_complaint(message, path), where=_position(message, path))
+            raise SourceError(_complaint(message), where=_position(message, path))
         return output.read_text(encoding="utf-8", errors="replace")
 
 
@@ -133,7 +133,7 @@ def _position(message: str, path: Path) -> str:
     return f"{file}:{found['line']}:{found['column']}"
 
 
-def _complaint(message: str, path: Path) -> str:
+def _complaint(message: str) -> str:
     found = _DIAGNOSTIC.search(message)
     if found:
         more = len(_DIAGNOSTIC.findall(message)) - 1

@@ -10,22 +10,59 @@ Why our own: a linear-program solver is not a dependency, and networkx takes sec
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+from typing import NamedTuple
 
-Longs = NDArray[np.int64]
+import numpy as np
+
+from gridloom.mappers.core.arrays import Int64s
+from gridloom.mappers.core.kernels import internal, kernel
 
 #: More than any cost; sums of it stay below 2**63.
 INFINITE = 1 << 40
 
 
-@njit(cache=True, nogil=True)
-def earliest(count: int, u: Longs, v: Longs, lower: Longs, upper: Longs, root: int) -> tuple[Longs, int]:
+class Differences(NamedTuple):
+    """Rule k bounds the difference of two numbers: lower[k] <= t[v[k]] - t[u[k]] <= upper[k]."""
+
+    u: Int64s
+    v: Int64s
+    lower: Int64s
+    upper: Int64s
+
+
+class Costs(NamedTuple):
+    """What each rule's difference costs: ``gentle`` for each one up to ``knee``, ``steep`` beyond it."""
+
+    knee: Int64s
+    gentle: Int64s
+    steep: Int64s
+
+
+class _Network(NamedTuple):
+    """A flow network as lists of arcs by node; arc k ^ 1 is the reverse of arc k."""
+
+    head: Int64s
+    following: Int64s
+    goal: Int64s
+    #: What an arc can still carry.
+    room: Int64s
+
+
+class _Arcs(NamedTuple):
+    """The arcs of a network before it is built."""
+
+    tail: Int64s
+    goal: Int64s
+    capacity: Int64s
+
+
+@kernel
+def earliest(count: int, rules: Differences, root: int) -> tuple[Int64s, int]:
     """The least t with t[root] = 0 that obeys all rules, and -1; or a rule on a cycle that cannot be obeyed.
 
     Rule k with k >= len(u) stands for the upper bound of rule k - len(u). Bellman-Ford, O(count * rules).
     """
+    u, v, lower, upper = rules
     floor = -INFINITE
     t = np.full(count, floor, dtype=np.int64)
     t[root] = 0
@@ -44,36 +81,37 @@ def earliest(count: int, u: Longs, v: Longs, lower: Longs, upper: Longs, root: i
     return t, changed
 
 
-@njit(cache=True, nogil=True)
-def _levels(head: Longs, following: Longs, goal: Longs, room: Longs, source: int, level: Longs, queue: Longs) -> None:
-    level[:] = -1
+@internal
+def _levels(network: _Network, source: int, level: Int64s, queue: Int64s) -> None:
+    """Fill ``level``: arcs with room between the source and each node; -1: it cannot be reached."""
+    for a in range(len(level)):
+        level[a] = -1
     level[source] = 0
     queue[0] = source
     first, last = 0, 1
     while first < last:
         a = queue[first]
         first += 1
-        arc = head[a]
+        arc = network.head[a]
         while arc >= 0:
-            b = goal[arc]
-            if room[arc] > 0 and level[b] < 0:
+            b = network.goal[arc]
+            if network.room[arc] > 0 and level[b] < 0:
                 level[b] = level[a] + 1
                 queue[last] = b
                 last += 1
-            arc = following[arc]
+            arc = network.following[arc]
 
 
-@njit(cache=True, nogil=True)
-def _push(
-    following: Longs, goal: Longs, room: Longs, source: int, sink: int, level: Longs, at: Longs, path: Longs
-) -> bool:
-    """One augmenting path in the level graph; False when there is none left."""
+@internal
+def _push(network: _Network, source: int, sink: int, level: Int64s, at: Int64s, path: Int64s) -> bool:
+    """Fill one augmenting path in the level graph; False when there is none left."""
+    goal, room = network.goal, network.room
     depth = 0
     a = source
     while a != sink:
         arc = at[a]
         while arc >= 0 and not (room[arc] > 0 and level[goal[arc]] == level[a] + 1):
-            arc = following[arc]
+            arc = network.following[arc]
         at[a] = arc
         if arc >= 0:
             path[depth] = arc
@@ -94,84 +132,88 @@ def _push(
     return True
 
 
-@njit(cache=True, nogil=True)
-def minimum_cut(count: int, tail: Longs, goal_of: Longs, capacity: Longs, arcs: int, source: int, sink: int) -> Longs:
+@internal
+def _minimum_cut(count: int, arcs: _Arcs, used: int, source: int, sink: int) -> Int64s:
     """The levels of a breadth-first search after the maximum flow (Dinic): -1 marks the sink's side."""
     head = np.full(count, -1, dtype=np.int64)
-    following = np.empty(2 * arcs, dtype=np.int64)
-    goal = np.empty(2 * arcs, dtype=np.int64)
-    room = np.empty(2 * arcs, dtype=np.int64)
-    for k in range(arcs):
-        goal[2 * k], room[2 * k] = goal_of[k], capacity[k]
-        goal[2 * k + 1], room[2 * k + 1] = tail[k], 0
-        following[2 * k], head[tail[k]] = head[tail[k]], 2 * k
-        following[2 * k + 1], head[goal_of[k]] = head[goal_of[k]], 2 * k + 1
+    following = np.empty(2 * used, dtype=np.int64)
+    goal = np.empty(2 * used, dtype=np.int64)
+    room = np.empty(2 * used, dtype=np.int64)
+    for k in range(used):
+        a, b = arcs.tail[k], arcs.goal[k]
+        goal[2 * k], room[2 * k] = b, arcs.capacity[k]
+        goal[2 * k + 1], room[2 * k + 1] = a, 0
+        following[2 * k], head[a] = head[a], 2 * k
+        following[2 * k + 1], head[b] = head[b], 2 * k + 1
+    network = _Network(head, following, goal, room)
     level = np.empty(count, dtype=np.int64)
     queue = np.empty(count, dtype=np.int64)
     path = np.empty(count + 1, dtype=np.int64)
     while True:
-        _levels(head, following, goal, room, source, level, queue)
+        _levels(network, source, level, queue)
         if level[sink] < 0:
             return level
         at = head.copy()
-        while _push(following, goal, room, source, sink, level, at, path):
+        while _push(network, source, sink, level, at, path):
             pass
 
 
-@njit(cache=True, nogil=True)
-def _slopes(x: int, lower: int, upper: int, knee: int, gentle: int, steep: int) -> tuple[int, int]:
-    """What one more and one less cost at x."""
-    more = INFINITE if x >= upper else (gentle if x < knee else steep)
-    less = INFINITE if x <= lower else (-gentle if x <= knee else -steep)
+@internal
+def _slopes(x: int, k: int, rules: Differences, costs: Costs) -> tuple[int, int]:
+    """What one more and one less of rule k's difference cost at x."""
+    gentle, steep, knee = costs.gentle[k], costs.steep[k], costs.knee[k]
+    more = INFINITE if x >= rules.upper[k] else (gentle if x < knee else steep)
+    less = INFINITE if x <= rules.lower[k] else (-gentle if x <= knee else -steep)
     return more, less
 
 
-@njit(cache=True, nogil=True)
-def _best_set(
-    t: Longs, u: Longs, v: Longs, lower: Longs, upper: Longs, knee: Longs, gentle: Longs, steep: Longs, root: int
-) -> Longs:
+@internal
+def _add(arcs: _Arcs, k: int, tail: int, goal: int, capacity: int) -> int:
+    arcs.tail[k] = tail
+    arcs.goal[k] = goal
+    arcs.capacity[k] = capacity
+    return k + 1
+
+
+@internal
+def _best_set(t: Int64s, rules: Differences, costs: Costs, root: int) -> Int64s:
     """The least set of nodes whose rise lowers the cost most: level >= 0 marks its members."""
+    u, v = rules.u, rules.v
     count = len(t)
     source, sink = count, count + 1
     gain = np.zeros(count, dtype=np.int64)
-    room = 2 * len(u) + count + 1
-    tail = np.empty(room, dtype=np.int64)
-    goal = np.empty(room, dtype=np.int64)
-    capacity = np.empty(room, dtype=np.int64)
-    arcs = 0
+    most = 2 * len(u) + count + 1
+    arcs = _Arcs(np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64))
+    infinite = np.int64(INFINITE)
+    used = np.int64(0)
     for k in range(len(u)):
         a, b = u[k], v[k]
-        more, less = _slopes(t[b] - t[a], lower[k], upper[k], knee[k], gentle[k], steep[k])
+        more, less = _slopes(t[b] - t[a], k, rules, costs)
         if more < INFINITE:
             gain[b] += more
             gain[a] -= more
             if more + less > 0:
-                tail[arcs], goal[arcs], capacity[arcs] = a, b, more + less
-                arcs += 1
+                used = _add(arcs, used, a, b, more + less)
         elif less < INFINITE:
             gain[a] += less
             gain[b] -= less
-            tail[arcs], goal[arcs], capacity[arcs] = b, a, INFINITE
-            arcs += 1
+            used = _add(arcs, used, b, a, infinite)
         else:
-            tail[arcs], goal[arcs], capacity[arcs] = a, b, INFINITE
-            tail[arcs + 1], goal[arcs + 1], capacity[arcs + 1] = b, a, INFINITE
-            arcs += 2
+            used = _add(arcs, used, a, b, infinite)
+            used = _add(arcs, used, b, a, infinite)
     for a in range(count):
         if gain[a] < 0:
-            tail[arcs], goal[arcs], capacity[arcs] = source, a, -gain[a]
-            arcs += 1
+            used = _add(arcs, used, source, a, -gain[a])
         elif gain[a] > 0:
-            tail[arcs], goal[arcs], capacity[arcs] = a, sink, gain[a]
-            arcs += 1
-    tail[arcs], goal[arcs], capacity[arcs] = root, sink, INFINITE
-    arcs += 1
-    return minimum_cut(count + 2, tail, goal, capacity, arcs, source, sink)
+            used = _add(arcs, used, a, sink, gain[a])
+    used = _add(arcs, used, root, sink, infinite)
+    return _minimum_cut(count + 2, arcs, used, source, sink)
 
 
-@njit(cache=True, nogil=True)
-def _longest_step(t: Longs, level: Longs, u: Longs, v: Longs, lower: Longs, upper: Longs, knee: Longs) -> int:
+@internal
+def _longest_step(t: Int64s, level: Int64s, rules: Differences, knee: Int64s) -> int:
     """How far the set may rise before the cost of any rule bends."""
+    u, v, lower, upper = rules
     step = INFINITE
     for k in range(len(u)):
         x = t[v[k]] - t[u[k]]
@@ -182,23 +224,21 @@ def _longest_step(t: Longs, level: Longs, u: Longs, v: Longs, lower: Longs, uppe
     return step
 
 
-@njit(cache=True, nogil=True)
-def descend(
-    t: Longs, u: Longs, v: Longs, lower: Longs, upper: Longs, knee: Longs, gentle: Longs, steep: Longs, root: int
-) -> int:
+@kernel
+def descend(t: Int64s, rules: Differences, costs: Costs, root: int) -> int:
     """Raise the least feasible ``t`` in place to the least minimiser; returns the number of steps.
 
     A step is a minimum cut; there are at most as many as bends between the start and the minimum.
     """
     steps = 0
     while True:
-        level = _best_set(t, u, v, lower, upper, knee, gentle, steep, root)
+        level = _best_set(t, rules, costs, root)
         members = 0
         for a in range(len(t)):
             members += level[a] >= 0
         if members == 0:
             return steps
-        step = _longest_step(t, level, u, v, lower, upper, knee)
+        step = _longest_step(t, level, rules, costs.knee)
         if step >= INFINITE // 2:
             return steps
         for a in range(len(t)):

@@ -12,13 +12,16 @@ Cost: O(nodes * edges * log FIFO) for the maximum, a few minimum cuts for the to
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.mappers.grid.problem import UNLIMITED, Ints, StaticProblem
+from gridloom.mappers.core.arrays import Int32s, Int64s
+from gridloom.mappers.grid.problem import UNLIMITED, StaticProblem
 
-Longs = NDArray[np.int64]
+if TYPE_CHECKING:
+    from gridloom.mappers.grid.balance.cut_kernel import Differences
 
 # Links that a wire may be longer than the shortest way, when it stands in for a FIFO.
 LONGEST_DETOUR = 24
@@ -28,8 +31,8 @@ LONGEST_DETOUR = 24
 class Balance:
     """Issue cycles and FIFO depths of a routed placement."""
 
-    issue: Longs
-    fifo: Ints
+    issue: Int64s
+    fifo: Int32s
     #: Cycles from 0 to the last result.
     latency: int
 
@@ -48,9 +51,9 @@ class Balance:
 class Window:
     """What the router is asked for: ``low`` to ``high`` links for each edge; and the issue cycles behind it."""
 
-    low: Ints
-    high: Ints
-    issue: Longs
+    low: Int32s
+    high: Int32s
+    issue: Int64s
 
 
 class Timing:
@@ -95,7 +98,7 @@ class Timing:
         inputs = [k for k, n in enumerate(problem.nodes.tolist()) if problem.dfg.nodes[n].op == "input"]
         return [(self.root, k, 0, 0) for k in inputs]
 
-    def waits(self, length: Ints) -> Longs:
+    def waits(self, length: Int32s) -> Int64s:
         """The least difference of issue cycles for each crossing edge."""
         p = self.problem
         e = self.crossing
@@ -120,12 +123,12 @@ class Timing:
         share[:] = through / max(1, int(through.max(initial=1)))
         return np.minimum(share, 1.0)
 
-    def loop_fifo(self) -> Longs:
+    def loop_fifo(self) -> Int64s:
         """The FIFO of each edge onto its own node: fixed by its distance; negative: the recurrence is too long."""
         p = self.problem
         return (p.distance[self.loops] - p.latency[p.source[self.loops]]).astype(np.int64)
 
-    def bounds(self, waits: Longs, caps: Longs, last: int | None = None) -> tuple[Longs, Longs]:
+    def bounds(self, waits: Int64s, caps: Int64s, last: int | None = None) -> tuple[Int64s, Int64s]:
         """Lower and upper bounds of all rules; ``last`` bounds the cycle by which every result is there."""
         lower = np.concatenate([waits, self._lower])
         upper = np.concatenate([waits + caps, self._upper])
@@ -134,38 +137,40 @@ class Timing:
             upper[self._from_zero] = np.minimum(ends, last - self.problem.latency)
         return lower, upper
 
-    def earliest(self, lower: Longs, upper: Longs) -> Longs | None:
+    def earliest(self, lower: Int64s, upper: Int64s) -> Int64s | None:
         """The least issue cycles that obey the bounds; None: there are none."""
-        from gridloom.mappers.grid.balance.cut_kernel import INFINITE, earliest
+        from gridloom.mappers.grid.balance.cut_kernel import earliest
 
-        top = np.where(upper >= UNLIMITED // 2, INFINITE, upper)
-        t, broken = earliest(self.problem.size + 1, self.u, self.v, lower, top, self.root)
+        t, broken = earliest(self.problem.size + 1, self._rules(lower, upper), self.root)
         return t if broken < 0 and t[self.root] == 0 else None
 
-    def cheapest(self, lower: Longs, upper: Longs, knee: Longs, gentle: Longs, steep: Longs) -> Longs | None:
+    def cheapest(self, lower: Int64s, upper: Int64s, knee: Int64s, gentle: Int64s, steep: Int64s) -> Int64s | None:
         """The earliest issue cycles of least cost; the cost arrays are for the crossing edges. None: infeasible."""
-        from gridloom.mappers.grid.balance.cut_kernel import INFINITE, descend
+        from gridloom.mappers.grid.balance.cut_kernel import Costs, descend
 
         t = self.earliest(lower, upper)
         if t is None:
             return None
-        top = np.where(upper >= UNLIMITED // 2, INFINITE, upper)
-        rest = len(self.u) - len(gentle)
-        nothing = np.zeros(rest, dtype=np.int64)
-        bend = np.minimum(np.concatenate([knee, lower[len(knee) :]]), top)
-        descend(
-            t, self.u, self.v, lower, top, bend, np.concatenate([gentle, nothing]), np.concatenate([steep, nothing]),
-            self.root,
-        )  # fmt: skip
+        rules = self._rules(lower, upper)
+        nothing = np.zeros(len(self.u) - len(gentle), dtype=np.int64)
+        bend = np.minimum(np.concatenate([knee, lower[len(knee) :]]), rules.upper)
+        costs = Costs(bend, np.concatenate([gentle, nothing]), np.concatenate([steep, nothing]))
+        descend(t, rules, costs, self.root)
         return t
 
-    def caps(self, position: Ints, bound: int) -> Longs:
+    def _rules(self, lower: Int64s, upper: Int64s) -> Differences:
+        """The rules as the kernels see them."""
+        from gridloom.mappers.grid.balance.cut_kernel import INFINITE, Differences
+
+        return Differences(self.u, self.v, lower, np.where(upper >= UNLIMITED // 2, INFINITE, upper))
+
+    def caps(self, position: Int32s, bound: int) -> Int64s:
         """The FIFO cycles that each crossing edge may wait: its tile's limit, at most ``bound``."""
         limits = self.problem.fifo[position[self.problem.target[self.crossing]]]
         return np.minimum(limits, bound).astype(np.int64)
 
 
-def balance(timing: Timing, position: Ints, length: Ints, *, fastest: bool = False) -> Balance | None:
+def balance(timing: Timing, position: Int32s, length: Int32s, *, fastest: bool = False) -> Balance | None:
     """The smallest maximum FIFO and, under it, the smallest total; None when no issue cycles obey the rules.
 
     With ``fastest`` the latency comes first: the FIFOs are the smallest among those of least latency.
@@ -187,7 +192,7 @@ def balance(timing: Timing, position: Ints, length: Ints, *, fastest: bool = Fal
     return None if issue is None else _result(timing, issue, waits, loops)
 
 
-def _smallest_maximum(timing: Timing, position: Ints, waits: Longs, start: Longs, last: int | None) -> int:
+def _smallest_maximum(timing: Timing, position: Int32s, waits: Int64s, start: Int64s, last: int | None) -> int:
     slack = start[timing.v[: len(waits)]] - start[timing.u[: len(waits)]] - waits
     low, high = 0, int(slack.max(initial=0))
     while low < high:
@@ -199,11 +204,11 @@ def _smallest_maximum(timing: Timing, position: Ints, waits: Longs, start: Longs
     return low
 
 
-def _latency(timing: Timing, issue: Longs) -> int:
+def _latency(timing: Timing, issue: Int64s) -> int:
     return int((issue[: timing.root] + timing.problem.latency).max(initial=0))
 
 
-def _result(timing: Timing, issue: Longs, waits: Longs, loops: Longs) -> Balance:
+def _result(timing: Timing, issue: Int64s, waits: Int64s, loops: Int64s) -> Balance:
     fifo = np.zeros(len(timing.problem.edges), dtype=np.int32)
     count = len(waits)
     fifo[timing.crossing] = issue[timing.v[:count]] - issue[timing.u[:count]] - waits
@@ -211,7 +216,7 @@ def _result(timing: Timing, issue: Longs, waits: Longs, loops: Longs) -> Balance
     return Balance(issue[: timing.root], fifo, _latency(timing, issue))
 
 
-def plan(timing: Timing, position: Ints, shortest: Ints, bound: int, *, fastest: bool = False) -> Window | None:
+def plan(timing: Timing, position: Int32s, shortest: Int32s, bound: int, *, fastest: bool = False) -> Window | None:
     """Windows on route lengths under which no FIFO is deeper than ``bound``; None when no cycles obey the rules.
 
     The cycles are those that need the fewest links beyond ``shortest``: a wait of up to ``bound`` (and the tile's

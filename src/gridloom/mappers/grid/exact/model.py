@@ -17,8 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.core.solver import Solved, check_size, cp_model
-from gridloom.mappers.grid.problem import UNLIMITED, Ints, StaticProblem
+from gridloom.mappers.grid.problem import UNLIMITED, StaticProblem
 from gridloom.mappers.grid.route.pathfinder import Routes
 from gridloom.mappers.modulo.exact.symmetry import representatives
 
@@ -134,7 +135,7 @@ class StaticModel:
             flip, same = side[node]
             self.model.add_implication(literal, flip if bool(colour[tile]) == same else flip.negated())
 
-    def _add_reach(self, e: int, here: Any, other: int, distance: Ints, colour: Any, tile: int) -> None:
+    def _add_reach(self, e: int, here: Any, other: int, distance: Int32s, colour: Any, tile: int) -> None:
         # Without links and a limit, the last length stands for all longer ones.
         bounded = self.scope.links or self.scope.wirelength is not None
         for age in range(self.scope.longest - (0 if bounded else 1)):
@@ -264,7 +265,7 @@ class StaticModel:
 
     # -- solutions ----------------------------------------------------------------------------------------------------
 
-    def position(self, solved: Solved) -> Ints:
+    def position(self, solved: Solved) -> Int32s:
         """The tile of each node."""
         found = np.full(self.problem.size, -1, dtype=np.int32)
         for (node, tile), literal in self.at.items():
@@ -305,7 +306,7 @@ class StaticModel:
         overuse = int(np.maximum(used - 1, 0).sum())
         return Routes(way, length[: len(p.edges)], used, overuse, 0)
 
-    def _direct(self, position: Ints) -> Routes:
+    def _direct(self, position: Int32s) -> Routes:
         """One link an edge, from its source to the neighbour that its target is on."""
         p, links = self.problem, self.problem.links
         between = {(int(links.source[k]), int(links.target[k])): k for k in range(links.count)}

@@ -1,4 +1,4 @@
-"""Exact mapping to static grids: the best wirelength, deepest FIFO or latency, and what is proved of it.
+"""``exact`` on static grids: the best wirelength, deepest FIFO or latency, and what is proved of it.
 
 How long routes have to be looked at. An edge of d + 1 links adds d to the wirelength, so that a mapping of wirelength V
 has no route of more than V + 1 links: refuting V with such routes refutes it. The same goes for the latency. For FIFOs

@@ -1,6 +1,6 @@
 """The annealing loop of the static grids, compiled.
 
-Why our own and not a library: none anneals a placement with swaps at tens of millions of moves a second from Python.
+Why our own and not a library: none anneals a placement with swaps at tens of millions of moves per second from Python.
 
 The schedule is that of VPR (Betz and Rose, FPL 1997): the first temperature comes from the spread of costs over random
 moves, the next from the share of moves accepted, and the range of moves shrinks so that about 44 % are accepted. Half
@@ -10,116 +10,125 @@ weight times the hops beyond ``ideal``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
-Bools = NDArray[np.bool_]
-State = NDArray[np.uint64]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _next(state: State) -> Any:
-    """The next 64 random bits (splitmix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+from gridloom.mappers.core.annealing import accepts, vpr_factor, vpr_reach
+from gridloom.mappers.core.arrays import Int32s, Uint8s
+from gridloom.mappers.core.kernels import copy_row, inlined, internal, kernel
+from gridloom.mappers.core.random import RandomState, random_below, random_state, random_word
+from gridloom.mappers.grid.place.tables import Graph, Grid
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _below(state: State, bound: int) -> int:
-    """A number from 0 to bound - 1; the bias of the multiplication is below 2**-20 for any array."""
-    drawn: Any = np.int64(((_next(state) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
-    return drawn  # type: ignore[no-any-return]
+class Prices(NamedTuple):
+    """What each entry of the graph's neighbour table costs: ``weight`` for each hop beyond ``ideal``."""
+
+    weight: Int32s
+    ideal: Int32s
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _unit(state: State) -> float:
-    drawn: float = np.float64(_next(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-    return drawn
+class Placement(NamedTuple):
+    """The tile of each node, the node of each tile (-1: none), and the tiles of the best placement so far."""
+
+    position: Int32s
+    occupant: Int32s
+    best: Int32s
 
 
-@njit(cache=True, nogil=True)
-def total_cost(position: Ints, starts: Ints, neighbour: Ints, weight: Ints, ideal: Ints, hops: Ints) -> int:
+class Schedule(NamedTuple):
+    """How a run cools."""
+
+    #: The first temperature as a multiple of the spread of costs (1: everything moves freely).
+    heat: float
+    #: Moves per temperature.
+    moves_each: int
+    #: The run ends early at this cost.
+    floor_cost: int
+
+
+@internal
+def total_cost(position: Int32s, graph: Graph, prices: Prices, grid: Grid) -> int:
     """The cost of a placement: every edge is listed at both its ends, so half of the sum."""
     cost = 0
     for a in range(len(position)):
-        for k in range(starts[a], starts[a + 1]):
-            over = hops[position[a], position[neighbour[k]]] - ideal[k]
+        for k in range(graph.starts[a], graph.starts[a + 1]):
+            over = grid.hops[position[a], position[graph.neighbour[k]]] - prices.ideal[k]
             if over > 0:
-                cost += weight[k] * over
+                cost += prices.weight[k] * over
     return cost // 2
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _moved(
-    a: int, b: int, here: int, there: int,
-    position: Ints, starts: Ints, neighbour: Ints, weight: Ints, ideal: Ints, hops: Ints,
-) -> int:  # fmt: skip
-    """The cost of moving node a from ``here`` to ``there``; its edge with b, which it swaps with, stays as it is."""
+@inlined
+def _rise(a: int, b: int, here: int, there: int, position: Int32s, graph: Graph, prices: Prices, grid: Grid) -> int:
+    """What moving node a from ``here`` to ``there`` costs; its edge with b, which it swaps with, stays as it is."""
     delta = 0
-    for k in range(starts[a], starts[a + 1]):
-        other = neighbour[k]
+    for k in range(graph.starts[a], graph.starts[a + 1]):
+        other = graph.neighbour[k]
         if other == b:
             continue
         tile = position[other]
-        before = hops[here, tile] - ideal[k]
-        after = hops[there, tile] - ideal[k]
-        delta += weight[k] * (max(after, 0) - max(before, 0))
+        before = grid.hops[here, tile] - prices.ideal[k]
+        after = grid.hops[there, tile] - prices.ideal[k]
+        delta += prices.weight[k] * (max(after, 0) - max(before, 0))
     return delta
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _draw(
-    a: int, reach: int, state: State, position: Ints, starts: Ints, neighbour: Ints, row: Ints, col: Ints, grid: Ints
-) -> int:
+@inlined
+def draw_tile(a: int, reach: int, state: RandomState, position: Int32s, graph: Graph, grid: Grid) -> int:
     """The tile that a move tries for node a: in reach of where it is, or beside a node it is connected to."""
-    rows, cols = grid.shape
+    rows, cols = grid.tile.shape
     centre = position[a]
     span = reach
-    degree = starts[a + 1] - starts[a]
-    bits = _next(state)
+    degree = graph.starts[a + 1] - graph.starts[a]
+    bits = random_word(state)
     if degree > 0 and bits & np.uint64(1):
-        centre = position[neighbour[starts[a] + _below(state, degree)]]
+        centre = position[graph.neighbour[graph.starts[a] + random_below(state, degree)]]
         span = 1 if bits & np.uint64(6) else 2
-    top, bottom = max(0, row[centre] - span), min(rows - 1, row[centre] + span)
-    left, right = max(0, col[centre] - span), min(cols - 1, col[centre] + span)
+    top, bottom = max(0, grid.row[centre] - span), min(rows - 1, grid.row[centre] + span)
+    left, right = max(0, grid.col[centre] - span), min(cols - 1, grid.col[centre] + span)
     width = right - left + 1
-    cell = _below(state, (bottom - top + 1) * width)
-    tile: int = grid[top + cell // width, left + cell % width]
+    cell = random_below(state, (bottom - top + 1) * width)
+    tile: int = grid.tile[top + cell // width, left + cell % width]
     return tile
 
 
-@njit(cache=True, nogil=True)
+class _Sweep(NamedTuple):
+    """What the moves at one temperature came to; the sums are over the changes of cost that were offered."""
+
+    cost: int
+    best_cost: int
+    accepted: int
+    total: float
+    squares: float
+
+
+@internal
 def _sweep(
-    moves: int, temperature: float, reach: int, cost: int, best_cost: int, state: State,
-    position: Ints, occupant: Ints, best: Ints, movable: Ints, fixed: Bools, kind: Ints, allowed: Bools,
-    starts: Ints, neighbour: Ints, weight: Ints, ideal: Ints, hops: Ints, row: Ints, col: Ints, grid: Ints,
-) -> tuple[int, int, int, float, float]:  # fmt: skip
-    """Moves at one temperature: (cost, best cost, accepted, sum and sum of squares of the cost changes)."""
+    moves: int, temperature: float, reach: int, before: _Sweep, state: RandomState,
+    placement: Placement, graph: Graph, prices: Prices, grid: Grid,
+) -> _Sweep:  # fmt: skip
+    """Make the moves of one temperature, from the costs that the sweep before came to."""
+    position, occupant = placement.position, placement.occupant
+    cost, best_cost = before.cost, before.best_cost
     accepted = 0
     total = 0.0
     squares = 0.0
     for _ in range(moves):
-        a = movable[_below(state, len(movable))]
-        there = _draw(a, reach, state, position, starts, neighbour, row, col, grid)
+        a = graph.movable[random_below(state, len(graph.movable))]
+        there = draw_tile(a, reach, state, position, graph, grid)
         here = position[a]
-        if there == here or fixed[there] or not allowed[kind[a], there]:
+        if there == here or grid.fixed[there] or not grid.allowed[graph.kind[a], there]:
             continue
         b = occupant[there]
-        if b >= 0 and not allowed[kind[b], here]:
+        if b >= 0 and not grid.allowed[graph.kind[b], here]:
             continue
-        delta = _moved(a, b, here, there, position, starts, neighbour, weight, ideal, hops)
+        delta = _rise(a, b, here, there, position, graph, prices, grid)
         if b >= 0:
-            delta += _moved(b, a, there, here, position, starts, neighbour, weight, ideal, hops)
+            delta += _rise(b, a, there, here, position, graph, prices, grid)
         total += delta
         squares += np.float64(delta) * delta
-        if delta <= 0 or _unit(state) < np.exp(-delta / temperature):
+        if accepts(delta, temperature, state):
             position[a] = there
             occupant[there] = a
             occupant[here] = b
@@ -129,71 +138,53 @@ def _sweep(
             accepted += 1
             if cost < best_cost:
                 best_cost = cost
-                best[:] = position
-    return cost, best_cost, accepted, total, squares
+                copy_row(position, placement.best)
+    return _Sweep(cost, best_cost, accepted, total, squares)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def anneal(
-    position: Ints, movable: Ints, fixed: Bools, kind: Ints, allowed: Bools,
-    starts: Ints, neighbour: Ints, weight: Ints, ideal: Ints, hops: Ints, row: Ints, col: Ints, grid: Ints,
-    seed: int, heat: float, moves_each: int, floor_cost: int, stop: NDArray[np.uint8],
-) -> tuple[int, int]:  # fmt: skip
+    position: Int32s, graph: Graph, prices: Prices, grid: Grid, schedule: Schedule, seed: int, stop: Uint8s
+) -> tuple[int, int]:
     """Anneal ``position`` in place to the best placement found: (its cost, moves made).
 
-    ``heat`` scales the first temperature (1: everything moves freely); ``moves_each`` moves a temperature; ends early
-    at ``floor_cost`` or when ``stop`` is set.
+    The run ends when it is cold, at the schedule's floor, or when ``stop`` is set.
     """
-    state = np.array([seed], dtype=np.uint64)
-    occupant = np.full(len(row), -1, dtype=np.int32)
+    state = random_state(seed)
+    occupant = np.full(len(grid.row), -1, dtype=np.int32)
     for a in range(len(position)):
         occupant[position[a]] = a
-    best = position.copy()
-    cost = total_cost(position, starts, neighbour, weight, ideal, hops)
-    best_cost = cost
-    if len(movable) == 0:
+    placement = Placement(position, occupant, position.copy())
+    cost = total_cost(position, graph, prices, grid)
+    if len(graph.movable) == 0:
         return cost, 0
-    widest = max(grid.shape[0], grid.shape[1]) - 1
-    trial = position.copy()
-    held = occupant.copy()
-    probe = max(200, 4 * len(movable))
-    _, _, _, total, squares = _sweep(
-        probe, 1e30, widest, cost, -(1 << 40), state, trial, held, best, movable, fixed, kind, allowed,
-        starts, neighbour, weight, ideal, hops, row, col, grid,
-    )  # fmt: skip
-    spread = np.sqrt(max(squares / probe - (total / probe) ** 2, 1e-12))
-    temperature = heat * spread
-    coldest = 0.08 * _least_weight(weight)
-    reach = np.float64(widest) if heat > 0.3 else max(1.0, 0.35 * widest)
-    made = probe
-    while best_cost > floor_cost and stop[0] == 0:
-        cost, best_cost, accepted, _, _ = _sweep(
-            moves_each, temperature, max(1, int(reach)), cost, best_cost, state, position, occupant, best, movable,
-            fixed, kind, allowed, starts, neighbour, weight, ideal, hops, row, col, grid,
-        )  # fmt: skip
-        made += moves_each
-        share = accepted / moves_each
+    widest = max(grid.tile.shape[0], grid.tile.shape[1]) - 1
+    # Random moves on a copy tell how far costs spread. No cost is below the best one given, so that none is kept.
+    trial = Placement(position.copy(), occupant.copy(), placement.best)
+    made = max(200, 4 * len(graph.movable))
+    sweep = _Sweep(cost, np.int64(-(1 << 40)), np.int64(0), 0.0, 0.0)
+    sweep = _sweep(made, 1e30, widest, sweep, state, trial, graph, prices, grid)
+    spread = np.sqrt(max(sweep.squares / made - (sweep.total / made) ** 2, 1e-12))
+    temperature = schedule.heat * spread
+    coldest = 0.08 * _least_weight(prices.weight)
+    reach = np.float64(widest) if schedule.heat > 0.3 else max(1.0, 0.35 * widest)
+    sweep = _Sweep(cost, cost, np.int64(0), 0.0, 0.0)
+    while sweep.best_cost > schedule.floor_cost and stop[0] == 0:
+        sweep = _sweep(
+            schedule.moves_each, temperature, max(1, int(reach)), sweep, state, placement, graph, prices, grid
+        )
+        made += schedule.moves_each
+        share = sweep.accepted / schedule.moves_each
         if temperature < coldest:
             break
-        reach = min(max(reach * (0.56 + share), 1.0), np.float64(widest))
-        temperature *= _cooling(share, reach)
-    position[:] = best
-    return best_cost, made
+        reach = vpr_reach(reach, share, widest)
+        temperature *= vpr_factor(share, reach)
+    copy_row(placement.best, position)
+    return sweep.best_cost, made
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _cooling(share: float, reach: float) -> float:
-    if share > 0.96:
-        return 0.5
-    if share > 0.8:
-        return 0.9
-    if share > 0.15 or reach > 1.0:
-        return 0.95
-    return 0.8
-
-
-@njit(cache=True, nogil=True)
-def _least_weight(weight: Ints) -> float:
+@internal
+def _least_weight(weight: Int32s) -> float:
     least = 1 << 30
     for k in range(len(weight)):
         if 0 < weight[k] < least:

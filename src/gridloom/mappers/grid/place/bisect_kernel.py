@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
+from gridloom.mappers.core.arrays import Bools, Float64s, Int32s
+from gridloom.mappers.core.kernels import internal, kernel
 
 
-@njit(cache=True, nogil=True)
-def _gain(a: int, side: Bools, members: Ints, local: Ints, starts: Ints, neighbour: Ints, pull: Floats) -> float:
-    """How much less is cut when a node changes sides; ``pull`` is what draws it to the second one."""
-    gain: float = -pull[a] if side[a] else pull[a]
-    node = members[a]
-    for k in range(starts[node], starts[node + 1]):
-        other = local[neighbour[k]]
+class Part(NamedTuple):
+    """The part of a graph that is cut in two."""
+
+    #: The nodes of the part; a node's place in that list, -1 for others.
+    members: Int32s
+    local: Int32s
+    #: CSR by node of the whole graph: who it is connected to.
+    starts: Int32s
+    neighbour: Int32s
+    #: For each member what draws it to the second side, in edges.
+    pull: Float64s
+
+
+@internal
+def _gain(a: int, side: Bools, part: Part) -> float:
+    """How much less is cut when a member changes sides."""
+    gain: float = -part.pull[a] if side[a] else part.pull[a]
+    node = part.members[a]
+    for k in range(part.starts[node], part.starts[node + 1]):
+        other = part.local[part.neighbour[k]]
         if other >= 0:
             gain += 1.0 if side[other] != side[a] else -1.0
     return gain
 
 
-@njit(cache=True, nogil=True)
-def _pass(
-    side: Bools, members: Ints, local: Ints, starts: Ints, neighbour: Ints, pull: Floats, room: Ints, count: Ints
-) -> float:
+@internal
+def _pass(side: Bools, part: Part, room: Int32s, count: Int32s) -> float:
     """Move every node once, the best first, and keep the best prefix: what it gained."""
     size = len(side)
     locked = np.zeros(size, dtype=np.bool_)
@@ -40,7 +50,7 @@ def _pass(
             # One node too many is allowed on the way: where the grid is full, nodes can only change places.
             if locked[a] or count[to] > room[to]:
                 continue
-            gain = _gain(a, side, members, local, starts, neighbour, pull)
+            gain = _gain(a, side, part)
             if gain > chosen_gain:
                 chosen, chosen_gain = a, gain
         if chosen < 0:
@@ -64,17 +74,15 @@ def _pass(
     return best
 
 
-@njit(cache=True, nogil=True)
-def bisect(
-    side: Bools, members: Ints, local: Ints, starts: Ints, neighbour: Ints, pull: Floats, room: Ints, passes: int
-) -> None:
-    """Improve a bisection of ``members`` in place; at most ``room[k]`` of them on a side. O(passes * members^2).
+@kernel
+def bisect(side: Bools, part: Part, room: Int32s, passes: int) -> None:
+    """Improve a bisection of a part in place; at most ``room[k]`` members on a side. O(passes * members^2).
 
-    ``local`` gives a node's place in ``members``, -1 for others; ``side`` has to obey ``room`` already.
+    ``side`` has to obey ``room`` already.
     """
     count = np.zeros(2, dtype=np.int32)
     for a in range(len(side)):
         count[1 if side[a] else 0] += 1
     for _ in range(passes):
-        if _pass(side, members, local, starts, neighbour, pull, room, count) <= 1e-9:
+        if _pass(side, part, room, count) <= 1e-9:
             break

@@ -14,78 +14,63 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-from gridloom.mappers.grid.place.anneal_kernel import State, _below, _draw, _unit
-from gridloom.mappers.grid.route.pathfinder_kernel import _FAR, _search
+from gridloom.mappers.core.annealing import STEP, constant_factor, largest_accepted
+from gridloom.mappers.core.arrays import Bools, Float64s, Int32s, Int64s, Uint8s
+from gridloom.mappers.core.kernels import copy_row, copy_table, inlined, internal, kernel
+from gridloom.mappers.core.random import RandomState, random_below, random_state
+from gridloom.mappers.grid.place.anneal_kernel import draw_tile
+from gridloom.mappers.grid.place.tables import Edges, Graph, Grid, Move
+from gridloom.mappers.grid.route.pathfinder_kernel import Layers, Links, Prices, Usage, Window, empty_layers, search
 
-Ints = NDArray[np.int32]
-Shorts = NDArray[np.int16]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-
-
-#: How many fought-over links an edge without any way counts for.
+#: How many conflicts an edge without any way counts for.
 _LOST = 2
 
+# Cycles beyond which a bound on an issue cycle says nothing.
+_FREE = 1 << 27
 
-class Field(NamedTuple):
-    """What does not change: the graph, the grid and its links."""
 
-    movable: Ints
-    #: Tiles of fixed nodes; nodes whose issue cycle is fixed.
-    fixed: Bools
+class Timing(NamedTuple):
+    """When values may meet."""
+
+    #: Nodes whose issue cycle is fixed.
     tied: Bools
-    kind: Ints
-    allowed: Bools
-    #: CSR by node: its edges and who is at their other end.
-    starts: Ints
-    incident: Ints
-    neighbour: Ints
-    source: Ints
-    target: Ints
-    #: latency of the source less distance less 1: arrival = issue + wait + links.
-    wait: Ints
-    net_at: Ints
-    net: Ints
-    hops: Ints
-    row: Ints
-    col: Ints
-    grid: Ints
-    #: FIFO cycles of a tile's operands.
-    fifo: Ints
-    link_target: Ints
-    leaving_at: Ints
-    leaving: Ints
-    following_at: Ints
-    following: Ints
+    #: For each edge: arrival = issue + wait + links.
+    wait: Int32s
+    #: FIFO cycles of each tile's operands.
+    fifo: Int32s
+
+
+class Problem(NamedTuple):
+    """What does not change in a run."""
+
+    graph: Graph
+    edges: Edges
+    grid: Grid
+    timing: Timing
+    links: Links
 
 
 class Layout(NamedTuple):
-    """What moves change."""
+    """What moves change: tiles and issue cycles of nodes, links of edges (length 0: no way), signals of links."""
 
-    position: Ints
-    issue: Ints
-    way: Ints
-    length: Ints
-    used: Ints
+    position: Int32s
+    issue: Int32s
+    way: Int32s
+    length: Int32s
+    used: Int32s
 
 
 class Scratch(NamedTuple):
     """Room for searches and for what a refused move puts back."""
 
-    own: Shorts
-    best: Floats
-    back: Ints
-    layers: Ints
-    sizes: Ints
-    history: Floats
-    touched: Ints
-    saved: Ints
-    saved_length: Ints
+    layers: Layers
+    history: Float64s
+    touched: Int32s
+    saved: Int32s
+    saved_length: Int32s
     #: States that searches visited.
-    visited: NDArray[np.int64]
+    visited: Int64s
 
 
 class Rules(NamedTuple):
@@ -107,43 +92,39 @@ class Rules(NamedTuple):
     first_legal: bool
 
 
-@njit(cache=True, nogil=True)
-def scratch(field: Field, layout: Layout) -> Scratch:
+@internal
+def _scratch(graph: Graph, links: int, depths: int) -> Scratch:
     """Room for one run."""
-    links, depths = len(field.link_target), layout.way.shape[1] + 1
     most = 1
-    for node in range(len(field.starts) - 1):
-        most = max(most, field.starts[node + 1] - field.starts[node])
+    for node in range(len(graph.starts) - 1):
+        most = max(most, graph.starts[node + 1] - graph.starts[node])
     return Scratch(
-        np.zeros((links, depths), dtype=np.int16),
-        np.full((depths, links), _FAR),
-        np.empty((depths, links), dtype=np.int32),
-        np.empty((depths, links), dtype=np.int32),
-        np.zeros(depths, dtype=np.int32),
+        empty_layers(links, depths),
         np.zeros(links),
         np.empty(2 * most, dtype=np.int32),
-        np.empty((2 * most, layout.way.shape[1]), dtype=np.int32),
+        np.empty((2 * most, depths - 1), dtype=np.int32),
         np.empty(2 * most, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
     )
 
 
-@njit(cache=True, nogil=True)
-def _siblings(e: int, field: Field, layout: Layout, own: Shorts, step: int) -> None:
+@internal
+def _note_siblings(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> None:
     """Note (or forget, ``step`` -1) where the other edges of e's net are."""
-    n = field.source[e]
-    for k in range(field.net_at[n], field.net_at[n + 1]):
-        other = field.net[k]
+    n = edges.source[e]
+    for k in range(edges.net_at[n], edges.net_at[n + 1]):
+        other = edges.net[k]
         if other != e:
             for d in range(layout.length[other]):
-                own[layout.way[other, d], d + 1] += step
+                layers.own[layout.way[other, d], d + 1] += step
 
 
-@njit(cache=True, nogil=True)
-def _shift(e: int, layout: Layout, own: Shorts, step: int) -> int:
-    """Put edge e on its links (or take it off); returns how many more signals are without a link of their own."""
+@internal
+def _put(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> int:
+    """Put edge e on its links (``step`` 1) or take it off (-1); returns by how much conflicts change."""
+    _note_siblings(e, np.int64(1), edges, layout, layers)
     over = 0
-    used = layout.used
+    own, used = layers.own, layout.used
     for d in range(layout.length[e]):
         link = layout.way[e, d]
         if own[link, d + 1] == 0:
@@ -155,273 +136,252 @@ def _shift(e: int, layout: Layout, own: Shorts, step: int) -> int:
         own[link, d + 1] += step
     for d in range(layout.length[e]):
         own[layout.way[e, d], d + 1] -= step
+    _note_siblings(e, np.int64(-1), edges, layout, layers)
+    if step < 0:
+        layout.length[e] = 0
     return over
 
 
-@njit(cache=True, nogil=True)
-def _lift(e: int, field: Field, layout: Layout, own: Shorts) -> int:
-    _siblings(e, field, layout, own, 1)
-    over = _shift(e, layout, own, -1)
-    _siblings(e, field, layout, own, -1)
-    layout.length[e] = 0
-    return over
-
-
-@njit(cache=True, nogil=True)
-def _lay(e: int, field: Field, layout: Layout, own: Shorts) -> int:
-    _siblings(e, field, layout, own, 1)
-    over = _shift(e, layout, own, 1)
-    _siblings(e, field, layout, own, -1)
-    return over
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _window(e: int, field: Field, layout: Layout, rules: Rules) -> tuple[int, int]:
+@inlined
+def _window(e: int, problem: Problem, layout: Layout, rules: Rules) -> tuple[int, int]:
     """The least and the largest number of links that edge e may have where its ends are; empty: no way."""
-    s, t = layout.position[field.source[e]], layout.position[field.target[e]]
-    low = field.hops[s, t]
+    a, b = problem.edges.source[e], problem.edges.target[e]
+    tile = layout.position[b]
+    low = np.int64(problem.links.hops[layout.position[a], tile])
     high = low + rules.bound
     if rules.timed:
-        high = layout.issue[field.target[e]] - layout.issue[field.source[e]] - field.wait[e]
-        low = max(low, high - min(rules.bound, field.fifo[t]))
+        high = np.int64(layout.issue[b] - layout.issue[a] - problem.timing.wait[e])
+        low = max(low, high - min(rules.bound, problem.timing.fifo[tile]))
     return low, min(high, layout.way.shape[1])
 
 
-@njit(cache=True, nogil=True)
-def _least_worse(count: int, field: Field, layout: Layout, room: Scratch, rules: Rules) -> float:
-    """What a move costs at least, its nodes moved and its edges not yet: all links free, every fight it is in over."""
-    worse = 0.0
+@internal
+def _least_rise(count: int, problem: Problem, layout: Layout, touched: Int32s, rules: Rules) -> float:
+    """What a move costs at least, its nodes moved and its edges not yet: all links free, every conflict it has over."""
+    rise = 0.0
     for j in range(count):
-        e = room.touched[j]
+        e = touched[j]
         length = layout.length[e]
-        low, high = _window(e, field, layout, rules)
-        worse += low if low <= high else rules.price * _LOST
-        worse -= length if length > 0 else rules.price * _LOST
+        low, high = _window(e, problem, layout, rules)
+        rise += low if low <= high else rules.price * _LOST
+        rise -= length if length > 0 else rules.price * _LOST
         for d in range(length):
             if layout.used[layout.way[e, d]] > 1:
-                worse -= rules.price
-    return worse
+                rise -= rules.price
+    return rise
 
 
-@njit(cache=True, nogil=True)
-def _find(e: int, field: Field, layout: Layout, room: Scratch, rules: Rules) -> None:
+@internal
+def _find(e: int, problem: Problem, layout: Layout, scratch: Scratch, rules: Rules) -> None:
     """Route edge e, if there is a way in its window."""
-    s, t = layout.position[field.source[e]], layout.position[field.target[e]]
-    low, high = _window(e, field, layout, rules)
+    low, high = _window(e, problem, layout, rules)
     layout.length[e] = 0
     if low > high:
         return
+    edges = problem.edges
+    window = Window(layout.position[edges.source[e]], layout.position[edges.target[e]], low, high)
     # A detour of two links must stay cheaper than a link that is taken, whatever a hop costs.
-    present = rules.price * (1.0 + rules.hop)
-    _siblings(e, field, layout, room.own, 1)
-    layout.length[e] = _search(
-        s, t, low, high, 0.0, field.link_target, field.leaving_at, field.leaving, field.following_at, field.following,
-        field.hops, room.own, layout.used, room.history, present, rules.hop, room.best, room.back, room.layers,
-        room.sizes, layout.way[e],
-    )  # fmt: skip
-    room.visited[0] += room.sizes[0]
-    _siblings(e, field, layout, room.own, -1)
+    prices = Prices(rules.price * (1.0 + rules.hop), rules.hop, 0.0)
+    _note_siblings(e, np.int64(1), edges, layout, scratch.layers)
+    usage = Usage(layout.used, scratch.history)
+    layout.length[e] = search(window, problem.links, scratch.layers, usage, prices, layout.way[e])
+    scratch.visited[0] += scratch.layers.sizes[0]
+    _note_siblings(e, np.int64(-1), edges, layout, scratch.layers)
 
 
-@njit(cache=True, nogil=True)
-def _tangled_node(state: State, field: Field, layout: Layout) -> int:
-    """An end of the next edge, from a random one on, that is on a fought-over link or has no way; -1: there is none."""
-    count = len(field.net)
-    first = _below(state, count)
+@internal
+def _node_in_conflict(state: RandomState, edges: Edges, layout: Layout) -> int:
+    """An end of the next edge, from a random one on, that has no way or shares a link; -1: there is none."""
+    count = len(edges.net)
+    first = random_below(state, count)
     for k in range(count):
-        e = field.net[first + k if first + k < count else first + k - count]
-        tangled = layout.length[e] == 0
+        e = edges.net[first + k if first + k < count else first + k - count]
+        conflict = layout.length[e] == 0
         for d in range(layout.length[e]):
-            tangled = tangled or layout.used[layout.way[e, d]] > 1
-        if tangled:
-            return int(field.source[e] if _below(state, 2) == 0 else field.target[e])
-    return -1
+            conflict = conflict or layout.used[layout.way[e, d]] > 1
+        if conflict:
+            return np.int64(edges.source[e] if random_below(state, 2) == 0 else edges.target[e])
+    return np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
-def _gather(a: int, b: int, field: Field, touched: Ints) -> int:
-    """The edges of a and b, each once."""
+@internal
+def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
+    """List the edges of the nodes that a move touches, each once; returns how many there are."""
     count = 0
-    for node in (a, b):
+    for node in (move.a, move.b):
         if node < 0:
             continue
-        for k in range(field.starts[node], field.starts[node + 1]):
+        for k in range(graph.starts[node], graph.starts[node + 1]):
             seen = False
             for j in range(count):
-                seen = seen or touched[j] == field.incident[k]
+                seen = seen or touched[j] == edges.incident[k]
             if not seen:
-                touched[count] = field.incident[k]
+                touched[count] = edges.incident[k]
                 count += 1
     return count
 
 
-@njit(cache=True, nogil=True)
-def _retime(a: int, state: State, field: Field, layout: Layout) -> bool:
+@internal
+def _retime(a: int, state: RandomState, problem: Problem, layout: Layout) -> bool:
     """Give node a an issue cycle that its neighbours allow where they are; False: there is none."""
-    least, most = -(1 << 28), 1 << 28
-    for k in range(field.starts[a], field.starts[a + 1]):
-        e = field.incident[k]
-        other = field.neighbour[k]
-        apart = field.wait[e] + field.hops[layout.position[field.source[e]], layout.position[field.target[e]]]
-        if field.source[e] == a:
+    graph, edges = problem.graph, problem.edges
+    least, most = -2 * _FREE, 2 * _FREE
+    for k in range(graph.starts[a], graph.starts[a + 1]):
+        e = edges.incident[k]
+        other = graph.neighbour[k]
+        source, target = layout.position[edges.source[e]], layout.position[edges.target[e]]
+        apart = problem.timing.wait[e] + problem.links.hops[source, target]
+        if edges.source[e] == a:
             most = min(most, layout.issue[other] - apart)
         else:
             least = max(least, layout.issue[other] + apart)
-    if field.tied[a]:
+    if problem.timing.tied[a]:
         return bool(least <= layout.issue[a] <= most)
     if least > most:
         return False
-    if least < -(1 << 27) and most > 1 << 27:
+    if least < -_FREE and most > _FREE:
         return True
     # Free on one side: stay near the other, where wires are short.
-    if least < -(1 << 27):
+    if least < -_FREE:
         least = most - 2
-    if most > 1 << 27:
+    if most > _FREE:
         most = least + 2
-    layout.issue[a] = least + _below(state, most - least + 1)
+    layout.issue[a] = least + random_below(state, most - least + 1)
     return True
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _attempt(
-    a: int, b: int, here: int, there: int, state: State, temperature: float,
-    field: Field, layout: Layout, room: Scratch, rules: Rules, occupant: Ints,
-) -> tuple[bool, int, int]:  # fmt: skip
-    """Move a to ``there`` (b, if any, to ``here``) with their routes, or put all back: (kept, more over, more wire)."""
+    move: Move, temperature: float, state: RandomState, problem: Problem, layout: Layout, scratch: Scratch, rules: Rules
+) -> tuple[bool, int, int]:
+    """Make a move with the routes of its nodes, or put all back: (kept, more conflicts, more wire)."""
+    a, b, here, there = move
+    edges, touched = problem.edges, scratch.touched
     position, issue = layout.position, layout.issue
     issue_a, issue_b = issue[a], issue[b] if b >= 0 else 0
     position[a] = there
     if b >= 0:
         position[b] = here
     # What is accepted is drawn first: most moves are refused by their hops alone, without a search.
-    accepted = -temperature * np.log(max(_unit(state), 1e-300))
-    count = _gather(a, b, field, room.touched)
-    timely = not rules.timed or (_retime(a, state, field, layout) and (b < 0 or _retime(b, state, field, layout)))
-    if not timely or _least_worse(count, field, layout, room, rules) > accepted:
-        position[a], issue[a] = here, issue_a
-        if b >= 0:
-            position[b], issue[b] = there, issue_b
-        return False, 0, 0
+    accepted = largest_accepted(temperature, state)
+    count = _gather(move, problem.graph, edges, touched)
+    timely = not rules.timed or (_retime(a, state, problem, layout) and (b < 0 or _retime(b, state, problem, layout)))
+    kept = timely and _least_rise(count, problem, layout, touched, rules) <= accepted
     over = 0
     wire = 0
-    for j in range(count):
-        e = room.touched[j]
-        room.saved[j] = layout.way[e]
-        room.saved_length[j] = layout.length[e]
-        wire -= layout.length[e]
-        over -= (layout.length[e] == 0) * _LOST
-        over += _lift(e, field, layout, room.own)
-    for j in range(count):
-        e = room.touched[j]
-        _find(e, field, layout, room, rules)
-        over += _lay(e, field, layout, room.own)
-        over += (layout.length[e] == 0) * _LOST
-        wire += layout.length[e]
-    if wire + rules.price * over <= accepted:
-        occupant[here], occupant[there] = b, a
+    searched = kept
+    if searched:
+        for j in range(count):
+            e = touched[j]
+            for d in range(layout.length[e]):
+                scratch.saved[j, d] = layout.way[e, d]
+            scratch.saved_length[j] = layout.length[e]
+            wire -= layout.length[e]
+            over -= (layout.length[e] == 0) * _LOST
+            over += _put(e, np.int64(-1), edges, layout, scratch.layers)
+        for j in range(count):
+            e = touched[j]
+            _find(e, problem, layout, scratch, rules)
+            over += _put(e, np.int64(1), edges, layout, scratch.layers)
+            over += (layout.length[e] == 0) * _LOST
+            wire += layout.length[e]
+        kept = wire + rules.price * over <= accepted
+    if kept:
         return True, over, wire
-    for j in range(count):
-        _lift(room.touched[j], field, layout, room.own)
+    if searched:
+        for j in range(count):
+            _put(touched[j], np.int64(-1), edges, layout, scratch.layers)
     position[a], issue[a] = here, issue_a
     if b >= 0:
         position[b], issue[b] = there, issue_b
-    for j in range(count):
-        e = room.touched[j]
-        layout.way[e] = room.saved[j]
-        layout.length[e] = room.saved_length[j]
-        _lay(e, field, layout, room.own)
+    if searched:
+        for j in range(count):
+            e = touched[j]
+            for d in range(scratch.saved_length[j]):
+                layout.way[e, d] = scratch.saved[j, d]
+            layout.length[e] = scratch.saved_length[j]
+            _put(e, np.int64(1), edges, layout, scratch.layers)
     return False, 0, 0
 
 
-@njit(cache=True, nogil=True)
-def _complete(field: Field, layout: Layout, room: Scratch, rules: Rules) -> int:
+@internal
+def _complete(problem: Problem, layout: Layout, scratch: Scratch, rules: Rules) -> int:
     """Route the edges that have no way yet; returns how many still have none."""
     lost = 0
-    for e in field.net:
+    for e in problem.edges.net:
         if layout.length[e] == 0:
-            _find(e, field, layout, room, rules)
-            _lay(e, field, layout, room.own)
+            _find(e, problem, layout, scratch, rules)
+            _put(e, np.int64(1), problem.edges, layout, scratch.layers)
             lost += layout.length[e] == 0
     return lost
 
 
-@njit(cache=True, nogil=True)
-def anneal_jointly(field: Field, layout: Layout, rules: Rules, seed: int, stop: NDArray[np.uint8]) -> tuple[int, int]:
+@internal
+def _copy(source: Layout, target: Layout) -> None:
+    copy_row(source.position, target.position)
+    copy_row(source.issue, target.issue)
+    copy_table(source.way, target.way)
+    copy_row(source.length, target.length)
+    copy_row(source.used, target.used)
+
+
+@kernel
+def anneal_jointly(problem: Problem, layout: Layout, rules: Rules, seed: int, stop: Uint8s) -> tuple[int, int]:
     """Anneal ``layout`` in place: (signals without a link of their own, moves made).
 
     The temperature falls from ``hot`` to ``cold``; the result is the legal state with the shortest wires, or where
     the run ended if there was none.
     """
-    state = np.array([seed], dtype=np.uint64)
-    room = scratch(field, layout)
-    occupant = np.full(len(field.row), -1, dtype=np.int32)
+    graph, grid = problem.graph, problem.grid
+    state = random_state(seed)
+    scratch = _scratch(graph, len(problem.links.target), layout.way.shape[1] + 1)
+    occupant = np.full(len(grid.row), -1, dtype=np.int32)
     for node in range(len(layout.position)):
         occupant[layout.position[node]] = node
-    over = _complete(field, layout, room, rules) * _LOST
+    over = _complete(problem, layout, scratch, rules) * _LOST
     for link in range(len(layout.used)):
         over += max(0, layout.used[link] - 1)
-    wire = layout.length.sum()
+    wire = 0
+    for e in range(len(layout.length)):
+        wire += layout.length[e]
     best_wire = wire if over == 0 else 1 << 40
-    best = (layout.position.copy(), layout.issue.copy(), layout.way.copy(), layout.length.copy(), layout.used.copy())
+    best = Layout(
+        layout.position.copy(), layout.issue.copy(), layout.way.copy(), layout.length.copy(), layout.used.copy()
+    )
     temperature = rules.hot
-    cooling = (rules.cold / rules.hot) ** (256.0 / max(256, rules.moves))
+    cooling = constant_factor(rules.hot, rules.cold, rules.moves)
     made = 0
-    while made < rules.moves and room.visited[0] < rules.visits and stop[0] == 0:
+    while made < rules.moves and scratch.visited[0] < rules.visits and stop[0] == 0:
         if rules.first_legal and over == 0:
             break
         made += 1
-        if made % 256 == 0:
+        if made % STEP == 0:
             temperature *= cooling
-        a = _tangled_node(state, field, layout) if over > 0 and _below(state, 4) == 0 else -1
-        if a < 0 or field.fixed[layout.position[a]]:
-            a = field.movable[_below(state, len(field.movable))]
+        a = (
+            _node_in_conflict(state, problem.edges, layout)
+            if over > 0 and random_below(state, 4) == 0
+            else np.int64(-1)
+        )
+        if a < 0 or grid.fixed[layout.position[a]]:
+            a = np.int64(graph.movable[random_below(state, len(graph.movable))])
         here = layout.position[a]
-        there = _draw(
-            a,
-            1 + _below(state, 3),
-            state,
-            layout.position,
-            field.starts,
-            field.neighbour,
-            field.row,
-            field.col,
-            field.grid,
-        )
-        b = occupant[there] if there != here else -1
-        if field.fixed[there] or not field.allowed[field.kind[a], there]:
+        there = draw_tile(a, 1 + random_below(state, 3), state, layout.position, graph, grid)
+        b = np.int64(occupant[there] if there != here else -1)
+        if grid.fixed[there] or not grid.allowed[graph.kind[a], there]:
             continue
-        if b >= 0 and not field.allowed[field.kind[b], here]:
+        if b >= 0 and not grid.allowed[graph.kind[b], here]:
             continue
-        kept, more_over, more_wire = _attempt(
-            a, b, here, there, state, temperature, field, layout, room, rules, occupant
-        )
+        move = Move(a, b, here, there)
+        kept, more_over, more_wire = _attempt(move, temperature, state, problem, layout, scratch, rules)
         if kept:
+            occupant[here] = b
+            occupant[there] = a
             over += more_over
             wire += more_wire
-            if there == here:
-                occupant[here] = a
             if over == 0 and wire < best_wire:
                 best_wire = wire
                 _copy(layout, best)
     if best_wire < 1 << 40:
-        _restore(layout, best)
+        _copy(best, layout)
         over = 0
     return over, made
-
-
-@njit(cache=True, nogil=True)
-def _copy(layout: Layout, best: tuple[Ints, Ints, Ints, Ints, Ints]) -> None:
-    best[0][:] = layout.position
-    best[1][:] = layout.issue
-    best[2][:] = layout.way
-    best[3][:] = layout.length
-    best[4][:] = layout.used
-
-
-@njit(cache=True, nogil=True)
-def _restore(layout: Layout, best: tuple[Ints, Ints, Ints, Ints, Ints]) -> None:
-    layout.position[:] = best[0]
-    layout.issue[:] = best[1]
-    layout.way[:] = best[2]
-    layout.length[:] = best[3]
-    layout.used[:] = best[4]

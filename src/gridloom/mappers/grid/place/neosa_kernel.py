@@ -6,15 +6,28 @@ published algorithm does, pair by pair.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from gridloom.mappers.grid.place.anneal_kernel import Bools, Ints, State, _unit
+from gridloom.mappers.core.annealing import accepts
+from gridloom.mappers.core.arrays import Int32s, Uint8s
+from gridloom.mappers.core.kernels import inlined, internal, kernel
+from gridloom.mappers.core.random import RandomState, random_state
+from gridloom.mappers.grid.place.tables import Graph, Grid
 
 
-@njit(cache=True, nogil=True)
-def wirelength(position: Ints, starts: Ints, neighbour: Ints, hops: Ints) -> int:
+class Schedule(NamedTuple):
+    """The temperature falls from ``hot``, times ``cooling`` after each sweep, until ``cold``."""
+
+    hot: float
+    cold: float
+    cooling: float
+
+
+@kernel
+def wirelength(position: Int32s, starts: Int32s, neighbour: Int32s, hops: NDArray[Any]) -> int:
     """Hops beyond the first, over all edges; each is listed at both its ends, so half of the sum."""
     cost = 0
     for a in range(len(position)):
@@ -23,23 +36,24 @@ def wirelength(position: Ints, starts: Ints, neighbour: Ints, hops: Ints) -> int
     return cost // 2
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _wires(a: int, here: int, b: int, position: Ints, starts: Ints, neighbour: Ints, hops: Ints) -> int:
+@inlined
+def _wires(a: int, here: int, b: int, position: Int32s, graph: Graph, grid: Grid) -> int:
     """Hops beyond the first of node a's edges, from tile ``here``; those with its partner b do not change."""
     cost = 0
-    for k in range(starts[a], starts[a + 1]):
-        if neighbour[k] != b:
-            cost += max(0, hops[here, position[neighbour[k]]] - 1)
+    for k in range(graph.starts[a], graph.starts[a + 1]):
+        if graph.neighbour[k] != b:
+            cost += max(0, grid.hops[here, position[graph.neighbour[k]]] - 1)
     return cost
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _sweep(
-    temperature: float, cost: int, state: State, position: Ints, occupant: Ints, region: Ints, kind: Ints,
-    allowed: Bools, starts: Ints, neighbour: Ints, hops: Ints,
+    temperature: float, cost: int, state: RandomState, position: Int32s, occupant: Int32s, region: Int32s,
+    graph: Graph, grid: Grid,
 ) -> int:  # fmt: skip
     """Offer a swap to every pair of cells, first to last; returns the cost."""
     cells = len(occupant)
+    kind, allowed = graph.kind, grid.allowed
     for first in range(cells):
         for second in range(first + 1, cells):
             a, b = occupant[first], occupant[second]
@@ -49,12 +63,12 @@ def _sweep(
                 continue
             delta = 0
             if a >= 0:
-                delta += _wires(a, second, b, position, starts, neighbour, hops)
-                delta -= _wires(a, first, b, position, starts, neighbour, hops)
+                delta += _wires(a, second, b, position, graph, grid)
+                delta -= _wires(a, first, b, position, graph, grid)
             if b >= 0:
-                delta += _wires(b, first, a, position, starts, neighbour, hops)
-                delta -= _wires(b, second, a, position, starts, neighbour, hops)
-            if delta <= 0 or _unit(state) < np.exp(-delta / temperature):
+                delta += _wires(b, first, a, position, graph, grid)
+                delta -= _wires(b, second, a, position, graph, grid)
+            if accepts(delta, temperature, state):
                 occupant[first], occupant[second] = b, a
                 if a >= 0:
                     position[a] = second
@@ -64,25 +78,24 @@ def _sweep(
     return cost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def neosa(
-    position: Ints, region: Ints, kind: Ints, allowed: Bools, starts: Ints, neighbour: Ints, hops: Ints,
-    seed: int, hot: float, cold: float, cooling: float, stop: NDArray[np.uint8],
-) -> tuple[int, int]:  # fmt: skip
+    position: Int32s, region: Int32s, graph: Graph, grid: Grid, schedule: Schedule, seed: int, stop: Uint8s
+) -> tuple[int, int]:
     """Anneal ``position`` in place: (its wirelength, sweeps made).
 
-    From ``hot``, times ``cooling`` after each sweep, until ``cold``; ends early at wirelength 0 or when ``stop`` is
-    set. The placement is the last one, not the best one on the way, as published.
+    The run ends early at wirelength 0 or when ``stop`` is set. The placement is the last one, not the best one on the
+    way, as published.
     """
-    state = np.array([seed], dtype=np.uint64)
+    state = random_state(seed)
     occupant = np.full(len(region), -1, dtype=np.int32)
     for a in range(len(position)):
         occupant[position[a]] = a
-    cost = wirelength(position, starts, neighbour, hops)
-    temperature = hot
+    cost = wirelength(position, graph.starts, graph.neighbour, grid.hops)
+    temperature = schedule.hot
     sweeps = 0
-    while temperature > cold and cost > 0 and stop[0] == 0:
-        cost = _sweep(temperature, cost, state, position, occupant, region, kind, allowed, starts, neighbour, hops)
+    while temperature > schedule.cold and cost > 0 and stop[0] == 0:
+        cost = _sweep(temperature, cost, state, position, occupant, region, graph, grid)
         sweeps += 1
-        temperature *= cooling
+        temperature *= schedule.cooling
     return cost, sweeps

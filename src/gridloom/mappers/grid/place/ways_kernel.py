@@ -3,10 +3,11 @@
 The plain annealer sees hops, not links: its best placements need links twice. The joint annealer searches a way for
 every edge it touches. In mappings with short wires nearly all edges have one or two links and no detour, so here the
 shortest ways between tiles that are near are listed once, and a move takes for each edge the way in the list that
-fights for the fewest links. Cost: hops, plus a price for each signal without a link of its own.
+has the fewest conflicts. Cost: hops, plus a price for each conflict, that is, each signal without a link of its own.
 
 A signal's edges share a link where they are equally far from its source, as everywhere on the static grids. Edges
-that are longer than the list reaches have no way here: they cost a fight, and a router has to find one in the end.
+that are longer than the list reaches have no way here: they count as a conflict, and a router has to find one in the
+end.
 """
 
 from __future__ import annotations
@@ -14,202 +15,202 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from gridloom.mappers.grid.place.anneal_kernel import State, _below, _draw, _unit
-
-Ints = NDArray[np.int32]
-Bools = NDArray[np.bool_]
+from gridloom.mappers.core.annealing import STEP, constant_factor, largest_accepted
+from gridloom.mappers.core.arrays import Int32s, Uint8s
+from gridloom.mappers.core.kernels import copy_row, copy_table, internal, kernel
+from gridloom.mappers.core.random import RandomState, random_below, random_state
+from gridloom.mappers.grid.place.anneal_kernel import draw_tile
+from gridloom.mappers.grid.place.tables import Edges, Graph, Grid, Move
+from gridloom.mappers.grid.route.pathfinder_kernel import Links
 
 #: Links of the longest listed ways, and ways listed for a pair of tiles.
 REACH = 8
 _WAYS = 8
 
 
-class Ground(NamedTuple):
-    """What does not change: the graph, the grid and the shortest ways on it."""
+class WayList(NamedTuple):
+    """The shortest ways between tiles that are near."""
 
-    movable: Ints
-    fixed: Bools
-    kind: Ints
-    allowed: Bools
-    #: CSR by node: its edges and who is at their other end.
-    starts: Ints
-    incident: Ints
-    neighbour: Ints
-    source: Ints
-    target: Ints
-    #: CSR by node: the edges of its signal.
-    net_at: Ints
-    net: Ints
+    #: first[s, t]: position of the first way between two tiles in ``ways``; count[s, t]: how many there are.
+    first: Int32s
+    count: Int32s
+    ways: Int32s
+    #: Links of a shortest way between two tiles.
     hops: NDArray[Any]
-    row: Ints
-    col: Ints
-    grid: Ints
-    #: pair[s, t]: position of the first way between two tiles in ``ways``, listed[s, t]: how many there are.
-    pair: Ints
-    listed: Ints
-    ways: Ints
 
 
-class Plan(NamedTuple):
+class Layout(NamedTuple):
     """What moves change: tiles of nodes, nodes of tiles, links of edges (length 0: no way), signals of links."""
 
-    position: Ints
-    occupant: Ints
-    way: Ints
-    length: Ints
-    used: Ints
+    position: Int32s
+    occupant: Int32s
+    way: Int32s
+    length: Int32s
+    used: Int32s
 
 
-class Course(NamedTuple):
-    """How to move: temperatures in links, what a fight costs, how many moves; what it costs where states are ranked."""
+class Schedule(NamedTuple):
+    """How to move."""
 
+    #: First and last temperature, in links.
     hot: float
     cold: float
+    #: What a conflict costs a move, in links.
     price: float
     moves: int
+    #: What a conflict costs where states are ranked, in links.
     worth: float
 
 
-@njit(cache=True, nogil=True)
-def _list_pair(
-    s: int, t: int, at: int, ways: Ints, hops: NDArray[Any],
-    link_target: Ints, leaving_at: Ints, leaving: Ints, following_at: Ints, following: Ints,
-) -> int:  # fmt: skip
-    """List the shortest ways from s to t from position ``at`` on; returns how many there are (at most so many)."""
-    depth = hops[s, t]
+class _Saved(NamedTuple):
+    """The edges that a move touches and the ways they had."""
+
+    touched: Int32s
+    way: Int32s
+    length: Int32s
+
+
+class _Terms(NamedTuple):
+    """What decides on a move: the hops that it adds, the largest rise of cost accepted, the price of a conflict."""
+
+    hops: int
+    accepted: float
+    price: float
+
+
+@internal
+def _list_pair(s: int, t: int, at: int, ways: Int32s, links: Links) -> int:
+    """List the shortest ways from s to t from position ``at`` on; returns how many were listed."""
+    depth = links.hops[s, t]
     cursor = np.zeros(REACH, dtype=np.int32)
     chain = np.empty(REACH, dtype=np.int32)
-    cursor[0] = leaving_at[s]
-    level = found = 0
+    cursor[0] = links.leaving_at[s]
+    level = listed = 0
     while level >= 0:
-        end = leaving_at[s + 1] if level == 0 else following_at[chain[level - 1] + 1]
-        if cursor[level] == end or found == _WAYS:
+        end = links.leaving_at[s + 1] if level == 0 else links.following_at[chain[level - 1] + 1]
+        if cursor[level] == end or listed == _WAYS:
             level -= 1
             continue
-        link = leaving[cursor[level]] if level == 0 else following[cursor[level]]
+        link = links.leaving[cursor[level]] if level == 0 else links.following[cursor[level]]
         cursor[level] += 1
-        if hops[link_target[link], t] != depth - level - 1:
+        if links.hops[links.target[link], t] != depth - level - 1:
             continue
         chain[level] = link
         if level == depth - 1:
-            ways[at + found, :depth] = chain[:depth]
-            found += 1
+            for d in range(depth):
+                ways[at + listed, d] = chain[d]
+            listed += 1
         else:
             level += 1
-            cursor[level] = following_at[link]
-    return found
+            cursor[level] = links.following_at[link]
+    return listed
 
 
-@njit(cache=True, nogil=True)
-def list_ways(
-    hops: NDArray[Any], link_target: Ints, leaving_at: Ints, leaving: Ints, following_at: Ints, following: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """(pair, count, ways) of all pairs of tiles at most REACH links apart."""
-    tiles = len(leaving_at) - 1
-    pair = np.full((tiles, tiles), -1, dtype=np.int32)
+@kernel
+def list_ways(links: Links) -> WayList:
+    """The shortest ways of all pairs of tiles at most REACH links apart."""
+    tiles = len(links.leaving_at) - 1
+    first = np.full((tiles, tiles), -1, dtype=np.int32)
     count = np.zeros((tiles, tiles), dtype=np.int32)
     near = 0
     for s in range(tiles):
         for t in range(tiles):
-            near += 0 < hops[s, t] <= REACH
+            near += 0 < links.hops[s, t] <= REACH
     ways = np.full((near * _WAYS, REACH), -1, dtype=np.int32)
-    at = 0
+    at = np.int64(0)
     for s in range(tiles):
         for t in range(tiles):
-            if 0 < hops[s, t] <= REACH:
-                pair[s, t] = at
-                count[s, t] = _list_pair(
-                    s, t, at, ways, hops, link_target, leaving_at, leaving, following_at, following
-                )
+            if 0 < links.hops[s, t] <= REACH:
+                first[s, t] = at
+                count[s, t] = _list_pair(s, t, at, ways, links)
                 at += count[s, t]
-    return pair, count, ways[:at].copy()
+    return WayList(first, count, ways[:at].copy(), links.hops)
 
 
-@njit(cache=True, nogil=True)
-def _shared(e: int, link: int, d: int, ground: Ground, plan: Plan) -> bool:
+@internal
+def _shared(e: int, link: int, d: int, edges: Edges, layout: Layout) -> bool:
     """True when another edge of e's signal is on the link at the same distance from the source."""
-    n = ground.source[e]
-    for k in range(ground.net_at[n], ground.net_at[n + 1]):
-        other = ground.net[k]
-        if other != e and plan.length[other] > d and plan.way[other, d] == link:
+    n = edges.source[e]
+    for k in range(edges.net_at[n], edges.net_at[n + 1]):
+        other = edges.net[k]
+        if other != e and layout.length[other] > d and layout.way[other, d] == link:
             return True
     return False
 
 
-@njit(cache=True, nogil=True)
-def _lift(e: int, ground: Ground, plan: Plan) -> int:
-    """Take edge e off its links; returns by how much fights change. An edge without a way is a fight."""
-    if plan.length[e] == 0:
+@internal
+def _lift(e: int, edges: Edges, layout: Layout) -> int:
+    """Take edge e off its links; returns by how much conflicts change. An edge without a way is a conflict."""
+    if layout.length[e] == 0:
         return -1
     over = 0
-    for d in range(plan.length[e]):
-        link = plan.way[e, d]
-        if not _shared(e, link, d, ground, plan):
-            plan.used[link] -= 1
-            over -= plan.used[link] >= 1
-    plan.length[e] = 0
+    for d in range(layout.length[e]):
+        link = layout.way[e, d]
+        if not _shared(e, link, d, edges, layout):
+            layout.used[link] -= 1
+            over -= layout.used[link] >= 1
+    layout.length[e] = 0
     return over
 
 
-@njit(cache=True, nogil=True)
-def _lay(e: int, ground: Ground, plan: Plan, state: State) -> int:
-    """Give edge e, which has none, the listed way with the fewest fights, then the fewest links of its own."""
-    s, t = plan.position[ground.source[e]], plan.position[ground.target[e]]
-    count = ground.listed[s, t]
+@internal
+def _lay(e: int, edges: Edges, near: WayList, layout: Layout, state: RandomState) -> int:
+    """Give edge e, which has none, the listed way with the fewest conflicts, then the fewest links of its own."""
+    s, t = layout.position[edges.source[e]], layout.position[edges.target[e]]
+    count = near.count[s, t]
     if count == 0:
         return 1
-    depth = ground.hops[s, t]
+    depth = near.hops[s, t]
     chosen, least = -1, 1 << 20
-    first = _below(state, count) if count > 1 else 0
+    first = random_below(state, count) if count > 1 else 0
     for k in range(count):
-        w = ground.pair[s, t] + (first + k if first + k < count else first + k - count)
+        w = near.first[s, t] + (first + k if first + k < count else first + k - count)
         price = 0
         for d in range(depth):
-            link = ground.ways[w, d]
-            if plan.used[link] == 0:
+            link = near.ways[w, d]
+            if layout.used[link] == 0:
                 price += 1
-            elif not _shared(e, link, d, ground, plan):
+            elif not _shared(e, link, d, edges, layout):
                 price += 64
         if price < least:
             chosen, least = w, price
     over = 0
     for d in range(depth):
-        link = ground.ways[chosen, d]
-        plan.way[e, d] = link
-        if not _shared(e, link, d, ground, plan):
-            over += plan.used[link] >= 1
-            plan.used[link] += 1
-    plan.length[e] = depth
+        link = near.ways[chosen, d]
+        layout.way[e, d] = link
+        if not _shared(e, link, d, edges, layout):
+            over += layout.used[link] >= 1
+            layout.used[link] += 1
+    layout.length[e] = depth
     return over
 
 
-@njit(cache=True, nogil=True)
-def _put_back(e: int, length: int, ground: Ground, plan: Plan) -> None:
-    """Put edge e, off its links, on the links in ``plan.way`` again."""
+@internal
+def _put_back(e: int, length: int, edges: Edges, layout: Layout) -> None:
+    """Put edge e, off its links, on the links in ``layout.way`` again."""
     for d in range(length):
-        link = plan.way[e, d]
-        if not _shared(e, link, d, ground, plan):
-            plan.used[link] += 1
-    plan.length[e] = length
+        link = layout.way[e, d]
+        if not _shared(e, link, d, edges, layout):
+            layout.used[link] += 1
+    layout.length[e] = length
 
 
-@njit(cache=True, nogil=True)
-def _gather(a: int, b: int, ground: Ground, touched: Ints) -> int:
-    """The edges of a and b, each once."""
+@internal
+def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
+    """List the edges of the nodes that a move touches, each once; returns how many there are."""
     count = 0
-    for k in range(ground.starts[a], ground.starts[a + 1]):
-        touched[count] = ground.incident[k]
+    for k in range(graph.starts[move.a], graph.starts[move.a + 1]):
+        touched[count] = edges.incident[k]
         count += 1
-    if b >= 0:
-        for k in range(ground.starts[b], ground.starts[b + 1]):
-            if ground.neighbour[k] != a:
-                touched[count] = ground.incident[k]
+    if move.b >= 0:
+        for k in range(graph.starts[move.b], graph.starts[move.b + 1]):
+            if graph.neighbour[k] != move.a:
+                touched[count] = edges.incident[k]
                 count += 1
             else:
-                e = ground.incident[k]
+                e = edges.incident[k]
                 seen = False
                 for j in range(count):
                     seen = seen or touched[j] == e
@@ -219,135 +220,153 @@ def _gather(a: int, b: int, ground: Ground, touched: Ints) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
-def _farther(a: int, b: int, here: int, there: int, ground: Ground, plan: Plan) -> int:
-    """How many hops more a's edges have from ``there``; its edges with b, which it swaps with, stay as long."""
+@internal
+def _more_hops(move: Move, position: Int32s, graph: Graph, grid: Grid) -> int:
+    """How many hops more the edges of a move's nodes have after it; edges between the two stay as long."""
     more = 0
-    for k in range(ground.starts[a], ground.starts[a + 1]):
-        if ground.neighbour[k] != b:
-            tile = plan.position[ground.neighbour[k]]
-            more += int(ground.hops[there, tile]) - int(ground.hops[here, tile])
+    for k in range(graph.starts[move.a], graph.starts[move.a + 1]):
+        if graph.neighbour[k] != move.b:
+            tile = position[graph.neighbour[k]]
+            more += np.int64(grid.hops[move.there, tile]) - np.int64(grid.hops[move.here, tile])
+    if move.b >= 0:
+        for k in range(graph.starts[move.b], graph.starts[move.b + 1]):
+            if graph.neighbour[k] != move.a:
+                tile = position[graph.neighbour[k]]
+                more += np.int64(grid.hops[move.here, tile]) - np.int64(grid.hops[move.there, tile])
     return more
 
 
-@njit(cache=True, nogil=True)
-def _relieved(a: int, ground: Ground, plan: Plan) -> int:
-    """How many fights the edges of a are in at most."""
+@internal
+def _relieved(a: int, graph: Graph, edges: Edges, layout: Layout) -> int:
+    """How many conflicts the edges of a are in at most."""
     over = 0
-    for k in range(ground.starts[a], ground.starts[a + 1]):
-        e = ground.incident[k]
-        over += plan.length[e] == 0
-        for d in range(plan.length[e]):
-            over += plan.used[plan.way[e, d]] > 1
+    for k in range(graph.starts[a], graph.starts[a + 1]):
+        e = edges.incident[k]
+        over += layout.length[e] == 0
+        for d in range(layout.length[e]):
+            over += layout.used[layout.way[e, d]] > 1
     return over
 
 
-@njit(cache=True, nogil=True)
-def _relaid(
-    a: int, b: int, here: int, there: int, more: int, accepted: float, price: float, state: State,
-    ground: Ground, plan: Plan, touched: Ints, old_way: Ints, old_length: Ints,
+@internal
+def _attempt(
+    move: Move, terms: _Terms, state: RandomState,
+    graph: Graph, edges: Edges, near: WayList, layout: Layout, saved: _Saved,
 ) -> tuple[bool, int]:  # fmt: skip
-    """Move a to ``there`` (and b to ``here``) with the ways of their edges, or put all back: (kept, more fights)."""
-    count = _gather(a, b, ground, touched)
+    """Make a move with the ways of its edges, or put all back: (kept, more conflicts)."""
+    a, b, here, there = move
+    count = _gather(move, graph, edges, saved.touched)
     over = 0
     for j in range(count):
-        e = touched[j]
-        old_length[j] = plan.length[e]
-        old_way[j] = plan.way[e]
-        over += _lift(e, ground, plan)
-    plan.position[a] = there
+        e = saved.touched[j]
+        saved.length[j] = layout.length[e]
+        for d in range(REACH):
+            saved.way[j, d] = layout.way[e, d]
+        over += _lift(e, edges, layout)
+    layout.position[a] = there
     if b >= 0:
-        plan.position[b] = here
+        layout.position[b] = here
     for j in range(count):
-        over += _lay(touched[j], ground, plan, state)
-    if more + price * over <= accepted:
-        plan.occupant[here] = b
-        plan.occupant[there] = a
+        over += _lay(saved.touched[j], edges, near, layout, state)
+    if terms.hops + terms.price * over <= terms.accepted:
+        layout.occupant[here] = b
+        layout.occupant[there] = a
         return True, over
     for j in range(count):
-        _lift(touched[j], ground, plan)
-    plan.position[a] = here
+        _lift(saved.touched[j], edges, layout)
+    layout.position[a] = here
     if b >= 0:
-        plan.position[b] = there
+        layout.position[b] = there
     for j in range(count):
-        plan.way[touched[j]] = old_way[j]
-        _put_back(touched[j], old_length[j], ground, plan)
+        e = saved.touched[j]
+        for d in range(REACH):
+            layout.way[e, d] = saved.way[j, d]
+        _put_back(e, saved.length[j], edges, layout)
     return False, 0
 
 
-@njit(cache=True, nogil=True)
-def anneal_ways(ground: Ground, plan: Plan, course: Course, seed: int, stop: NDArray[np.uint8]) -> tuple[int, int, int]:
-    """Anneal ``plan`` in place: (signals without a link of their own, hops in all, moves made).
-
-    The result is the state with the fewest hops, each fight counted as ``course.worth`` hops.
-    """
-    state = np.array([seed], dtype=np.uint64)
+@internal
+def _saved(graph: Graph) -> _Saved:
+    """Room for the edges of any two nodes."""
     most = 1
-    for node in range(len(ground.starts) - 1):
-        most = max(most, ground.starts[node + 1] - ground.starts[node])
-    touched = np.empty(2 * most, dtype=np.int32)
-    old_way = np.empty((2 * most, REACH), dtype=np.int32)
-    old_length = np.empty(2 * most, dtype=np.int32)
+    for node in range(len(graph.starts) - 1):
+        most = max(most, graph.starts[node + 1] - graph.starts[node])
+    return _Saved(
+        np.empty(2 * most, dtype=np.int32),
+        np.empty((2 * most, REACH), dtype=np.int32),
+        np.empty(2 * most, dtype=np.int32),
+    )
+
+
+@internal
+def _copy(source: Layout, target: Layout) -> None:
+    """Copy all but the nodes of tiles, which follow from the tiles of nodes."""
+    copy_row(source.position, target.position)
+    copy_table(source.way, target.way)
+    copy_row(source.length, target.length)
+    copy_row(source.used, target.used)
+
+
+@kernel
+def anneal_ways(
+    graph: Graph, edges: Edges, grid: Grid, near: WayList, layout: Layout, schedule: Schedule, seed: int, stop: Uint8s
+) -> tuple[int, int, int]:
+    """Anneal ``layout`` in place: (signals without a link of their own, hops in all, moves made).
+
+    The result is the state with the fewest hops, each conflict counted as ``schedule.worth`` hops.
+    """
+    state = random_state(seed)
+    saved = _saved(graph)
     over = 0
     wire = 0
-    for e in ground.net:
-        over += _lay(e, ground, plan, state)
-        wire += ground.hops[plan.position[ground.source[e]], plan.position[ground.target[e]]]
+    for e in edges.net:
+        over += _lay(e, edges, near, layout, state)
+        wire += grid.hops[layout.position[edges.source[e]], layout.position[edges.target[e]]]
     best_over, best_wire = over, wire
-    best_position, best_way, best_length = plan.position.copy(), plan.way.copy(), plan.length.copy()
-    best_used = plan.used.copy()
-    temperature = course.hot
-    cooling = (course.cold / course.hot) ** (256.0 / max(256, course.moves))
+    best = Layout(
+        layout.position.copy(), layout.occupant.copy(), layout.way.copy(), layout.length.copy(), layout.used.copy()
+    )
+    temperature = schedule.hot
+    cooling = constant_factor(schedule.hot, schedule.cold, schedule.moves)
     made = 0
     # No edge has less than a link: nothing is left to find then.
-    while made < course.moves and stop[0] == 0 and best_wire + best_over > len(ground.net):
+    while made < schedule.moves and stop[0] == 0 and best_wire + best_over > len(edges.net):
         made += 1
-        if made % 256 == 0:
+        if made % STEP == 0:
             temperature *= cooling
-        a = ground.movable[_below(state, len(ground.movable))]
-        here = plan.position[a]
-        there = _draw(
-            a, 1 + _below(state, 3), state, plan.position, ground.starts, ground.neighbour, ground.row, ground.col,
-            ground.grid,
-        )  # fmt: skip
-        if ground.fixed[there] or not ground.allowed[ground.kind[a], there]:
+        a = graph.movable[random_below(state, len(graph.movable))]
+        here = layout.position[a]
+        there = draw_tile(a, 1 + random_below(state, 3), state, layout.position, graph, grid)
+        if grid.fixed[there] or not grid.allowed[graph.kind[a], there]:
             continue
-        b = plan.occupant[there]
+        b = layout.occupant[there]
         if there == here:
             if over == 0:
                 continue
-            b = -1
-        if b >= 0 and not ground.allowed[ground.kind[b], here]:
+            b = np.int32(-1)
+        if b >= 0 and not grid.allowed[graph.kind[b], here]:
             continue
-        more = _farther(a, b, here, there, ground, plan)
-        if b >= 0:
-            more += _farther(b, a, there, here, ground, plan)
+        move = Move(a, b, here, there)
+        more = _more_hops(move, layout.position, graph, grid)
         # What is accepted is drawn first: most moves are refused by their hops alone.
-        accepted = -temperature * np.log(max(_unit(state), 1e-300))
+        accepted = largest_accepted(temperature, state)
         least = np.float64(more)
         if over > 0 and least > accepted:
-            least -= course.price * (_relieved(a, ground, plan) + (_relieved(b, ground, plan) if b >= 0 else 0))
+            relieved = _relieved(a, graph, edges, layout) + (_relieved(b, graph, edges, layout) if b >= 0 else 0)
+            least -= schedule.price * relieved
         if least > accepted:
             continue
-        kept, fights = _relaid(
-            a, b, here, there, more, accepted, course.price, state, ground, plan, touched, old_way, old_length
-        )
+        terms = _Terms(more, accepted, schedule.price)
+        kept, conflicts = _attempt(move, terms, state, graph, edges, near, layout, saved)
         if kept:
-            if there == here:
-                plan.occupant[here] = a
-            over += fights
+            over += conflicts
             wire += more
-            if wire + course.worth * over < best_wire + course.worth * best_over:
+            if wire + schedule.worth * over < best_wire + schedule.worth * best_over:
                 best_over, best_wire = over, wire
-                best_position[:] = plan.position
-                best_way[:] = plan.way
-                best_length[:] = plan.length
-                best_used[:] = plan.used
-    plan.position[:] = best_position
-    plan.occupant[:] = -1
-    for node in range(len(best_position)):
-        plan.occupant[best_position[node]] = node
-    plan.way[:] = best_way
-    plan.length[:] = best_length
-    plan.used[:] = best_used
+                _copy(layout, best)
+    _copy(best, layout)
+    for tile in range(len(layout.occupant)):
+        layout.occupant[tile] = -1
+    for node in range(len(layout.position)):
+        layout.occupant[layout.position[node]] = node
     return best_over, best_wire, made

@@ -10,20 +10,27 @@ Cost: O(rounds * edges * links near the edge * window).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gridloom.mappers.grid.problem import Ints, StaticProblem
+from gridloom.mappers.core.arrays import Int32s, Uint8s
+from gridloom.mappers.grid.problem import StaticProblem
+
+if TYPE_CHECKING:
+    from gridloom.mappers.grid.route.pathfinder_kernel import Links
+
+# The share that each present user of a link adds to its price in the first round.
+_PRESENT = 0.6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Routes:
     """What the router found: for each routed edge its links, for each link how many signals use it."""
 
-    way: Ints
-    length: Ints
-    used: Ints
+    way: Int32s
+    length: Int32s
+    used: Int32s
     #: Signals without a link of their own, edges without any way in their window.
     overuse: int
     lost: int
@@ -35,50 +42,60 @@ class Routes:
 
     def links(self, e: int) -> list[int]:
         """The links of an edge, in order."""
-        found: list[int] = self.way[e, : self.length[e]].tolist()
-        return found
+        links: list[int] = self.way[e, : self.length[e]].tolist()
+        return links
 
 
 def route(
     problem: StaticProblem,
-    position: Ints,
-    low: Ints,
-    high: Ints,
+    position: Int32s,
+    low: Int32s,
+    high: Int32s,
     *,
     seed: int = 0,
     rounds: int = 60,
     patience: int = 20,
     hop: float = 1.0,
     late: float = 0.0,
-    stop: NDArray[np.uint8] | None = None,
+    stop: Uint8s | None = None,
 ) -> Routes:
     """Route all edges of a placement, each with ``low`` to ``high`` links.
 
     ``hop`` is the price of a hop beside that of a link (high: short routes; low: shared ones), ``late`` that of each
     link that a route has less than ``high``. ``seed`` shuffles the order of the nets.
     """
-    from gridloom.mappers.grid.route.pathfinder_kernel import negotiate
+    from gridloom.mappers.grid.route.pathfinder_kernel import Nets, Prices, Usage, Ways, Windows, negotiate
 
-    links = problem.links
-    net_at, net = problem.nets
-    order = np.random.default_rng(seed).permutation(problem.size).astype(np.int32)
     # An edge onto its own node needs no link: its window must not size the tables.
     crossing = problem.source != problem.target
     reach = np.where(crossing, high, 1).astype(np.int32)
     depth = int(reach.max(initial=1)) + 1
     way = np.full((max(1, len(problem.edges)), depth), -1, dtype=np.int32)
     length = np.zeros(max(1, len(problem.edges)), dtype=np.int32)
-    used = np.zeros(max(1, links.count), dtype=np.int32)
-    history = np.zeros(max(1, links.count))
+    usage = Usage(np.zeros(max(1, problem.links.count), dtype=np.int32), np.zeros(max(1, problem.links.count)))
+    order = np.random.default_rng(seed).permutation(problem.size).astype(np.int32)
     overuse, lost = negotiate(
-        net_at, net, order, position[problem.source], position[problem.target], low, reach,
-        links.target, links.leaving_at, links.leaving, links.following_at, links.following, problem.hops,
-        way, length, used, history, rounds, patience, hop, late,
+        Nets(*problem.nets, order),
+        Windows(position[problem.source], position[problem.target], low, reach),
+        link_tables(problem),
+        Ways(way, length),
+        usage,
+        Prices(_PRESENT, hop, late),
+        rounds,
+        patience,
         np.zeros(1, dtype=np.uint8) if stop is None else stop,
-    )  # fmt: skip
-    return Routes(way, length[: len(problem.edges)], used, int(overuse), int(lost))
+    )
+    return Routes(way, length[: len(problem.edges)], usage.used, int(overuse), int(lost))
 
 
-def shortest(problem: StaticProblem, position: Ints) -> Ints:
+def link_tables(problem: StaticProblem) -> Links:
+    """The links of a problem's grid as kernels see them."""
+    from gridloom.mappers.grid.route.pathfinder_kernel import Links
+
+    links = problem.links
+    return Links(links.target, links.leaving_at, links.leaving, links.following_at, links.following, problem.hops)
+
+
+def shortest(problem: StaticProblem, position: Int32s) -> Int32s:
     """For each edge the least number of links between its ends."""
     return problem.hops[position[problem.source], position[problem.target]].astype(np.int32)

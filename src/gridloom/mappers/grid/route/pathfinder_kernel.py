@@ -8,13 +8,13 @@ how a route is made longer on purpose where its value has to wait anyway.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
-Shorts = NDArray[np.int16]
-Floats = NDArray[np.float64]
+from gridloom.mappers.core.arrays import Float64s, Int16s, Int32s, Uint8s
+from gridloom.mappers.core.kernels import internal, kernel
 
 _FAR = 1e300
 
@@ -22,197 +22,275 @@ _FAR = 1e300
 _ASIDE = 6
 
 
-@njit(cache=True, nogil=True)
+class Links(NamedTuple):
+    """The links of a grid."""
+
+    #: The tile that each link leads to.
+    target: Int32s
+    #: CSR: the links that leave a tile, and the links that may follow a link.
+    leaving_at: Int32s
+    leaving: Int32s
+    following_at: Int32s
+    following: Int32s
+    #: hops[a, b]: links of the shortest way between two tiles.
+    hops: NDArray[Any]
+
+
+class Nets(NamedTuple):
+    """The edges that carry each node's signal (CSR), and the order in which nets are routed."""
+
+    at: Int32s
+    edges: Int32s
+    order: Int32s
+
+
+class Windows(NamedTuple):
+    """For each edge the tiles at its ends, and the least and the largest number of links that it may have."""
+
+    source: Int32s
+    target: Int32s
+    low: Int32s
+    high: Int32s
+
+
+class Window(NamedTuple):
+    """The same for one edge."""
+
+    source: int
+    target: int
+    low: int
+    high: int
+
+
+class Ways(NamedTuple):
+    """The links of each edge, in order, and how many there are (0: no way)."""
+
+    way: Int32s
+    length: Int32s
+
+
+class Usage(NamedTuple):
+    """How many signals use each link, and what it costs more because they did so before."""
+
+    used: Int32s
+    history: Float64s
+
+
+class Prices(NamedTuple):
+    """What a search pays."""
+
+    #: The share that each present user of a link adds to its price.
+    present: float
+    #: The price of a hop beside that of the link.
+    hop: float
+    #: The price of each link that a route has less than its window allows.
+    late: float
+
+
+class Layers(NamedTuple):
+    """The room of searches: what they found at each depth."""
+
+    #: own[link, depth]: how many edges of the signal that is being routed use a link at a depth.
+    own: Int16s
+    #: best[depth, link]: the price of the cheapest way so far; back[depth, link]: the link before.
+    best: Float64s
+    back: Int32s
+    #: The links that were reached at each depth, and how many.
+    links: Int32s
+    sizes: Int32s
+
+
+@internal
+def empty_layers(links: int, depths: int) -> Layers:
+    """Room for searches over so many links and depths."""
+    return Layers(
+        np.zeros((links, depths), dtype=np.int16),
+        np.full((depths, links), _FAR),
+        np.empty((depths, links), dtype=np.int32),
+        np.empty((depths, links), dtype=np.int32),
+        np.zeros(depths, dtype=np.int32),
+    )
+
+
+@internal
 def _enter(
-    link: int, came: int, depth: int, cost: float, own: Shorts, used: Ints, history: Floats, present: float, hop: float,
-    best: Floats, back: Ints, layer: Ints, size: int,
-) -> int:  # fmt: skip
+    link: int, came: int, depth: int, cost: float, size: int, layers: Layers, usage: Usage, prices: Prices
+) -> int:
     """Offer a way into (link, depth); returns the new size of the layer."""
-    if own[link, depth] > 0:
-        cost += hop
+    if layers.own[link, depth] > 0:
+        cost += prices.hop
     else:
-        cost += hop + (0.5 + history[link]) * (1.0 + present * used[link])
-    if best[depth, link] >= _FAR:
-        layer[size] = link
+        cost += prices.hop + (0.5 + usage.history[link]) * (1.0 + prices.present * usage.used[link])
+    if layers.best[depth, link] >= _FAR:
+        layers.links[depth, size] = link
         size += 1
-    if cost < best[depth, link]:
-        best[depth, link] = cost
-        back[depth, link] = came
+    if cost < layers.best[depth, link]:
+        layers.best[depth, link] = cost
+        layers.back[depth, link] = came
     return size
 
 
-@njit(cache=True, nogil=True)
-def _search(
-    source: int, target: int, low: int, high: int, late: float,
-    link_target: Ints, leaving_at: Ints, leaving: Ints, following_at: Ints, following: Ints, hops: Ints,
-    own: Shorts, used: Ints, history: Floats, present: float, hop: float,
-    best: Floats, back: Ints, layers: Ints, sizes: Ints, way: Ints,
-) -> int:  # fmt: skip
-    """The cheapest way of ``low`` to ``high`` links; its links go to ``way``, its length is returned (0: none).
+@internal
+def search(window: Window, links: Links, layers: Layers, usage: Usage, prices: Prices, way: Int32s) -> int:
+    """The cheapest way in a window; its links go to ``way``, its length is returned (0: there is none).
 
-    ``sizes[0]`` tells how many states were visited.
+    ``layers.sizes[0]`` tells how many states were visited.
     """
-    size = 0
+    source, target, low, high = window
+    hops = links.hops
+    size = np.int64(0)
     # A wait is wound up near the way, not all over the grid, so that searches do not grow with it.
     span = hops[source, target] + _ASIDE
-    for k in range(leaving_at[source], leaving_at[source + 1]):
-        link = leaving[k]
-        if 1 + hops[link_target[link], target] <= high:
-            size = _enter(link, -1, 1, 0.0, own, used, history, present, hop, best, back, layers[1], size)
-    sizes[1] = size
-    found = 0
-    found_link = -1
-    found_cost = _FAR
+    for k in range(links.leaving_at[source], links.leaving_at[source + 1]):
+        link = links.leaving[k]
+        if 1 + hops[links.target[link], target] <= high:
+            size = _enter(link, np.int32(-1), np.int64(1), 0.0, size, layers, usage, prices)
+    layers.sizes[1] = size
+    length = 0
+    last_link = -1
+    least = _FAR
     reached = 1
     for depth in range(1, high + 1):
-        size = 0
-        for k in range(sizes[depth]):
-            link = layers[depth, k]
-            cost = best[depth, link]
-            if link_target[link] == target and depth >= low and cost + late * (high - depth) < found_cost:
-                found, found_link, found_cost = depth, link, cost + late * (high - depth)
+        size = np.int64(0)
+        for k in range(layers.sizes[depth]):
+            link = layers.links[depth, k]
+            cost = layers.best[depth, link]
+            if links.target[link] == target and depth >= low and cost + prices.late * (high - depth) < least:
+                length, last_link, least = depth, link, cost + prices.late * (high - depth)
             if depth == high:
                 continue
-            for j in range(following_at[link], following_at[link + 1]):
-                onward = following[j]
-                there = link_target[onward]
+            for j in range(links.following_at[link], links.following_at[link + 1]):
+                onward = links.following[j]
+                there = links.target[onward]
                 if depth + 1 + hops[there, target] <= high and hops[source, there] + hops[there, target] <= span:
-                    size = _enter(
-                        onward, link, depth + 1, cost, own, used, history, present, hop, best, back,
-                        layers[depth + 1], size,
-                    )  # fmt: skip
+                    size = _enter(onward, link, depth + 1, cost, size, layers, usage, prices)
         if depth < high:
-            sizes[depth + 1] = size
+            layers.sizes[depth + 1] = size
             reached = depth + 1
-    sizes[0] = 0
-    link = found_link
-    for depth in range(found, 0, -1):
+    link = last_link
+    for depth in range(length, 0, -1):
         way[depth - 1] = link
-        link = back[depth, link]
+        link = layers.back[depth, link]
+    layers.sizes[0] = 0
     for depth in range(1, reached + 1):
-        sizes[0] += sizes[depth]
-        for k in range(sizes[depth]):
-            best[depth, layers[depth, k]] = _FAR
-    return found
+        layers.sizes[0] += layers.sizes[depth]
+        for k in range(layers.sizes[depth]):
+            layers.best[depth, layers.links[depth, k]] = _FAR
+    return length
 
 
-@njit(cache=True, nogil=True)
-def _lift(e: int, way: Ints, length: Ints, own: Shorts, used: Ints) -> None:
+@internal
+def _lift(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
     """Take edge e off its links."""
-    for d in range(length[e]):
-        link = way[e, d]
+    for d in range(ways.length[e]):
+        link = ways.way[e, d]
         own[link, d + 1] -= 1
         if own[link, d + 1] == 0:
             used[link] -= 1
-    length[e] = 0
+    ways.length[e] = 0
 
 
-@njit(cache=True, nogil=True)
-def _lay(e: int, way: Ints, length: Ints, own: Shorts, used: Ints) -> None:
+@internal
+def _lay(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
     """Put edge e on its links."""
-    for d in range(length[e]):
-        link = way[e, d]
+    for d in range(ways.length[e]):
+        link = ways.way[e, d]
         if own[link, d + 1] == 0:
             used[link] += 1
         own[link, d + 1] += 1
 
 
-@njit(cache=True, nogil=True)
-def _count(net_at: Ints, net: Ints, order: Ints, way: Ints, length: Ints, own: Shorts, used: Ints) -> None:
+@internal
+def _count(nets: Nets, ways: Ways, own: Int16s, used: Int32s) -> None:
     """Fill ``used``: how many (signal, age) pairs each link carries."""
-    used[:] = 0
-    for n in order:
-        for k in range(net_at[n], net_at[n + 1]):
-            _lay(net[k], way, length, own, used)
-        for k in range(net_at[n], net_at[n + 1]):
-            for d in range(length[net[k]]):
-                own[way[net[k], d], d + 1] = 0
-
-
-@njit(cache=True, nogil=True)
-def _fights(e: int, way: Ints, length: Ints, used: Ints) -> bool:
-    for d in range(length[e]):
-        if used[way[e, d]] > 1:
-            return True
-    return bool(length[e] == 0)
-
-
-@njit(cache=True, nogil=True)
-def _overuse(used: Ints, history: Floats, step: float) -> int:
-    """Signals that have no link of their own; fought-over links get dearer."""
-    over = 0
     for link in range(len(used)):
-        if used[link] > 1:
-            over += used[link] - 1
-            history[link] += step * (used[link] - 1)
+        used[link] = 0
+    for n in nets.order:
+        for k in range(nets.at[n], nets.at[n + 1]):
+            _lay(nets.edges[k], ways, own, used)
+        _forget(n, nets, ways, own)
+
+
+@internal
+def _forget(n: int, nets: Nets, ways: Ways, own: Int16s) -> None:
+    """Clear ``own`` after a net."""
+    for k in range(nets.at[n], nets.at[n + 1]):
+        e = nets.edges[k]
+        for d in range(ways.length[e]):
+            own[ways.way[e, d], d + 1] = 0
+
+
+@internal
+def _conflicts(e: int, ways: Ways, used: Int32s) -> bool:
+    """Whether edge e has no way, or one over a link that several signals use."""
+    for d in range(ways.length[e]):
+        if used[ways.way[e, d]] > 1:
+            return True
+    return bool(ways.length[e] == 0)
+
+
+@internal
+def _overuse(usage: Usage, step: float) -> int:
+    """Signals that have no link of their own; links that several signals use get dearer."""
+    over = 0
+    for link in range(len(usage.used)):
+        if usage.used[link] > 1:
+            over += usage.used[link] - 1
+            usage.history[link] += step * (usage.used[link] - 1)
     return over
 
 
-@njit(cache=True, nogil=True)
+@internal
 def _reroute(
-    n: int, everything: bool, net_at: Ints, net: Ints, source: Ints, target: Ints, low: Ints, high: Ints, late: float,
-    link_target: Ints, leaving_at: Ints, leaving: Ints, following_at: Ints, following: Ints, hops: Ints,
-    own: Shorts, used: Ints, history: Floats, present: float, hop: float,
-    best: Floats, back: Ints, layers: Ints, sizes: Ints, way: Ints, length: Ints,
+    n: int, everything: bool, nets: Nets, windows: Windows, links: Links, layers: Layers, usage: Usage, prices: Prices,
+    ways: Ways,
 ) -> int:  # fmt: skip
-    """Route the edges of a net again, all or those that fight; returns how many have no way."""
+    """Route the edges of a net again, all or those with conflicts; returns how many have no way."""
     lost = 0
-    for k in range(net_at[n], net_at[n + 1]):
-        for d in range(length[net[k]]):
-            own[way[net[k], d], d + 1] += 1
-    for k in range(net_at[n], net_at[n + 1]):
-        e = net[k]
-        if not everything and not _fights(e, way, length, used):
+    for k in range(nets.at[n], nets.at[n + 1]):
+        e = nets.edges[k]
+        for d in range(ways.length[e]):
+            layers.own[ways.way[e, d], d + 1] += 1
+    for k in range(nets.at[n], nets.at[n + 1]):
+        e = nets.edges[k]
+        if not everything and not _conflicts(e, ways, usage.used):
             continue
-        _lift(e, way, length, own, used)
-        length[e] = _search(
-            source[e], target[e], low[e], high[e], late, link_target, leaving_at, leaving, following_at,
-            following, hops, own, used, history, present, hop, best, back, layers, sizes, way[e],
-        )  # fmt: skip
-        lost += length[e] == 0
-        _lay(e, way, length, own, used)
-    for k in range(net_at[n], net_at[n + 1]):
-        for d in range(length[net[k]]):
-            own[way[net[k], d], d + 1] = 0
+        _lift(e, ways, layers.own, usage.used)
+        window = Window(windows.source[e], windows.target[e], np.int64(windows.low[e]), np.int64(windows.high[e]))
+        ways.length[e] = search(window, links, layers, usage, prices, ways.way[e])
+        lost += ways.length[e] == 0
+        _lay(e, ways, layers.own, usage.used)
+    _forget(n, nets, ways, layers.own)
     return lost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def negotiate(
-    net_at: Ints, net: Ints, order: Ints, source: Ints, target: Ints, low: Ints, high: Ints,
-    link_target: Ints, leaving_at: Ints, leaving: Ints, following_at: Ints, following: Ints, hops: Ints,
-    way: Ints, length: Ints, used: Ints, history: Floats,
-    rounds: int, patience: int, hop: float, late: float, stop: NDArray[np.uint8],
+    nets: Nets, windows: Windows, links: Links, ways: Ways, usage: Usage, prices: Prices, rounds: int, patience: int,
+    stop: Uint8s,
 ) -> tuple[int, int]:  # fmt: skip
     """Route every edge of every net in its window: (signals without a link of their own, edges without a way at all).
 
-    ``way`` and ``length`` hold routes to start from (length 0: none) and get the result; ``history`` is kept between
+    ``ways`` holds the routes to start from (length 0: none) and gets the result; the history of links is kept between
     calls. Ends after ``rounds``, or when ``patience`` rounds brought nothing.
     """
-    links = len(link_target)
-    depths = 2
-    for e in net:
-        depths = max(depths, high[e] + 2)
-    own = np.zeros((links, depths), dtype=np.int16)
-    best = np.full((depths, links), _FAR)
-    back = np.empty((depths, links), dtype=np.int32)
-    layers = np.empty((depths, links), dtype=np.int32)
-    sizes = np.zeros(depths, dtype=np.int32)
-    _count(net_at, net, order, way, length, own, used)
-    present = 0.6
+    depths = np.int64(2)
+    for e in nets.edges:
+        depths = max(depths, windows.high[e] + 2)
+    layers = empty_layers(len(links.target), depths)
+    _count(nets, ways, layers.own, usage.used)
+    present = prices.present
     least = 1 << 30
     waited = 0
     over = 0
     lost = 0
     for turn in range(rounds):
         everything = turn % 6 == 0
+        now = Prices(present, prices.hop, prices.late)
         lost = 0
-        for n in order:
-            lost += _reroute(
-                n, everything, net_at, net, source, target, low, high, late, link_target, leaving_at, leaving,
-                following_at, following, hops, own, used, history, present, hop, best, back, layers, sizes, way, length,
-            )  # fmt: skip
-        over = _overuse(used, history, 0.4)
+        for n in nets.order:
+            lost += _reroute(n, everything, nets, windows, links, layers, usage, now, ways)
+        over = _overuse(usage, 0.4)
         if over == 0 or lost > 0 or stop[0] != 0:
             break
         waited = 0 if over < least else waited + 1

@@ -1,4 +1,4 @@
-"""Exact mapping of loops: II by II, what the models find or refute, and for which schedules a refutation holds.
+"""``exact`` on modulo-scheduled arrays: what the models find or refute, II by II, and for which schedules that holds.
 
 How long a schedule has to be looked at. Let S be the number of output registers and registers, T of tiles, L the
 longest latency of a move or a load. At most one signal of one age is in a register in a slot, so that all values

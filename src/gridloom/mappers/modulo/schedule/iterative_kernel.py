@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from gridloom.mappers.core.arrays import Float64s as Floats
+from gridloom.mappers.core.arrays import Int64s as Ints
+from gridloom.mappers.core.kernels import borrowing, kernel
 
 _NONE = -(1 << 28)
 # Periods by which a node may move later at once.
@@ -21,11 +20,8 @@ _CROWDED = 4.0
 _ADD: Any = np.int64(1)
 _TAKE: Any = np.int64(-1)
 
-# For functions that only other kernels call and that allocate nothing; their callers are cached whole.
-internal = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-
-@internal
+@borrowing
 def _fits(takes: Ints, table: Ints, room: Ints, node: int, slot: int) -> bool:
     free = True
     for r in range(len(room)):
@@ -33,13 +29,13 @@ def _fits(takes: Ints, table: Ints, room: Ints, node: int, slot: int) -> bool:
     return free
 
 
-@internal
+@borrowing
 def _book(takes: Ints, table: Ints, node: int, slot: int, step: int) -> None:
     for r in range(table.shape[0]):
         table[r, slot] += step * takes[node, r]
 
 
-@internal
+@borrowing
 def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, rank: Floats, node: int, when: int,
               ii: int) -> None:  # fmt: skip
     """Take out what cannot stay when ``node`` issues at ``when``: broken dependences, then what fills its slot."""
@@ -69,7 +65,7 @@ def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, ra
         cycle[gone] = -1
 
 
-@internal
+@borrowing
 def _window(least: Ints, cycle: Ints, node: int) -> tuple[int, int]:
     low, high = 0, 1 << 28
     for other in range(len(cycle)):
@@ -84,7 +80,7 @@ def _window(least: Ints, cycle: Ints, node: int) -> tuple[int, int]:
     return low, high
 
 
-@internal
+@borrowing
 def _next_node(rank: Floats, cycle: Ints) -> int:
     """The first node by rank that has no cycle yet; -1: all have one."""
     node = -1
@@ -94,7 +90,7 @@ def _next_node(rank: Floats, cycle: Ints) -> int:
     return node
 
 
-@internal
+@borrowing
 def _kept(start: Ints, cycle: Ints) -> bool:
     """True when no node has left the cycle that it was given."""
     kept = True
@@ -103,7 +99,7 @@ def _kept(start: Ints, cycle: Ints) -> bool:
     return kept
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+@kernel
 def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: Ints, ii: int, tries: int,
                     cycle: Ints) -> bool:  # fmt: skip
     """Fill ``cycle``; False after ``tries`` placements without an end. ``rank``: who comes first, least first.
@@ -141,7 +137,7 @@ def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: I
     return False
 
 
-@internal
+@borrowing
 def _length(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: int) -> float:
     """What the dependences of a node cost at a cycle: those that are not met at once, and how long they wait."""
     cost = 0.0
@@ -157,7 +153,7 @@ def _length(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: i
     return cost
 
 
-@internal
+@borrowing
 def _crowd(links: Ints, latency: Ints, cycle: Ints, source: int, node: int, when: int, ii: int, reach: int) -> float:
     """Readers that cannot all be near their value: more at once than wires lead to, or in one slot of one tile."""
     issue = when if source == node else cycle[source]
@@ -180,7 +176,7 @@ def _crowd(links: Ints, latency: Ints, cycle: Ints, source: int, node: int, when
     return cost + _CROWDED * max(0, at_once - reach)
 
 
-@internal
+@borrowing
 def _price(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: int, reach: int) -> float:
     cost = _length(links, latency, cycle, node, when, ii)
     if reach > 0:
@@ -191,7 +187,7 @@ def _price(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: in
     return cost
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+@kernel
 def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency: Ints, ii: int, reach: int,
                       sweeps: int, cycle: Ints) -> None:  # fmt: skip
     """Move nodes within their windows to cycles with room where their values wait less.

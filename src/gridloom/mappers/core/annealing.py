@@ -1,0 +1,54 @@
+"""What the annealers share: how temperatures fall, which moves are accepted, how far a move may reach.
+
+Two schedules are in use. The plain annealer of the static grids follows VPR (Betz and Rose, FPL 1997), which sets the
+next temperature and the reach of moves by the share of moves that were accepted. The others cool by a constant factor
+from a first to a last temperature. Everything here is inlined into the loop that calls it, so that sharing costs no
+speed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gridloom.mappers.core.kernels import inlined
+from gridloom.mappers.core.random import RandomState, random_unit
+
+#: Moves between two temperatures of a schedule with a constant factor.
+STEP = 256
+
+
+@inlined
+def accepts(rise: int, temperature: float, state: RandomState) -> bool:
+    """Whether a move that raises the cost by ``rise`` is accepted (Metropolis); draws only for a rise above 0."""
+    return rise <= 0 or random_unit(state) < np.exp(-rise / temperature)
+
+
+@inlined
+def largest_accepted(temperature: float, state: RandomState) -> float:
+    """The largest rise of the cost that the next move may have: Metropolis, drawn before the rise is known."""
+    threshold: float = -temperature * np.log(max(random_unit(state), 1e-300))
+    return threshold
+
+
+@inlined
+def constant_factor(hot: float, cold: float, moves: int) -> float:
+    """What the temperature is multiplied by after each STEP moves, so that it falls from ``hot`` to ``cold``."""
+    return (cold / hot) ** (256.0 / max(256, moves))
+
+
+@inlined
+def vpr_factor(share: float, reach: float) -> float:
+    """What the temperature is multiplied by when this share of moves was accepted: slowly where most is decided."""
+    if share > 0.96:
+        return 0.5
+    if share > 0.8:
+        return 0.9
+    if share > 0.15 or reach > 1.0:
+        return 0.95
+    return 0.8
+
+
+@inlined
+def vpr_reach(reach: float, share: float, widest: int) -> float:
+    """How far moves reach next: so far that about 44 % of them are accepted."""
+    return min(max(reach * (0.56 + share), 1.0), np.float64(widest))
