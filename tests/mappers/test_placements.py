@@ -10,16 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridloom.archs import build
-from gridloom.errors import OptionError
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
 from gridloom.flow.run import run
-from gridloom.frontend.source import load_source
-from gridloom.mappers.placements import given_tiles, sits_on_tile
+from gridloom.mappers.placements import sits_on_tile
 from gridloom.mapping.json_format import dumps
 from gridloom.mapping.model import Mapping
-from gridloom.transform.streams import streams_to_memory
 
 #: Style -> a source, an array and the effort that the default mapper needs for it.
 STYLES = {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gridloom.mappers.core.arrays import Bools, Int64s
 from gridloom.mappers.core.kernels import borrowing, kernel
-from gridloom.mappers.elastic.tables import Chains, Ints, Sites, Units
+from gridloom.mappers.elastic.tables import Chains, Sites, Units
 
 
 @kernel
@@ -53,7 +53,7 @@ def _exchange(chains: Chains, chain: int, unit: int, tile: int) -> None:
 
 
 @kernel
-def propose(chains: Chains, units: Units, sites: Sites, aimed: float, tries: int, moved: Ints) -> None:
+def propose(chains: Chains, units: Units, sites: Sites, aimed: float, tries: int, moved: Int64s) -> None:
     """Make one move in each chain: a unit goes to another tile of its kind, and what is there comes back in exchange.
 
     A share ``aimed`` of the moves brings an end of a flow (by its rate) near the other: to the nearest of ``tries`` + 1
@@ -85,7 +85,7 @@ def propose(chains: Chains, units: Units, sites: Sites, aimed: float, tries: int
 
 
 @kernel
-def take_back(chains: Chains, moved: Ints, accepted: NDArray[np.bool_]) -> None:
+def take_back(chains: Chains, moved: Int64s, accepted: Bools) -> None:
     """Undo the moves that were not accepted."""
     for chain in range(len(chains.places)):
         if moved[chain, 0] >= 0 and not accepted[chain]:
@@ -93,7 +93,7 @@ def take_back(chains: Chains, moved: Ints, accepted: NDArray[np.bool_]) -> None:
 
 
 @borrowing
-def _wires(units: Units, sites: Sites, place: Ints, unit: int, other: int) -> float:
+def _wires(units: Units, sites: Sites, place: Int64s, unit: int, other: int) -> float:
     """What the flows of two units cost by rate and distance; ``other`` -1: those of one."""
     total = 0.0
     for k in range(2):

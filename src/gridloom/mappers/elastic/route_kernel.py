@@ -11,8 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.kernels import borrowing, kernel
-from gridloom.mappers.elastic.tables import Floats, Flows, Ints, Switches, Weights
+from gridloom.mappers.elastic.tables import Flows, Switches, Weights
 
 # Directions between switches, in the order of the link table.
 _EAST: Final = 0
@@ -32,7 +33,7 @@ def _direction(row: int, col: int, goal_row: int, goal_col: int, columns: bool) 
 
 
 @borrowing
-def _path(switch_links: Ints, loads: Floats, path: Ints, ends: tuple[int, int, int, int], columns_first: bool,
+def _path(switch_links: Int64s, loads: Float64s, path: Int64s, ends: tuple[int, int, int, int], columns_first: bool,
           spread: float, rate: float, limit: float) -> tuple[int, float]:  # fmt: skip
     """Fill ``path`` with the links between two switches; returns how many and what they cost.
 
@@ -64,7 +65,7 @@ def _path(switch_links: Ints, loads: Floats, path: Ints, ends: tuple[int, int, i
 
 
 @borrowing
-def _route(switches: Switches, loads: Floats, path: Ints, best: Ints, source: int, target: int, rate: float,
+def _route(switches: Switches, loads: Float64s, path: Int64s, best: Int64s, source: int, target: int, rate: float,
            weights: Weights) -> int:  # fmt: skip
     """The cheapest route between two tiles, in ``best``; returns its length. Loads are brought up to date."""
     spread = weights.spread
@@ -106,7 +107,7 @@ def _route(switches: Switches, loads: Floats, path: Ints, best: Ints, source: in
 
 
 @kernel
-def route_all(places: Ints, flows: Flows, switches: Switches, links: int, weights: Weights) -> tuple[Ints, Ints]:
+def route_all(places: Int64s, flows: Flows, switches: Switches, links: int, weights: Weights) -> tuple[Int64s, Int64s]:
     """Routes of a batch of placements: starts and links, flow by flow and decision by decision.
 
     O(decisions * flows * corner pairs * length).

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from numba import njit
 
+from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.core.random import RandomState, random_unit
 from gridloom.mappers.modulo.route_kernel import (
@@ -33,8 +34,6 @@ from gridloom.mappers.modulo.route_kernel import (
 from gridloom.mappers.modulo.schedule.iterative import NONE
 from gridloom.mappers.modulo.state import (
     Fabric,
-    Floats,
-    Ints,
     Loop,
     Marks,
     Parameters,
@@ -182,7 +181,7 @@ def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: in
 
 
 @borrowing
-def _slot_costs(loop: Loop, usage: Usage, cost: Floats, random_state: RandomState, node: int, low: int,
+def _slot_costs(loop: Loop, usage: Usage, cost: Float64s, random_state: RandomState, node: int, low: int,
                 high: int, present: float, noise: float) -> None:  # fmt: skip
     """Fill ``cost`` with prices of slot, bus and output register; FAR where the node may not sit."""
     tiles, horizon = cost.shape
@@ -260,7 +259,7 @@ def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace,
 
 
 @borrowing
-def _add_tie_costs(loop: Loop, state: State, costs: Floats, ii: int, node: int, low: int, high: int) -> None:
+def _add_tie_costs(loop: Loop, state: State, costs: Float64s, ii: int, node: int, low: int, high: int) -> None:
     """Add what broken order and pair edges cost."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
@@ -355,7 +354,7 @@ def _loser(loop: Loop, net: int, target: int, keep: int) -> int:
 
 
 @inlined
-def _route(fabric: Fabric, loop: Loop, state: State, work: Workspace, edges: Ints, keep: int,
+def _route(fabric: Fabric, loop: Loop, state: State, work: Workspace, edges: Int64s, keep: int,
            present: float) -> bool:  # fmt: skip
     """Route those of the edges that have no route yet; True when all have one.
 
@@ -488,7 +487,7 @@ def _mark(fabric: Fabric, loop: Loop, state: State, marks: Marks, random_state: 
 
 
 @borrowing
-def _next_node(tile: Ints, rank: Floats, random_state: RandomState, noise: float) -> int:
+def _next_node(tile: Int64s, rank: Float64s, random_state: RandomState, noise: float) -> int:
     """The unplaced node that comes first, with some chance; -1: all are placed."""
     chosen, least = -1, FAR
     for node in range(len(tile)):
@@ -501,7 +500,7 @@ def _next_node(tile: Ints, rank: Floats, random_state: RandomState, noise: float
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
 def negotiate(fabric: Fabric, loop: Loop, state: State, work: Workspace, parameters: Parameters, race: Race,
-              report: Ints) -> bool:  # fmt: skip
+              report: Int64s) -> bool:  # fmt: skip
     """Search from an empty state; True when it ends in a legal one.
 
     Ends early when it is stopped or a start of a lower number has won. ``report`` takes moves and the least overuse.

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.core.kernels import borrowing
-from gridloom.mappers.modulo.state import Fabric, Ints, Labels, Routes, Tree, Usage
+from gridloom.mappers.modulo.state import Fabric, Labels, Routes, Tree, Usage
 
 FAR = 1e18
 
@@ -167,7 +168,7 @@ def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge:
 
 
 @borrowing
-def open_net(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edges: Ints, tile: int, ready: int) -> None:
+def open_net(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edges: Int64s, tile: int, ready: int) -> None:
     """Show a net's tree: its producer's output register (``ready`` < 0: it has none) and the routes of its edges."""
     tree.used_codes[0] = 0
     if ready >= 0:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gridloom.mappers.core.arrays import Float64s as Floats
-from gridloom.mappers.core.arrays import Int64s as Ints
+from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.kernels import borrowing, kernel
 
 _NONE = -(1 << 28)
@@ -22,7 +21,7 @@ _TAKE: Any = np.int64(-1)
 
 
 @borrowing
-def _fits(takes: Ints, table: Ints, room: Ints, node: int, slot: int) -> bool:
+def _fits(takes: Int64s, table: Int64s, room: Int64s, node: int, slot: int) -> bool:
     free = True
     for r in range(len(room)):
         free = free and (takes[node, r] == 0 or table[r, slot] + takes[node, r] <= room[r])
@@ -30,14 +29,14 @@ def _fits(takes: Ints, table: Ints, room: Ints, node: int, slot: int) -> bool:
 
 
 @borrowing
-def _book(takes: Ints, table: Ints, node: int, slot: int, step: int) -> None:
+def _book(takes: Int64s, table: Int64s, node: int, slot: int, step: int) -> None:
     for r in range(table.shape[0]):
         table[r, slot] += step * takes[node, r]
 
 
 @borrowing
-def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, rank: Floats, node: int, when: int,
-              ii: int) -> None:  # fmt: skip
+def _displace(least: Int64s, takes: Int64s, table: Int64s, room: Int64s, cycle: Int64s, rank: Float64s, node: int,
+              when: int, ii: int) -> None:  # fmt: skip
     """Take out what cannot stay when ``node`` issues at ``when``: broken dependences, then what fills its slot."""
     count, slot = len(cycle), when % ii
     for other in range(count):
@@ -66,7 +65,7 @@ def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, ra
 
 
 @borrowing
-def _window(least: Ints, cycle: Ints, node: int) -> tuple[int, int]:
+def _window(least: Int64s, cycle: Int64s, node: int) -> tuple[int, int]:
     low, high = 0, 1 << 28
     for other in range(len(cycle)):
         if least[other, node] > _NONE:
@@ -81,7 +80,7 @@ def _window(least: Ints, cycle: Ints, node: int) -> tuple[int, int]:
 
 
 @borrowing
-def _next_node(rank: Floats, cycle: Ints) -> int:
+def _next_node(rank: Float64s, cycle: Int64s) -> int:
     """The first node by rank that has no cycle yet; -1: all have one."""
     node = -1
     for k in range(len(cycle)):
@@ -91,7 +90,7 @@ def _next_node(rank: Floats, cycle: Ints) -> int:
 
 
 @borrowing
-def _kept(start: Ints, cycle: Ints) -> bool:
+def _kept(start: Int64s, cycle: Int64s) -> bool:
     """True when no node has left the cycle that it was given."""
     kept = True
     for node in range(len(start)):
@@ -100,8 +99,8 @@ def _kept(start: Ints, cycle: Ints) -> bool:
 
 
 @kernel
-def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: Ints, ii: int, tries: int,
-                    cycle: Ints) -> bool:  # fmt: skip
+def schedule_modulo(least: Int64s, takes: Int64s, room: Int64s, rank: Float64s, start: Int64s, ii: int, tries: int,
+                    cycle: Int64s) -> bool:  # fmt: skip
     """Fill ``cycle``; False after ``tries`` placements without an end. ``rank``: who comes first, least first.
 
     ``start`` holds cycles that are kept as they are, -1: free.
@@ -138,7 +137,7 @@ def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: I
 
 
 @borrowing
-def _length(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: int) -> float:
+def _length(links: Int64s, latency: Int64s, cycle: Int64s, node: int, when: int, ii: int) -> float:
     """What the dependences of a node cost at a cycle: those that are not met at once, and how long they wait."""
     cost = 0.0
     for k in range(links.shape[0]):
@@ -154,7 +153,9 @@ def _length(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: i
 
 
 @borrowing
-def _crowd(links: Ints, latency: Ints, cycle: Ints, source: int, node: int, when: int, ii: int, reach: int) -> float:
+def _crowd(
+    links: Int64s, latency: Int64s, cycle: Int64s, source: int, node: int, when: int, ii: int, reach: int
+) -> float:
     """Readers that cannot all be near their value: more at once than wires lead to, or in one slot of one tile."""
     issue = when if source == node else cycle[source]
     cost, at_once = 0.0, 0
@@ -177,7 +178,7 @@ def _crowd(links: Ints, latency: Ints, cycle: Ints, source: int, node: int, when
 
 
 @borrowing
-def _price(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: int, reach: int) -> float:
+def _price(links: Int64s, latency: Int64s, cycle: Int64s, node: int, when: int, ii: int, reach: int) -> float:
     cost = _length(links, latency, cycle, node, when, ii)
     if reach > 0:
         cost += _crowd(links, latency, cycle, node, node, when, ii, reach)
@@ -188,8 +189,8 @@ def _price(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: in
 
 
 @kernel
-def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency: Ints, ii: int, reach: int,
-                      sweeps: int, cycle: Ints) -> None:  # fmt: skip
+def shorten_lifetimes(least: Int64s, takes: Int64s, room: Int64s, links: Int64s, latency: Int64s, ii: int, reach: int,
+                      sweeps: int, cycle: Int64s) -> None:  # fmt: skip
     """Move nodes within their windows to cycles with room where their values wait less.
 
     ``links``: rows of source, target, distance. ``reach``: tiles that read an output, where values wait in files of one
