@@ -65,6 +65,8 @@ def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
         return read_module(text)
     if is_loop(text):
         return _read_loop(text, memory)
+    if text.partition(",")[0] in registry.names("kernels") and not Path(text).exists():
+        raise OptionError(f"{text}: there is no such file; did you mean kernel:{text}?")
     return read_graph(Path(text))
 
 

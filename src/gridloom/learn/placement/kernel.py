@@ -84,7 +84,7 @@ def _mask_all(tables: Tables, rules: Rules, boards: Boards, chosen: Flags) -> No
     A mask begins as a copy of the vacant slots; the few tiles that rules forbid to the node are then removed.
     """
     order, position, node, over, tile = boards.order, boards.position, boards.node, boards.over, boards.tile
-    mask, vacant, foe_at, foe, group = boards.mask, boards.vacant, tables.foe_at, tables.foe, tables.group
+    mask, vacant, foe_at, foe, group = boards.mask, boards.vacant, tables.conflict_at, tables.conflict, tables.group
     succ_at, succ_distance = tables.succ_at, tables.succ_distance
     ii, width, hurried = rules.ii, boards.mask.shape[1], rules.carried and rules.forward
     for b in range(len(chosen)):
@@ -395,7 +395,7 @@ def _rank_all(
         first = tile[b, order[b, 0]]
         middle = first if boards.position[b] > 0 and first != NONE else tiles // 2
         others = _meetings(tables, tail, boards, b, n, meet)
-        found, soonest = 0, 1 << 20
+        listed, soonest = 0, 1 << 20
         for t in range(tiles):
             dues[t] = NONE
             for slot in range(t * ii, t * ii + ii):
@@ -414,11 +414,11 @@ def _rank_all(
                 path[slot] = best
                 soonest = min(soonest, now)
                 rank = min(best, 4095) * 4096 + min(now, 4095)
-                key[found] = ((rank * 512 + min(fars[t], 511)) * 256 + min(255, abs(t - middle))) * 65536 + slot
-                found += 1
+                key[listed] = ((rank * 512 + min(fars[t], 511)) * 256 + min(255, abs(t - middle))) * 65536 + slot
+                listed += 1
         ranked.soonest[b], ranked.others[b] = soonest, others
-        order_of = np.sort(key[:found])
-        for k in range(min(found, most)):
+        order_of = np.sort(key[:listed])
+        for k in range(min(listed, most)):
             slot = order_of[k] % 65536
             actions[b, k], legal[b, k], ranked.longest[b, k] = slot, True, path[slot]
             ranked.due[b, k], ranked.far[b, k] = dues[slot // ii], fars[slot // ii]
@@ -432,7 +432,7 @@ def _describe_all(
     ii, latency, tiles = rules.ii, tables.device[1], tables.device[0]
     tile, load, slots, bounds, node = boards.tile, boards.load, boards.slots, boards.bound, boards.node
     dues, longests, fars = ranked.due, ranked.longest, ranked.far
-    pred_at, pred, foe_at, foe = tables.pred_at, tables.pred, tables.foe_at, tables.foe
+    pred_at, pred, foe_at, foe = tables.pred_at, tables.pred, tables.conflict_at, tables.conflict
     for b in range(actions.shape[0]):
         n, bound, count, soonest = node[b], bounds[b], ranked.others[b], ranked.soonest[b]
         for k in range(actions.shape[1]):
