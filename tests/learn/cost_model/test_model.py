@@ -66,7 +66,7 @@ def test_a_search_is_told_the_prediction_and_the_mean_over_flows(tmp_path: Path,
 def test_on_a_step_of_the_prediction_shorter_ways_are_still_preferred():
     found = data.graph_pipeline("mlp", (("layers", 3), ("width", 448)), "present")
     search = Search(found, DataflowConfig(cost="heuristic", chains=8), 0)
-    search._shorten()
+    search.shorten()
     shaken, units = search.places.copy(), np.flatnonzero(found.unit_kind == 0)
     shaken[:, units[:2]] = shaken[:, units[:2][::-1]]
     learned = registry.load("costs", "learned")()

@@ -18,7 +18,7 @@ def pipeline() -> data.Pipeline:
 def test_round_trips_tell_short_ways_from_random_ones(pipeline: data.Pipeline):
     short = Search(pipeline, DataflowConfig(cost="heuristic", chains=4), 0)
     random_places = short.places.copy()
-    short._shorten()
+    short.shorten()
     guide = RoundTripGuide(power=2.0, peaks=0.5)
     good = guide.efficiency(pipeline, data.routed(pipeline, short.places, "present"))
     poor = guide.efficiency(pipeline, data.routed(pipeline, random_places, "present"))

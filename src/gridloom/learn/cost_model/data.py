@@ -160,16 +160,14 @@ def sample(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def _shake(search: Search, random: np.random.Generator) -> None:
     """Exchange units at random, often in some chains and never in others, so that placements of all qualities occur."""
-    from gridloom.mappers.elastic.place_kernel import exchange
-
-    pipeline = search.pipeline
+    pipeline, sites = search.pipeline, search.sites
     for chain in range(CHAINS):
         for _ in range(int(pipeline.units * random.random() ** 6)):
             unit = int(random.integers(pipeline.units))
             kind = pipeline.unit_kind[unit]
-            tile = int(random.choice(search.tiles[search.tile_start[kind] : search.tile_start[kind + 1]]))
+            tile = int(random.choice(sites.tiles[sites.tile_start[kind] : sites.tile_start[kind + 1]]))
             if tile != search.places[chain, unit]:
-                exchange(search.places, search.holder, chain, unit, tile)
+                search.exchange(chain, unit, tile)
 
 
 def jobs(

@@ -84,7 +84,7 @@ def _check_rules(problem: SpokesProblem, tiles: dict[int, int]) -> None:
     """Check the published rules C1 to C3 for a partial placement."""
     tables = problem.tables
     for n, tile in tiles.items():
-        foes = tables.foe[tables.foe_at[n] : tables.foe_at[n + 1]].tolist()
+        foes = tables.conflict[tables.conflict_at[n] : tables.conflict_at[n + 1]].tolist()
         for m, other in tiles.items():
             together = m != n and tables.group[n] >= 0 and tables.group[n] == tables.group[m]
             if (m in foes and other == tile) or (together and other != tile):

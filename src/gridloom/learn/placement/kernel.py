@@ -84,7 +84,7 @@ def _mask_all(tables: Tables, rules: Rules, boards: Boards, chosen: Flags) -> No
     A mask begins as a copy of the vacant slots; the few tiles that rules forbid to the node are then removed.
     """
     order, position, node, over, tile = boards.order, boards.position, boards.node, boards.over, boards.tile
-    mask, vacant, foe_at, foe, group = boards.mask, boards.vacant, tables.foe_at, tables.foe, tables.group
+    mask, vacant, foe_at, foe, group = boards.mask, boards.vacant, tables.conflict_at, tables.conflict, tables.group
     succ_at, succ_distance = tables.succ_at, tables.succ_distance
     ii, width, hurried = rules.ii, boards.mask.shape[1], rules.carried and rules.forward
     for b in range(len(chosen)):
@@ -432,7 +432,7 @@ def _describe_all(
     ii, latency, tiles = rules.ii, tables.device[1], tables.device[0]
     tile, load, slots, bounds, node = boards.tile, boards.load, boards.slots, boards.bound, boards.node
     dues, longests, fars = ranked.due, ranked.longest, ranked.far
-    pred_at, pred, foe_at, foe = tables.pred_at, tables.pred, tables.foe_at, tables.foe
+    pred_at, pred, foe_at, foe = tables.pred_at, tables.pred, tables.conflict_at, tables.conflict
     for b in range(actions.shape[0]):
         n, bound, count, soonest = node[b], bounds[b], ranked.others[b], ranked.soonest[b]
         for k in range(actions.shape[1]):

@@ -65,7 +65,7 @@ def node_features(problem: SpokesProblem, tail: NDArray[np.int32]) -> NDArray[np
         tail / (12.0 * problem.latency),
         np.diff(tables.pred_at) / 3,
         np.diff(tables.succ_at) / 4,
-        np.diff(tables.foe_at) / 8,
+        np.diff(tables.conflict_at) / 8,
         starts,
         tables.group >= 0,
         np.arange(count) / max(1, count),

@@ -35,6 +35,7 @@ from gridloom.mappers.grid.mapping import to_failure, to_mapping
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import SHORT, WAYS_SHARE, Candidate, Objective, StaticSearch
+from gridloom.mappers.placements import tiles_of
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
@@ -229,24 +230,7 @@ def _given(search: StaticSearch, clock: Clock) -> Candidate:
 
 def _tiles_of(problem: StaticProblem, given: MappingABC[str, str], what: str) -> dict[int, int]:
     """Problem node -> tile; OptionError for names that do not exist and tiles that are named twice."""
-    dfg, arch = problem.dfg, problem.arch
-    placed: dict[int, int] = {}
-    owner: dict[str, str] = {}
-    for node, tile in given.items():
-        if node not in dfg.index:
-            raise OptionError(f"{what}: graph {dfg.name!r} has no node {node!r}")
-        if tile not in arch.tile_index:
-            raise OptionError(f"{what}: node {node!r}: array {arch.name!r} has no tile {tile!r}")
-        if tile in owner:
-            raise OptionError(
-                f"{what}: tile {tile!r} is given to {owner[tile]!r} and to {node!r}; a tile takes one node"
-            )
-        number = int(problem.number[dfg.index[node]])
-        if number < 0:
-            raise OptionError(f"{what}: node {node!r} is a {dfg.node(node).op}, which needs no tile on {arch.name!r}")
-        owner[tile] = node
-        placed[number] = arch.tile_index[tile]
-    return placed
+    return {int(problem.number[k]): tile for k, tile in tiles_of(problem.dfg, problem.arch, given, what).items()}
 
 
 def _check_complete(problem: StaticProblem, placed: dict[int, int]) -> None:

@@ -17,7 +17,8 @@ registers and no operand FIFOs (torus and presets); all files of an array rotate
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,9 +29,10 @@ from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.modulo.mapping import Solution, congested, to_mapping
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.recompute import with_copies
-from gridloom.mappers.modulo.screening import screen
+from gridloom.mappers.modulo.screening import screen, with_pins
 from gridloom.mappers.modulo.search import BATCH, Attempt, Effort, ModuloSearch
 from gridloom.mappers.origin import origin
+from gridloom.mappers.placements import given_tiles, misplaced
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Failure, Mapping
@@ -63,6 +65,12 @@ class ModuloConfig:
     removal: float = 0.65
     #: Whether nodes may be computed more than once.
     recompute: bool = True
+    #: Nodes that stay on a tile: node -> tile name.
+    pin: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to begin from: node -> tile name, for all or some nodes.
+    init: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to keep: node -> tile name for every node; only cycles and routes are searched for.
+    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(
@@ -85,12 +93,13 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     """A mapping of a loop on a torus-like array at the lowest II found, or why there is none.
 
     Runs until the II is the MII, the budget is used up, or (budget without limit) ``config.passes`` passes over lower
-    IIs found nothing better. OptionError for another kind of array.
+    IIs found nothing better. OptionError for another kind of array, or a placement that names what is not there.
     """
     refuse_unsuited("modulo", dfg, arch)
-    problem = ModuloProblem(dfg, arch)
-    bound = mii(dfg, arch)
-    reason = screen(problem, bound, config.ii)
+    pinned, first = given_tiles(dfg, arch, config, shared=True)
+    problem = ModuloProblem(dfg, arch, pinned=pinned, first=first)
+    bound = with_pins(mii(dfg, arch), problem)
+    reason = misplaced(dfg, arch, pinned | first) or screen(problem, bound, config.ii)
     if reason is not None:
         return reason
     search = ModuloSearch(problem)

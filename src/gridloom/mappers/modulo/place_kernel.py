@@ -7,20 +7,21 @@ prices that remember where it was crowded (negotiated congestion, McMurchie and 
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
+from gridloom.mappers.core.arrays import Float64s, Int64s
+from gridloom.mappers.core.kernels import borrowing, inlined
+from gridloom.mappers.core.random import RandomState, random_unit
 from gridloom.mappers.modulo.route_kernel import (
     ADD,
     FAR,
     ISSUE_PRICE,
     OUT_PRICE,
     TAKE,
+    YES,
     add_route,
     close_net,
     gather,
-    glue,
-    internal,
     open_net,
     pool_price,
     price,
@@ -33,13 +34,10 @@ from gridloom.mappers.modulo.route_kernel import (
 from gridloom.mappers.modulo.schedule.iterative import NONE
 from gridloom.mappers.modulo.state import (
     Fabric,
-    Floats,
-    Ints,
     Loop,
     Marks,
     Parameters,
     Race,
-    RandomState,
     Routes,
     State,
     Tree,
@@ -53,17 +51,7 @@ _NO_ROUTE = 1000.0
 _LIVEIN_LEAD = 6
 
 
-@internal
-def draw(random_state: RandomState) -> float:
-    """A number from 0 to 1 (splitmix64): a start's own, whatever thread runs it."""
-    random_state[0] += np.uint64(0x9E3779B97F4A7C15)
-    word = random_state[0]
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return float((word ^ (word >> np.uint64(31))) >> np.uint64(11)) * 1.1102230246251565e-16
-
-
-@internal
+@borrowing
 def _ready(loop: Loop, state: State, net: int) -> int:
     """The cycle of a net's result; -1 for a live-in."""
     if net >= loop.nodes:
@@ -72,14 +60,14 @@ def _ready(loop: Loop, state: State, net: int) -> int:
     return ready
 
 
-@glue
+@inlined
 def _open(fabric: Fabric, loop: Loop, state: State, tree: Tree, net: int) -> None:
     edges = loop.out[loop.out_at[net] : loop.out_at[net + 1]]
     tile = 0 if net >= loop.nodes else state.tile[net]
     open_net(fabric, state.usage, state.routes, tree, edges, tile, _ready(loop, state, net))
 
 
-@internal
+@borrowing
 def _occupy(loop: Loop, state: State, node: int, step: int) -> None:
     """One node more (or less) in its slot, on its bus and in its output register."""
     tile, cycle, usage = state.tile[node], state.cycle[node], state.usage
@@ -92,7 +80,7 @@ def _occupy(loop: Loop, state: State, node: int, step: int) -> None:
         usage.used[tiles + tile, (cycle + loop.latency[node, tile]) % ii] += step
 
 
-@glue
+@inlined
 def _unroute(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
     """Take out the routes of all edges of nodes that leave, and those that are to be found anew."""
     for edge in range(len(loop.source)):
@@ -105,12 +93,12 @@ def _unroute(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
         work.marks.rerouted[edge] = 0
 
 
-@glue
+@inlined
 def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
     """Take out the nodes that leave, with the routes of their edges, and the routes that are to be found anew."""
-    if work.marks.count[0] == 0:
+    if work.marks.marked[0] == 0:
         return
-    work.marks.count[0] = 0
+    work.marks.marked[0] = 0
     _unroute(fabric, loop, state, work)
     for node in range(loop.nodes):
         if work.marks.leaving[node]:
@@ -120,10 +108,10 @@ def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) ->
                 state.tile[node] = -1
 
 
-@internal
+@borrowing
 def _mark_node(loop: Loop, marks: Marks, node: int) -> None:
     """Mark a node, and those that have to issue at an exact distance from it, to be taken out."""
-    marks.count[0] += 1
+    marks.marked[0] += 1
     marks.leaving[node] = 1
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
@@ -132,7 +120,7 @@ def _mark_node(loop: Loop, marks: Marks, node: int) -> None:
             marks.leaving[loop.tie_target[tie]] = 1
 
 
-@glue
+@inlined
 def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge: int, present: float) -> bool:
     """Give an edge between placed ends its cheapest route; False: there is none."""
     net, target = loop.source[edge], loop.target[edge]
@@ -148,7 +136,7 @@ def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge:
     storage = read_from(fabric, labels, state.tile[target], due)
     routed = storage >= 0 and trace(state.routes, tree, labels, edge, storage, due)
     if routed:
-        add_route(fabric, state.usage, state.routes, tree, edge, np.bool_(True))
+        add_route(fabric, state.usage, state.routes, tree, edge, YES)
     close_net(tree)
     return routed
 
@@ -156,7 +144,7 @@ def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge:
 # -- one node ---------------------------------------------------------------------------------------------------------
 
 
-@internal
+@borrowing
 def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: int) -> tuple[int, int]:
     """The cycles, at most ``span``, in which a node is tried; where neighbours leave none, a period after the first."""
     low, high = NONE, -NONE
@@ -192,8 +180,8 @@ def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: in
     return low, max(low, min(high, horizon - 1))
 
 
-@internal
-def _slot_costs(loop: Loop, usage: Usage, cost: Floats, random_state: RandomState, node: int, low: int,
+@borrowing
+def _slot_costs(loop: Loop, usage: Usage, cost: Float64s, random_state: RandomState, node: int, low: int,
                 high: int, present: float, noise: float) -> None:  # fmt: skip
     """Fill ``cost`` with prices of slot, bus and output register; FAR where the node may not sit."""
     tiles, horizon = cost.shape
@@ -209,10 +197,10 @@ def _slot_costs(loop: Loop, usage: Usage, cost: Floats, random_state: RandomStat
             fee += pool_price(usage, loop.pool[node, tile], slot, present)
             if loop.has_result[node]:
                 fee += price(usage, tiles + tile, ready % ii, OUT_PRICE, present)
-            cost[tile, cycle] = fee + noise * draw(random_state)
+            cost[tile, cycle] = fee + noise * random_unit(random_state)
 
 
-@glue
+@inlined
 def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, low: int, high: int,
                      present: float) -> int:  # fmt: skip
     """Add what operands cost to get there; returns how many sources are placed."""
@@ -244,7 +232,7 @@ def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, 
     return placed
 
 
-@glue
+@inlined
 def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, low: int, high: int,
                       present: float) -> int:  # fmt: skip
     """Add what results cost to get to consumers; returns how many are placed."""
@@ -270,8 +258,8 @@ def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace,
     return placed
 
 
-@internal
-def _add_tie_costs(loop: Loop, state: State, costs: Floats, ii: int, node: int, low: int, high: int) -> None:
+@borrowing
+def _add_tie_costs(loop: Loop, state: State, costs: Float64s, ii: int, node: int, low: int, high: int) -> None:
     """Add what broken order and pair edges cost."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
@@ -290,7 +278,7 @@ def _add_tie_costs(loop: Loop, state: State, costs: Floats, ii: int, node: int, 
                     costs[tile, cycle] += _NO_ROUTE
 
 
-@internal
+@borrowing
 def _tied(loop: Loop, state: State, ii: int, tie: int) -> bool:
     """True unless a tie between placed nodes is broken."""
     source, target = loop.tie_source[tie], loop.tie_target[tie]
@@ -302,7 +290,7 @@ def _tied(loop: Loop, state: State, ii: int, tie: int) -> bool:
     return bool(gap == 0 and loop.together[state.tile[source], state.tile[target]] != 0)
 
 
-@internal
+@borrowing
 def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> None:
     """Mark what cannot stay now that a node has its cycle: broken ties, dependences that are too short."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
@@ -310,7 +298,7 @@ def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> Non
         if not _tied(loop, state, ii, tie):
             other = loop.tie_target[tie]
             marks.leaving[loop.tie_source[tie] if other == node else other] = 1
-            marks.count[0] += 1
+            marks.marked[0] += 1
     for other in range(loop.nodes):
         if state.tile[other] < 0 or other == node:
             continue
@@ -321,7 +309,7 @@ def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> Non
     marks.leaving[node] = 0
 
 
-@glue
+@inlined
 def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, present: float,
                parameters: Parameters) -> None:  # fmt: skip
     """Place a node where its edges cost least; they are not routed yet."""
@@ -351,7 +339,7 @@ def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node:
     _displace(loop, state, work.marks, ii, node)
 
 
-@internal
+@borrowing
 def _loser(loop: Loop, net: int, target: int, keep: int) -> int:
     """Which end of an edge without a route has to leave."""
     if net >= loop.nodes or net == target:
@@ -365,8 +353,8 @@ def _loser(loop: Loop, net: int, target: int, keep: int) -> int:
     return rest if edges > 3 * mine + 2 else other
 
 
-@glue
-def _route(fabric: Fabric, loop: Loop, state: State, work: Workspace, edges: Ints, keep: int,
+@inlined
+def _route(fabric: Fabric, loop: Loop, state: State, work: Workspace, edges: Int64s, keep: int,
            present: float) -> bool:  # fmt: skip
     """Route those of the edges that have no route yet; True when all have one.
 
@@ -392,7 +380,7 @@ def _route(fabric: Fabric, loop: Loop, state: State, work: Workspace, edges: Int
 # -- the search -------------------------------------------------------------------------------------------------------
 
 
-@internal
+@borrowing
 def _overuse(usage: Usage, marks: Marks) -> int:
     """Signals beyond room, over all groups, slots and pools; marks where."""
     over = 0
@@ -412,7 +400,7 @@ def _overuse(usage: Usage, marks: Marks) -> int:
     return over
 
 
-@internal
+@borrowing
 def _remember(usage: Usage, marks: Marks, weight: float) -> None:
     """Make what is overused dearer for good."""
     groups, ii = usage.used.shape
@@ -427,7 +415,7 @@ def _remember(usage: Usage, marks: Marks, weight: float) -> None:
                 usage.pool_history[pool, slot] += weight * over
 
 
-@internal
+@borrowing
 def _touches_overuse(loop: Loop, state: State, marks: Marks, node: int) -> bool:
     """True when a node's slot, bus or output register is overused."""
     tile, cycle, ii = state.tile[node], state.cycle[node], marks.overused.shape[1]
@@ -441,7 +429,7 @@ def _touches_overuse(loop: Loop, state: State, marks: Marks, node: int) -> bool:
     return bool(loop.has_result[node] != 0 and marks.overused[loop.allowed.shape[1] + tile, ready] != 0)
 
 
-@internal
+@borrowing
 def _ever_overused(marks: Marks, group: int) -> bool:
     """True when a group is overused in some slot."""
     over = False
@@ -450,7 +438,7 @@ def _ever_overused(marks: Marks, group: int) -> bool:
     return over
 
 
-@internal
+@borrowing
 def _crosses_overuse(fabric: Fabric, routes: Routes, marks: Marks, edge: int) -> bool:
     """True when a route passes something overused."""
     tiles, elements = fabric.tiles, fabric.elements
@@ -474,22 +462,22 @@ def _crosses_overuse(fabric: Fabric, routes: Routes, marks: Marks, edge: int) ->
     return False
 
 
-@internal
+@borrowing
 def _mark(fabric: Fabric, loop: Loop, state: State, marks: Marks, random_state: RandomState,
           removal: float) -> None:  # fmt: skip
     """Mark what touches overuse: nodes, and of routes that cross it the route itself or one of its ends."""
     for node in range(loop.nodes):
         if state.tile[node] < 0 or not _touches_overuse(loop, state, marks, node):
             continue
-        if draw(random_state) < removal:
+        if random_unit(random_state) < removal:
             _mark_node(loop, marks, node)
     for edge in range(len(loop.source)):
         if state.routes.length[edge] == 0 or not _crosses_overuse(fabric, state.routes, marks, edge):
             continue
-        if draw(random_state) >= removal:
+        if random_unit(random_state) >= removal:
             continue
-        share = draw(random_state)
-        marks.count[0] += 1
+        share = random_unit(random_state)
+        marks.marked[0] += 1
         if share < 0.35:
             marks.rerouted[edge] = 1
         elif share < 0.7 or loop.source[edge] >= loop.nodes:
@@ -498,13 +486,13 @@ def _mark(fabric: Fabric, loop: Loop, state: State, marks: Marks, random_state: 
             _mark_node(loop, marks, loop.source[edge])
 
 
-@internal
-def _next_node(tile: Ints, rank: Floats, random_state: RandomState, noise: float) -> int:
+@borrowing
+def _next_node(tile: Int64s, rank: Float64s, random_state: RandomState, noise: float) -> int:
     """The unplaced node that comes first, with some chance; -1: all are placed."""
     chosen, least = -1, FAR
     for node in range(len(tile)):
         if tile[node] < 0:
-            key = rank[node] + noise * draw(random_state)
+            key = rank[node] + noise * random_unit(random_state)
             if key < least:
                 chosen, least = node, key
     return chosen
@@ -512,7 +500,7 @@ def _next_node(tile: Ints, rank: Floats, random_state: RandomState, noise: float
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
 def negotiate(fabric: Fabric, loop: Loop, state: State, work: Workspace, parameters: Parameters, race: Race,
-              report: Ints) -> bool:  # fmt: skip
+              report: Int64s) -> bool:  # fmt: skip
     """Search from an empty state; True when it ends in a legal one.
 
     Ends early when it is stopped or a start of a lower number has won. ``report`` takes moves and the least overuse.
@@ -531,7 +519,7 @@ def negotiate(fabric: Fabric, loop: Loop, state: State, work: Workspace, paramet
             _place_node(fabric, loop, state, work, node, present, parameters)
             edges = loop.touch[loop.touch_at[node] : loop.touch_at[node + 1]]
         complete = _route(fabric, loop, state, work, edges, node, present)
-        if node >= 0 or marks.count[0] > 0:
+        if node >= 0 or marks.marked[0] > 0:
             continue
         over = _overuse(usage, marks)
         if complete and over == 0:

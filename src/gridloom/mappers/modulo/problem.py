@@ -17,9 +17,11 @@ import numpy as np
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
+from gridloom.mappers.core.arrays import Int64s
+from gridloom.mappers.core.csr import csr64
 from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
 from gridloom.mappers.modulo.schedule.resources import resources
-from gridloom.mappers.modulo.state import Fabric, Ints, Loop
+from gridloom.mappers.modulo.state import Fabric, Loop
 
 #: Graphs with more nodes than this are refused: distances between all pairs are kept.
 MAX_NODES = 4000
@@ -273,7 +275,7 @@ class ModuloProblem:
             preferred=self._preferred(least, ii),
         )  # fmt: skip
 
-    def _preferred(self, least: Ints, ii: int) -> Ints:
+    def _preferred(self, least: Int64s, ii: int) -> Int64s:
         """A schedule by counts, begun late enough to leave room before it."""
         counts = resources(self.arch, self.classes)
         takes = np.zeros((len(self.nodes), len(counts.room)), dtype=np.int64)
@@ -346,7 +348,7 @@ class ModuloProblem:
         return min(registers.rotating, len(self.usable(file, registers.limit)))
 
     @cached_property
-    def tables(self) -> tuple[Ints, Ints, Ints]:
+    def tables(self) -> tuple[Int64s, Int64s, Int64s]:
         """[row of ``classes``, tile] -> 1 where it runs; its latency; its pool, -1: none."""
         shape = (len(self.classes), len(self.arch.tiles))
         able, latency, pool = (np.full(shape, fill, dtype=np.int64) for fill in (0, 1, -1))
@@ -366,11 +368,11 @@ class ModuloProblem:
         return able, latency, pool
 
     @cached_property
-    def pool_room(self) -> Ints:
+    def pool_room(self) -> Int64s:
         """How many ops each pool starts in a cycle."""
         return _ints([pool.capacity for pool in self.arch.pools])
 
-    def _allowed(self, able: Ints) -> Ints:
+    def _allowed(self, able: Int64s) -> Int64s:
         """[node, tile] -> 1 where a node may sit: a pinned one on its tile only."""
         allowed = able.copy()
         for n, k in enumerate(self.nodes):
@@ -379,7 +381,7 @@ class ModuloProblem:
                 allowed[n, self.pinned[k]] = able[n, self.pinned[k]]
         return allowed
 
-    def together(self) -> Ints:
+    def together(self) -> Int64s:
         """[tile, tile] -> 1 when the ends of a pair edge may sit there."""
         tiles = len(self.arch.tiles)
         if not self.arch.pools:
@@ -391,15 +393,14 @@ class ModuloProblem:
         return table
 
 
-def _ints(values: object) -> Ints:
+def _ints(values: object) -> Int64s:
     return np.ascontiguousarray(np.array(values, dtype=np.int64).reshape(-1))
 
 
-def _csr(count: int, pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
-    """(row, value) pairs, in order within each row."""
+def _csr(count: int, pairs: list[tuple[int, int]]) -> tuple[Int64s, Int64s]:
+    """Rows of values from pairs of a row and a value; a row of ``count`` or more, which is a live-in's, is left out."""
     rows: list[list[int]] = [[] for _ in range(count)]
     for row, value in pairs:
         if row < count:
             rows[row].append(value)
-    at = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    return _ints(at), _ints([value for row in rows for value in row])
+    return csr64(rows)

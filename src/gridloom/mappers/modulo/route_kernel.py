@@ -11,30 +11,24 @@ slot), then storages. A route is a list of codes ``cycle * elements + element`` 
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import Any
 
-from gridloom.mappers.modulo.state import Fabric, Ints, Labels, Routes, Tree, Usage
+import numpy as np
+
+from gridloom.mappers.core.arrays import Int64s
+from gridloom.mappers.core.kernels import borrowing
+from gridloom.mappers.modulo.state import Fabric, Labels, Routes, Tree, Usage
 
 FAR = 1e18
 
-#: For functions that only other kernels call. They allocate nothing, so no references are counted; they have no entry
-#: from Python and no cache file of their own, since the kernel that calls them is cached whole. All of this saves
-#: more than a third of the time to compile.
-internal = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-
-#: For functions that mainly call others: pasted into their caller before compilation. As functions of their own they
-#: would have everything below them optimised once more on each level.
-glue = njit(
-    nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always"
-)
-
-#: Steps of a count. Numbers of a type, since a plain 1 and a plain -1 would be compiled for separately.
-ADD = np.int64(1)
-TAKE = np.int64(-1)
+#: Steps of a count, and answers. They have a type, since a function is compiled once more for each literal.
+ADD: Any = np.int64(1)
+TAKE: Any = np.int64(-1)
+YES: Any = np.bool_(True)
+NO: Any = np.bool_(False)
 
 #: Where a route begins: at its producer, at a live-in kept in a register, at a live-in kept in memory.
-AT_PRODUCER = np.int64(-1)
+AT_PRODUCER: Any = np.int64(-1)
 AT_REGISTER = -4
 AT_MEMORY = -5
 
@@ -47,14 +41,14 @@ MEMORY_PRICE = 0.02
 KEEP_PRICE = 0.3
 
 
-@internal
+@borrowing
 def price(usage: Usage, group: int, slot: int, base: float, present: float) -> float:
     """What one more signal pays for a group in a slot."""
     fee: float = (base + usage.history[group, slot]) * (1.0 + present * usage.used[group, slot])
     return fee
 
 
-@internal
+@borrowing
 def pool_price(usage: Usage, pool: int, slot: int, present: float) -> float:
     """What one more op pays for a shared capacity."""
     if pool < 0:
@@ -64,7 +58,7 @@ def pool_price(usage: Usage, pool: int, slot: int, present: float) -> float:
     return fee * (1.0 + present * over) if over > 0 else fee * 0.3
 
 
-@internal
+@borrowing
 def issue_price(usage: Usage, tile: int, slot: int, pool: int, base: float, present: float) -> float:
     """What a move, load or store of a route pays for its slot and bus."""
     return price(usage, tile, slot, base, present) + pool_price(usage, pool, slot, present)
@@ -73,15 +67,15 @@ def issue_price(usage: Usage, tile: int, slot: int, pool: int, base: float, pres
 # -- the tree of a net ------------------------------------------------------------------------------------------------
 
 
-@internal
+@borrowing
 def _touch(tree: Tree, code: int, before: int) -> bool:
     """Count a use by the open net; True when it is the first."""
     cycle, element = code // tree.elements, code % tree.elements
     tree.own[cycle, element] += 1
     if tree.own[cycle, element] > 1:
         return False
-    tree.touched[tree.count[0]] = code
-    tree.count[0] += 1
+    tree.touched[tree.used_codes[0]] = code
+    tree.used_codes[0] += 1
     tree.back[cycle, element] = before
     first = 3 * tree.tiles
     if element >= first:
@@ -92,7 +86,7 @@ def _touch(tree: Tree, code: int, before: int) -> bool:
     return True
 
 
-@internal
+@borrowing
 def _count(fabric: Fabric, usage: Usage, code: int, step: int) -> None:
     """Add ``step`` signals to what a code uses."""
     cycle, element = code // fabric.elements, code % fabric.elements
@@ -107,7 +101,7 @@ def _count(fabric: Fabric, usage: Usage, code: int, step: int) -> None:
         usage.used[element - 2 * tiles, slot] += step
 
 
-@internal
+@borrowing
 def _written(fabric: Fabric, code: int) -> int:
     """The code of the output register that a move or a load writes anyway; -1: it writes none."""
     cycle, element = code // fabric.elements, code % fabric.elements
@@ -120,7 +114,7 @@ def _written(fabric: Fabric, code: int) -> int:
     return code_of
 
 
-@internal
+@borrowing
 def _keep(usage: Usage, tree: Tree, code: int, step: int, count: bool) -> None:
     """One route more (or less) that begins at a live-in in a register: it takes the register in every slot."""
     cycle, element = code // tree.elements, code % tree.elements
@@ -133,7 +127,7 @@ def _keep(usage: Usage, tree: Tree, code: int, step: int, count: bool) -> None:
             usage.used[2 * tree.tiles + register, slot] += step
 
 
-@internal
+@borrowing
 def add_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: int, count: bool) -> None:
     """Put an edge's route into the open tree; ``count``: its uses are new to the state, too."""
     before = routes.root[edge]
@@ -149,7 +143,7 @@ def add_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: in
         before = code
 
 
-@internal
+@borrowing
 def _release(fabric: Fabric, usage: Usage, tree: Tree, code: int) -> None:
     """Take one use of the open net away; the last one frees what the code uses."""
     cycle, element = code // fabric.elements, code % fabric.elements
@@ -158,13 +152,13 @@ def _release(fabric: Fabric, usage: Usage, tree: Tree, code: int) -> None:
         _count(fabric, usage, code, TAKE)
 
 
-@internal
+@borrowing
 def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: int) -> None:
     """Take an edge's route out of the open tree and out of the state."""
     for k in range(routes.length[edge]):
         code = routes.codes[edge, k]
         if k == 0 and routes.root[edge] == AT_REGISTER:
-            _keep(usage, tree, code, TAKE, np.bool_(True))
+            _keep(usage, tree, code, TAKE, YES)
         else:
             _release(fabric, usage, tree, code)
         beside = _written(fabric, code)
@@ -173,31 +167,31 @@ def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge:
     routes.length[edge] = 0
 
 
-@internal
-def open_net(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edges: Ints, tile: int, ready: int) -> None:
+@borrowing
+def open_net(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edges: Int64s, tile: int, ready: int) -> None:
     """Show a net's tree: its producer's output register (``ready`` < 0: it has none) and the routes of its edges."""
-    tree.count[0] = 0
+    tree.used_codes[0] = 0
     if ready >= 0:
         _touch(tree, ready * tree.elements + 3 * tree.tiles + tile, AT_PRODUCER)
     for edge in edges:
         if routes.length[edge] > 0:
-            add_route(fabric, usage, routes, tree, edge, np.bool_(False))
+            add_route(fabric, usage, routes, tree, edge, NO)
 
 
-@internal
+@borrowing
 def close_net(tree: Tree) -> None:
     """Forget the open net."""
-    for k in range(tree.count[0]):
+    for k in range(tree.used_codes[0]):
         code = tree.touched[k]
         tree.own[code // tree.elements, code % tree.elements] = 0
-    tree.count[0] = 0
+    tree.used_codes[0] = 0
     tree.kept[:] = 0
 
 
 # -- forward: from a net's tree to every state ------------------------------------------------------------------------
 
 
-@internal
+@borrowing
 def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, ready: int, first: int, last: int,
            present: float) -> None:  # fmt: skip
     """Prices of the states that the open net is in already, or may begin in."""
@@ -205,7 +199,7 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
     memory = tiles + fabric.registers
     labels.best[first : last + 1, :] = FAR
     labels.write[first : last + 1, :] = FAR
-    for k in range(tree.count[0]):
+    for k in range(tree.used_codes[0]):
         code = tree.touched[k]
         cycle, storage = code // elements, code % elements - 3 * tiles
         if storage >= 0 and first <= cycle <= last and tree.own[cycle, code % elements] > 0:
@@ -236,7 +230,7 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
                 labels.run[cycle, tiles + register] = 1
 
 
-@internal
+@borrowing
 def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """Let what is written in a cycle into registers; note the cheapest register of each file."""
     tiles, slot = fabric.tiles, cycle % fabric.ii
@@ -259,7 +253,7 @@ def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycl
         labels.least_at[cycle, file] = where
 
 
-@internal
+@borrowing
 def _result(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, cycle: int, code: int, cost: float,
             present: float) -> None:  # fmt: skip
     """A move or a load writes the tile's output register, and may write a register of its file."""
@@ -275,7 +269,7 @@ def _result(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int,
         labels.writer[cycle, file] = code
 
 
-@internal
+@borrowing
 def read_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
     """The least price at which a tile can read the value in a cycle."""
     least = FAR
@@ -286,7 +280,7 @@ def read_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
     return least
 
 
-@internal
+@borrowing
 def read_from(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> int:
     """The storage in which :func:`read_price` finds the value."""
     least, where = FAR, -1
@@ -299,7 +293,7 @@ def read_from(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> int:
     return where
 
 
-@internal
+@borrowing
 def _meets_itself(
     fabric: Fabric, tree: Tree, labels: Labels, storage: int, cycle: int, tile: int, latency: int
 ) -> bool:
@@ -322,7 +316,7 @@ def _meets_itself(
     return False
 
 
-@internal
+@borrowing
 def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, first: int, last: int,
              present: float) -> None:  # fmt: skip
     """Moves, stores and loads of a cycle."""
@@ -366,7 +360,7 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
                 _result(fabric, usage, tree, labels, tile, ready, cycle * elements + tiles + tile, cost, present)
 
 
-@internal
+@borrowing
 def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """What rests in a cycle may rest for the next."""
     tiles, slot = fabric.tiles, (cycle + 1) % fabric.ii
@@ -392,7 +386,7 @@ def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, 
             labels.run[cycle + 1, after] = labels.run[cycle, storage] + 1
 
 
-@internal
+@borrowing
 def spread(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, ready: int, first: int, last: int,
            present: float) -> None:  # fmt: skip
     """Least prices of all states from cycle ``first`` to ``last`` for the open net.
@@ -407,7 +401,7 @@ def spread(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
             _hold(fabric, usage, tree, labels, cycle, present)
 
 
-@internal
+@borrowing
 def trace(routes: Routes, tree: Tree, labels: Labels, edge: int, storage: int, cycle: int) -> bool:
     """Write the route to a state into the edge's row; False when it is too long."""
     tiles, elements = tree.tiles, tree.elements
@@ -436,7 +430,7 @@ def trace(routes: Routes, tree: Tree, labels: Labels, edge: int, storage: int, c
 # -- backward: from every state to a consumer -------------------------------------------------------------------------
 
 
-@internal
+@borrowing
 def _enter_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
     """Price from a result of a tile, its output register paid for, to the goal."""
     least: float = labels.best[cycle, tile]
@@ -444,7 +438,7 @@ def _enter_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float
     return least if file < 0 else min(least, float(labels.write[cycle, file]))
 
 
-@internal
+@borrowing
 def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, present: float) -> None:
     """Prices of a cycle from those of later ones."""
     tiles, memory = fabric.tiles, fabric.tiles + fabric.registers
@@ -484,7 +478,7 @@ def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, 
             labels.least[cycle, file] = min(labels.least[cycle, file], cost)
 
 
-@internal
+@borrowing
 def gather(fabric: Fabric, usage: Usage, labels: Labels, tile: int, first: int, last: int, present: float) -> None:
     """``enter[cycle, tile]``: least price from a result there to a consumer on ``tile`` that reads it at ``last``."""
     tiles = fabric.tiles

@@ -9,10 +9,11 @@ from functools import partial
 import numpy as np
 
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.modulo.mapping import Solution, memory_words
 from gridloom.mappers.modulo.problem import ModuloProblem, Registers
 from gridloom.mappers.modulo.schedule.iterative import heights
-from gridloom.mappers.modulo.state import Floats, Ints, Loop, Parameters, Race, empty_state, workspace
+from gridloom.mappers.modulo.state import Loop, Parameters, Race, empty_state, workspace
 
 #: Starts that are handed out together. Fixed, so that a result does not depend on the number of workers.
 BATCH = 4
@@ -76,7 +77,7 @@ class ModuloSearch:
         closest = min(attempts, key=lambda attempt: attempt.overuse)
         return (None if winner is None else attempts[winner]), closest
 
-    def _start(self, loop: Loop, ii: int, number: int, effort: Effort, clock: Clock, won: Ints) -> Attempt:
+    def _start(self, loop: Loop, ii: int, number: int, effort: Effort, clock: Clock, won: Int64s) -> Attempt:
         from gridloom.mappers.modulo.place_kernel import negotiate
 
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
@@ -97,7 +98,7 @@ class ModuloSearch:
             won[0] = min(int(won[0]), number)
         return Attempt(found, solution, int(report[0]), int(report[1]))
 
-    def _first_tiles(self, number: int) -> Ints:
+    def _first_tiles(self, number: int) -> Int64s:
         """The tile on which each node is placed first; every second start goes on from the placement that is given."""
         problem = self.problem
         given = problem.first if number % 2 == 0 else {}
@@ -143,7 +144,7 @@ class ModuloSearch:
         del self._loops[ii]
 
 
-def _rank(loop: Loop, rng: np.random.Generator) -> Floats:
+def _rank(loop: Loop, rng: np.random.Generator) -> Float64s:
     """The order of the first placement: along the schedule or against it, by height, outwards or back from a node."""
     kind = rng.random()
     if kind < 0.15:
@@ -174,7 +175,7 @@ def _parameters(effort: Effort, nodes: int, rng: np.random.Generator) -> tuple[P
     return parameters, 1.0 + rng.random()
 
 
-def _backwards(loop: Loop, rng: np.random.Generator) -> Floats:
+def _backwards(loop: Loop, rng: np.random.Generator) -> Float64s:
     """Depth first from results to what they need, chain by chain, so that a chain finds its places together."""
     feeds: list[list[int]] = [[] for _ in range(loop.nodes)]
     for a, b, distance in zip(loop.source.tolist(), loop.target.tolist(), loop.distance.tolist()):
@@ -196,7 +197,7 @@ def _backwards(loop: Loop, rng: np.random.Generator) -> Floats:
     return rank
 
 
-def _outwards(loop: Loop, rng: np.random.Generator) -> Floats:
+def _outwards(loop: Loop, rng: np.random.Generator) -> Float64s:
     """Breadth first from a random node over edges in both directions."""
     rank = np.full(loop.nodes, -1.0)
     links: list[list[int]] = [[] for _ in range(loop.nodes)]

@@ -9,12 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Shorts = NDArray[np.int16]
-Floats = NDArray[np.float64]
-RandomState = NDArray[np.uint64]
+from gridloom.mappers.core.arrays import Float64s, Int16s, Int64s, Uint8s, Uint64s
 
 
 class Fabric(NamedTuple):
@@ -29,24 +25,24 @@ class Fabric(NamedTuple):
     #: Flat cycles that are considered: 0 to horizon - 1.
     horizon: int
     #: CSR: tile -> tiles whose output register it reads; file -> its registers (contiguous).
-    read_at: Ints
-    read: Ints
-    file_at: Ints
+    read_at: Int64s
+    read: Int64s
+    file_at: Int64s
     #: Tile -> its file, -1: none.
-    file_of: Ints
+    file_of: Int64s
     #: Register -> the register that it becomes when an iteration ends.
-    turn: Ints
+    turn: Int64s
     #: Storage -> cycles that it holds one value at most; register -> 1 when it may keep a live-in.
-    span: Ints
-    keeps: Ints
-    move_latency: Ints
+    span: Int64s
+    keeps: Int64s
+    move_latency: Int64s
     #: 0: the tile has no memory.
-    load_latency: Ints
+    load_latency: Int64s
     #: True when some tile has memory.
     has_memory: bool
     #: Tile -> the pool of its moves and of its memory accesses, -1: none.
-    move_pool: Ints
-    memory_pool: Ints
+    move_pool: Int64s
+    memory_pool: Int64s
     #: Price of an issue slot for a move, a load or a store: the fewer slots are left, the dearer.
     move_price: float
 
@@ -55,21 +51,21 @@ class Usage(NamedTuple):
     """Who uses what, and what overuse has added to prices so far."""
 
     #: [group, slot] -> signals; groups are issue slots, output registers, registers.
-    used: Ints
-    history: Floats
+    used: Int64s
+    history: Float64s
     #: [pool, slot] -> ops; pool -> how many ops it starts in a cycle.
-    pool_used: Ints
-    pool_history: Floats
-    pool_room: Ints
+    pool_used: Int64s
+    pool_history: Float64s
+    pool_room: Int64s
 
 
 class Routes(NamedTuple):
     """The route of each edge."""
 
     #: [edge, step] -> code; number of steps, 0: no route; where it begins.
-    codes: Ints
-    length: Ints
-    root: Ints
+    codes: Int64s
+    length: Int64s
+    root: Int64s
 
 
 class Tree(NamedTuple):
@@ -79,34 +75,34 @@ class Tree(NamedTuple):
     tiles: int
     elements: int
     #: [cycle, element]: uses by the open net, the code before; [cycle, storage]: cycles held so far.
-    own: Shorts
-    back: Ints
-    age: Shorts
-    #: The codes that are in use, ``count[0]`` of them.
-    touched: Ints
-    count: Ints
+    own: Int16s
+    back: Int64s
+    age: Int16s
+    #: The codes that are in use, ``used_codes[0]`` of them.
+    touched: Int64s
+    used_codes: Int64s
     #: Register -> routes of the open net that begin there.
-    kept: Ints
+    kept: Int64s
 
 
 class Labels(NamedTuple):
     """Least prices that a sweep over cycles finds, and how each state is reached."""
 
     #: [cycle, storage]: least price, the code it came from, cycles held.
-    best: Floats
-    came: Ints
-    run: Shorts
+    best: Float64s
+    came: Int64s
+    run: Int16s
     #: [cycle, issue element] -> the storage it reads.
-    issued: Ints
+    issued: Int64s
     #: [cycle, file]: least price of what a tile writes to the file, and its code; least price in the file, and where.
-    write: Floats
-    writer: Ints
-    least: Floats
-    least_at: Ints
+    write: Float64s
+    writer: Int64s
+    least: Float64s
+    least_at: Int64s
     #: [cycle, tile]: least price from the tile's result to the goal.
-    enter: Floats
+    enter: Float64s
     #: The codes of the route that is traced.
-    path: Ints
+    path: Int64s
 
 
 class Loop(NamedTuple):
@@ -114,42 +110,42 @@ class Loop(NamedTuple):
 
     nodes: int
     #: [node, tile] -> 1 where the node may sit, its latency there, its pool there (-1: none).
-    allowed: Ints
-    latency: Ints
-    pool: Ints
+    allowed: Int64s
+    latency: Int64s
+    pool: Int64s
     #: [tile, tile] -> 1 when the ends of a pair edge may sit there.
-    together: Ints
-    has_result: Ints
+    together: Int64s
+    has_result: Int64s
     #: Routed edges. A source of ``nodes`` or more is a live-in.
-    source: Ints
-    target: Ints
-    distance: Ints
+    source: Int64s
+    target: Int64s
+    distance: Int64s
     #: CSR: net -> edges that read it; node -> edges that it reads; node -> both, each edge once.
-    out_at: Ints
-    out: Ints
-    in_at: Ints
-    into: Ints
-    touch_at: Ints
-    touch: Ints
+    out_at: Int64s
+    out: Int64s
+    in_at: Int64s
+    into: Int64s
+    touch_at: Int64s
+    touch: Int64s
     #: Order and pair edges: target issues (exactly) ``delay`` after source; CSR node -> ties that name it.
-    tie_source: Ints
-    tie_target: Ints
-    tie_delay: Ints
-    tie_distance: Ints
-    tie_exact: Ints
-    tie_at: Ints
-    tie: Ints
+    tie_source: Int64s
+    tie_target: Int64s
+    tie_delay: Int64s
+    tie_distance: Int64s
+    tie_exact: Int64s
+    tie_at: Int64s
+    tie: Int64s
     #: [a, b] -> least cycles from the issue of a to that of b at this II; NONE: none.
-    least: Ints
+    least: Int64s
     #: The cycle at which a schedule without routes issues each node: where nodes without placed neighbours go.
-    preferred: Ints
+    preferred: Int64s
 
 
 class State(NamedTuple):
     """A mapping in the making: tile (-1: not placed) and issue cycle of each node, routes, and who uses what."""
 
-    tile: Ints
-    cycle: Ints
+    tile: Int64s
+    cycle: Int64s
     usage: Usage
     routes: Routes
 
@@ -176,12 +172,12 @@ class Marks(NamedTuple):
     """Where there is overuse, and what is to be taken out because of it."""
 
     #: [group, slot] and [pool, slot] -> 1 where there are more signals than there is room for.
-    overused: Ints
-    pool_overused: Ints
-    #: Node -> 1 when it is to be taken out; edge -> 1 when its route is; ``count[0]`` is not 0 when some are.
-    leaving: Ints
-    rerouted: Ints
-    count: Ints
+    overused: Int64s
+    pool_overused: Int64s
+    #: Node -> 1 when it is to be taken out; edge -> 1 when its route is; ``marked[0]`` is not 0 when some are.
+    leaving: Int64s
+    rerouted: Int64s
+    marked: Int64s
 
 
 class Workspace(NamedTuple):
@@ -191,29 +187,29 @@ class Workspace(NamedTuple):
     labels: Labels
     marks: Marks
     #: [tile, cycle] -> price of a candidate.
-    cost: Floats
+    cost: Float64s
     #: Edge -> times that it had no route, plus 1: what fails often is given way to.
-    failures: Floats
+    failures: Float64s
     #: Node -> the tile where it is placed first, -1: any.
-    first_tile: Ints
+    first_tile: Int64s
     #: The number of every edge.
-    every_edge: Ints
+    every_edge: Int64s
     #: The order of the first placement, least first.
-    rank: Floats
+    rank: Float64s
     #: The state of the random numbers.
-    random_state: RandomState
+    random_state: Uint64s
 
 
 class Race(NamedTuple):
     """What ends a start early: the user's stop, or the lowest number of a start that has won."""
 
-    stop: NDArray[np.uint8]
-    won: Ints
+    stop: Uint8s
+    won: Int64s
     #: This start's own number.
     number: int
 
 
-def empty_state(fabric: Fabric, loop: Loop, pool_room: Ints) -> State:
+def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
     """A state with nothing placed and nothing routed."""
     groups = 2 * fabric.tiles + fabric.registers
     edges, pools = len(loop.source), len(pool_room)
@@ -233,7 +229,7 @@ def empty_state(fabric: Fabric, loop: Loop, pool_room: Ints) -> State:
     return State(tile=tile, cycle=cycle, usage=usage, routes=routes)
 
 
-def workspace(fabric: Fabric, state: State, rank: Floats, first_tile: Ints, seed: int) -> Workspace:
+def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, seed: int) -> Workspace:
     """The memory of a start, with its own stream of random numbers."""
     # Results of the last cycles are written after the horizon.
     cycles = fabric.horizon + int(fabric.move_latency.max()) + int(fabric.load_latency.max()) + 1
@@ -246,7 +242,7 @@ def workspace(fabric: Fabric, state: State, rank: Floats, first_tile: Ints, seed
             pool_overused=np.zeros_like(state.usage.pool_used),
             leaving=np.zeros(nodes, dtype=np.int64),
             rerouted=np.zeros(edges, dtype=np.int64),
-            count=np.zeros(1, dtype=np.int64),
+            marked=np.zeros(1, dtype=np.int64),
         ),
         cost=np.zeros((fabric.tiles, fabric.horizon)),
         failures=np.ones(edges),
@@ -266,7 +262,7 @@ def _tree(fabric: Fabric, cycles: int) -> Tree:
         back=np.full((cycles, fabric.elements), -1, dtype=np.int64),
         age=np.zeros((cycles, storages), dtype=np.int16),
         touched=np.zeros(2 * cycles * fabric.elements, dtype=np.int64),
-        count=np.zeros(1, dtype=np.int64),
+        used_codes=np.zeros(1, dtype=np.int64),
         kept=np.zeros(fabric.registers, dtype=np.int64),
     )
 

@@ -29,13 +29,14 @@ from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.origin import origin
+from gridloom.mappers.placements import given_tiles
 from gridloom.mappers.rows.mapping import Layout, to_failure, to_mapping
 from gridloom.mappers.rows.problem import (
     RowGraph,
     check_rows,
     flatten,
 )
-from gridloom.mappers.rows.screening import columns_by_rows, misplaced, pinned_tiles, screen, width_bound
+from gridloom.mappers.rows.screening import columns_by_rows, misplaced, screen, width_bound
 from gridloom.mappers.rows.search import (
     FIT,
     LAST_NARROW,
@@ -89,6 +90,10 @@ class WidthConfig:
     polish: bool = True
     #: Ops and ports that stay on a tile: node -> tile name.
     pin: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to begin from: node -> tile name, for all or some ops and ports.
+    init: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to keep: node -> tile name for every op and port; only routes and registers are searched for.
+    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(
@@ -103,17 +108,18 @@ def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping 
     """A mapping of a graph on as few columns of an array of combinational rows as can be found, or why there is none.
 
     Runs until the budget is used up, ``config.rounds`` rounds are made (budget without limit) or the width is at its
-    bound. OptionError for another kind of array, or a pin that names what is not there.
+    bound. OptionError for another kind of array, or a placement that names what is not there.
     """
     refuse_unsuited("width", dfg, arch)
     check_rows(arch)
     graph = flatten(dfg, arch)
     columns = arch.cols if config.columns is None else min(config.columns, arch.cols)
-    pinned = pinned_tiles(graph, arch, config.pin)
-    reason = screen(graph, arch, columns) or misplaced(graph, arch, pinned, columns)
+    number = {k: n for n, k in enumerate(graph.nodes.tolist())}
+    pinned, first = ({number[k]: tile for k, tile in tiles.items()} for tiles in given_tiles(dfg, arch, config))
+    reason = screen(graph, arch, columns) or misplaced(graph, arch, pinned | first, columns)
     if reason is not None:
         return reason
-    search = _Widths(graph, arch, config, columns, pinned)
+    search = _Widths(graph, arch, config, columns, pinned, first)
     search.warm_up()
     clock = budget.start()
     best = search.best(clock) if config.search == "rounds" else search.ladder(clock)
@@ -127,7 +133,15 @@ def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping 
 class _Widths:
     """Rounds over the widths, each with more moves than the one before."""
 
-    def __init__(self, graph: RowGraph, arch: Arch, config: WidthConfig, columns: int, pinned: dict[int, int]) -> None:
+    def __init__(
+        self,
+        graph: RowGraph,
+        arch: Arch,
+        config: WidthConfig,
+        columns: int,
+        pinned: dict[int, int],
+        first: dict[int, int],
+    ) -> None:
         self.graph = graph
         self.arch = arch
         self.config = config
@@ -136,7 +150,7 @@ class _Widths:
         leftmost = 1 + max((arch.tiles[tile].col for tile in pinned.values()), default=0)
         self.bound = max(width_bound(graph, arch), columns_by_rows(graph, arch) or 1, leftmost)
         heat = Heat(**{entry.name: getattr(config, entry.name) for entry in fields(Heat)})
-        self.starts = Starts(graph, arch, heat=heat, pinned=pinned, registers=config.pipeline == "all")
+        self.starts = Starts(graph, arch, heat=heat, pinned=pinned, first=first, registers=config.pipeline == "all")
         self.started = 0
 
     def warm_up(self) -> None:

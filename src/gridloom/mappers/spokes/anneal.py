@@ -7,13 +7,15 @@ legal placement is annealed on until the budget ends or the cycles are at their 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.origin import origin
+from gridloom.mappers.placements import given_tiles, misplaced
 from gridloom.mappers.settings import check_settings
 from gridloom.mappers.spokes.annealing import BATCH, annealed, warm_up
 from gridloom.mappers.spokes.mapping import to_mapping
@@ -31,6 +33,12 @@ class SpokesAnnealConfig:
     ii: int | None = None
     #: Starts when the budget has no limit.
     starts: int = 24
+    #: Nodes that stay on a tile: node -> tile name.
+    pin: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to begin from: node -> tile name, for all or some nodes.
+    init: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to keep: node -> tile name for every node; only spokes and cycles are searched for.
+    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(self, at_least={"ii": 1, "starts": 1})
@@ -40,17 +48,19 @@ def anneal_spokes(dfg: Dfg, arch: Arch, config: SpokesAnnealConfig, budget: Budg
     """A mapping on a streaming engine at the lowest II that is found, with few cycles; or why there is none.
 
     Runs until the budget is used up, the cycles are at a bound, or (budget without limit) ``config.starts`` starts are
-    made. OptionError for another kind of array.
+    made. OptionError for another kind of array, or a placement that names what is not there.
     """
     refuse_unsuited("anneal", dfg, arch)
-    problem = build_problem(dfg, arch)
-    reason = screen(problem, config.ii)
+    pinned, first = given_tiles(dfg, arch, config, shared=True)
+    problem = build_problem(dfg, arch).pinned_to(pinned)
+    reason = misplaced(dfg, arch, pinned | first) or screen(problem, config.ii)
     if reason is not None:
         return reason
     floor = longest_path(problem)
     warm_up(problem, floor)
     clock = budget.start()
-    best = annealed(problem, config.ii, clock, max(1, config.starts // BATCH), floor)
+    begin = problem.pinned_to(first | pinned) if first else None
+    best = annealed(problem, config.ii, clock, max(1, config.starts // BATCH), floor, begin=begin)
     clock.report("done", best.words)
     if best.legal is None:
         return best.failure()

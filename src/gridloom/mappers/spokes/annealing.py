@@ -14,7 +14,7 @@ import numpy as np
 
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.spokes.anneal_kernel import anneal as anneal_kernel
-from gridloom.mappers.spokes.mapping import Placement
+from gridloom.mappers.spokes.mapping import Placement, realise
 from gridloom.mappers.spokes.problem import Ints, SpokesProblem
 from gridloom.mappers.spokes.search import Best, first_placement, sweep
 
@@ -30,9 +30,20 @@ def warm_up(problem: SpokesProblem, floor: int) -> None:
 
 
 def annealed(
-    problem: SpokesProblem, ii: int | None, clock: Clock, batches: int, floor: int, start: Placement | None = None
+    problem: SpokesProblem,
+    ii: int | None,
+    clock: Clock,
+    batches: int,
+    floor: int,
+    *,
+    start: Placement | None = None,
+    begin: SpokesProblem | None = None,
 ) -> Best:
-    """The best of batches of annealing; every second start of a later batch goes on from the best so far."""
+    """The best of batches of annealing; every second start of a later batch goes on from the best so far.
+
+    ``start`` is a placement to go on from at its II. ``begin`` is the same problem with more nodes pinned: every second
+    start begins from a placement of it.
+    """
 
     def attempt(now: int, best: Best, turn: int) -> bool:
         moves = _moves(problem, turn, clock)
@@ -43,6 +54,8 @@ def annealed(
         def job(k: int) -> Any:
             seed = int(np.random.SeedSequence((clock.budget.seed, now, turn, k)).generate_state(1, np.uint32)[0])
             origin = given if k % 2 else None
+            if begin is not None and origin is None:
+                origin = _begun(begin, now, seed)
             return lambda: _run(problem, now, seed, moves, clock.stop, origin, floor)
 
         for found in clock.run([job(k) for k in range(BATCH)]):
@@ -53,6 +66,12 @@ def annealed(
         return best.legal is not None and best.legal.cycles <= floor
 
     return sweep(problem, ii, clock, attempt, batches)
+
+
+def _begun(begin: SpokesProblem, ii: int, seed: int) -> Placement | None:
+    """A placement with the nodes that are given on their tiles; None where the others find no place beside them."""
+    first = first_placement(begin, ii, seed)
+    return None if first is None else realise(begin, ii, *first)
 
 
 def _moves(problem: SpokesProblem, turn: int, clock: Clock) -> int:

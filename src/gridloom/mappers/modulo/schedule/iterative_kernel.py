@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+from typing import Any
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+import numpy as np
+
+from gridloom.mappers.core.arrays import Float64s, Int64s
+from gridloom.mappers.core.kernels import borrowing, kernel
 
 _NONE = -(1 << 28)
 # Periods by which a node may move later at once.
@@ -15,31 +15,28 @@ _REACH = 64
 # What a reader costs that has no place next to its value.
 _CROWDED = 4.0
 
-# Steps of a count. Numbers of a type, since a plain 1 and a plain -1 would be compiled for separately.
-_ADD = np.int64(1)
-_TAKE = np.int64(-1)
-
-# For functions that only other kernels call and that allocate nothing; their callers are cached whole.
-internal = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+# Steps of a count. They have a type, since a function is compiled once more for each literal.
+_ADD: Any = np.int64(1)
+_TAKE: Any = np.int64(-1)
 
 
-@internal
-def _fits(takes: Ints, table: Ints, room: Ints, node: int, slot: int) -> bool:
+@borrowing
+def _fits(takes: Int64s, table: Int64s, room: Int64s, node: int, slot: int) -> bool:
     free = True
     for r in range(len(room)):
         free = free and (takes[node, r] == 0 or table[r, slot] + takes[node, r] <= room[r])
     return free
 
 
-@internal
-def _book(takes: Ints, table: Ints, node: int, slot: int, step: int) -> None:
+@borrowing
+def _book(takes: Int64s, table: Int64s, node: int, slot: int, step: int) -> None:
     for r in range(table.shape[0]):
         table[r, slot] += step * takes[node, r]
 
 
-@internal
-def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, rank: Floats, node: int, when: int,
-              ii: int) -> None:  # fmt: skip
+@borrowing
+def _displace(least: Int64s, takes: Int64s, table: Int64s, room: Int64s, cycle: Int64s, rank: Float64s, node: int,
+              when: int, ii: int) -> None:  # fmt: skip
     """Take out what cannot stay when ``node`` issues at ``when``: broken dependences, then what fills its slot."""
     count, slot = len(cycle), when % ii
     for other in range(count):
@@ -67,8 +64,8 @@ def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, ra
         cycle[gone] = -1
 
 
-@internal
-def _window(least: Ints, cycle: Ints, node: int) -> tuple[int, int]:
+@borrowing
+def _window(least: Int64s, cycle: Int64s, node: int) -> tuple[int, int]:
     low, high = 0, 1 << 28
     for other in range(len(cycle)):
         if least[other, node] > _NONE:
@@ -82,8 +79,8 @@ def _window(least: Ints, cycle: Ints, node: int) -> tuple[int, int]:
     return low, high
 
 
-@internal
-def _next_node(rank: Floats, cycle: Ints) -> int:
+@borrowing
+def _next_node(rank: Float64s, cycle: Int64s) -> int:
     """The first node by rank that has no cycle yet; -1: all have one."""
     node = -1
     for k in range(len(cycle)):
@@ -92,8 +89,8 @@ def _next_node(rank: Floats, cycle: Ints) -> int:
     return node
 
 
-@internal
-def _kept(start: Ints, cycle: Ints) -> bool:
+@borrowing
+def _kept(start: Int64s, cycle: Int64s) -> bool:
     """True when no node has left the cycle that it was given."""
     kept = True
     for node in range(len(start)):
@@ -101,9 +98,9 @@ def _kept(start: Ints, cycle: Ints) -> bool:
     return kept
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
-def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: Ints, ii: int, tries: int,
-                    cycle: Ints) -> bool:  # fmt: skip
+@kernel
+def schedule_modulo(least: Int64s, takes: Int64s, room: Int64s, rank: Float64s, start: Int64s, ii: int, tries: int,
+                    cycle: Int64s) -> bool:  # fmt: skip
     """Fill ``cycle``; False after ``tries`` placements without an end. ``rank``: who comes first, least first.
 
     ``start`` holds cycles that are kept as they are, -1: free.
@@ -139,8 +136,8 @@ def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: I
     return False
 
 
-@internal
-def _length(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: int) -> float:
+@borrowing
+def _length(links: Int64s, latency: Int64s, cycle: Int64s, node: int, when: int, ii: int) -> float:
     """What the dependences of a node cost at a cycle: those that are not met at once, and how long they wait."""
     cost = 0.0
     for k in range(links.shape[0]):
@@ -155,8 +152,10 @@ def _length(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: i
     return cost
 
 
-@internal
-def _crowd(links: Ints, latency: Ints, cycle: Ints, source: int, node: int, when: int, ii: int, reach: int) -> float:
+@borrowing
+def _crowd(
+    links: Int64s, latency: Int64s, cycle: Int64s, source: int, node: int, when: int, ii: int, reach: int
+) -> float:
     """Readers that cannot all be near their value: more at once than wires lead to, or in one slot of one tile."""
     issue = when if source == node else cycle[source]
     cost, at_once = 0.0, 0
@@ -178,8 +177,8 @@ def _crowd(links: Ints, latency: Ints, cycle: Ints, source: int, node: int, when
     return cost + _CROWDED * max(0, at_once - reach)
 
 
-@internal
-def _price(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: int, reach: int) -> float:
+@borrowing
+def _price(links: Int64s, latency: Int64s, cycle: Int64s, node: int, when: int, ii: int, reach: int) -> float:
     cost = _length(links, latency, cycle, node, when, ii)
     if reach > 0:
         cost += _crowd(links, latency, cycle, node, node, when, ii, reach)
@@ -189,9 +188,9 @@ def _price(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: in
     return cost
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
-def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency: Ints, ii: int, reach: int,
-                      sweeps: int, cycle: Ints) -> None:  # fmt: skip
+@kernel
+def shorten_lifetimes(least: Int64s, takes: Int64s, room: Int64s, links: Int64s, latency: Int64s, ii: int, reach: int,
+                      sweeps: int, cycle: Int64s) -> None:  # fmt: skip
     """Move nodes within their windows to cycles with room where their values wait less.
 
     ``links``: rows of source, target, distance. ``reach``: tiles that read an output, where values wait in files of one
