@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 #: For a function that Python calls. It runs without the interpreter's lock, and its code is kept on the disk.
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+kernel = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 
 #: For a function that only kernels call.
 internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -92,7 +92,7 @@ class Rules(NamedTuple):
     first_legal: bool
 
 
-@inlined
+@internal
 def _scratch(graph: Graph, links: int, depths: int) -> Scratch:
     """Room for one run."""
     most = 1
@@ -155,7 +155,7 @@ def _window(e: int, problem: Problem, layout: Layout, rules: Rules) -> tuple[int
     return low, min(high, layout.way.shape[1])
 
 
-@inlined
+@internal
 def _least_rise(count: int, problem: Problem, layout: Layout, touched: Int32s, rules: Rules) -> float:
     """What a move costs at least, its nodes moved and its edges not yet: all links free, every conflict it has over."""
     rise = 0.0
@@ -189,7 +189,7 @@ def _find(e: int, problem: Problem, layout: Layout, scratch: Scratch, rules: Rul
     _note_siblings(e, np.int64(-1), edges, layout, scratch.layers)
 
 
-@inlined
+@internal
 def _node_in_conflict(state: RandomState, edges: Edges, layout: Layout) -> int:
     """An end of the next edge, from a random one on, that has no way or shares a link; -1: there is none."""
     count = len(edges.net)
@@ -204,7 +204,7 @@ def _node_in_conflict(state: RandomState, edges: Edges, layout: Layout) -> int:
     return np.int64(-1)
 
 
-@inlined
+@internal
 def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
     """List the edges of the nodes that a move touches, each once; returns how many there are."""
     count = 0
@@ -250,7 +250,7 @@ def _retime(a: int, state: RandomState, problem: Problem, layout: Layout) -> boo
     return True
 
 
-@inlined
+@internal
 def _attempt(
     move: Move, temperature: float, state: RandomState, problem: Problem, layout: Layout, scratch: Scratch, rules: Rules
 ) -> tuple[bool, int, int]:
@@ -304,7 +304,7 @@ def _attempt(
     return False, 0, 0
 
 
-@inlined
+@internal
 def _complete(problem: Problem, layout: Layout, scratch: Scratch, rules: Rules) -> int:
     """Route the edges that have no way yet; returns how many still have none."""
     lost = 0
