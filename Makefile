@@ -3,37 +3,52 @@
 PYTHON ?= python3
 JOBS ?= 2
 PYTEST_ARGS ?=
-# What is installed besides the core: the demo compiles C; the tests of other extras skip where they are not here.
-EXTRAS ?= dev,c
+# What `make test` installs besides the core: every extra that comes without torch. Tests that need torch skip where
+# it is missing; `make venv EXTRAS=dev,all` installs it, too.
+EXTRAS ?= dev,no-torch
 
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+SITE := build/site
+
+# An environment for each purpose, all in the same folder: the demo needs a C compiler only.
+EXTRAS_demo := c
+EXTRAS_docs := docs
+EXTRAS_test := $(EXTRAS)
+READY := $(VENV)/.ready-test
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow lint types format coverage clean
+.PHONY: help venv demo docs test test-slow lint types format coverage clean
 
 help:
 	@echo "make demo       map a loop of a C file, verify and simulate it, draw it, write report.html"
 	@echo "make test       lint, types and all tests that are not slow"
 	@echo "make test-slow  the slow tests"
+	@echo "make docs       the documentation as a site in $(SITE); a broken link is an error"
 	@echo "make lint | types | format | coverage | venv | clean"
 
 venv: $(READY)
 
 # The constraints hold for the build's own requirements too; which variable says so depends on pip's version.
-$(READY): pyproject.toml constraints.txt
+# The environment of the tests has everything that the others have, so it makes them ready as well.
+$(VENV)/.ready-%: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "gridloom needs Python 3.11 or newer: make PYTHON=python3.11 ..." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --constraint constraints.txt
-	@touch $@
+		$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS_$*)]' --constraint constraints.txt
+	@touch $@ $(if $(filter test,$*),$(VENV)/.ready-demo $(VENV)/.ready-docs)
 
-demo: $(READY)
+demo: $(VENV)/.ready-demo
 	$(BIN)/gridloom show examples/kernels/fir.c
-	$(BIN)/gridloom map examples/kernels/fir.c --arch torus:4x4 --time-limit 5 -o demo-mapping.json --html report.html
+	$(BIN)/gridloom map examples/kernels/fir.c --arch torus:4x4 --seed 1 --effort 20000 \
+		-o demo-mapping.json --html report.html
 	$(BIN)/gridloom show demo-mapping.json
+
+# NO_MKDOCS_2_WARNING keeps the theme's advertisement of its successor out of the output.
+docs: $(VENV)/.ready-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
+	@echo "the site is in $(SITE)/index.html; with search: python3 -m http.server --directory $(SITE)"
 
 test: $(READY) lint types
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)

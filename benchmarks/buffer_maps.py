@@ -5,8 +5,8 @@
 
 For each k-means graph of the NeoSA evaluation on the smallest square mesh: how many tiles have an operand that waits,
 how many cycles wait in all, and the same where only the five middle rows have FIFOs. With ``--out`` a picture of each
-grid is written: the darker a tile, the deeper its deepest FIFO. The objective ``buffers`` makes wires wait instead of
-FIFOs, which leaves next to none; ``wirelength`` shows where values would wait otherwise.
+grid is written: the darker a tile, the deeper its deepest FIFO. With the objective ``buffers`` values take longer wires
+instead of waiting in FIFOs, so that almost none are used; ``wirelength`` shows where values would wait otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHADES = ("#eef2f6", "#7fa8d1", "#4a7fb5", "#2a5d94", "#163f6b")
 
 
 def depths(mapping: Mapping) -> dict[tuple[int, int], int]:
-    """(row, col) -> the deepest FIFO of the tile's operands, for tiles that have one in use."""
+    """Return (row, col) -> the deepest FIFO of the tile's operands, for tiles that have one in use."""
     arch, dfg = mapping.arch, mapping.dfg
     place = {instance.node: arch.tiles[arch.tile_index[instance.place]] for instance in mapping.instances}
     found: dict[tuple[int, int], int] = {}
@@ -43,7 +43,10 @@ def depths(mapping: Mapping) -> dict[tuple[int, int], int]:
 
 
 def picture(side: int, used: dict[tuple[int, int], int], rows: range) -> str:
-    """The grid as SVG: deeper FIFOs are darker, tiles without one in use pale, those outside ``rows`` only outlines."""
+    """Return the grid as SVG: deeper FIFOs are darker, tiles without one in use are pale.
+
+    Tiles outside ``rows`` are only outlines.
+    """
     size = side * CELL
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 {size} {size}">'
     parts = [head, f'<rect width="{size}" height="{size}" fill="white"/>']
@@ -61,13 +64,13 @@ def picture(side: int, used: dict[tuple[int, int], int], rows: range) -> str:
 
 
 def strand(side: int) -> range:
-    """The middle rows that have FIFOs."""
+    """Return the middle rows, which have FIFOs."""
     first = (side - STRAND) // 2
     return range(first, first + STRAND)
 
 
 def mapped(graph: str, spec: dict[str, Any], asked: argparse.Namespace) -> Mapping | None:
-    """A confirmed mapping, or none."""
+    """Return a confirmed mapping, or None."""
     request = Request(
         source=f"kernel:neosa-{graph}",
         arch=build(spec),
@@ -81,7 +84,7 @@ def mapped(graph: str, spec: dict[str, Any], asked: argparse.Namespace) -> Mappi
 
 
 def measure(graph: str, asked: argparse.Namespace) -> str:
-    """A line of the table, and the pictures behind it."""
+    """Return a line of the table, and write its pictures."""
     side = square_side(load_source(f"kernel:neosa-{graph}"))
     common = {"family": "mesh", "rows": side, "cols": side, "inputs": "skewed"}
     band = strand(side)

@@ -1,10 +1,10 @@
-"""An exploration that is killed again and again, and what it leaves: exactly the rows of an undisturbed one.
+"""Kill an exploration many times and check that it leaves exactly the rows of an undisturbed one.
 
     python benchmarks/explore_kills.py            # 2,000 mappings, 20 kills
 
-Each kill hits a worker, the client, or the whole process group at once, with signal 9, at a random time. After the last
-one the exploration is resumed and its rows are compared with those of a run that nobody disturbed. The seconds that a
-search took are left out: they are measurements, not results.
+Each kill sends signal 9 to a worker, to the client, or to the whole process group, at a random time. After the last
+kill the exploration is resumed, and its rows are compared with those of an undisturbed run. The seconds that a search
+took are left out: they are measurements, not results.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ budget: {effort: 300}
 def main() -> int:
     """Run, kill, resume, compare; exit status 1 when anything differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sides", type=int, default=5, help="sizes of array; 400 mappings each")
+    parser.add_argument("--sides", type=int, default=5, help="how many sizes of array there are; each has 400 mappings")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -1,10 +1,10 @@
-"""What an exploration would take on more workers: measured job time and overhead, extrapolated, the bottleneck named.
+"""How long an exploration would take on more workers, extrapolated from measured job time and overhead.
 
     python benchmarks/explore_scaling.py
 
-Three things limit a run: the work itself, spread over the workers; the client, which makes jobs, takes results and
-writes rows, one after the other; and what a job costs on its way to a worker and back. The client's part is measured
-with jobs that do nothing but go through it.
+The table names the bottleneck. Three things limit a run: the work itself, spread over the workers; the client, which
+makes jobs, takes results and writes rows, one after the other; and what a job costs on its way to a worker and back.
+The client's part is measured with jobs that do no work.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ budget: {effort: 20000}
 
 
 def echo(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A job of no work with a row as large as that of a mapping."""
+    """Do no work and return a row as large as that of a mapping."""
     return {"n": parameters["n"], "row": "x" * 900}
 
 
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def job_seconds(folder: Path) -> float:
-    """Seconds of a mapping job in a worker, without the first of each kernel, which compiles."""
+    """Return the seconds of a mapping job in a worker, without the first of each kernel, which compiles."""
     space = parse_space(SPACE, "scaling")
     with Store(folder / "jobs.sqlite") as store:
         explore(space, executor=ExecutorSpec(workers=2), store=store)
@@ -66,7 +66,7 @@ def job_seconds(folder: Path) -> float:
 
 
 def client_seconds(folder: Path, count: int) -> float:
-    """Seconds of the client for one job: made, sent, received, stored."""
+    """Return the seconds that the client spends on one job: it makes, sends, receives and stores it."""
     jobs = [ask(echo, {"n": n}) for n in range(count)]
     with Store(folder / "echoes.sqlite") as store:
         run_stored(echo, jobs[:200], store, executor=ExecutorSpec(backend="inline"))

@@ -1,8 +1,8 @@
-"""Fit what exploration assumes of hardware: area and logic levels of a unit, from syntheses of a spread of arrays.
+"""Fit the hardware model of exploration: area and logic levels of a unit, from syntheses of many kinds of arrays.
 
     python benchmarks/fit_area_model.py -o src/gridloom/explore/hardware_model.json
 
-Needs Yosys. Ten minutes the first time; the areas are cached, the levels are counted on a part of the units.
+It needs Yosys and takes ten minutes the first time. Areas are cached; levels are counted on a part of the units.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from gridloom.archs.spec import build
 from gridloom.explore.hardware import LEVEL_FEATURES, OPS, level_features
-from gridloom.hardware.area import FEATURES, Synthesis, features, fit
-from gridloom.hardware.levels import unit_levels
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
+from gridloom.hardware.synthesis.area import FEATURES, Synthesis, features, fit
+from gridloom.hardware.synthesis.levels import unit_levels
 
 
 def arrays() -> Iterator[tuple[str, int, bool]]:
-    """ARCH, bits of a word, and whether levels are counted too."""
+    """Yield ARCH, bits of a word, and whether levels are counted too."""
     for family in ("mesh", "chess", "onehop", "hex"):
         for fifo in (0, 1, 2, 4):
             yield f"{family}:4x4,operands=2,fifo={fifo},mul=checkerboard", 16, fifo == 0
@@ -41,7 +41,7 @@ def arrays() -> Iterator[tuple[str, int, bool]]:
 
 
 def main() -> None:
-    """Synthesise, fit, write."""
+    """Synthesise the units, fit both models and write them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "gridloom" / "area")
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def fit_levels(samples: dict[tuple[float, ...], float]) -> tuple[list[float], float]:
-    """Least squares on relative errors; the error is that of leaving one unit out at a time."""
+    """Return weights by least squares on relative errors, and the error of leaving out one unit at a time."""
     table = np.array(list(samples), dtype=float) / np.array(list(samples.values()))[:, None]
 
     def weights(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,9 +1,9 @@
-"""What running a job costs: overhead a job on each backend, with and without a store, and memory over many jobs.
+"""What running a job costs: overhead per job on each backend, with and without a store, and memory over many jobs.
 
     python benchmarks/jobs.py [--jobs 10000] [--workers 2] [--seconds 0]
 
 Overhead is the time of the run beyond what the jobs themselves need on so many workers, divided by their number.
-Start-up (workers, cluster) is shown apart: it is paid once.
+Start-up (workers, cluster) has a column of its own, since it is paid once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def resident() -> int:
 
 
 class Watch:
-    """Times jobs after the first few, which wait for workers to start, and watches memory meanwhile."""
+    """Times jobs after the first few, which wait for workers to start, and records memory meanwhile."""
 
     def __init__(self, seconds: float) -> None:
         self.needed = seconds

@@ -1,9 +1,9 @@
-"""Our PPO beside sb3-contrib's MaskablePPO on the same boards: decisions a processor second, and what is learned.
+"""Our PPO beside sb3-contrib's MaskablePPO on the same boards: decisions per CPU second, and what is learned.
 
     python benchmarks/ppo_engines.py --decisions 40000
 
-Both see the published state (slots, node, results) of one graph, both use MLPs of the same width, clip 0.2, discount
-0.99 and 5 epochs, one thread.
+Both see the published state (slots, node, results) of one graph. Both use MLPs of the same width, clip 0.2, discount
+0.99 and 5 epochs, and run on one thread.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from gridloom.learn.placement.boards import BoardOptions
 from gridloom.learn.placement.env import StreamingVectorEnv
-from gridloom.learn.placement.graphs import engine, problem_of
-from gridloom.learn.placement.policy import StateMlp
 from gridloom.learn.placement.ppo import PpoConfig, collect, improve
+from gridloom.learn.placement.torch_policies import StateMlp
+from gridloom.learn.placement.training_graphs import engine, problem_of
 
 
 class Adapter(VecEnv):
-    """The vector environment as Stable-Baselines3 wants it."""
+    """The vector environment behind the interface of Stable-Baselines3."""
 
     def __init__(self, env: StreamingVectorEnv) -> None:
         self.env = env
@@ -36,7 +36,7 @@ class Adapter(VecEnv):
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
 
     def reset(self) -> Any:
-        """Empty boards."""
+        """Return the observation of empty boards."""
         seen, info = self.env.reset(seed=0)
         self.masks = info["action_mask"]
         return seen
@@ -56,22 +56,22 @@ class Adapter(VecEnv):
         return seen, reward.astype(np.float32), over, infos
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """The masks: the only method that is asked for."""
+        """Return the masks: no other method is called."""
         return [self.masks[k] for k in range(self.num_envs)]
 
     def has_attr(self, attr_name: str) -> bool:
-        """True for the masks."""
+        """Return True for the masks, the only attribute there is."""
         return attr_name == "action_masks"
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Nothing."""
+        """Return None: there is no such attribute."""
         return [None] * self.num_envs
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Nothing to set."""
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """It is not."""
+        """Return False for every board: none is wrapped."""
         return [False] * self.num_envs
 
     def close(self) -> None:

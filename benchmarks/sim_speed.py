@@ -1,4 +1,4 @@
-"""How fast the simulator is: tile-cycles a second of an 8 x 8 mesh on which every function unit fires in every cycle.
+"""Speed of the simulator in tile-cycles per second, on an 8 x 8 mesh whose function units all fire in every cycle.
 
     python benchmarks/sim_speed.py [--side 8] [--iterations 20000] [--repeat 5]
 
@@ -18,13 +18,13 @@ from gridloom.dfg.interpreter import random_stimulus
 from gridloom.mapping import Instance, Mapping, Route, configure
 from gridloom.sim import simulate
 from gridloom.sim.execute import execute
-from gridloom.sim.program import compile_program
+from gridloom.sim.slot_code import compile_slots
 
 OPS = ("add", "xor", "mul", "sub", "min", "shl", "max", "and")
 
 
 def snake(side: int) -> Mapping:
-    """A legal mapping with an op on every tile of a square mesh; tile k of the snake issues at cycle k."""
+    """Return a legal mapping with an op on every tile of a square mesh; tile k of the snake issues at cycle k."""
     cells = [(r, c if r % 2 == 0 else side - 1 - c) for r in range(side) for c in range(side)]
     number = {cell: k for k, cell in enumerate(cells)}
     b = DfgBuilder(f"snake_{side}")
@@ -55,7 +55,7 @@ def snake(side: int) -> Mapping:
 
 
 def main() -> None:
-    """Check, time, print one line a repetition."""
+    """Check the mapping, time its simulation, and print one line per repetition."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--side", type=int, default=8)
     parser.add_argument("--iterations", type=int, default=20_000)
@@ -65,7 +65,7 @@ def main() -> None:
     verdict = simulate(mapping)
     write = sys.stdout.write
     write(verdict.explain() + "\n")
-    program = compile_program(configure(mapping))
+    program = compile_slots(configure(mapping))
     stimulus = random_stimulus(mapping.dfg, options.iterations, seed=1)
     for _ in range(options.repeat):
         begin = time.perf_counter()

@@ -2,8 +2,8 @@
 
     python benchmarks/spatial_scaling.py [--inputs skewed] [--seeds 3]
 
-One batch of four starts on one thread, each seed a row; CPU seconds without compilation. The exponent is that of the
-least-squares line through the logarithms; memory is the peak of the whole process.
+Each row is one seed: a batch of four starts on one thread, in CPU seconds without compilation. The exponent is that of
+the least-squares line through the logarithms; memory is the peak of the whole process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SIZES = ((4, 6), (6, 9), (8, 12), (11, 15), (14, 19))
 
 
 def measure(k: int, n: int, inputs: str, seed: int) -> tuple[int, float, str]:
-    """(nodes, CPU seconds, what came out) of one graph."""
+    """Return (nodes, CPU seconds, the result in words) of one graph."""
     dfg = load_source(f"kernel:kmeans,k={k},n={n}")
     side = square_side(dfg)
     arch = build(f"onehop:{side}x{side},inputs={inputs}")
@@ -43,7 +43,7 @@ def measure(k: int, n: int, inputs: str, seed: int) -> tuple[int, float, str]:
 
 
 def main() -> None:
-    """Print a line a graph, then the exponent."""
+    """Print one line per graph, then the exponent."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", default="skewed", choices=("aligned", "skewed"))
     parser.add_argument("--seeds", type=int, default=3)

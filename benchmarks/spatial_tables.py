@@ -1,4 +1,4 @@
-"""Tables of the spatial suites from the rows that ``gridloom bench SUITE --json`` prints; each as Markdown.
+"""Tables of the spatial suites as Markdown, from the rows that ``gridloom bench SUITE --json`` prints.
 
     gridloom bench neosa --json > neosa.json
     python benchmarks/spatial_tables.py fifo neosa.json
@@ -10,7 +10,7 @@
 ``fifo``: cells that are legal, and the mean over graphs of the median over seeds of the deepest FIFO. ``wins``: graphs
 on which these rows have a shallower, a deeper or an equally deep FIFO than others: rows of another mapper, or a CSV
 file with the columns benchmark, topology, layout and best_buffer. ``layouts``: how often a layout of multipliers needs
-deeper FIFOs than multipliers everywhere, k-means apart from the others.
+deeper FIFOs than multipliers everywhere, with k-means and the other graphs in separate columns.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ Depths = Mapping[Cell, float]
 
 
 def reconvergent(graph: str) -> bool:
-    """True for the graphs in which paths part and meet again: the others need no FIFO once inputs are skewed."""
+    """Return True for graphs in which paths part and meet again: the others need no FIFO once inputs are skewed."""
     return graph.startswith(("K", "matmul"))
 
 
 def kmeans(graph: str) -> bool:
-    """True for the k-means graphs."""
+    """Return True for the k-means graphs."""
     return graph.startswith("K")
 
 
 def cell_of(row: Mapping[str, Any]) -> Cell:
-    """The cell of a row, from its ARCH string."""
+    """Return the cell of a row, from its ARCH string."""
     topology, _, options = row["cell"]["arch"].partition(":")
     given = dict(option.split("=", 1) for option in options.split(",") if "=" in option)
     graph = row["cell"]["source"].removeprefix("kernel:neosa-").removeprefix("neosa/").removesuffix(".dot")
@@ -59,13 +59,13 @@ def cell_of(row: Mapping[str, Any]) -> Cell:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a report."""
+    """Return the rows of a report."""
     rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"]
     return rows
 
 
 def medians(rows: Iterable[Mapping[str, Any]], pick: Callable[[Mapping[str, Any]], float]) -> dict[Cell, float]:
-    """For each cell that is mapped under every seed the median over seeds."""
+    """Return the median over seeds for each cell that is mapped under every seed."""
     found: dict[Cell, list[float | None]] = {}
     for row in rows:
         found.setdefault(cell_of(row), []).append(pick(row) if row["status"] == "mapped" else None)
@@ -77,12 +77,12 @@ def medians(rows: Iterable[Mapping[str, Any]], pick: Callable[[Mapping[str, Any]
 
 
 def depth(row: Mapping[str, Any]) -> float:
-    """The deepest FIFO of a row."""
+    """Return the depth of the deepest FIFO of a row."""
     return float(row["buffers"]["max"])
 
 
 def read_depths(path: Path) -> Depths:
-    """Depths by cell, from a report or from a table of published ones."""
+    """Return depths by cell, from a report or from a table of published depths."""
     if path.suffix == ".json":
         return medians(read_rows(path), depth)
     layouts = {"homogeneous": "all"}
@@ -102,13 +102,13 @@ def _lower(name: str) -> str:
 
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """A table."""
+    """Return a table in Markdown."""
     rows = [list(header), ["---"] * len(header), *([str(value) for value in line] for line in lines)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def fifo_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Legal cells and mean deepest FIFOs, by topology and kind of inputs."""
+    """Return a table of legal cells and mean deepest FIFOs, by topology and kind of inputs."""
     depths = medians(rows, depth)
     wires = medians(rows, lambda row: float(row["wirelength"]))
     seconds = medians(rows, lambda row: float(row["seconds"]))
@@ -135,7 +135,7 @@ def _mean(values: Sequence[float]) -> str:
 
 
 def wins_table(ours: Depths, theirs: Depths) -> str:
-    """Wins, losses and ties by topology, and both means; then every cell that is lost."""
+    """Return a table of wins, losses and ties by topology with both means, then every cell that is lost."""
     lines: list[Sequence[object]] = []
     lost = []
     for inputs in ("aligned", "skewed"):
@@ -153,7 +153,7 @@ def wins_table(ours: Depths, theirs: Depths) -> str:
 
 
 def layout_table(depths: Depths) -> str:
-    """For each topology and layout how many graphs need a deeper FIFO than with multipliers everywhere."""
+    """Return for each topology and layout how many graphs need a deeper FIFO than with multipliers everywhere."""
     parts = []
     for title, chosen in (("other graphs", False), ("k-means", True)):
         lines: list[Sequence[object]] = []

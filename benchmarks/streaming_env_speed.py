@@ -1,4 +1,4 @@
-"""Placements a second of the batched environment, mask, observation and new episodes included, on one core.
+"""Placements per second of the batched environment on one core, with masks, observations and new episodes.
 
 python benchmarks/streaming_env_speed.py
 """
@@ -10,14 +10,14 @@ import sys
 import time
 
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions, observation
-from gridloom.learn.placement.graphs import engine, problem_of
+from gridloom.learn.placement.training_graphs import engine, problem_of
 
 CASES = (("kernel:random_growing,nodes=15,inputs=4,seed=1,domain=opaque", 16, 1024), ("kernel:ifft", 16, 1024),
          ("kernel:random_growing,nodes=50,inputs=8,seed=1,domain=opaque", 64, 512))  # fmt: skip
 
 
 def measure(source: str, tiles: int, boards: int, episodes: int = 12) -> dict[str, object]:
-    """One row: a graph, and how fast its boards are played."""
+    """Return one row: a graph, and how fast its boards are played."""
     batch = BoardBatch(problem_of(source, engine(tiles, 6)), boards, BoardOptions())
     batch.step(batch.random_actions())
     batch.shortlist(32)

@@ -1,4 +1,4 @@
-"""What makes learning to place work: figures over seeds, each with its command.
+"""What makes the learning of placements work: figures over several seeds, each with its command.
 
     python benchmarks/streaming_figures.py size      # attention beside MLPs, by number of nodes
     python benchmarks/streaming_figures.py ifft      # sample efficiency on the IFFT loop
@@ -6,8 +6,8 @@
     python benchmarks/streaming_figures.py masking   # illegal actions masked, or punished
     python benchmarks/streaming_figures.py reuse     # shipped weights as they are, fine-tuned, and from scratch
 
-Policies are trained on one graph from scratch unless said otherwise. Writes ppo-NAME.json and ppo-NAME.svg into
---folder; --quick is for a look.
+Policies are trained on one graph from scratch unless said otherwise. The files ppo-NAME.json and ppo-NAME.svg are
+written into --folder; --quick makes runs that are too short for conclusions.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import torch
 
 from gridloom.emit.plots.chart import ticks
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions
-from gridloom.learn.placement.graphs import engine, problem_of
-from gridloom.learn.placement.policy import Arrays, Policy, StateMlp, make_policy
 from gridloom.learn.placement.ppo import PpoConfig, collect, improve
 from gridloom.learn.placement.sampler import load_policy
+from gridloom.learn.placement.torch_policies import Arrays, Policy, StateMlp, make_policy
+from gridloom.learn.placement.training_graphs import engine, problem_of
 from gridloom.mappers.spokes.problem import SpokesProblem
 
 Curve = list[float]
@@ -35,7 +35,7 @@ COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#8e6c8a")
 
 @dataclass(frozen=True)
 class Setting:
-    """How long each run is."""
+    """How long each run is and how many seeds it has."""
 
     iterations: int
     boards: int
@@ -43,10 +43,10 @@ class Setting:
 
 
 class Unmasked(StateMlp):
-    """Sees no mask: an illegal action is possible, and punished."""
+    """The state's MLPs without a mask: an illegal action is possible, and costs the penalty."""
 
     def observe(self, batch: BoardBatch) -> Arrays:
-        """The published state with every slot on offer."""
+        """Return the published state with every slot allowed."""
         seen = super().observe(batch)
         seen["legal"] = np.tile(batch.running[:, None], (1, self.slots))
         seen["legal"][:, 0] = True
@@ -54,7 +54,7 @@ class Unmasked(StateMlp):
 
 
 def policy_for(kind: str, problem: SpokesProblem, ii: int) -> Policy:
-    """A fresh policy, the state's MLPs of the problem's own size."""
+    """Return a policy with random weights; the state's MLPs have the size of the problem."""
     sizes = {"slots": problem.tiles * ii, "nodes": problem.size}
     if kind == "unmasked":
         return Unmasked(**sizes)
@@ -64,7 +64,7 @@ def policy_for(kind: str, problem: SpokesProblem, ii: int) -> Policy:
 def run(
     problem: SpokesProblem, policy: Policy, options: BoardOptions, s: Setting, seed: int, rate: float
 ) -> tuple[Curve, Curve]:
-    """Mean cycles (boards that were completed) of each iteration, and the fewest so far."""
+    """Return the mean cycles of each iteration over completed boards, and the fewest so far."""
     config = PpoConfig(rate=rate, graphs=1)
     optimiser = torch.optim.Adam(policy.parameters(), lr=rate)
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
@@ -86,7 +86,7 @@ def runs(
     options: dict[str, BoardOptions],
     s: Setting,
 ) -> dict[str, list[tuple[Curve, Curve]]]:
-    """Every kind over every seed."""
+    """Train every kind of policy with every seed and return the curves."""
     problem = problem_of(source, engine(tiles, 6))
     found: dict[str, list[tuple[Curve, Curve]]] = {}
     for name, make in kinds.items():
@@ -97,12 +97,12 @@ def runs(
 
 
 def fresh(kind: str) -> Callable[[SpokesProblem], Policy]:
-    """A maker of fresh policies."""
+    """Return a function that makes policies with random weights."""
     return lambda problem: policy_for(kind, problem, 6)
 
 
 def size(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
-    """Best cycles after equal decisions, by number of nodes."""
+    """Return the best cycles after equal numbers of decisions, by number of nodes."""
     kinds = {name: fresh(name) for name in ("attention", "mlp", "state")}
     options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
     rows: dict[str, dict[str, Curve]] = {name: {} for name in kinds}
@@ -116,7 +116,7 @@ def size(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
 
 
 def curves(found: dict[str, list[tuple[Curve, Curve]]]) -> dict[str, dict[str, Curve]]:
-    """Iteration -> mean cycles of each seed."""
+    """Return iteration -> mean cycles of each seed."""
     return {
         name: {str(k + 1): [mean[k] for mean, _ in seeds] for k in range(len(seeds[0][0]))}
         for name, seeds in found.items()
@@ -124,14 +124,14 @@ def curves(found: dict[str, list[tuple[Curve, Curve]]]) -> dict[str, dict[str, C
 
 
 def ifft(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
-    """Mean cycles by iteration on the IFFT loop."""
+    """Return the mean cycles by iteration on the IFFT loop."""
     kinds = {name: fresh(name) for name in ("attention", "mlp", "state")}
     options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
     return curves(runs("kernel:ifft", 16, kinds, options, s)), "iteration"
 
 
 def order(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
-    """Mean cycles by iteration for three orders of placement."""
+    """Return the mean cycles by iteration for three orders of placement."""
     names = ("topological", "reverse", "random")
     kinds = {name: fresh("state") for name in names}
     options = {name: BoardOptions(order=name) for name in names}  # type: ignore[arg-type]
@@ -141,7 +141,7 @@ def order(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
 
 
 def masking(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
-    """Mean cycles by iteration with and without the mask."""
+    """Return the mean cycles by iteration with and without the mask."""
     kinds = {"masked": fresh("state"), "punished": fresh("unmasked")}
     options = dict.fromkeys(kinds, BoardOptions(penalty=20.0))
     return curves(
@@ -150,7 +150,10 @@ def masking(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
 
 
 def reuse(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
-    """Mean cycles by iteration on an unseen graph, from shipped weights and from nothing; iteration 1 is zero-shot."""
+    """Return the mean cycles by iteration on an unseen graph, from shipped weights and from scratch.
+
+    Iteration 1 is zero-shot.
+    """
     kinds = {"shipped": lambda problem: load_policy(None), "from scratch": fresh("attention")}
     options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
     return curves(
@@ -167,21 +170,21 @@ class Frame:
     log: bool
 
     def x(self, value: float) -> float:
-        """Pixels from the left."""
+        """Return pixels from the left."""
         return 64 + 440 * (value - self.xs[0]) / max(1e-9, self.xs[-1] - self.xs[0])
 
     def y(self, value: float) -> float:
-        """Pixels from the top."""
+        """Return pixels from the top."""
         low, high, here = (np.log(v) if self.log else v for v in (self.ys[0], self.ys[-1], value))
         return 322 - 266 * float((here - low) / (high - low))
 
     def at(self, x: float, y: float) -> str:
-        """A point of a path."""
+        """Return a point of a path."""
         return f"{self.x(x):.1f},{self.y(y):.1f}"
 
 
 def frame(data: dict[str, dict[str, Curve]]) -> Frame:
-    """Axes with round numbers around all values."""
+    """Return axes with round numbers around all values."""
     values = [v for rows in data.values() for row in rows.values() for v in row if not np.isnan(v)]
     log = max(values) > 5 * min(values)
     marks = ticks(min(values), max(values))
@@ -193,7 +196,7 @@ def frame(data: dict[str, dict[str, Curve]]) -> Frame:
 
 
 def svg(data: dict[str, dict[str, Curve]], axis: str, title: str) -> str:
-    """Lines of means with the span of the seeds; names at the right."""
+    """Return a chart with lines of means and the range of the seeds; the names are at the right."""
     f = frame(data)
     lines = [
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 380" font-family="sans-serif" font-size="13">',
@@ -214,7 +217,7 @@ def svg(data: dict[str, dict[str, Curve]], axis: str, title: str) -> str:
 
 
 def _line(f: Frame, k: int, name: str, kept: list[tuple[float, Curve]]) -> list[str]:
-    """One line with its band, points where there are few, and its name beside a piece of it."""
+    """Return one line with its band, its points where there are few, and its name."""
     upper = [f.at(x, float(np.nanmax(row))) for x, row in kept]
     lower = [f.at(x, float(np.nanmin(row))) for x, row in reversed(kept)]
     means = [(x, float(np.nanmean(row))) for x, row in kept]

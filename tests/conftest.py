@@ -1,4 +1,4 @@
-"""What all tests share: where the published benchmarks are, a browser, and how hard property tests try."""
+"""What all tests share: the published benchmarks, a browser, how hard property tests try, a word on skips."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.skips import summary
+
+pytest_plugins = ["pytester"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -48,3 +51,13 @@ def browser() -> Iterator[Any]:
         opened = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield opened
         opened.close()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
+    """Say at the end, below pytest's own summary, what was skipped for want of what."""
+    yield
+    reports = terminalreporter.stats.get("skipped", [])
+    line = summary((str(report.longrepr[2]), isinstance(report, pytest.CollectReport)) for report in reports)
+    if line:
+        terminalreporter.write_line(line)

@@ -10,10 +10,11 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+import rustworkx
 
 from gridloom.registry import REGISTRY
 
@@ -48,18 +49,21 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "run": frozenset(),
     "flow": NOUNS | TOOLS,
     "explore": NOUNS | TOOLS | {"flow"},
-    "web": NOUNS | TOOLS | {"flow", "explore", "__init__"},
-    "cli": NOUNS | TOOLS | {"flow", "explore", "web", "__init__"},
+    "cli": NOUNS | TOOLS | {"flow", "explore", "__init__"},
     "__init__": NOUNS | TOOLS | {"flow", "explore"},
     "__main__": frozenset({"cli"}),
 }
 
-TALKS_TO_THE_USER = frozenset({"cli", "web", "__main__"})
+TALKS_TO_THE_USER = frozenset({"cli", "__main__"})
 #: Limits the threads of worker processes, which BLAS and OpenMP take from the environment and from nowhere else.
 SETS_THREAD_LIMITS = {"run.threads"}
 #: Finds a compiler by PATH and GRIDLOOM_CLANG, in worker processes too, which only inherit the environment.
 FINDS_A_COMPILER = {"frontend.c.llvm.driver"}
-LOOKS_UP_MAPPERS = frozenset({"mappers", "learn", "flow", "explore", "cli", "web", "__init__"})
+LOOKS_UP_MAPPERS = frozenset({"mappers", "learn", "flow", "explore", "cli", "__init__"})
+#: Names under which code holds an array.
+ARRAYS = frozenset({"arch", "array", "layout", "small"})
+#: Mappers obey the rules that ``verify`` checks; a rule does not tell anybody else what an array is.
+KNOWS_RULES = frozenset({"verify", "mappers"})
 HEAVY_LEARNING = frozenset({"torch", "torch_geometric", "sb3_contrib", "stable_baselines3", "gymnasium"})
 
 
@@ -207,7 +211,7 @@ def registry_breaches(package: Path) -> list[str]:
 
 
 def talk_breaches(package: Path) -> list[str]:
-    """Printing, exiting, asking and reading the environment outside of cli and web."""
+    """Printing, exiting, asking and reading the environment outside of cli."""
     return [
         f"{module.name or '__init__'}:{node.lineno} uses {what}"
         for module in modules(package)
@@ -243,8 +247,77 @@ def learning_breaches(package: Path) -> list[str]:
     ]
 
 
+def family_breaches(package: Path) -> list[str]:
+    """Decisions by the name of an array's family, by an array's name or by a rule of ``verify``, outside of archs."""
+    return [
+        f"{module.name}:{node.lineno} asks for {what}; ask for a trait"
+        for module in modules(package)
+        if module.unit != "archs"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.expr)
+        for what in _asks(node, knows_rules=module.unit in KNOWS_RULES)
+    ]
+
+
+def _asks(node: ast.expr, knows_rules: bool) -> list[str]:
+    match node:
+        case ast.Subscript(value=value, slice=ast.Constant(value="family")) if _last_name(value) == "spec":
+            return ["a family"]
+        case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[ast.Constant(value="family"), *_]) if (
+            _last_name(value) == "spec"
+        ):
+            return ["a family"]
+        case ast.Call(func=ast.Attribute(value=ast.Attribute(value=value, attr="name" | "family"), attr=method)) if (
+            method in {"startswith", "endswith", "partition", "split"} and _last_name(value) in ARRAYS
+        ):
+            return ["an array's name"]
+        case ast.Compare(left=left, comparators=comparators):
+            asked = [side for side in (left, *comparators) if isinstance(side, ast.Attribute)]
+            family = any(side.attr == "family" and _last_name(side.value) in ARRAYS for side in asked)
+            rules = not knows_rules and any(side.attr == "rules" for side in comparators if side in asked)
+            return ["a family"] * family + ["a rule"] * rules
+    return []
+
+
+def _last_name(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def import_cycles(package: Path) -> list[list[str]]:
+    """Modules that need each other while they are imported; imports within functions and for types do not count."""
+    known = {module.name for module in modules(package)}
+    graph = rustworkx.PyDiGraph()
+    index = {name: graph.add_node(name) for name in sorted(known)}
+    for module in modules(package):
+        body = ast.Module(list(_run_at_import(module.tree.body)), [])
+        for item in imports(replace(module, tree=body), package):
+            if item.ours and item.name in known:
+                graph.add_edge(index[module.name], index[item.name], None)
+    parts = rustworkx.strongly_connected_components(graph)
+    return sorted(sorted(graph[node] for node in part) for part in parts if len(part) > 1)
+
+
+def _run_at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), orelse=rest):
+                yield from _run_at_import(rest)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                continue
+            case ast.ClassDef(body=inner) | ast.With(body=inner):
+                yield from _run_at_import(inner)
+            case ast.If() | ast.Try():
+                for inner in (node.body, node.orelse, getattr(node, "finalbody", [])):
+                    yield from _run_at_import(inner)
+            case _:
+                yield node
+
+
 def registered_mappers() -> frozenset[str]:
-    targets = (entry.target.partition(":")[0] for entry in REGISTRY["mappers"].values())
+    targets = (target.partition(":")[0] for entry in REGISTRY["mappers"].values() for target in entry.takes.values())
     return frozenset(target.removeprefix("gridloom.") for target in targets if target.startswith("gridloom.mappers."))
 
 
@@ -273,12 +346,20 @@ def test_only_upper_layers_look_up_mappers():
     assert registry_breaches(PACKAGE) == []
 
 
-def test_only_cli_and_web_print_exit_or_read_the_environment():
+def test_only_cli_prints_exits_or_reads_the_environment():
     assert talk_breaches(PACKAGE) == []
 
 
 def test_only_learn_and_the_tensor_front_end_import_torch():
     assert learning_breaches(PACKAGE) == []
+
+
+def test_nobody_outside_archs_decides_by_a_family_or_a_rule():
+    assert family_breaches(PACKAGE) == []
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert import_cycles(PACKAGE) == []
 
 
 @pytest.mark.parametrize("module", ["gridloom", "gridloom.cli"])
@@ -343,7 +424,7 @@ def test_layer_breach_is_found(tmp_path: Path, name: str, text: str):
         ("archs/families/mesh.py", "from ...dfg import ops\nfrom ..model import Arch"),
         ("mapping/model.py", "from gridloom._version import __version__\nfrom gridloom.dfg import Dfg"),
         ("mappers/anneal.py", "from gridloom.estimate import bound\nfrom .place import swap\nimport numpy"),
-        ("cli/__init__.py", "import gridloom as gl\nfrom gridloom.web import serve"),
+        ("cli/__init__.py", "import gridloom as gl\nfrom gridloom.flow import run"),
         ("verify/legal.py", "from gridloom.errors import MappingError\nfrom . import rules"),
         ("flow.py", "from . import verify, sim, emit"),
     ],
@@ -365,7 +446,7 @@ def test_mapper_that_imports_another_is_found(tmp_path: Path):
     found = mapper_breaches(package, frozenset({"mappers.anneal", "mappers.exact"}))
     assert found == [
         "mappers.anneal:2 imports gridloom.mappers.exact",
-        "mappers.place.swap:1 imports gridloom.mappers.grid.anneal",
+        "mappers.place.swap:1 imports gridloom.mappers.anneal",
     ]
 
 
@@ -387,7 +468,7 @@ def test_mapper_looked_up_by_a_checker_is_found(tmp_path: Path):
     + ["from os import environ", "import sys\nsys.stdout.write('a')"],
 )
 def test_talk_outside_cli_is_found(tmp_path: Path, text: str):
-    package = tree(tmp_path, {"flow.py": text, "cli.py": text, "web/serve.py": text})
+    package = tree(tmp_path, {"flow.py": text, "cli.py": text, "cli/output.py": text})
     assert [message.split(":")[0] for message in talk_breaches(package)] == ["flow"]
 
 
@@ -395,3 +476,42 @@ def test_torch_outside_learn_is_found(tmp_path: Path):
     text = "def f():\n    import torch.nn"
     package = tree(tmp_path, {"learn/gnn.py": text, "frontend/tensor.py": text, "mappers/anneal.py": text})
     assert learning_breaches(package) == ["mappers.anneal:2 imports torch.nn"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "arch.spec['family'] == 'mesh'",
+        "details.arch.spec.get('family')",
+        "if layout.family == 'hex': pass",
+        "one.arch.name.startswith('vpcma')",
+        "'hex' == arch.family",
+        "'flow_starts_apart' in arch.rules",
+        "'flow_starts_apart' not in read(text).rules",
+    ],
+)
+def test_question_for_a_family_is_found(tmp_path: Path, text: str):
+    package = tree(tmp_path, {"emit/svg.py": text, "archs/families/mesh.py": text})
+    assert [message.split(":")[0] for message in family_breaches(package)] == ["emit.svg"]
+
+
+@pytest.mark.parametrize(
+    "text", ["arch.has('spokes')", "f'on {arch.family}'", "spec['rows']", "group.family == 2", "name.startswith('a')"]
+)
+def test_question_for_a_trait_passes(tmp_path: Path, text: str):
+    assert family_breaches(tree(tmp_path, {"emit/svg.py": text})) == []
+
+
+def test_circle_of_imports_is_found(tmp_path: Path):
+    package = tree(
+        tmp_path,
+        {
+            "sim/a.py": "from gridloom.sim.b import B",
+            "sim/b.py": "import gridloom.sim.c",
+            "sim/c.py": "try:\n    from . import a\nexcept ImportError:\n    pass",
+            "sim/d.py": "def f():\n    from gridloom.sim.e import E",
+            "sim/e.py": "if TYPE_CHECKING:\n    from gridloom.sim.f import F\nfrom gridloom.sim.d import f",
+            "sim/f.py": "from gridloom.sim.e import E",
+        },
+    )
+    assert import_cycles(package) == [["sim.a", "sim.b", "sim.c"]]

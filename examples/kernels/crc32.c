@@ -1,4 +1,4 @@
-// CRC-32 without a table, eight bits an iteration.
+// CRC-32 without a table, eight bits per iteration.
 #include <stdint.h>
 
 uint32_t crc32(const uint8_t *data, int n) {

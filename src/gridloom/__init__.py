@@ -1,4 +1,4 @@
-"""gridloom: dataflow graphs onto coarse-grained reconfigurable arrays, each mapping checked and simulated.
+"""gridloom maps dataflow graphs onto coarse-grained reconfigurable arrays, and checks and simulates each mapping.
 
 >>> import gridloom as gl
 >>> graph = gl.kernel("vector_add")
@@ -20,8 +20,9 @@ if _TYPE_CHECKING:
     from gridloom.archs.model import Arch
     from gridloom.dfg.model import Dfg, DfgBuilder
     from gridloom.errors import GridloomError
-    from gridloom.flow.api import arch, bench, check, load, map, measure, save, simulate
+    from gridloom.flow.api import arch, bench, check, load, map, measure, names, save, show, simulate
     from gridloom.flow.files import load_mapping
+    from gridloom.flow.picture import Picture
     from gridloom.flow.request import Request
     from gridloom.flow.result import Result
     from gridloom.frontend.python.arrays import loop
@@ -50,6 +51,7 @@ __all__ = [  # noqa: RUF022
     "Failure",
     "GridloomError",
     "Mapping",
+    "Picture",
     "Request",
     "Result",
     "__version__",
@@ -68,8 +70,10 @@ __all__ = [  # noqa: RUF022
     "maximum",
     "measure",
     "minimum",
+    "names",
     "save",
     "select",
+    "show",
     "simulate",
     "state",
     "uint16",
@@ -84,6 +88,7 @@ _HOME = {
     "Failure": "mapping.model",
     "GridloomError": "errors",
     "Mapping": "mapping.model",
+    "Picture": "flow.picture",
     "Request": "flow.request",
     "Result": "flow.result",
     "arch": "flow.api",
@@ -101,8 +106,10 @@ _HOME = {
     "maximum": "frontend.python.numbers",
     "measure": "flow.api",
     "minimum": "frontend.python.numbers",
+    "names": "flow.api",
     "save": "flow.api",
     "select": "frontend.python.numbers",
+    "show": "flow.api",
     "simulate": "flow.api",
     "state": "frontend.python.numbers",
     "uint16": "frontend.python.numbers",

@@ -2,14 +2,18 @@
 
 An entry is a name and the place of an object (``"package.module:attribute"``); the module is imported when the
 entry is first asked for, so that listing names costs nothing. A new algorithm adds one file and one line here.
+
+The line of a mapper also declares which kinds of arrays it takes. ``auto``, ``portfolio``, ``gridloom list mappers``,
+the refusals and the conformance test all derive from that declaration (see :mod:`gridloom.mappers.choice`).
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Final, Literal
 
 from gridloom.errors import OptionError
 
@@ -24,71 +28,159 @@ class Entry:
 
     def load(self) -> Any:
         """Import the module and return the object. Costs the import, once."""
-        module, _, attribute = self.target.partition(":")
-        return getattr(import_module(module), attribute)
+        return _object_at(self.target)
 
 
-REGISTRY: dict[str, dict[str, Entry]] = {
+@dataclass(frozen=True, slots=True)
+class ArrayKind:
+    """A kind of array that mappers take: its style, and the traits that such an array has (``archs/traits.py``)."""
+
+    style: Literal["static", "modulo", "elastic"]
+    traits: tuple[str, ...]
+    #: What messages and listings call such arrays, in the plural.
+    words: str
+    #: Domains of the graphs that go onto such arrays.
+    domains: tuple[str, ...] = ("i32", "f32", "cma24", "opaque")
+
+
+GRID: Final = ArrayKind("static", ("grid",), "static grids such as mesh")
+REGISTERS: Final = ArrayKind("modulo", ("registers",), "modulo-scheduled arrays with registers such as torus")
+ROWS: Final = ArrayKind("static", ("rows",), "rows of ALUs such as vpcma")
+SPOKES: Final = ArrayKind("modulo", ("spokes",), "tiles with spokes such as streaming-engine")
+SWITCHES: Final = ArrayKind("elastic", ("switches",), "elastic arrays such as rdu", domains=("tensor",))
+
+#: ``search``: ``auto`` takes the first one that suits the array. ``proof``: ``--prove`` takes it. ``named``: it runs
+#: only where it is named. ``portfolio`` races the mappers that search and those that prove.
+Role = Literal["search", "proof", "named"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapper:
+    """A mapper: for each kind of array that it takes the place of the function, and one line about it."""
+
+    takes: Mapping[ArrayKind, str]
+    summary: str
+    extra: str | None = None
+    role: Role = "named"
+
+    def load(self, kind: ArrayKind | None = None) -> Any:
+        """The function for a kind of array; without one, the function of a mapper that has just one."""
+        targets = set(self.takes.values()) if kind is None else {self.takes[kind]}
+        if len(targets) != 1:
+            raise LookupError(
+                f"the mapper has a function for each of {', '.join(k.words for k in self.takes)}; name one"
+            )
+        return _object_at(targets.pop())
+
+
+def _object_at(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+#: Draws a graph, an array or a mapping as SVG text. Notebooks ask the nouns for their picture (``_repr_svg_``), and
+#: the nouns may not import what draws them: they find it by this name, when they are asked.
+PICTURE: Final = Entry("gridloom.emit.picture.pictures:svg", "the picture of a graph, an array or a mapping")
+
+REGISTRY: dict[str, dict[str, Any]] = {
     "archs": {
-        "mesh": Entry("gridloom.archs.families.mesh:build", "static grid, 4 neighbours"),
-        "onehop": Entry("gridloom.archs.families.mesh:build", "static grid, neighbours at distance 1 and 2"),
-        "chess": Entry("gridloom.archs.families.mesh:build", "static grid, 4- and 8-link cells alternate"),
-        "hex": Entry("gridloom.archs.families.mesh:build", "static grid, 6 neighbours"),
+        "mesh": Entry("gridloom.archs.families.mesh:build", "static grid in which each tile has 4 neighbours"),
+        "onehop": Entry("gridloom.archs.families.mesh:build", "static grid with neighbours at distance 1 and 2"),
+        "chess": Entry(
+            "gridloom.archs.families.mesh:build", "static grid in which cells with 4 and with 8 links alternate"
+        ),
+        "hex": Entry("gridloom.archs.families.mesh:build", "static grid in which each tile has 6 neighbours"),
         "torus": Entry("gridloom.archs.families.torus:build", "modulo-scheduled torus with register files"),
         **{
             f"ramp-{k}": Entry("gridloom.archs.families.torus:build", f"torus preset {k} of the RAMP evaluation")
             for k in range(1, 13)
         },
         "vpcma": Entry("gridloom.archs.families.vpcma:build", "static rows of combinational ALUs with pipeline bits"),
-        "streaming-engine": Entry("gridloom.archs.families.streaming_engine:build", "a row of tiles with spokes"),
-        "genmap": Entry("gridloom.archs.families.genmap:build", "an array of a GenMap XML description"),
+        "streaming-engine": Entry(
+            "gridloom.archs.families.streaming_engine:build", "modulo-scheduled row of tiles with spokes"
+        ),
+        "genmap": Entry("gridloom.archs.families.genmap:build", "array that a GenMap XML file describes"),
         "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
     },
     "mappers": {
-        "anneal": Entry(
-            "gridloom.mappers.grid.anneal:anneal", "annealing for the static grids and for tiles with spokes"
+        "anneal": Mapper(
+            {GRID: "gridloom.mappers.grid.anneal:anneal", SPOKES: "gridloom.mappers.spokes.anneal:anneal_spokes"},
+            "simulated annealing of placements together with their routes",
+            role="search",
         ),
-        "ppo": Entry("gridloom.learn.placement.mapper:ppo", "a learned policy for a streaming engine", "learn"),
-        "spokes-random": Entry("gridloom.mappers.spokes.random:spokes_random", "random samples on spokes, a reference"),
-        "neosa": Entry(
-            "gridloom.mappers.grid.neosa:neosa", "the published NeoSA placer with our routes and FIFOs, a reference"
+        "modulo": Mapper(
+            {REGISTERS: "gridloom.mappers.modulo.modulo:modulo"},
+            "scheduling, placement and negotiated routing in one search",
+            role="search",
         ),
-        "trees": Entry("gridloom.mappers.grid.trees:trees", "complete binary trees by H-tree or compact layout"),
-        "divide": Entry("gridloom.mappers.grid.divide:divide", "recursive bisection for the static grids, a reference"),
-        "genetic-grid": Entry("gridloom.mappers.grid.genetic:genetic_grid", "a genetic placer for the static grids"),
-        "width": Entry(
-            "gridloom.mappers.rows.width:width", "annealing with routes for rows of ALUs, fewest columns first"
+        "width": Mapper(
+            {ROWS: "gridloom.mappers.rows.width:width"},
+            "annealing of ops and routes for the fewest columns",
+            role="search",
         ),
-        "genetic": Entry("gridloom.mappers.rows.genetic:genetic", "NSGA-II for rows of ALUs, a reference", "genetic"),
-        "modulo": Entry(
-            "gridloom.mappers.modulo.modulo:modulo", "scheduling, placement and negotiated routing for modulo arrays"
+        "dataflow": Mapper(
+            {SWITCHES: "gridloom.mappers.elastic.dataflow:dataflow"},
+            "annealing of pipelines with a cost model",
+            role="search",
         ),
-        "exact": Entry("gridloom.mappers.exact:exact", "a mapping or a proof that there is none, by CP-SAT", "exact"),
-        "portfolio": Entry("gridloom.mappers.portfolio:portfolio", "races the mappers that suit the array"),
-        "ramp": Entry(
-            "gridloom.mappers.modulo.ramp.ramp:ramp",
-            "RAMP: modulo schedules, cliques and routing strategies, a reference",
+        "exact": Mapper(
+            {
+                GRID: "gridloom.mappers.grid.exact.search:exact_static",
+                REGISTERS: "gridloom.mappers.modulo.exact.search:exact_modulo",
+                SPOKES: "gridloom.mappers.spokes.exact.mapper:exact_spokes",
+            },
+            "a mapping or a proof that there is none, by constraint solving (CP-SAT)",
+            "exact",
+            role="proof",
         ),
-        "regimap": Entry(
-            "gridloom.mappers.modulo.ramp.regimap:regimap", "REGIMap: cliques with a PE's own registers, a reference"
+        "portfolio": Mapper(
+            dict.fromkeys((GRID, REGISTERS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
+            "a race of the mappers that suit the array; the best result wins",
         ),
-        "memmap": Entry(
-            "gridloom.mappers.modulo.ramp.memmap:memmap", "MEMMap: long dependences over memory, a reference"
+        "neosa": Mapper({GRID: "gridloom.mappers.grid.neosa:neosa"}, "the published NeoSA placer, with our routes"),
+        "divide": Mapper({GRID: "gridloom.mappers.grid.divide:divide"}, "recursive bisection, a reference placer"),
+        "genetic-grid": Mapper(
+            {GRID: "gridloom.mappers.grid.genetic:genetic_grid"}, "a genetic algorithm, a reference placer"
         ),
-        "dataflow": Entry(
-            "gridloom.mappers.elastic.dataflow:dataflow", "annealing with a cost model for elastic grids"
+        "trees": Mapper(
+            {GRID: "gridloom.mappers.grid.trees:trees"}, "complete binary trees by the H-tree or a compact layout"
+        ),
+        "ramp": Mapper(
+            {REGISTERS: "gridloom.mappers.modulo.ramp.ramp:ramp"},
+            "RAMP: modulo schedules, maximum cliques and routing strategies, a reference",
+        ),
+        "regimap": Mapper(
+            {REGISTERS: "gridloom.mappers.modulo.ramp.regimap:regimap"},
+            "REGIMap: maximum cliques with the registers of a PE, a reference",
+        ),
+        "memmap": Mapper(
+            {REGISTERS: "gridloom.mappers.modulo.ramp.memmap:memmap"},
+            "MEMMap: long dependences go through memory, a reference",
+        ),
+        "genetic": Mapper(
+            {ROWS: "gridloom.mappers.rows.genetic:genetic"}, "the published NSGA-II mapper, a reference", "genetic"
+        ),
+        "ppo": Mapper(
+            {SPOKES: "gridloom.learn.placement.mapper:ppo"},
+            "a policy learned by reinforcement places the nodes",
+            "learn",
+        ),
+        "spokes-random": Mapper(
+            {SPOKES: "gridloom.mappers.spokes.random:spokes_random"}, "the best of random placements, a reference"
         ),
     },
     "kernels": {
         "vector_add": Entry("gridloom.frontend.kernels.streams:VECTOR_ADD", "z = x + y"),
-        "axpy": Entry("gridloom.frontend.kernels.streams:AXPY", "z = a x + y, integers or singles"),
+        "axpy": Entry("gridloom.frontend.kernels.streams:AXPY", "z = a x + y, on integers or single-precision numbers"),
         "distance": Entry("gridloom.frontend.kernels.streams:DISTANCE", "squared distance of two points"),
         "dot_product": Entry("gridloom.frontend.kernels.streams:DOT_PRODUCT", "running sum of x y"),
         "mul_add": Entry("gridloom.frontend.kernels.streams:MUL_ADD", "w = x y + z"),
         "stream_pair": Entry("gridloom.frontend.kernels.streams:STREAM_PAIR", "y[i] = 2 x[i+1] + 6 x[i]"),
         "tree_reduce": Entry("gridloom.frontend.kernels.trees:TREE_REDUCE", "full binary adder trees"),
-        "tree_expand": Entry("gridloom.frontend.kernels.trees:TREE_EXPAND", "trees that spread one input"),
-        "map_reduce": Entry("gridloom.frontend.kernels.trees:MAP_REDUCE", "a tail before each leaf of an adder tree"),
+        "tree_expand": Entry("gridloom.frontend.kernels.trees:TREE_EXPAND", "full binary trees that spread one input"),
+        "map_reduce": Entry(
+            "gridloom.frontend.kernels.trees:MAP_REDUCE", "adder tree with a chain of operations before each leaf"
+        ),
         "matmul": Entry("gridloom.frontend.kernels.linear_algebra:MATMUL", "classic n x n matrix product"),
         "systolic_matmul": Entry(
             "gridloom.frontend.kernels.linear_algebra:SYSTOLIC_MATMUL", "rows times a matrix that the multipliers hold"
@@ -126,16 +218,21 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "bicg": Entry("gridloom.frontend.kernels.polybench:BICG", "s += A' r, q = A p"),
         "mvt": Entry("gridloom.frontend.kernels.polybench:MVT", "x1 += A y1, x2 += A' y2"),
         "jacobi": Entry("gridloom.frontend.kernels.polybench:JACOBI", "Jacobi stencil in 1 or 2 dimensions"),
-        "random_layered": Entry("gridloom.frontend.kernels.random_graphs:RANDOM_LAYERED", "random layers, seeded"),
+        "random_layered": Entry(
+            "gridloom.frontend.kernels.random_graphs:RANDOM_LAYERED", "random graph in layers, from a seed"
+        ),
         "random_growing": Entry(
-            "gridloom.frontend.kernels.random_graphs:RANDOM_GROWING", "random growing network, seeded"
+            "gridloom.frontend.kernels.random_graphs:RANDOM_GROWING", "random growing network, from a seed"
         ),
         "random_series_parallel": Entry(
-            "gridloom.frontend.kernels.random_graphs:RANDOM_SERIES_PARALLEL", "random series-parallel graph, seeded"
+            "gridloom.frontend.kernels.random_graphs:RANDOM_SERIES_PARALLEL",
+            "random series-parallel graph, from a seed",
         ),
         "cma_aes": Entry("gridloom.frontend.kernels.cma:CMA_AES", "AES column on 24-bit words"),
         "cma_radix4_fft": Entry("gridloom.frontend.kernels.cma:CMA_RADIX4_FFT", "radix-4 butterfly on 24-bit words"),
-        "cma_rgb_to_ycc": Entry("gridloom.frontend.kernels.cma:CMA_RGB_TO_YCC", "packed RGB to packed YCC, 24 bits"),
+        "cma_rgb_to_ycc": Entry(
+            "gridloom.frontend.kernels.cma:CMA_RGB_TO_YCC", "packed RGB to packed YCC on 24-bit words"
+        ),
         "cma_dct8": Entry("gridloom.frontend.kernels.cma:CMA_DCT8", "8-point DCT of pixels on 24-bit words"),
         "cma_md5": Entry("gridloom.frontend.kernels.cma:CMA_MD5", "first round of MD5 scaled to 24-bit words"),
         **{
@@ -182,11 +279,11 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         },
     },
     "costs": {
-        "heuristic": Entry("gridloom.estimate.heuristic:heuristic", "rules an operation, peak rates a link"),
-        "learned": Entry("gridloom.learn.cost_model.inference:learned", "a graph network trained on measurements"),
-        "simulated": Entry(
-            "gridloom.flow.tensor.simulated_cost:simulated", "the simulator's measurement of every decision"
+        "heuristic": Entry(
+            "gridloom.estimate.heuristic:heuristic", "a rule for each operation, the peak rate of each link"
         ),
+        "learned": Entry("gridloom.learn.cost_model.inference:learned", "a graph network trained on measurements"),
+        "simulated": Entry("gridloom.flow.tensor.simulated_cost:simulated", "every decision is measured by simulation"),
     },
     "networks": {
         "gemm": Entry("gridloom.frontend.tensor.networks:GEMM", "one matrix product with weights"),
@@ -194,31 +291,42 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "ffn": Entry("gridloom.frontend.tensor.networks:FFN", "the feed-forward part of a transformer block"),
         "mha": Entry("gridloom.frontend.tensor.networks:MHA", "multi-head attention with its projections"),
         "encoder": Entry("gridloom.frontend.tensor.networks:ENCODER", "one transformer block"),
-        "bert_large": Entry("gridloom.frontend.tensor.networks:BERT_LARGE", "24 blocks of 1,024 features, 16 heads"),
-        "gpt2_xl": Entry("gridloom.frontend.tensor.networks:GPT2_XL", "48 blocks of 1,600 features, 25 heads"),
+        "bert_large": Entry(
+            "gridloom.frontend.tensor.networks:BERT_LARGE", "24 transformer blocks with 1,024 features and 16 heads"
+        ),
+        "gpt2_xl": Entry(
+            "gridloom.frontend.tensor.networks:GPT2_XL", "48 transformer blocks with 1,600 features and 25 heads"
+        ),
     },
     "readers": {
-        "json": Entry("gridloom.frontend.graphs.json_graph:read", "our own graphs, *.json"),
+        "json": Entry("gridloom.frontend.graphs.json_graph:read", "graphs that gridloom wrote: *.json"),
         "dot": Entry(
-            "gridloom.frontend.graphs.dot:read", "Graphviz: ours, NeoSA, GenMap, CGRA-Bench, elastic_cgra_mapper"
+            "gridloom.frontend.graphs.dot:read",
+            "Graphviz files of NeoSA, GenMap, CGRA-Bench, elastic_cgra_mapper: *.dot, *.gv",
         ),
-        "ccf": Entry("gridloom.frontend.graphs.ccf:read", "CCF and RAMP loops, *_node.txt with *_edge.txt"),
-        "satmapit": Entry("gridloom.frontend.graphs.satmapit:read", "SAT-MapIt loops, *_nodes with *_edges"),
-        "morpher": Entry("gridloom.frontend.graphs.morpher:read", "Morpher DFGs, *.xml"),
-        "c": Entry("gridloom.frontend.c:read", "a loop of a C file, *.c or FILE.c:FUNCTION,key=value,...", "c"),
-        "python": Entry("gridloom.frontend.python.kernel:read", "a @gridloom.kernel, *.py or FILE.py:FUNCTION"),
-        "onnx": Entry("gridloom.frontend.tensor.onnx_file:read", "neural networks, *.onnx", "tensor"),
-        "e2emap": Entry("gridloom.frontend.graphs.e2emap:read", "E2EMap kernels, comma lines in *.txt"),
+        "ccf": Entry("gridloom.frontend.graphs.ccf:read", "loops of CCF and RAMP: *_node.txt with *_edge.txt"),
+        "satmapit": Entry("gridloom.frontend.graphs.satmapit:read", "loops of SAT-MapIt: *_nodes with *_edges"),
+        "morpher": Entry("gridloom.frontend.graphs.morpher:read", "graphs of Morpher: *.xml"),
+        "c": Entry("gridloom.frontend.c:read", "a loop of a C file: *.c, or FILE.c:FUNCTION,key=value,...", "c"),
+        "python": Entry(
+            "gridloom.frontend.python.kernel:read", "a function with @gridloom.kernel: *.py, or FILE.py:FUNCTION"
+        ),
+        "onnx": Entry("gridloom.frontend.tensor.onnx_file:read", "neural networks: *.onnx", "tensor"),
+        "e2emap": Entry(
+            "gridloom.frontend.graphs.e2emap:read", "kernels of E2EMap, lines of values with commas: *.txt"
+        ),
     },
     "suites": {
         "se": Entry(
-            "gridloom.flow.bench.suite:built_in", "kernels and random graphs on a streaming engine, both levels"
+            "gridloom.flow.bench.suite:built_in", "kernels and random graphs on a streaming engine, at both levels"
         ),
         "smoke": Entry("gridloom.flow.bench.suite:built_in", "ten small kernels on the four static grids"),
         "neosa": Entry(
             "gridloom.flow.bench.suite:built_in", "37 graphs on the smallest square of each static topology"
         ),
-        "neosa-reconvergent": Entry("gridloom.flow.bench.suite:built_in", "the 15 graphs of neosa that are no forests"),
+        "neosa-reconvergent": Entry(
+            "gridloom.flow.bench.suite:built_in", "the 15 graphs of neosa that are not forests"
+        ),
         "neosa-files": Entry("gridloom.flow.bench.suite:built_in", "neosa with the published files"),
         "neosa-border": Entry("gridloom.flow.bench.suite:built_in", "neosa with inputs and outputs on the border"),
         "neosa-multipliers": Entry(
@@ -244,11 +352,15 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         ),
     },
     "models": {
-        "ppo": Entry("gridloom.learn.placement.task:PPO", "placement on a streaming engine, learned", "learn"),
-        "mappability": Entry(
-            "gridloom.learn.mappability.task:TASK", "columns that a graph needs on rows of ALUs", "learn"
+        "ppo": Entry(
+            "gridloom.learn.placement.model:MODEL", "a policy that places nodes on a streaming engine", "learn"
         ),
-        "cost-model": Entry("gridloom.learn.cost_model.task:TASK", "efficiency of a dataflow placement", "learn"),
+        "mappability": Entry(
+            "gridloom.learn.mappability.model:MODEL", "how many columns a graph needs on rows of ALUs", "learn"
+        ),
+        "cost-model": Entry(
+            "gridloom.learn.cost_model.model:MODEL", "how efficient a placement on a dataflow grid is", "learn"
+        ),
     },
 }
 
@@ -258,8 +370,8 @@ def names(group: str) -> list[str]:
     return list(_group(group))
 
 
-def entry(group: str, name: str) -> Entry:
-    """The entry of a name; an unknown name is an OptionError that suggests the nearest ones."""
+def entry(group: str, name: str) -> Any:
+    """The Entry (or Mapper) of a name; an unknown name is an OptionError that suggests the nearest ones."""
     entries = _group(group)
     if name in entries:
         return entries[name]
@@ -273,7 +385,7 @@ def load(group: str, name: str) -> Any:
     return entry(group, name).load()
 
 
-def _group(group: str) -> dict[str, Entry]:
+def _group(group: str) -> dict[str, Any]:
     if group not in REGISTRY:
         raise OptionError(f"there is no list of {group!r}; known: {', '.join(REGISTRY)}")
     return REGISTRY[group]

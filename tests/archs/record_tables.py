@@ -1,4 +1,5 @@
-"""Tables of the documents that follow from the code: the fields of records with their ``#:`` comments, ops, presets.
+"""Tables of the documents that follow from the code: the fields of records with their ``#:`` comments, ops, presets,
+traits.
 
 ``python -m tests.archs.record_tables`` writes them anew between the markers of docs/*.md, and the schemas beside them.
 """
@@ -13,6 +14,7 @@ import types
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from gridloom.archs import TRAITS, build
 from gridloom.archs.families.mesh import MeshParameters
 from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.families.streaming_engine import StreamingEngineParameters
@@ -33,6 +35,8 @@ PARAMETERS = {
     "streaming-engine": StreamingEngineParameters,
     "rdu": RduParameters,
 }
+SIZED = ("mesh", "onehop", "hex", "chess", "torus", "rdu")
+SIZELESS = ("vpcma", "streaming-engine")
 RECORDS = {"Node": Node, "Edge": Edge, "Array": Array, "Instance": Instance, "Route": Route}
 
 
@@ -77,7 +81,7 @@ def default(field: dataclasses.Field[Any]) -> str:
 
 
 def field_table(record: type, head: str) -> str:
-    """A row a field: name, type, default, comment."""
+    """One row for each field: name, type, default, comment."""
     texts, hints = comments(record), get_type_hints(record)
     rows = []
     for field in dataclasses.fields(record):
@@ -88,7 +92,7 @@ def field_table(record: type, head: str) -> str:
 
 
 def op_table(domain: str) -> str:
-    """A row an op class: its ops with the number of their operands."""
+    """One row for each op class: its ops with the number of their operands."""
     rows: dict[tuple[str, str], list[str]] = {}
     for name, op in OP_TABLE[domain].items():
         count = "any" if op.arity == ANY_ARITY else str(op.arity)
@@ -98,7 +102,7 @@ def op_table(domain: str) -> str:
 
 
 def preset_table() -> str:
-    """A row a preset of the torus."""
+    """One row for each preset of the torus."""
     lines = [
         "| preset | PEs | register file | memory PEs (1-based, row by row) | bus |",
         "| --- | --- | --- | --- | --- |",
@@ -106,9 +110,19 @@ def preset_table() -> str:
     for name, p in PRESETS.items():
         memory = p["memory"]
         shown = memory if memory == "all" else ", ".join(str(r * p["cols"] + c + 1) for r, c in memory["tiles"])
-        file = f"{p['file']}, {p['regs']}" + (" registers" if p["file"] == "central" else " registers a PE")
-        bus = "one a row" if p["bus"] == "row" else "one a memory PE"
+        file = f"{p['file']}, {p['regs']}" + (" registers" if p["file"] == "central" else " registers per PE")
+        bus = "one per row" if p["bus"] == "row" else "one per memory PE"
         lines.append(f"| `{name}` | {p['rows']} x {p['cols']} | {file} | {shown} | {bus} |")
+    return "\n".join(lines)
+
+
+def trait_table() -> str:
+    """One row for each trait: what it says, and the families whose default array has it."""
+    arrays = {name: build(name if name in SIZELESS else f"{name}:4x4") for name in (*SIZELESS, *SIZED)}
+    lines = ["| trait | what it says of an array | families |", "| --- | --- | --- |"]
+    for trait, sentence in TRAITS.items():
+        families = [f"`{name}`" for name, arch in arrays.items() if arch.has(trait)]
+        lines.append(f"| `{trait}` | {sentence} | {', '.join(sorted(families))} |")
     return "\n".join(lines)
 
 
@@ -117,7 +131,7 @@ def tables() -> dict[str, str]:
     found = {f"parameters {name}": field_table(record, "parameter") for name, record in PARAMETERS.items()}
     found |= {f"record {name}": field_table(record, "field") for name, record in RECORDS.items()}
     found |= {f"ops {domain}": op_table(domain) for domain in OP_TABLE if domain != "opaque"}
-    return found | {"presets": preset_table()}
+    return found | {"presets": preset_table(), "traits": trait_table()}
 
 
 def filled(text: str) -> str:

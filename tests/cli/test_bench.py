@@ -133,7 +133,7 @@ def test_bad_input_is_one_message(gridloom, tmp_path, words, message):
 
 
 def test_broken_cell_is_a_failed_row_and_the_others_go_on(gridloom, suite, monkeypatch):
-    from gridloom.flow.bench.run import suite_run as bench
+    from gridloom.flow.bench import run as bench
 
     original = bench.Request
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from gridloom.dfg import DfgBuilder
 from gridloom.errors import GridloomError
 from gridloom.flow.bench.suite import read_suite
-from gridloom.flow.files import load_any, load_arch
+from gridloom.flow.files import load_any
+from gridloom.flow.inputs import read_arch
 from gridloom.flow.options import parse_settings
 from gridloom.mapping import json_format
 
@@ -84,7 +85,7 @@ def test_mapping_with_a_damaged_value_is_judged_or_refused(gridloom, saved, comm
 def test_random_arch_string_is_built_or_refused(family, size, options):
     text = family + size + "".join(f",{key}={value}" for key, value in options)
     try:
-        load_arch(text)
+        read_arch(text)
     except GridloomError as error:
         assert str(error)
 

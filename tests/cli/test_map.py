@@ -132,8 +132,9 @@ BAD = [
     ([*FIR, "--set", "starts=no"], "error: --set: starts: mapper 'anneal' takes a whole number here, found 'no'"),
     ([*FIR, "--set", "starts=0"], "error: starts: expected at least 1, found 0"),
     ([*FIR, "--set", "starts"], "error: --set: expected key=value, found 'starts'"),
+    (["fir", "--arch", "mesh:6x6"], "error: fir: there is no such file; did you mean kernel:fir?"),
     ([*FIR, "--seed", "x"], "error: Invalid value for '--seed': "),
-    ([*FIR, "--seed", "-1"], "error: seed: expected 0 to 2**63 - 1, found -1"),
+    ([*FIR, "--seed", "-1"], "error: --seed: expected at least 0, found -1"),
     ([*FIR, "--effort", "0"], "error: effort: expected at least 1 move, found 0"),
     ([*FIR, "--time-limit", "0"], "error: time limit: expected more than 0 seconds, found 0.0"),
     ([*FIR, "--jobs", "0"], "error: --jobs: expected at least 1, found 0"),
@@ -193,3 +194,27 @@ def test_command_of_a_report_makes_the_same_request():
         "gridloom map kernel:fir --arch mesh:6x6,fifo=4 --mapper auto --seed 3 --effort 10 --pin 'my pins.json' "
         "--set starts=2"
     )
+
+
+def test_slots_are_told_on_modulo_arrays(gridloom):
+    done = gridloom("map", "kernel:vector_add", "--arch", "torus:2x2", "--json")
+    slots = done.record["slots"]
+    assert slots["used"] == slots["ops"] + slots["moves"]
+    assert slots["total"] == 4 * done.record["ii"]
+    text = gridloom("map", "kernel:vector_add", "--arch", "torus:2x2").out
+    shown = f"slots {slots['used']} of {slots['total']}: {slots['ops']} for operations, {slots['moves']} for moves"
+    assert text.splitlines()[-1].strip() == shown
+
+
+def test_slots_are_null_on_static_arrays(gridloom):
+    assert gridloom("map", "kernel:vector_add", "--arch", "mesh:2x2", *QUICK, "--json").record["slots"] is None
+
+
+def test_failed_map_writes_a_report_that_shows_why_and_nothing_else(gridloom, tmp_path):
+    files = ["-o", "m.json", "--svg", "m.svg", "--html", "m.html"]
+    done = gridloom("map", "kernel:distance", "--arch", "mesh:2x2", *files)
+    assert (done.status, done.err) == (1, "wrote m.html\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["m.html"]
+    page = (tmp_path / "m.html").read_text(encoding="utf-8")
+    for words in ("not mapped", "15 tiles", "4 on mesh:2x2", "6 rows more", "gridloom map kernel:distance"):
+        assert words in page

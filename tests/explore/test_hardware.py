@@ -6,10 +6,11 @@ import pytest
 
 from gridloom.archs import build
 from gridloom.explore.hardware import LEVEL_FEATURES, OPS, cost, fitted
-from gridloom.hardware.area import FEATURES, Synthesis, available
-from gridloom.hardware.levels import unit_levels
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
+from gridloom.hardware.synthesis.area import FEATURES, Synthesis
+from gridloom.hardware.synthesis.levels import unit_levels
+from gridloom.hardware.synthesis.yosys import available
 
 
 def test_the_model_says_how_it_was_made_and_how_good_it_is() -> None:

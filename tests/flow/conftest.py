@@ -10,7 +10,7 @@ from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
 from gridloom.mappers.budget import Progress
 from gridloom.mapping import Failure, Instance, Mapping, Route
-from gridloom.registry import REGISTRY, Entry
+from gridloom.registry import GRID, REGISTERS, REGISTRY, Mapper
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,14 +63,6 @@ def mapping():
 @pytest.fixture
 def sample_mappers(monkeypatch):
     """Registers the sample mappers under their own names."""
-    entries = {name: Entry(f"{__name__}:{name}", f"sample: {name}") for name in SAMPLES}
+    kinds = (GRID, REGISTERS)
+    entries = {name: Mapper(dict.fromkeys(kinds, f"tests.flow.conftest:{name}"), "a sample") for name in SAMPLES}
     monkeypatch.setitem(REGISTRY, "mappers", {**REGISTRY["mappers"], **entries})
-    monkeypatch.setattr(Entry, "load", _loading(Entry.load))
-
-
-def _loading(original):
-    def load(entry):
-        name = entry.target.rpartition(":")[2]
-        return SAMPLES[name] if entry.summary.startswith("sample: ") else original(entry)
-
-    return load

@@ -16,6 +16,7 @@ from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure
 from gridloom.mapping.program import Channel
 
+ENGINE = "streaming-engine:32,spokes=8"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "programs"
 
 
@@ -31,7 +32,7 @@ def small(name: str, **settings: int) -> FlowSource:
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_example_is_mapped_legal_and_simulated(path: Path) -> None:
-    record = mapped(read_program(path), "streaming-engine:32,spokes=8").to_json()
+    record = mapped(read_program(path, ENGINE), ENGINE).to_json()
     assert record["status"] == "mapped"
     assert record["verified"] == {"legal": True, "simulated": True}
     spans = sorted((flow["base"], flow["base"] + flow["tiles"]) for flow in record["flows"])
@@ -39,7 +40,7 @@ def test_example_is_mapped_legal_and_simulated(path: Path) -> None:
 
 
 def test_flows_of_the_filter_have_an_ii_each() -> None:
-    result = mapped(read_program(EXAMPLES / "scaled_filter.yaml"), "streaming-engine:32,spokes=8")
+    result = mapped(read_program(EXAMPLES / "scaled_filter.yaml", ENGINE), ENGINE)
     assert result.program is not None
     assert {flow.name: flow.ii for flow in result.program.flows} == {"power": 3, "scale": 1, "smooth": 6, "average": 4}
 
@@ -125,5 +126,5 @@ def test_file_that_is_not_a_program_is_refused(text: str, message: str, tmp_path
     path = tmp_path / "p.yaml"
     path.write_text(text)
     with pytest.raises(GridloomError) as error:
-        read_program(path)
+        read_program(path, ENGINE)
     assert message in str(error.value)

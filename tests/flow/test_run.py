@@ -7,12 +7,13 @@ import pytest
 from gridloom import flow
 from gridloom.errors import OptionError
 from gridloom.flow import Request
-from gridloom.flow import choice as mappers
+from gridloom.registry import REGISTRY
 
 FIELDS = {
     "status", "verified", "mapper", "seed", "seconds", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii",
     "latency", "period", "throughput", "wirelength", "longest_wire", "placed_wirelength", "buffers", "width",
     "height", "tiles_used", "routing_tiles", "occupancy", "optimal", "bound", "proof", "found_by",
+    "slots",
 }  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("sample_mappers")
@@ -84,7 +85,7 @@ def test_graph_larger_than_the_array_at_this_ii_fails_before_any_search():
 
 
 def test_op_class_that_no_tile_has_is_named():
-    failure = flow.run(Request(source="kernel:fir", arch="rdu:4x4", mapper="right")).failure
+    failure = flow.run(Request(source="kernel:fir", arch="rdu:4x4")).failure
     assert failure.constraint == "op classes"
     assert failure.demand == "a tile for alu and for input and for mul and for output"
 
@@ -118,6 +119,8 @@ def test_unknown_mapper_suggests_the_nearest(mapping):
 
 
 def test_auto_names_what_is_available_for_a_style_without_a_mapper(monkeypatch):
-    monkeypatch.setitem(mappers.PREFERRED, "elastic", ())
-    with pytest.raises(OptionError, match="is elastic, and no mapper for that style is available yet; mappers: "):
+    named = {"portfolio": REGISTRY["mappers"]["portfolio"], "anneal": REGISTRY["mappers"]["anneal"]}
+    monkeypatch.setitem(REGISTRY, "mappers", named)
+    message = r"no mapper searches on arrays like 'rdu:4x4' \(style elastic, traits: switches\); by name: portfolio$"
+    with pytest.raises(OptionError, match=message):
         flow.run(Request(source="kernel:fir", arch="rdu:4x4"))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gridloom.flow.hardware import cosimulate_mapping
+from gridloom.hardware.bitstream.encode import fitted
 from gridloom.hardware.cosimulation import Bench, available
-from gridloom.hardware.encode import fitted
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.mapping import Mapping

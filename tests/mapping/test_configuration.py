@@ -26,7 +26,7 @@ def slot_of(c: Configuration, node: str) -> Slot:
 
 def times(c: Configuration) -> dict[str, tuple[int, int]]:
     """node -> (start stage, slot)."""
-    return {c.dfg.nodes[s.node].id: s.cycle_of_first for s in c.slots if s.kind == "op"}
+    return {c.dfg.nodes[s.node].id: (s.start, s.slot) for s in c.slots if s.kind == "op"}
 
 
 def moves(c: Configuration) -> list[tuple[str, str, int, int]]:
@@ -117,11 +117,11 @@ def test_constants_sit_in_registers_and_boundaries_take_a_cycle() -> None:
     assert times(c) == {"x": (0, 0), "w": (0, 0), "p": (0, 0), "q": (1, 0), "r": (2, 0), "y": (2, 0)}
 
 
-def test_elastic_routes_become_flows_over_links() -> None:
+def test_elastic_routes_become_token_paths_over_links() -> None:
     c = configure(hand.rdu_two_stages())
     shown = [
         (c.arch.tiles[f.source].name, [c.arch.resource_names[r] for r in f.links], c.arch.tiles[f.target].name)
-        for f in c.flows
+        for f in c.token_paths
     ]
     assert shown == [
         ("dram_left_0", ["dram_left_0>sw_0_0", "sw_0_0>cu_0_0"], "cu_0_0"),

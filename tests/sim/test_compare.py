@@ -18,7 +18,7 @@ from gridloom.errors import SimulationError
 from gridloom.mapping import Configuration, Mapping, Slot, configure
 from gridloom.sim import run, simulate, stimulus_for
 from gridloom.sim.compare import simulate_configuration
-from gridloom.sim.program import compile_program
+from gridloom.sim.slot_code import compile_slots
 
 CLOCKED = [name for name in LEGAL if not name.startswith("rdu")]
 
@@ -33,7 +33,7 @@ def test_hand_made_mapping_is_right(name: str):
 @pytest.mark.parametrize("name", CLOCKED)
 def test_runs_shorter_than_the_pipeline_are_tried(name: str):
     mapping = LEGAL[name]()
-    depth = compile_program(configure(mapping)).depth
+    depth = compile_slots(configure(mapping)).depth
     verdict = simulate(mapping)
     assert {1, 2, 3, 64} <= set(verdict.trip_counts)
     assert depth == 1 or any(count < depth for count in verdict.trip_counts)
@@ -205,7 +205,7 @@ def test_combinational_cycle_names_its_resources():
     damaged = replace(configuration, driver=driver)
     text = "combinational cycle: pe_0_3.w -> pe_0_2.e -> pe_0_3.w; put a register into it"
     with pytest.raises(SimulationError, match=text):
-        compile_program(damaged)
+        compile_slots(damaged)
     verdict = simulate_configuration(damaged)
     assert not verdict
     assert text in (verdict.error or "")

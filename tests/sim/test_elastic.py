@@ -190,8 +190,8 @@ def test_join_is_right():
 
 def test_swapped_flows_show():
     configuration = join()
-    a, b = configuration.flows
-    swapped = replace(configuration, flows=(replace(a, edge=b.edge), replace(b, edge=a.edge)))
+    a, b = configuration.token_paths
+    swapped = replace(configuration, token_paths=(replace(a, edge=b.edge), replace(b, edge=a.edge)))
     verdict = simulate_configuration(swapped)
     assert not verdict
     assert verdict.divergence is not None
@@ -200,21 +200,21 @@ def test_swapped_flows_show():
 
 def test_missing_flow_starves_its_consumer():
     configuration = join()
-    verdict = simulate_configuration(replace(configuration, flows=configuration.flows[:1]))
+    verdict = simulate_configuration(replace(configuration, token_paths=configuration.token_paths[:1]))
     assert "v on cu_0_2 waits for tokens of z: 0 of 1 (has no route)" in (verdict.error or "")
 
 
 def test_links_that_do_not_join_up_carry_nothing():
     configuration = join()
-    first, second = configuration.flows
+    first, second = configuration.token_paths
     broken = replace(first, links=first.links[:1] + first.links[2:])
-    verdict = simulate_configuration(replace(configuration, flows=(broken, second)))
+    verdict = simulate_configuration(replace(configuration, token_paths=(broken, second)))
     assert "sw_0_1>sw_0_2 does not begin at sw_0_0" in (verdict.error or "")
 
 
 def test_flow_that_ends_elsewhere_arrives_nowhere():
     configuration = join()
-    first, second = configuration.flows
+    first, second = configuration.token_paths
     broken = replace(first, links=first.links[:-1])
-    verdict = simulate_configuration(replace(configuration, flows=(broken, second)))
+    verdict = simulate_configuration(replace(configuration, token_paths=(broken, second)))
     assert "ends at sw_0_2, not at cu_0_2" in (verdict.error or "")

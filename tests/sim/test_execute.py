@@ -14,7 +14,7 @@ from gridloom.mapping import Instance, Mapping, Route, configure
 from gridloom.sim import run, simulate
 from gridloom.sim.execute import execute
 from gridloom.sim.kernel import POISON
-from gridloom.sim.program import compile_program
+from gridloom.sim.slot_code import compile_slots
 
 
 def words(*values: int) -> np.ndarray:
@@ -265,7 +265,7 @@ def test_access_out_of_bounds_is_recorded_not_raised():
     b.array("A", 4)
     b.output(b.load("A", b.input("x"), id="l"), "y")
     mapping = on_one_row(b.build(), {"x": 0, "l": 1, "y": 2}, {"x": 0, "l": 1, "y": 2}, [("x", "l", 0), ("l", "y", 0)])
-    program = compile_program(configure(mapping))
+    program = compile_slots(configure(mapping))
     ran = execute(program, Stimulus(iterations=3, streams={"x": words(3, 9, -1)}, memory={"A": words(5, 6, 7, 8)}))
     assert ran.trap is not None
     assert str(ran.trap) == "node 'l' accesses word 9 of 4 in firing 1"
@@ -357,7 +357,7 @@ def test_one_way_flow_starts_later_with_some_seeds():
     b.edges.append(Edge(source=b.const(3), target="v", operand=1))
     b.output("v", "y")
     configuration = configure(make(b.build(), "streaming-engine:8", 1, {"u": ("t_0", 0), "v": ("t_7", 0)}, {}))
-    stages = {compile_program(configuration, seed=seed).stages for seed in range(12)}
+    stages = {compile_slots(configuration, seed=seed).stages for seed in range(12)}
     # u's result is there 3 cycles after its issue: v starts in stage 3 or up to three rounds later.
     assert stages == {(0, 3), (0, 4), (0, 5), (0, 6)}
 

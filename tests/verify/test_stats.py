@@ -12,17 +12,19 @@ from tests.verify.sketch import adding
 from gridloom.archs import build
 from gridloom.mapping import Instance, Route
 from gridloom.verify import stats
+from gridloom.verify.stats import Slots
 
 EXPECTED: dict[str, dict[str, Any]] = {
     # m -> s takes two links; x waits 2 cycles; o issues at 4 and is done at 5.
     "mesh": {
         "ii": 1, "latency": 5, "wirelength": 1, "longest_wire": 1, "placed_wirelength": 1,
         "buffers": {"max": 2, "total": 2}, "width": 2, "height": 2, "tiles_used": 4, "routing_tiles": 0,
-        "occupancy": 1.0,
+        "occupancy": 1.0, "slots": None,
     },
-    # The store issues at 3; moves and registers are no links.
+    # The store issues at 3; moves and registers are no links. Four ops and the move through pe_1_0 take slots.
     "torus": {
         "ii": 2, "mii": 1, "latency": 4, "wirelength": 0, "placed_wirelength": None, "tiles_used": 4, "occupancy": 1.0,
+        "slots": {"used": 5, "total": 8, "ops": 4, "moves": 1},
     },
     # y: port, W of pe_0_1, operand: 2 hops. s -> t: up two rows. t -> o: down two rows and into the port: 3 hops.
     "vpcma": {
@@ -32,6 +34,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
     # c issues at 8; a waits 3 cycles.
     "streaming": {
         "ii": 2, "latency": 11, "buffers": {"max": 3, "total": 3}, "width": 3, "height": 1, "occupancy": 0.75,
+        "slots": {"used": 3, "total": 8, "ops": 3, "moves": 0},
     },
     # Two links an edge, over three switches; two of four units.
     "rdu": {
@@ -50,8 +53,12 @@ def test_metrics_are_those_counted_by_hand(name: str):
 def test_fields_are_those_of_the_map_object():
     assert set(stats(made.mesh()).to_dict()) == {
         "ii", "mii", "res_mii", "rec_mii", "latency", "period", "wirelength", "longest_wire", "buffers",
-        "placed_wirelength", "width", "height", "tiles_used", "routing_tiles", "occupancy",
+        "placed_wirelength", "width", "height", "tiles_used", "routing_tiles", "occupancy", "slots",
     }  # fmt: skip
+
+
+def test_the_store_and_the_load_of_a_spill_take_a_slot_each():
+    assert stats(made.LEGAL["spilled"]()).slots == Slots(total=12, ops=2, moves=2)
 
 
 def test_tile_that_is_only_passed_through_counts_as_routing_and_widens_the_box():

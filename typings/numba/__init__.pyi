@@ -22,6 +22,7 @@ def njit(
     parallel: bool = ...,
     no_cpython_wrapper: bool = ...,
     no_cfunc_wrapper: bool = ...,
+    _nrt: bool = ...,
 ) -> Callable[[_Kernel], _Kernel]: ...
 @overload
 def njit(signature: Any, /, **options: Any) -> Callable[[_Kernel], _Kernel]: ...

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gridloom import registry
-from gridloom.archs.model import Arch
+from gridloom.archs.model import Arch, ArchBuilder
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError, OptionError
+from gridloom.yaml_text import YamlProblem, parse_marked
 
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 _YAML_LIMIT = 4_000_000
@@ -21,7 +22,9 @@ P = TypeVar("P")
 
 
 def build(description: str | Path | Mapping[str, Any]) -> Arch:
-    """The array that an ARCH string, a YAML file or a dictionary describes.
+    """Return the array that an ARCH string, a YAML file or a dictionary describes.
+
+    ArchError says where the description is wrong, what was found there and what was expected.
 
     >>> build("mesh:2x3").name
     'mesh:2x3'
@@ -35,7 +38,7 @@ def build(description: str | Path | Mapping[str, Any]) -> Arch:
 
 
 def build_spec(spec: dict[str, Any], where: str) -> Arch:
-    """Build from a dictionary; errors are located at ``where``."""
+    """Return the array of a dictionary with ``family`` and its parameters; errors are located at ``where``."""
     family = spec.get("family")
     if not isinstance(family, str):
         raise ArchError(f"family: expected the name of a family, found {family!r}", where=where)
@@ -53,7 +56,10 @@ def build_spec(spec: dict[str, Any], where: str) -> Arch:
 
 
 def parse_string(text: str) -> dict[str, Any]:
-    """``family[:size][,key=value...]`` as a dictionary. ``8x8`` gives rows and cols, a lone number gives tiles."""
+    """Return ``family[:size][,key=value...]`` as a dictionary.
+
+    A size of ``8x8`` becomes rows and cols, a lone number becomes tiles.
+    """
     head, _, tail = text.partition(":")
     spec: dict[str, Any] = {"family": head}
     if "," in head:
@@ -77,7 +83,7 @@ def parse_string(text: str) -> dict[str, Any]:
 
 
 def scalar(text: str) -> Any:
-    """A value of an ARCH string: a number, none, or a word."""
+    """Return a value of an ARCH string: a number, None, a truth value or a word."""
     if text.lstrip("-").isdecimal() and len(text) < 12:
         return int(text)
     if text in ("none", "null") or text == "unbounded":
@@ -88,46 +94,20 @@ def scalar(text: str) -> Any:
 
 
 def load_yaml(path: Path) -> Arch:
-    """The array of a YAML file; errors name the file, the line and the key."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
+    """Return the array of a YAML file; errors name the file, the line and the key."""
+    where = str(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ArchError(f"cannot be read: {error}", where=str(path)) from None
-    if len(text) > _YAML_LIMIT:
-        raise ArchError(f"is {len(text)} characters long; at most {_YAML_LIMIT} are read", where=str(path))
+        raise ArchError(f"cannot be read: {error}", where=where) from None
     try:
-        _refuse_aliases(text, path)
-        data = YAML(typ="rt", pure=True).load(text)
-    except (YAMLError, RecursionError, ValueError) as error:
-        raise ArchError(_yaml_message(error), where=str(path)) from None
-    if not isinstance(data, dict):
-        raise ArchError(f"expected keys and values, found {type(data).__name__}", where=str(path))
+        data = parse_marked(text, _YAML_LIMIT)
+    except YamlProblem as problem:
+        raise ArchError(problem.message, where=f"{where}:{problem.line}" if problem.line else where) from None
     try:
-        return build_spec(plain(data), str(path))
+        return build_spec(plain(data), where)
     except ArchError as error:
-        raise ArchError(error.message, where=_line_of(data, error.message, str(path))) from None
-
-
-def _refuse_aliases(text: str, path: Path) -> None:
-    """Aliases are how a few lines become gigabytes; a description has no need of them."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.tokens import AliasToken, AnchorToken
-
-    if "&" not in text and "*" not in text:
-        return
-    for token in YAML(typ="rt", pure=True).scan(text):
-        if isinstance(token, AliasToken | AnchorToken):
-            message = "YAML anchors and aliases (& and *) are not taken; write the values out"
-            raise ArchError(message, where=f"{path}:{token.start_mark.line + 1}")
-
-
-def _yaml_message(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-    return f"is not YAML: {problem}" + (f" at line {mark.line + 1}, column {mark.column + 1}" if mark else "")
+        raise ArchError(error.message, where=_line_of(data, error.message, where)) from None
 
 
 def _line_of(data: Any, message: str, path: str) -> str:
@@ -143,7 +123,7 @@ def _line_of(data: Any, message: str, path: str) -> str:
 
 
 def plain(data: Any) -> Any:
-    """ruamel's containers and scalars as plain Python ones."""
+    """Return ruamel's containers and scalars as plain Python ones."""
     if isinstance(data, Mapping):
         return {str(key): plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -158,7 +138,7 @@ def plain(data: Any) -> Any:
 
 
 def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
-    """The parameter record of a family from a description; unknown keys and wrong types are ArchErrors."""
+    """Return the parameter record of a family from a description; unknown keys and wrong types are ArchErrors."""
     from pydantic import TypeAdapter, ValidationError
 
     fields = {key: value for key, value in spec.items() if key != "family"}
@@ -177,15 +157,32 @@ def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
         raise ArchError(f"{path}: {item['msg']}, found {item.get('input')!r}") from None
 
 
+def array_name(spec: Mapping[str, Any]) -> str:
+    """Return the ARCH string of a description, as far as its values are words and numbers."""
+    rest = {key: value for key, value in spec.items() if key not in ("family", "rows", "cols", "tiles")}
+    size = f"{spec['rows']}x{spec['cols']}" if "rows" in spec else str(spec.get("tiles", ""))
+    words = [size] if size else []
+    for key, value in rest.items():
+        text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        words.append(f"{key}={text}" if isinstance(value, str | int) or value is None else f"{key}=...")
+    return f"{spec['family']}:{','.join(words)}" if words else str(spec["family"])
+
+
+def build_described(builder: ArchBuilder, spec: Mapping[str, Any], *, size: tuple[int, int], **fields: Any) -> Arch:
+    """Return the array that a family has put together, with its description and the name that follows from it."""
+    rows, cols = size
+    return builder.build(name=array_name(spec), rows=rows, cols=cols, spec=dict(spec), **fields)
+
+
 def check_range(record: object, key: str, low: int, high: int) -> None:
-    """ArchError unless a parameter that is a number lies within bounds."""
+    """Raise ArchError unless a parameter that is a number lies within bounds."""
     value = getattr(record, key)
     if value is not None and not low <= value <= high:
         raise ArchError(f"{key}: expected {low} to {high}, found {value}")
 
 
 def check_latency(latency: Mapping[str, int]) -> None:
-    """ArchError unless latencies are named by op class and leave room for the output register."""
+    """Raise ArchError unless latencies are named by op class and leave room for the output register."""
     for name, cycles in latency.items():
         if name != "*" and name not in OP_CLASSES:
             raise ArchError(f"latency.{name}: no such op class; known: *, {', '.join(OP_CLASSES)}")
@@ -194,7 +191,7 @@ def check_latency(latency: Mapping[str, int]) -> None:
 
 
 def check_size(rows: int, cols: int, limit: int = 128) -> None:
-    """ArchError unless the grid has a size that can be built."""
+    """Raise ArchError unless the grid has a size that can be built."""
     for key, value in (("rows", rows), ("cols", cols)):
         if not 1 <= value <= limit:
             raise ArchError(f"{key}: expected 1 to {limit}, found {value}")

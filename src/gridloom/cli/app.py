@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Final
 
 import typer
 
@@ -14,6 +15,7 @@ from gridloom.cli.explore_command import explore
 from gridloom.cli.list_command import list_names
 from gridloom.cli.map_command import map_source
 from gridloom.cli.model_commands import evaluate, train
+from gridloom.cli.options import Quiet
 from gridloom.cli.partition_command import partition
 from gridloom.cli.program_command import program
 from gridloom.cli.rtl_command import rtl
@@ -21,26 +23,30 @@ from gridloom.cli.show_command import show
 
 app = typer.Typer(
     name="gridloom",
-    help="Map dataflow graphs onto coarse-grained reconfigurable arrays; every mapping is checked and simulated.",
-    no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("map")(map_source)
-app.command("check")(check)
-app.command("simulate")(simulate)
-app.command("show")(show)
-app.command("bench")(bench)
-app.command("rtl")(rtl)
-app.command("program")(program)
-app.command("partition")(partition)
-app.command("estimate")(estimate)
-app.command("mappability-figure")(mappability_figure)
-app.command("train")(train)
-app.command("eval")(evaluate)
-app.command("explore")(explore)
-app.command("list")(list_names)
+
+#: Name, function and the line of the overview, which has room for 54 characters on a terminal of 80 columns.
+COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
+    ("map", map_source, "Map a graph onto an array, check and simulate it."),
+    ("check", check, "Check a saved mapping against every rule of its array."),
+    ("simulate", simulate, "Run a saved mapping and compare its values."),
+    ("show", show, "Draw a mapping, an array or a graph, or list loops."),
+    ("bench", bench, "Run a suite: every source on every array."),
+    ("rtl", rtl, "Write the Verilog of an array, the bits of a mapping."),
+    ("program", program, "Map several flows with channels onto one array."),
+    ("partition", partition, "Cut a graph into parts that map one after the other."),
+    ("estimate", estimate, "Estimate the columns that a graph needs."),
+    ("mappability-figure", mappability_figure, "Chart the mappable share of graphs by their size."),
+    ("train", train, "Train a model, or make the data it learns from."),
+    ("eval", evaluate, "Measure a model on data it has not seen."),
+    ("explore", explore, "Map kernels onto every array of a space and compare."),
+    ("list", list_names, "List the names of arrays, mappers, kernels and more."),
+)
+for name, function, overview in COMMANDS:
+    app.command(name, short_help=overview)(function)
 
 
 def _version(wanted: bool) -> None:
@@ -49,10 +55,12 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog="A first command: gridloom map kernel:fir --arch mesh:5x5")
 def root(
+    *,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Map dataflow graphs onto coarse-grained reconfigurable arrays; every mapping is checked and simulated."""

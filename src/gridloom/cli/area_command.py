@@ -1,4 +1,4 @@
-"""``gridloom bench area``: a table of what arrays cost in hardware."""
+"""``gridloom bench area`` prints a table of what arrays cost in hardware."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
-    from gridloom.hardware.area_bench import AreaReport
+    from gridloom.flow.bench.area import AreaReport
 
 
 def bench_area(suite: str, csv: Path | None, plots: list[str], as_json: bool) -> int:
@@ -19,8 +19,8 @@ def bench_area(suite: str, csv: Path | None, plots: list[str], as_json: bool) ->
 
     ``plots``: FILE.svg for all figures in one picture, FIGURE=FILE.svg for one of them.
     """
-    from gridloom.emit.plots.area import figures, plot
-    from gridloom.hardware.area_bench import bench_area as run
+    from gridloom.flow.bench.area import bench_area as run
+    from gridloom.flow.bench.area_plots import figures, plot
 
     target = suite.partition(":")[2] or "gates"
     if target not in ("gates", "intel", "xilinx"):

@@ -1,4 +1,4 @@
-"""``gridloom bench``: a suite through the executor, a table of its cells, and the judgement against golden results."""
+"""``gridloom bench`` runs a suite, prints a table of its cells and compares them with golden results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.outputs import check_writable, write_all
+from gridloom.cli.completion import offer_mappers, offer_names
+from gridloom.cli.options import (
+    AsJson,
+    Cluster,
+    Effort,
+    GraphFolder,
+    Processes,
+    Quiet,
+    Resume,
+    StoreFile,
+    TimeLimit,
+)
+from gridloom.cli.outputs import check_writable, figure_files, write_and_tell
 from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
 
@@ -24,30 +36,55 @@ if TYPE_CHECKING:
 
 
 def bench(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="A suite's name, its YAML file, or area.")],
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write the rows here: a golden file.")] = None,
-    compare: Annotated[Path | None, typer.Option("--compare", help="Golden results to compare with.")] = None,
+    *,
+    suite: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE",
+            help="A suite's name (gridloom list suites), its YAML file, or area.",
+            autocompletion=offer_names("suites"),
+        ),
+    ],
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to this file, as golden results.")
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option("--compare", metavar="FILE", help="Compare with the golden results in this file.")
+    ] = None,
     tolerance: Annotated[
-        list[str] | None, typer.Option("--tolerance", help="How much worse is taken: 0.1, or wirelength=0.2.")
+        list[str] | None,
+        typer.Option("--tolerance", metavar="SHARE", help="How much worse a cell may be: 0.1, or wirelength=0.2."),
     ] = None,
-    store: Annotated[Path | None, typer.Option("--store", help="Keep rows here as they arrive (SQLite).")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the rows of the store.")] = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes; default: one for each core.")] = None,
-    cluster: Annotated[
-        str | None, typer.Option("--cluster", help="local, or a Dask scheduler (tcp://host:port).")
-    ] = None,
+    store: StoreFile = None,
+    resume: Resume = False,
+    jobs: Processes = None,
+    cluster: Cluster = None,
     mapper: Annotated[
-        str | None, typer.Option("--mapper", help="Another mapper than the suite's, or several: a,b.")
+        str | None,
+        typer.Option(
+            "--mapper",
+            metavar="NAMES",
+            help="Use another mapper than the suite's, or compare several (ramp,regimap).",
+            autocompletion=offer_mappers,
+        ),
     ] = None,
-    effort: Annotated[int | None, typer.Option("--effort", help="Another effort than the suite's.")] = None,
-    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Another limit than the suite's.")] = None,
-    folder: Annotated[Path | None, typer.Option("--folder", help="Where published graphs are.")] = None,
+    effort: Effort = None,
+    time_limit: TimeLimit = None,
+    folder: GraphFolder = None,
     plot: Annotated[
-        list[str] | None, typer.Option("--plot", help="FILE.svg, or one figure as wirelength=FILE.svg.")
+        list[str] | None,
+        typer.Option(
+            "--plot", metavar="FILE.svg", help="Draw all figures, or one of them as wirelength=FILE.svg; repeatable."
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Run a suite: every source on every array. Exit status 1 when fewer cells map than expected, or one got worse."""
+    """Run a suite: map every source onto every array under every seed, on worker processes.
+
+    --effort and --time-limit replace the suite's own. The exit status is 1 when fewer cells map than the suite expects,
+    or when a cell is worse than its golden result allows.
+    """
     from gridloom.flow.bench.golden import compare as judge
     from gridloom.flow.bench.golden import parse_tolerances, read_golden, table
     from gridloom.flow.bench.run import with_budget
@@ -79,8 +116,7 @@ def bench(
     )
     comparison = None if golden is None else judge(report.rows, golden, tolerances)
     if csv is not None:
-        write_all({csv: table(report.rows)})
-        note(f"wrote {csv}")
+        write_and_tell({csv: table(report.rows)})
     _draw(report, wanted)
     if as_json:
         record = report.to_dict()
@@ -91,7 +127,6 @@ def bench(
 
 
 def _figures(plots: list[str]) -> list[tuple[str, Path]]:
-    from gridloom.cli.outputs import figure_files
     from gridloom.emit.plots.suite import FIGURES
 
     return figure_files(plots, FIGURES, "a suite")
@@ -105,8 +140,7 @@ def _draw(report: Report, wanted: list[tuple[str, Path]]) -> None:
         if text is None:
             note(f"{path} is not written: no cell has a number for it")
         else:
-            write_all({path: text})
-            note(f"wrote {path}")
+            write_and_tell({path: text})
 
 
 def _folder(named: Path | None) -> Path | None:
@@ -140,7 +174,7 @@ def _open_store(path: Path | None) -> Iterator[Store | None]:
 
 
 def describe(report: Report, comparison: Comparison | None) -> list[str]:
-    """A report as lines of text: one a cell, then the sums, then what changed."""
+    """A report as lines of text: one for each cell, then the sums, then what changed."""
     from gridloom.flow.bench.run import summary
 
     lines = [_cell_line(row) for row in report.rows]
@@ -160,21 +194,23 @@ def describe(report: Report, comparison: Comparison | None) -> list[str]:
 
 
 def _loop_lines(loops: Mapping[str, Any] | None) -> list[str]:
-    """Loops by mapper and array, and the first mapper against the others."""
+    """The loops that each mapper maps onto each array, and how the first mapper compares with the others."""
     if loops is None:
         return []
     lines = []
     for mapper, archs in loops["mappers"].items():
         for arch, part in archs.items():
             if part["mapped"]:
-                figures = f"MII/II {part['mii_over_ii']:.3f}, {part['speedup']:.2f}x a processor"
+                figures = f"MII/II {part['mii_over_ii']:.3f}, {part['speedup']:.2f} times as fast as a processor"
             else:
                 figures = "none to measure"
             lines.append(f"{mapper} on {arch}: {part['mapped']} of {part['cells']} loops, {figures}")
     first = next(iter(loops["mappers"]), "")
     for other, part in loops["ratios"].items():
         if part["speedup"] is not None:
-            lines.append(f"{first} over {other}: {part['speedup']:.2f}x on {part['cells']} loops that both map")
+            lines.append(
+                f"{first}: {part['speedup']:.2f} times as fast as {other} on {part['cells']} loops that both map"
+            )
     return lines
 
 
@@ -199,7 +235,7 @@ def _cell_line(row: Mapping[str, Any]) -> str:
 
 def _totals_words(part: dict[str, Any]) -> str:
     median = part["median_elapsed"]
-    whole = "" if median is None else f"; from source to checks: median {median:.2f} s a mapping"
+    whole = "" if median is None else f"; from source to checks: median {median:.2f} s per mapping"
     return (
         f"{part['mapped']} of {part['cells']} cells mapped, wirelength {part['wirelength']}, "
         f"buffers {part['buffers']}, {part['seconds']:.1f} s of search{whole}"

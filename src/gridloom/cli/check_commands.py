@@ -1,4 +1,4 @@
-"""``gridloom check`` and ``gridloom simulate``: a saved mapping judged without the mapper that made it."""
+"""``gridloom check`` and ``gridloom simulate`` judge a saved mapping without the mapper that made it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gridloom.cli.options import AsJson, MappingFile, Quiet, Seed
 from gridloom.errors import OptionError
 
 #: More findings than this say nothing new on a terminal; JSON has them all.
@@ -14,10 +15,15 @@ _SHOWN = 50
 
 
 def check(
-    mapping: Annotated[str, typer.Argument(metavar="MAPPING", help="A mapping file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    *,
+    mapping: MappingFile,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Check a saved mapping against every rule of its array; exit status 1 when it breaks one."""
+    """Check a saved mapping against every rule of its array, without the mapper that made it.
+
+    The exit status is 1 when the mapping breaks a rule; each broken rule is printed.
+    """
     from gridloom.flow.confirmation import illegalities, metrics
     from gridloom.flow.files import load_mapping
 
@@ -40,19 +46,22 @@ def check(
 
 
 def simulate(
-    mapping: Annotated[str, typer.Argument(metavar="MAPPING", help="A mapping file.")],
-    iterations: Annotated[int, typer.Option("--iterations", help="Iterations to compare.")] = 64,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random inputs.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    *,
+    mapping: MappingFile,
+    iterations: Annotated[int, typer.Option("--iterations", metavar="N", help="How many iterations to compare.")] = 64,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Run a saved mapping cycle by cycle and compare its values with the graph's; exit status 1 where they differ."""
+    """Run a saved mapping cycle by cycle on random inputs and compare its values with those of the graph.
+
+    The exit status is 1 when a value differs.
+    """
     from gridloom.flow.confirmation import run_simulation
     from gridloom.flow.files import load_mapping
 
     if iterations < 1:
         raise OptionError(f"expected at least 1, found {iterations}", where="--iterations")
-    if seed < 0:
-        raise OptionError(f"expected at least 0, found {seed}", where="--seed")
     loaded = load_mapping(mapping)
     outcome = run_simulation(loaded, iterations=iterations, seed=seed)
     wrong = list(outcome.findings)

@@ -1,4 +1,4 @@
-"""From arguments to an exit status: every way a command can end, in one place."""
+"""From arguments to an exit status: every way in which a command can end is handled here."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; a user's mistake is one line on standard error, never a traceback."""
     from gridloom.cli.app import app
+    from gridloom.cli.completion import join_bash_words
 
+    join_bash_words(os.environ)
     for stream in (sys.stdout, sys.stderr):
         # Names in a file may hold what the terminal's encoding does not have.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
-    given = None if arguments is None else list(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = command.main(given, prog_name="gridloom", standalone_mode=False)
+        # A bare command is a question, not a mistake.
+        status = command.main(given or ["--help"], prog_name="gridloom", standalone_mode=False)
         sys.stdout.flush()
     except _UsageError as error:
         return _complain(_usage_message(error))
@@ -47,7 +50,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has had enough (gridloom list kernels | head).
+        # The program that reads the output has closed it (gridloom list kernels | head).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except SystemExit as stop:
@@ -61,8 +64,10 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
 def _usage_message(error: Any) -> str:
     message: str = error.format_message()
     context = getattr(error, "ctx", None)
-    hint = f"; see {context.command_path} --help" if context is not None else ""
-    return message.rstrip(".") + hint
+    if context is None:
+        return message.rstrip(".")
+    help_words = f"{context.command_path} --help"
+    return f"{message} See {help_words}" if message.endswith("?") else f"{message.rstrip('.')}; see {help_words}"
 
 
 def _complain(message: str) -> int:
@@ -71,7 +76,7 @@ def _complain(message: str) -> int:
 
 
 def one_line(text: str) -> str:
-    """Text of a file or an option as a terminal can bear it: line ends and control characters are escaped."""
+    """Text of a file or an option as it can be printed: line ends and control characters are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 

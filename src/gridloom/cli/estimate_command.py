@@ -1,4 +1,4 @@
-"""``gridloom estimate``: does a graph fit, and how wide, without mapping it; and how that depends on its size."""
+"""``gridloom estimate`` says whether a graph fits, and how wide it is, without mapping it; a chart shows it by size."""
 
 from __future__ import annotations
 
@@ -8,32 +8,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.outputs import check_writable, write_all
-from gridloom.cli.progress import note
+from gridloom.cli.options import AsJson, ColumnArch, Estimator, Quiet, Source, Svg
+from gridloom.cli.outputs import check_writable, write_and_tell
 
 if TYPE_CHECKING:
     from gridloom.archs.model import Arch
 
 
 def estimate(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file or kernel:NAME,key=value,...")],
-    arch: Annotated[str, typer.Option("--arch", help="An array with ports in its columns, such as vpcma.")],
-    estimator: Annotated[str, typer.Option("--estimator", help="learned, or bound (counting).")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    *,
+    source: Source,
+    arch: ColumnArch,
+    estimator: Estimator = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Estimate the columns that a graph needs, in milliseconds. Exit status 1: not expected to be mappable."""
+    """Estimate whether a graph fits an array and how many columns it needs, in milliseconds and without mapping it.
+
+    The exit status is 1 when the graph is not expected to fit.
+    """
     import time
 
     from gridloom.errors import OptionError
     from gridloom.estimate.width_estimate import check_columns, demand
+    from gridloom.flow.inputs import prepare, read_arch
     from gridloom.flow.partition.flow import estimator_of
-    from gridloom.flow.run import read_arch, read_source
 
     if estimator not in ("auto", "learned", "bound"):
         raise OptionError(f"expected auto, learned or bound; found {estimator!r}", where="--estimator")
     array = read_arch(arch)
     check_columns(array)
-    dfg = read_source(source)
+    dfg = prepare(source, array).dfg
     judge = estimator_of(estimator)  # type: ignore[arg-type]
     judge.estimate(dfg, array)
     began = time.process_time()
@@ -62,7 +67,7 @@ def _text(record: dict[str, Any], array: Arch) -> str:
     chance = "" if record["probability"] is None else f", probability {record['probability']:.3f}"
     if not record["mappable"]:
         return f"{record['dfg']['name']} is not expected to fit {array.name}{chance}: {record['reason']}"
-    # Without a probability it is counted: why nothing better is said is worth a line.
+    # Without a probability the width was only counted: the reason is worth a line.
     counted = f"\n{record['reason']}" if record["probability"] is None else ""
     return (
         f"{record['dfg']['name']} on {array.name}: {record['width']} columns (bound {record['bound']}{chance}), "
@@ -71,19 +76,25 @@ def _text(record: dict[str, Any], array: Arch) -> str:
 
 
 def mappability_figure(
-    folder: Annotated[Path, typer.Option("--folder", help="Where the data set of `gridloom train mappability` is.")],
-    svg: Annotated[Path | None, typer.Option("--svg", help="Write the chart here.")] = None,
-    step: Annotated[int, typer.Option("--step", min=1, help="Ops a point.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    *,
+    folder: Annotated[
+        Path,
+        typer.Option("--folder", metavar="DIR", help="The folder of the data set of gridloom train mappability."),
+    ],
+    svg: Svg = None,
+    step: Annotated[
+        int, typer.Option("--step", metavar="N", min=1, help="How many sizes (in operations) one point takes together.")
+    ] = 10,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Mappable share and utilisation against the size of graphs, from the labelled data set."""
+    """Chart the share of graphs that are mappable, and their utilisation, by the size of the graphs."""
     from gridloom import registry
 
     check_writable([("--svg", svg)])
     points = registry.load("models", "mappability").by_size(folder, step)
     if svg is not None:
-        write_all({svg: _chart(points)})
-        note(f"wrote {svg}")
+        write_and_tell({svg: _chart(points)})
     if as_json:
         print(json.dumps({"points": points}))
     else:

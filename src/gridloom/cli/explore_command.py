@@ -1,10 +1,9 @@
-"""``gridloom explore``: many arrays for a set of kernels, and what that says."""
+"""``gridloom explore`` maps a set of kernels onto many arrays and says which arrays are worth building."""
 
 from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -12,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.outputs import check_writable, write_all
+from gridloom.cli.options import AsJson, Cluster, GraphFolder, Processes, Quiet, Resume, StoreFile
+from gridloom.cli.outputs import check_writable, write_and_tell
 from gridloom.cli.progress import PATIENCE, note
+from gridloom.cli.quiet import shows_progress
 from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
@@ -21,25 +22,40 @@ if TYPE_CHECKING:
 
 
 def explore(
-    space: Annotated[Path, typer.Argument(metavar="SPACE", help="A YAML file; see docs/explore.md.")],
-    store: Annotated[Path | None, typer.Option("--store", help="Keep rows here as they arrive (SQLite).")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the rows of the store.")] = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes; default: one for each core.")] = None,
-    cluster: Annotated[
-        str | None, typer.Option("--cluster", help="local, or a Dask scheduler (tcp://host:port).")
+    *,
+    space: Annotated[
+        Path, typer.Argument(metavar="SPACE", help="A YAML file that describes the arrays; see docs/explore.md.")
+    ],
+    store: StoreFile = None,
+    resume: Resume = False,
+    jobs: Processes = None,
+    cluster: Cluster = None,
+    folder: GraphFolder = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a report with plots to this HTML file.")
     ] = None,
-    folder: Annotated[Path | None, typer.Option("--folder", help="Where published graphs are.")] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a report with plots here.")] = None,
-    figures: Annotated[Path | None, typer.Option("--figures", help="Write SVG and PNG figures to this folder.")] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write every row here.")] = None,
-    parquet: Annotated[Path | None, typer.Option("--parquet", help="Write every row here (needs pyarrow).")] = None,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", metavar="DIR", help="Write SVG and PNG figures to this folder.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write every row to this CSV file.")] = None,
+    parquet: Annotated[
+        Path | None,
+        typer.Option("--parquet", metavar="FILE", help="Write every row to this Parquet file (needs pyarrow)."),
+    ] = None,
     best: Annotated[
-        Path | None, typer.Option("--best", help="Write the best array of the first objective here.")
+        Path | None,
+        typer.Option("--best", metavar="FILE", help="Write the best array by the first objective to this YAML file."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Map kernels onto every array of a space and compare. Exit status 1 when no array keeps every constraint."""
+    """Map kernels onto every array of a space and compare the arrays.
+
+    The exit status is 1 when no array keeps every constraint.
+    """
     from gridloom.explore import array_yaml, best_arrays, read_space, to_dict
+    from gridloom.explore.one_array import find_array
+    from gridloom.run import ExecutorSpec, Store
 
     if resume and store is None:
         raise OptionError("needs a store to go on with: --store FILE", where="--resume")
@@ -50,46 +66,32 @@ def explore(
         raise OptionError(f"there is no folder {figures}; create it first", where="--figures")
     asked = read_space(space)
     if asked.find != "points":
-        return _one_array(asked, store, resume, jobs, cluster, folder, figures, best, as_json)
+        executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
+        with nullcontext() if store is None else Store(store) as rows:
+            array = find_array(asked, folder=folder, executor=executor, store=rows, resume=resume, tell=note).to_dict()
+        return _show_array(asked, array, figures=figures, best=best, as_json=as_json)
     found = _run(asked, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=folder)
     _export(store, csv, parquet)
     _draw(found, html, figures, f"gridloom explore {shlex.quote(str(space))}")
     chosen = best_arrays(found)
     if best is not None and chosen:
-        write_all({best: array_yaml(next(iter(chosen.values())))})
-        note(f"wrote {best}")
+        write_and_tell({best: array_yaml(next(iter(chosen.values())))})
     print(json.dumps(to_dict(found)) if as_json else "\n".join(describe(found)))
     if found.interrupted:
         return 130
     return 0 if chosen else 1
 
 
-def _one_array(
-    space: Space,
-    store: Path | None,
-    resume: bool,
-    jobs: int | None,
-    cluster: str | None,
-    folder: Path | None,
-    figures: Path | None,
-    best: Path | None,
-    as_json: bool,
-) -> int:
+def _show_array(space: Space, record: dict[str, Any], *, figures: Path | None, best: Path | None, as_json: bool) -> int:
+    """Write and print the one array that a search for buffers or for operations ends with."""
     from gridloom.explore.answers import yaml_text
-    from gridloom.explore.one_array import find_array
-    from gridloom.run import ExecutorSpec, Store
 
-    executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
-    with nullcontext() if store is None else Store(store) as rows:
-        found = find_array(space, folder=folder, executor=executor, store=rows, resume=resume, tell=note)
-    record = found.to_dict()
     if best is not None:
-        write_all({best: yaml_text(record["array"])})
-        note(f"wrote {best}")
+        write_and_tell({best: yaml_text(record["array"])})
     if figures is not None and space.find == "buffers":
         from gridloom.explore import pictures
 
-        title = f"FIFO cycles a tile, {len(record['active'])} graphs: {record['registers']} registers"
+        title = f"FIFO cycles of each tile, {len(record['active'])} graphs: {record['registers']} registers"
         for file in pictures.save(
             pictures.heat_figure(record["array"]["fifo"]["layout"], title, "cycles"), figures, "fifo"
         ):
@@ -120,7 +122,7 @@ def _one_array_lines(space: Space, record: dict[str, Any]) -> list[str]:
 
 
 def describe(found: Exploration) -> list[str]:
-    """An exploration as lines of text: the front, what steps buy and cost, the best arrays."""
+    """An exploration as lines of text: the Pareto front, what each step of a parameter changes, the best arrays."""
     from gridloom.explore import best_arrays, front, sensitivity
 
     names = found.space.objectives
@@ -190,8 +192,7 @@ def _draw(found: Exploration, html: Path | None, folder: Path | None, command: s
     if html is not None:
         from gridloom.explore.page import html_page
 
-        write_all({html: html_page(found, command)})
-        note(f"wrote {html}")
+        write_and_tell({html: html_page(found, command)})
     if folder is not None:
         from gridloom.explore import pictures
 
@@ -202,8 +203,8 @@ def _draw(found: Exploration, html: Path | None, folder: Path | None, command: s
 
 @contextmanager
 def dashboard(space: Space) -> Iterator[Any]:
-    """A panel on terminals: progress, rate, time left and the best so far. Nothing anywhere else."""
-    if not sys.stderr.isatty():
+    """On terminals, a panel with progress, rate, time left and the best array so far; elsewhere nothing."""
+    if not shows_progress():
         yield None
         return
     from rich.console import Console
@@ -230,7 +231,7 @@ def panel(space: Space, moment: Moment) -> Any:
         "mappings", f"{jobs.done:,} of {jobs.total or 0:,}", ProgressBar(jobs.total or 1, jobs.done, width=32)
     )
     left = "-" if jobs.eta is None else f"{jobs.eta:.0f} s left"
-    table.add_row("rate", f"{jobs.rate:.1f} a second", left)
+    table.add_row("rate", f"{jobs.rate:.1f} per second", left)
     table.add_row("points", f"{moment.points:,} of {moment.planned:,}", f"{jobs.skipped:,} rows from the store")
     if moment.best is not None:
         table.add_row("best so far", moment.best.point.name, _figures(moment.best.figures, space.objectives))

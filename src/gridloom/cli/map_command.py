@@ -1,63 +1,91 @@
-"""``gridloom map``: options to a request, a result to text, JSON and files."""
+"""``gridloom map`` turns options into a request, and its result into text, JSON and files."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.loop_options import Flatten, Function, Loop, Size, Unroll
-from gridloom.cli.outputs import check_writable, write_all
-from gridloom.cli.progress import display, first_interrupt_asks, note
+from gridloom.cli.options import (
+    Arch,
+    AsJson,
+    Effort,
+    Flatten,
+    Function,
+    Loop,
+    Mapper,
+    Quiet,
+    Seed,
+    Settings,
+    Size,
+    Source,
+    SpokeRam,
+    Svg,
+    TimeLimit,
+    Unroll,
+    Workers,
+)
+from gridloom.cli.outputs import check_writable, write_and_tell
+from gridloom.cli.progress import display, first_interrupt_asks
 
 if TYPE_CHECKING:
     from gridloom.flow import Request, Result
     from gridloom.mapping.model import Mapping
 
-#: Fields of the record that a report lists as metrics; the rest is in its title, badges and command.
-REPORTED: Final = (
-    "mapper", "seed", "seconds", "ii", "mii", "res_mii", "rec_mii", "latency", "period", "throughput", "wirelength",
-    "longest_wire", "placed_wirelength", "buffers", "width", "height", "tiles_used", "routing_tiles", "occupancy",
-    "optimal", "bound", "proof", "found_by",
-)  # fmt: skip
-
 
 def map_source(
-    source: Annotated[
-        str,
-        typer.Argument(metavar="SOURCE", help="A file, FILE.c:FUNCTION or kernel:NAME,key=value,..."),
-    ],
-    arch: Annotated[str, typer.Option("--arch", help="A family with parameters (chess:8x8) or a YAML file.")],
-    mapper: Annotated[str, typer.Option("--mapper", help="A mapper's name; auto: the one for the array.")] = "auto",
-    ii: Annotated[int | None, typer.Option("--ii", help="The II to map at (modulo-scheduled arrays).")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed and effort give the same mapping.")] = 0,
-    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds of search.")] = None,
-    effort: Annotated[int | None, typer.Option("--effort", help="Moves of search.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", help="Workers that search at the same time.")] = 1,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="key=value of the mapper's settings.")] = None,
-    place: Annotated[Path | None, typer.Option("--place", help="A placement to route and balance only.")] = None,
-    init: Annotated[Path | None, typer.Option("--init", help="A placement to start from.")] = None,
-    pin: Annotated[Path | None, typer.Option("--pin", help="Nodes that have to sit on given tiles.")] = None,
-    prove: Annotated[bool, typer.Option("--prove", help="Go on until the result is proved to be the best.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the mapping here (JSON).")] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a report here.")] = None,
-    svg: Annotated[Path | None, typer.Option("--svg", help="Write a picture here.")] = None,
-    spokes: Annotated[
-        Path | None,
-        typer.Option("--spoke-ram", help="Streaming engine: write what each tile does in each spoke (JSON)."),
+    *,
+    source: Source,
+    arch: Arch,
+    mapper: Mapper = "auto",
+    ii: Annotated[
+        int | None, typer.Option("--ii", metavar="N", help="For modulo-scheduled arrays: the II to map at.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    effort: Effort = None,
+    jobs: Workers = 1,
+    settings: Settings = None,
+    place: Annotated[
+        Path | None, typer.Option("--place", metavar="FILE", help="Take this complete placement; route and balance it.")
+    ] = None,
+    init: Annotated[
+        Path | None, typer.Option("--init", metavar="FILE", help="Start the search from this placement.")
+    ] = None,
+    pin: Annotated[
+        Path | None, typer.Option("--pin", metavar="FILE", help="Keep these nodes on the tiles that the file gives.")
+    ] = None,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Search until the result is proved to be the best there is.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the mapping to this JSON file.")
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a report to this HTML file; a failed search gets one, too."),
+    ] = None,
+    svg: Svg = None,
+    spokes: SpokeRam = None,
+    as_json: AsJson = False,
     function: Function = None,
     loop: Loop = None,
     flatten: Flatten = False,
     unroll: Unroll = None,
     size: Size = None,
-    training: Annotated[bool, typer.Option("--training", help="Built-in networks: the backward pass, too.")] = False,
+    training: Annotated[
+        bool, typer.Option("--training", help="For built-in networks: map the backward pass, too.")
+    ] = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Map a source onto an array, check the mapping and simulate it."""
+    """Map a graph onto an array, check the mapping and simulate it.
+
+    Without --effort or --time-limit the mapper ends the search by itself. The exit status is 1 when no mapping was
+    found; the reasons are printed.
+    """
     from gridloom.flow import Request
     from gridloom.flow.options import parse_settings
     from gridloom.frontend.loops.spec import with_options
@@ -83,13 +111,7 @@ def map_source(
         prove=prove,
     )
     result = _search(request)
-    if result.mapping is not None:
-        texts = _texts(result, request, output=output, html=html, svg=svg)
-        if spokes is not None:
-            texts[spokes] = spoke_text(result.mapping)
-        write_all(texts)
-        for path in texts:
-            note(f"wrote {path}")
+    write_and_tell(_texts(result, request, output=output, html=html, svg=svg, spokes=spokes))
     print(json.dumps(result.to_dict()) if as_json else describe(result))
     return 0 if result.mapping is not None else 1
 
@@ -97,14 +119,14 @@ def map_source(
 def check_spokes(arch: str) -> None:
     """OptionError for an array whose tiles have no spokes."""
     from gridloom.errors import OptionError
-    from gridloom.flow.run import read_arch
+    from gridloom.flow.inputs import read_arch
 
-    if "flow_starts_apart" not in read_arch(arch).rules:
+    if not read_arch(arch).has("spokes"):
         raise OptionError(f"array {arch!r} has no spokes; only a streaming-engine has", where="--spoke-ram")
 
 
 def spoke_text(mapping: Mapping) -> str:
-    """The spoke RAM of a mapping as JSON, an entry a line."""
+    """The spoke RAM of a mapping as JSON, with one entry on each line."""
     from gridloom.emit.spoke_ram import spoke_ram
 
     rows = ",\n".join(f" {json.dumps(entry.to_dict())}" for entry in spoke_ram(mapping))
@@ -165,39 +187,37 @@ def metric_lines(record: dict[str, Any]) -> list[str]:
             ("routing tiles", record["routing_tiles"]),
             ("occupancy", share),
         ],
+        [("slots", _slot_words(record["slots"]))],
     ]
     lines = [", ".join(f"{name} {value}" for name, value in row if value is not None) for row in rows]
     return [line for line in lines if line]
 
 
+def _slot_words(slots: dict[str, int] | None) -> str | None:
+    if slots is None:
+        return None
+    return f"{slots['used']} of {slots['total']}: {slots['ops']} for operations, {slots['moves']} for moves"
+
+
 def _texts(
-    result: Result, request: Request, *, output: Path | None, html: Path | None, svg: Path | None
+    result: Result,
+    request: Request,
+    *,
+    output: Path | None,
+    html: Path | None,
+    svg: Path | None,
+    spokes: Path | None,
 ) -> dict[Path, str]:
+    """The text of each file; where there is no mapping only the report is written, since it shows why."""
     from gridloom import emit
-    from gridloom.flow.loops.source import listing_of
-    from gridloom.flow.tensor.dataflow_load import dataflow_load
+    from gridloom.flow.report import result_page
     from gridloom.mapping import json_format
 
-    mapping = result.mapping
-    texts: dict[Path, str] = {}
-    if mapping is None:
-        return texts
-    if output is not None:
-        texts[output] = json_format.dumps(mapping)
-    if svg is not None:
-        texts[svg] = emit.svg_mapping(mapping)
-    if html is not None:
-        record = result.to_dict()
-        stats = {name: value for name, value in record.items() if name in REPORTED and value is not None}
-        texts[html] = emit.html_report(
-            mapping,
-            stats=stats,
-            verdict=record["verified"],
-            command=command_line(request),
-            source=listing_of(request.source, result.arch, mapping.dfg),
-            load=dataflow_load(mapping),
-        )
-    return texts
+    page = {} if html is None else {html: result_page(result, command=command_line(request))}
+    if result.mapping is None:
+        return page
+    writers = ((output, json_format.dumps), (svg, emit.svg_mapping), (spokes, spoke_text))
+    return {path: write(result.mapping) for path, write in writers if path is not None} | page
 
 
 def command_line(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""``gridloom train`` and ``gridloom eval``: learned models, their data and their figures."""
+"""``gridloom train`` and ``gridloom eval`` make, train and measure learned models."""
 
 from __future__ import annotations
 
@@ -9,33 +9,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gridloom import registry
+from gridloom.cli.options import AsJson, DataFolder, Model, Processes, Quiet, Seed, Settings
 from gridloom.cli.outputs import check_writable
 from gridloom.cli.progress import display, first_interrupt_asks, note
 from gridloom.errors import MissingExtra, OptionError
 
 if TYPE_CHECKING:
-    from gridloom.run.work import Model, Work
+    from gridloom.run.work import Model as LearnedModel
+    from gridloom.run.work import Work
 
-_MODEL = typer.Argument(metavar="MODEL", help="A model's name; `gridloom list models` shows them.")
-_FOLDER = typer.Option("--folder", help="Data sets and checkpoints; default: ~/.cache/gridloom/MODEL.")
-_SETTINGS = typer.Option("--set", help="A setting of the model, key=value; may be given several times.")
-_JOBS = typer.Option("--jobs", help="Processes; default: one for each core.")
-_LIMIT = typer.Option("--time-limit", help="Seconds.")
+Limit = Annotated[float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop after this many seconds.")]
 
 
 def train(
-    model: Annotated[str, _MODEL],
-    make_data: Annotated[bool, typer.Option("--make-data", help="Make the data set, do not train.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the weights here (.npz).")] = None,
-    folder: Annotated[Path | None, _FOLDER] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
-    time_limit: Annotated[float | None, _LIMIT] = None,
-    jobs: Annotated[int | None, _JOBS] = None,
-    settings: Annotated[list[str] | None, _SETTINGS] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    *,
+    model: Model,
+    make_data: Annotated[
+        bool, typer.Option("--make-data", help="Only make the data set that the model learns from.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the weights to this .npz file.")
+    ] = None,
+    folder: DataFolder = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
+    seed: Seed = 0,
+    time_limit: Limit = None,
+    jobs: Processes = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Train a model, or make the data it learns from. Ctrl-C keeps what there is; --resume goes on."""
+    """Train a model, or make the data that it learns from.
+
+    Ctrl-C ends the training and keeps what has been reached; --resume continues it.
+    """
     check_writable([("--output", output)])
     call = "make_data" if make_data else "train"
     limits = {"resume": resume, "seed": seed, "time_limit": time_limit, "jobs": jobs, "weights": output}
@@ -43,14 +50,19 @@ def train(
 
 
 def evaluate(
-    model: Annotated[str, _MODEL],
-    weights: Annotated[Path | None, typer.Option("--weights", help="Other weights than the shipped ones.")] = None,
-    folder: Annotated[Path | None, _FOLDER] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
-    time_limit: Annotated[float | None, _LIMIT] = None,
-    jobs: Annotated[int | None, _JOBS] = None,
-    settings: Annotated[list[str] | None, _SETTINGS] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    *,
+    model: Model,
+    weights: Annotated[
+        Path | None,
+        typer.Option("--weights", metavar="FILE", help="Measure these weights instead of the shipped ones."),
+    ] = None,
+    folder: DataFolder = None,
+    seed: Seed = 0,
+    time_limit: Limit = None,
+    jobs: Processes = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
     """Measure a model on data it has not seen."""
     limits = {"resume": True, "seed": seed, "time_limit": time_limit, "jobs": jobs, "weights": weights}
@@ -73,11 +85,11 @@ def _call(
     return 130 if asked.is_set() else 0
 
 
-def load_model(name: str) -> Model:
+def load_model(name: str) -> LearnedModel:
     """The model of a name; MissingExtra when its libraries are not installed."""
     entry = registry.entry("models", name)
     try:
-        model: Model = entry.load()
+        model: LearnedModel = entry.load()
     except ImportError as error:
         if (error.name or "").startswith("gridloom"):
             raise
@@ -101,7 +113,7 @@ def _work(name: str, folder: Path | None, limits: dict[str, Any], progress: Any,
 
 
 def lines(report: dict[str, Any], indent: str = "") -> list[str]:
-    """A report as lines of text: nested parts indented, rows as a line each."""
+    """A report as lines of text: nested parts are indented, each row is a line."""
     text: list[str] = []
     for key, value in report.items():
         if isinstance(value, dict):

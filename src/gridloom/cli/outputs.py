@@ -1,4 +1,4 @@
-"""Files that a command writes: refused before the work starts if they cannot be, written whole at its end."""
+"""Files that a command writes: refused before the work starts if they cannot be written, and written whole."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from gridloom.cli.progress import note
 from gridloom.errors import OptionError
 
 
 def check_writable(files: Iterable[tuple[str, Path | None]]) -> None:
-    """OptionError for the first output that could not be written; nobody should search for an hour to hear it then."""
+    """Raise an OptionError for the first output that cannot be written, before anybody waits an hour for it."""
     seen: dict[Path, str] = {}
     for option, path in files:
         if path is None:
@@ -28,7 +29,7 @@ def check_writable(files: Iterable[tuple[str, Path | None]]) -> None:
 
 
 def figure_files(plots: Iterable[str], known: Collection[str], of: str) -> list[tuple[str, Path]]:
-    """(figure, file) pairs of ``--plot``; OptionError before the long work for a figure that there is not."""
+    """The (figure, file) pairs of ``--plot``; an OptionError, before the long work, for an unknown figure."""
     wanted = []
     for text in plots:
         figure, between, name = text.partition("=")
@@ -49,3 +50,10 @@ def write_all(texts: Mapping[Path, str]) -> None:
 
     for path, text in texts.items():
         write_atomically(path, text)
+
+
+def write_and_tell(texts: Mapping[Path, str]) -> None:
+    """Write every file and say so on standard error."""
+    write_all(texts)
+    for path in texts:
+        note(f"wrote {path}")

@@ -1,4 +1,4 @@
-"""``gridloom partition``: a graph as parts that map, run one after the other and use the array well."""
+"""``gridloom partition`` cuts a graph into parts that map, run one after the other and use the array well."""
 
 from __future__ import annotations
 
@@ -8,38 +8,57 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.outputs import check_writable, write_all
-from gridloom.cli.progress import note
+from gridloom.cli.options import AsJson, ColumnArch, Quiet, Seed, Source, Svg
+from gridloom.cli.outputs import check_writable, write_and_tell
 
 if TYPE_CHECKING:
     from gridloom.flow.partition.result import PartitionResult
 
 
 def partition(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file or kernel:NAME,key=value,...")],
-    arch: Annotated[str, typer.Option("--arch", help="An array with ports in its columns, such as vpcma.")],
+    *,
+    source: Source,
+    arch: ColumnArch,
     estimator: Annotated[
-        str, typer.Option("--estimator", help="learned, bound (counting), or mapper (none: everything is mapped).")
+        str,
+        typer.Option(
+            "--estimator",
+            metavar="NAME",
+            help="What judges parts: learned, bound (counting), mapper (every part is mapped), or auto.",
+        ),
     ] = "auto",
-    method: Annotated[str, typer.Option("--method", help="How graphs are cut: multilevel, or kl as published.")] = (
-        "multilevel"
-    ),
-    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
-    seeds: Annotated[int, typer.Option("--seeds", help="Bisections a cut.")] = 6,
-    patience: Annotated[int, typer.Option("--patience", help="Splits in a row that may not improve anything.")] = 1,
-    tries: Annotated[int, typer.Option("--tries", help="Mapping runs before a part is given up on some columns.")] = 1,
-    iterations: Annotated[int, typer.Option("--iterations", help="Of the loop, for its execution time.")] = 1024,
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="How graphs are cut: multilevel, or kl as published.")
+    ] = "multilevel",
+    seed: Seed = 0,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="How many bisections are tried for a cut.")] = 6,
+    patience: Annotated[
+        int, typer.Option("--patience", metavar="N", help="How many splits in a row may bring no improvement.")
+    ] = 1,
+    tries: Annotated[
+        int, typer.Option("--tries", metavar="N", help="Mapping runs before a part is given up on a number of columns.")
+    ] = 1,
+    iterations: Annotated[
+        int, typer.Option("--iterations", metavar="N", help="Iterations of the loop, for its execution time.")
+    ] = 1024,
     reconfiguration: Annotated[
-        int | None, typer.Option("--reconfiguration", help="Cycles to load a configuration.")
+        int | None,
+        typer.Option("--reconfiguration", metavar="N", help="Cycles that it takes to load a configuration."),
     ] = None,
-    compare: Annotated[bool, typer.Option("--compare", help="Also without the estimator, and what it saves.")] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Partition again without the estimator, and print what it saves.")
+    ] = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the parts' mappings here (JSON).")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the parts' mappings to this JSON file.")
     ] = None,
-    svg: Annotated[Path | None, typer.Option("--svg", help="Write the tree of parts here.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    svg: Svg = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Cut a source into parts that map; each is unrolled, checked and simulated, and so is the whole."""
+    """Cut a graph into parts that map and run one after the other; --svg draws the tree of parts.
+
+    Each part is unrolled, checked and simulated, and so is the whole.
+    """
     from dataclasses import replace
 
     from gridloom.flow.partition.flow import PartitionRequest
@@ -83,9 +102,7 @@ def _write(result: PartitionResult, record: dict[str, Any], output: Path | None,
         from gridloom.mapping import json_format
 
         texts[output] = json.dumps([json.loads(json_format.dumps(part.mapping)) for part in result.parts])
-    write_all(texts)
-    for path in texts:
-        note(f"wrote {path}")
+    write_and_tell(texts)
 
 
 def lines(record: dict[str, Any]) -> list[str]:

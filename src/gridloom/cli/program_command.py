@@ -1,4 +1,4 @@
-"""``gridloom program``: several flows with channels between them on one streaming engine."""
+"""``gridloom program`` maps several flows with channels between them onto one streaming engine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gridloom.cli.outputs import check_writable, write_all
-from gridloom.cli.progress import note
+from gridloom.cli.completion import offer_names
+from gridloom.cli.options import AsJson, Effort, Mapper, Quiet, Seed, SpokeRam, TimeLimit
+from gridloom.cli.outputs import check_writable, write_and_tell
 
 if TYPE_CHECKING:
     from gridloom.flow.programs import ProgramResult
@@ -17,19 +18,32 @@ if TYPE_CHECKING:
 
 
 def program(
+    *,
     source: Annotated[Path, typer.Argument(metavar="PROGRAM", help="A YAML file with flows and channels.")],
-    arch: Annotated[str, typer.Option("--arch", help="A streaming engine: streaming-engine:16,spokes=6.")],
-    mapper: Annotated[str, typer.Option("--mapper", help="A mapper's name.")] = "auto",
-    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
-    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds of search a flow.")] = None,
-    effort: Annotated[int | None, typer.Option("--effort", min=1, help="Moves a flow.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the program here (JSON).")] = None,
-    spokes: Annotated[
-        Path | None, typer.Option("--spoke-ram", help="Write what each tile does in each spoke, by flow (JSON).")
+    arch: Annotated[
+        str,
+        typer.Option(
+            "--arch",
+            metavar="ARCH",
+            help="The array, a streaming engine: streaming-engine:16,spokes=6.",
+            autocompletion=offer_names("archs"),
+        ),
+    ],
+    mapper: Mapper = "auto",
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    effort: Effort = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the mapped program to this JSON file.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    spokes: SpokeRam = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Map the flows of a program onto tiles of their own, check them, run them together with messages of any length."""
+    """Map the flows of a program, each onto tiles of its own, check them, and run them together.
+
+    --effort and --time-limit hold for the search of each flow. The run uses messages of random length.
+    """
     from gridloom.flow.programs import map_program, read_program
     from gridloom.flow.request import Request
     from gridloom.mapping.program import dumps
@@ -37,29 +51,27 @@ def program(
     check_writable([("--output", output), ("--spoke-ram", spokes)])
     if time_limit is None and effort is None:
         effort = 200_000
-    read = read_program(source)
+    read = read_program(source, arch)
     request = Request(source="", arch=arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
     result = map_program(read, request)
     if result.program is not None:
         texts = {} if output is None else {output: dumps(result.program)}
         if spokes is not None:
             texts[spokes] = _spokes(result.program)
-        write_all(texts)
-        for path in texts:
-            note(f"wrote {path}")
+        write_and_tell(texts)
     print(json.dumps(result.to_json()) if as_json else _text(result))
     return 0 if result.program is not None else 1
 
 
 def _spokes(mapped: Program) -> str:
-    """The spoke RAM of the tiles of each flow: as many entries a tile as the flow's II."""
+    """The spoke RAM of the tiles of each flow: each tile has as many entries as the flow's II."""
     from gridloom.emit.spoke_ram import spoke_ram
 
     found = {}
     for flow in mapped.flows:
         own = {tile.name for tile in mapped.arch.tiles[flow.base : flow.base + flow.tiles]}
         rows = [entry.to_dict() for entry in spoke_ram(flow.mapping) if entry.tile in own]
-        found[flow.name] = {"base": f"t_{flow.base}", "ii": flow.ii, "entries": rows}
+        found[flow.name] = {"base": mapped.arch.tiles[flow.base].name, "ii": flow.ii, "entries": rows}
     return json.dumps(found, indent=1) + "\n"
 
 
@@ -77,8 +89,9 @@ def _text(result: ProgramResult) -> str:
         lines += [str(mismatch) for mismatch in result.verdict.mismatches]
         lines += [result.verdict.error] if result.verdict.error else []
     for flow in record.get("flows", []):
+        base = result.arch.tiles[flow["base"]].name
         lines.append(
-            f"  {flow['name']}: base t_{flow['base']}, {flow['tiles']} tiles, II {flow['ii']}, {flow['iterations']} "
+            f"  {flow['name']}: base {base}, {flow['tiles']} tiles, II {flow['ii']}, {flow['iterations']} "
             f"iterations, cycles {flow['began']} to {flow['ended']}, {flow['waited']} of them waiting"
         )
     lines += [f"  {channel}" for channel in (result.program.channels if result.program else ())]

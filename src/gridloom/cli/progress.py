@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gridloom.cli.quiet import is_quiet, shows_progress
+
 if TYPE_CHECKING:
     from gridloom.mappers.budget import Progress as SearchProgress
     from gridloom.run import Progress as RunProgress
@@ -24,8 +26,9 @@ PATIENCE = 2.0
 
 
 def note(text: str) -> None:
-    """Tell the user something that is not the result."""
-    print(text, file=sys.stderr)
+    """Tell the user something that is not the result, unless ``--quiet`` was given."""
+    if not is_quiet():
+        print(text, file=sys.stderr)
 
 
 @dataclass
@@ -33,7 +36,7 @@ class Display:
     """A progress bar on standard error that appears late, on terminals only, and leaves nothing behind."""
 
     total: float | None = None
-    enabled: bool = field(default_factory=lambda: sys.stderr.isatty())
+    enabled: bool = field(default_factory=shows_progress)
     _began: float = field(default_factory=time.monotonic)
     _bar: Any = None
     _task: Any = None

@@ -1,4 +1,4 @@
-"""``gridloom rtl``: the hardware of an array, and the configuration bits of a mapping, into a folder."""
+"""``gridloom rtl`` writes the hardware of an array, and the configuration bits of a mapping, into a folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gridloom.cli.options import AsJson, Quiet
 from gridloom.cli.outputs import write_all
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
@@ -18,20 +19,26 @@ if TYPE_CHECKING:
 
 
 def rtl(
-    what: Annotated[str, typer.Argument(metavar="ARCH|MAPPING", help="An array or a mapping file.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to write into.")],
+    *,
+    what: Annotated[str, typer.Argument(metavar="ARCH|MAPPING", help="An array, or a mapping file.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write into.")],
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A hardware parameter: width=16, fifo=2, ops=add+mul.")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Set a parameter of the hardware: width=16, fifo=2 or ops=add+mul."
+        ),
     ] = None,
     livein: Annotated[
-        list[str] | None, typer.Option("--livein", help="The value of a live-in in the bits: name=5.")
+        list[str] | None,
+        typer.Option("--livein", metavar="NAME=VALUE", help="Give a live-in this value in the configuration bits."),
     ] = None,
     cosimulate: Annotated[
-        bool, typer.Option("--cosim", help="Run the mapping on the hardware and compare with the simulator.")
+        bool, typer.Option("--cosim", help="Run the mapping on the hardware and compare it with the simulator.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> int:
-    """Write readable Verilog of an array; for a mapping also its configuration bits."""
+    """Write the Verilog of an array into a folder; for a mapping also its configuration bits."""
     from gridloom.archs.model import Arch
     from gridloom.flow.files import load_any
     from gridloom.flow.options import parse_settings
@@ -75,7 +82,7 @@ def _numbers(pairs: list[str]) -> dict[str, int]:
 
 
 def _refusal(mapping: Mapping) -> list[str]:
-    """Why a mapping gets no bits: what checker or simulator find wrong with it."""
+    """Why no bits are written for a mapping: what the checker or the simulator finds wrong with it."""
     from gridloom.flow.confirmation import illegalities, run_simulation
 
     found = illegalities(mapping)
@@ -96,7 +103,7 @@ def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:
 
 
 def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dict[str, int]) -> dict[str, Any]:
-    from gridloom.hardware.encode import fitted
+    from gridloom.hardware.bitstream.encode import fitted
     from gridloom.hardware.rtl.package import bit_files
     from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
@@ -119,8 +126,8 @@ def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dic
 
 def _cosimulate(mapping: Mapping, parameters: Any) -> list[str]:
     from gridloom.flow.hardware import cosimulate_mapping
+    from gridloom.hardware.bitstream.encode import fitted
     from gridloom.hardware.cosimulation import Bench
-    from gridloom.hardware.encode import fitted
     from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
 

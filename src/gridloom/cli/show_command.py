@@ -1,4 +1,4 @@
-"""``gridloom show``: a mapping, an array or a graph as a picture in the terminal or in an SVG file; lists of loops."""
+"""``gridloom show`` draws a mapping, an array or a graph in the terminal or in an SVG file, and lists loops."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gridloom.cli.loop_options import Flatten, Function, Loop, Size, Unroll
-from gridloom.cli.outputs import check_writable, write_all
+from gridloom.cli.completion import offer_names, offer_sources
+from gridloom.cli.options import Flatten, Function, Loop, Quiet, Size, Svg, Unroll
+from gridloom.cli.outputs import check_writable, write_and_tell
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
 
@@ -22,19 +23,39 @@ _WIDE = 4000
 
 
 def show(
+    *,
     what: Annotated[
-        str, typer.Argument(metavar="MAPPING|ARCH|SOURCE|BITS", help="A mapping file, an array, a graph or bits.")
+        str,
+        typer.Argument(
+            metavar="MAPPING|ARCH|SOURCE|BITS",
+            help="A mapping file, an array, a graph, a C or Python file, or a file of configuration bits.",
+            autocompletion=offer_sources,
+        ),
     ],
-    svg: Annotated[Path | None, typer.Option("--svg", help="Write the picture here instead.")] = None,
-    arch: Annotated[str | None, typer.Option("--arch", help="The array that configuration bits are for.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="FILE.c, FILE.py: the loops as one JSON object.")] = False,
+    svg: Svg = None,
+    arch: Annotated[
+        str | None,
+        typer.Option(
+            "--arch",
+            metavar="ARCH",
+            help="For configuration bits: the array that they are for.",
+            autocompletion=offer_names("archs"),
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="For C and Python files: print the loops as one JSON object.")
+    ] = False,
     function: Function = None,
     loop: Loop = None,
     flatten: Flatten = False,
     unroll: Unroll = None,
     size: Size = None,
+    quiet: Quiet = False,
 ) -> int:
-    """Draw a mapping, an array or a graph; list the loops of a C or Python file; with --arch, say what bits set."""
+    """Draw a mapping, an array or a graph in the terminal, or into a file with --svg.
+
+    Of a C or Python file, list the loops. Of configuration bits, with --arch, say what each of them sets.
+    """
     from gridloom.flow.files import load_any
     from gridloom.frontend.loops.spec import is_loop, is_part, with_options
 
@@ -52,8 +73,7 @@ def show(
         return 0
     from gridloom.emit import svg as picture_of
 
-    write_all({svg: picture_of(shown)})
-    note(f"wrote {svg}")
+    write_and_tell({svg: picture_of(shown)})
     return 0
 
 
@@ -72,12 +92,12 @@ def _list_loops(path: Path, as_json: bool) -> int:
 
 
 def _show_bits(path: Path, arch: str, svg: Path | None) -> int:
-    from gridloom.flow.files import load_arch
-    from gridloom.hardware.bit_files import disassemble, load_bits
+    from gridloom.flow.inputs import read_arch
+    from gridloom.hardware.bitstream.files import disassemble, load_bits
 
     if svg is not None:
         raise OptionError("configuration bits are shown as text; leave it out", where="--svg")
-    print(disassemble(*load_bits(path, load_arch(arch))), end="")
+    print(disassemble(*load_bits(path, read_arch(arch))), end="")
     return 0
 
 

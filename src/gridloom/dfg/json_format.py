@@ -10,7 +10,9 @@ import json
 from functools import cache
 from typing import Any, Final
 
-from gridloom.dfg.model import MAX_EDGES, MAX_NODES, Array, Dfg, Edge, Node
+from gridloom.dfg.checks import MAX_EDGES, MAX_NODES
+from gridloom.dfg.json_text import read_document, write_document
+from gridloom.dfg.model import Array, Dfg, Edge, Node
 from gridloom.errors import DfgError
 
 FORMAT: Final = "gridloom-dfg"
@@ -18,7 +20,10 @@ VERSION: Final = 1
 
 
 def to_dict(dfg: Dfg) -> dict[str, Any]:
-    """A Dfg as plain JSON data."""
+    """A Dfg as plain JSON data.
+
+    Fields that hold their default are left out; :func:`from_dict` gives an equal graph back. Linear in its size.
+    """
     data: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": dfg.name, "domain": dfg.domain}
     if dfg.notes:
         data["notes"] = dfg.notes
@@ -30,7 +35,11 @@ def to_dict(dfg: Dfg) -> dict[str, Any]:
 
 
 def from_dict(data: Any, where: str = "graph") -> Dfg:
-    """The Dfg that plain JSON data describes; a DfgError names the path, what was found and what was expected."""
+    """The Dfg that plain JSON data describes; a DfgError names the path, what was found and what was expected.
+
+    ``where`` names the document in errors. Needs pydantic, which is imported here. Linear in the data; documents with
+    more nodes or edges than a graph may have are refused before they are validated.
+    """
     from pydantic import ValidationError
 
     if not isinstance(data, dict):
@@ -62,29 +71,13 @@ def from_dict(data: Any, where: str = "graph") -> Dfg:
 
 
 def dumps(dfg: Dfg) -> str:
-    """A Dfg as JSON text, one node or edge a line."""
-    data = to_dict(dfg)
-    head = {key: value for key, value in data.items() if not isinstance(value, list)}
-    parts = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    for key in ("nodes", "edges", "arrays"):
-        if key in data:
-            rows = ",\n".join(f"    {json.dumps(row)}" for row in data[key])
-            parts.append(f'  "{key}": [\n{rows}\n  ]')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    """A Dfg as JSON text, with one node or edge per line."""
+    return write_document(to_dict(dfg))
 
 
 def loads(text: str, where: str = "graph") -> Dfg:
-    """The Dfg in a JSON text."""
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DfgError(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}", where=where) from None
-    except RecursionError:
-        raise DfgError("is nested too deeply to be a graph", where=where) from None
-    except ValueError:
-        # Python's own bound on the digits of an integer.
-        raise DfgError("holds a number of more digits than any value has", where=where) from None
-    return from_dict(data, where)
+    """The Dfg in a JSON text; ``where`` names the text in errors, which are DfgErrors."""
+    return from_dict(read_document(text, where, "a graph", DfgError), where)
 
 
 def schema() -> dict[str, Any]:
@@ -99,11 +92,12 @@ def first_error(error: Any) -> str:
     """The first of pydantic's errors as one message: path, what is wrong, what was found."""
     item = error.errors(include_url=False)[0]
     path = ".".join(str(part) for part in item["loc"]) or "top level"
-    found = json.dumps(item.get("input"), default=str)
-    return f"{path}: {item['msg']}, found {found if len(found) < 80 else found[:77] + '...'}"
+    value = json.dumps(item.get("input"), default=str)
+    return f"{path}: {item['msg']}, found {value if len(value) < 80 else value[:77] + '...'}"
 
 
 def _record(record: Node | Edge | Array) -> dict[str, Any]:
+    """The fields of a record that differ from their defaults."""
     defaults = {f.name: f.default for f in record.__dataclass_fields__.values()}
     values = {name: getattr(record, name) for name in record.__slots__}
     return {
@@ -115,6 +109,7 @@ def _record(record: Node | Edge | Array) -> dict[str, Any]:
 
 @cache
 def _adapter() -> Any:
+    """Pydantic's validator of the document, built when the first graph is read."""
     from typing import NotRequired
 
     from pydantic import ConfigDict, TypeAdapter

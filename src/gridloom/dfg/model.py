@@ -1,38 +1,34 @@
 """The dataflow graph: nodes, edges and the rules they obey.
 
 A ``Dfg`` is immutable. Nodes and edges are plain records; everything that is looked up often (indices, operands,
-topological order) is derived once and cached. ``Dfg.__post_init__`` runs :func:`check`, so a Dfg that exists is sound.
+topological order) is derived once and cached. Making one runs :func:`gridloom.dfg.checks.check`, so that a Dfg that
+exists is sound.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from gridloom.dfg.ops import ANY_ARITY, OP_CLASSES, Op, lookup
+from gridloom.dfg.checks import MAX_DISTANCE, check
+from gridloom.dfg.ops import Op, lookup
 from gridloom.errors import DfgError
+from gridloom.registry import PICTURE
 
 if TYPE_CHECKING:
     import networkx
 
 EdgeKind = Literal["data", "order", "pair", "async"]
 
-#: Kinds that carry a value into an operand of their target.
-VALUE_KINDS: Final = ("data", "pair", "async")
-
-MAX_NODES: Final = 200_000
-MAX_EDGES: Final = 1_000_000
-MAX_DISTANCE: Final = 4096
-#: Words of all arrays together.
-MAX_WORDS: Final = 1 << 24
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One operation. ``op`` names a row of the op table of the graph's domain."""
+    """One operation, fired once in each iteration.
+
+    ``op`` names a row of the op table of the graph's domain, which says how many operands it takes and what it means.
+    """
 
     #: Its name in the graph; any text that is not empty.
     id: str
@@ -58,7 +54,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """One dependence. The target's firing k reads the source's firing k - ``distance``."""
+    """One dependence between two nodes.
+
+    The target's firing k reads the source's firing k - ``distance``; the first ones read ``initial`` values.
+    """
 
     #: The node that the value comes from.
     source: str
@@ -94,7 +93,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Array:
-    """A named memory area of ``length`` words that loads and stores index."""
+    """A named memory area that loads and stores index.
+
+    Word 0 is the first one; an index outside ``length`` words is an error when the graph runs.
+    """
 
     #: What nodes call it.
     name: str
@@ -104,7 +106,10 @@ class Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Dfg:
-    """A dataflow graph of one loop body (or of one tensor pipeline)."""
+    """A dataflow graph of one loop body (or of one tensor pipeline).
+
+    It is checked when it is made: a DfgError names the first node or edge that breaks a rule. Costs linear time.
+    """
 
     name: str
     domain: str
@@ -118,6 +123,13 @@ class Dfg:
     def __post_init__(self) -> None:
         if not self._checked:
             check(self)
+
+    def __repr__(self) -> str:
+        return f"<Dfg {self.name}: {len(self.nodes)} nodes, {len(self.edges)} edges, domain {self.domain}>"
+
+    def _repr_svg_(self) -> str:
+        drawn: str = PICTURE.load()(self)
+        return drawn
 
     # -- look-ups ---------------------------------------------------------------------------------------------------
 
@@ -211,24 +223,6 @@ class Dfg:
         """True when no edge is loop-carried, ordering ones included."""
         return all(edge.distance == 0 for edge in self.edges)
 
-    @cached_property
-    def is_forest(self) -> bool:
-        """True when the graph has no undirected cycle: any legal routing then balances by skewing inputs."""
-        parent = list(range(len(self.nodes)))
-
-        def root(k: int) -> int:
-            while parent[k] != k:
-                parent[k] = parent[parent[k]]
-                k = parent[k]
-            return k
-
-        for edge in self.edges:
-            a, b = root(self.index[edge.source]), root(self.index[edge.target])
-            if a == b:
-                return False
-            parent[a] = b
-        return True
-
     # -- derived graphs ---------------------------------------------------------------------------------------------
 
     def renamed(self, name: str) -> Dfg:
@@ -236,7 +230,11 @@ class Dfg:
         return replace(self, name=name)
 
     def to_networkx(self) -> networkx.MultiDiGraph:
-        """A networkx multigraph with every field as an attribute."""
+        """A networkx multigraph with every field as an attribute.
+
+        Nodes are keyed by id, edges by their position. Needs networkx, which is imported here. The graph is a copy:
+        changing it does not change the Dfg.
+        """
         import networkx
 
         graph = networkx.MultiDiGraph(name=self.name, domain=self.domain)
@@ -270,13 +268,18 @@ class DfgBuilder:
         self._constants: dict[int | float, str] = {}
 
     def _fresh(self, stem: str) -> str:
+        """An id that is free: the stem and a number."""
         k = len(self.nodes)
         while (name := f"{stem}{k}") in self._ids:
             k += 1
         return name
 
     def add(self, op: str, *operands: str, id: str | None = None, **attributes: Any) -> str:
-        """Add a node whose operands are the given nodes; returns its id."""
+        """Add a node whose operands are the given nodes; returns its id.
+
+        Further attributes are those of :class:`Node`. Nothing is checked before :meth:`build`; an operand may be a node
+        that is added later.
+        """
         name = id or self._fresh(op)
         self._ids.add(name)
         self.nodes.append(Node(id=name, op=op, **attributes))
@@ -297,7 +300,7 @@ class DfgBuilder:
         return self.add("livein", id=name, variable=name)
 
     def input(self, name: str) -> str:
-        """A stream: one value an iteration."""
+        """A stream that brings one value per iteration."""
         return self.add("input", id=name, variable=name)
 
     def output(self, source: str, name: str) -> str:
@@ -330,7 +333,10 @@ class DfgBuilder:
         self.edges.append(Edge(source=source, target=target, kind="order", delay=delay, distance=distance))
 
     def build(self) -> Dfg:
-        """The graph; raises DfgError when it breaks a rule."""
+        """The graph; raises DfgError when it breaks a rule.
+
+        The builder can be used further: a later call gives a graph with what was added since.
+        """
         arrays = tuple(Array(name=name, length=length) for name, length in self.arrays.items())
         return Dfg(
             name=self.name,
@@ -342,134 +348,8 @@ class DfgBuilder:
         )
 
 
-# -- self-check -----------------------------------------------------------------------------------------------------
-
-
-def check(dfg: Dfg) -> None:
-    """Raise DfgError for the first rule that a graph breaks. Linear in nodes and edges."""
-    where = f"graph {dfg.name!r}"
-    if not dfg.nodes:
-        raise DfgError("has no node; a graph needs at least one", where=where)
-    if len(dfg.nodes) > MAX_NODES or len(dfg.edges) > MAX_EDGES:
-        raise DfgError(
-            f"has {len(dfg.nodes)} nodes and {len(dfg.edges)} edges; at most {MAX_NODES} and {MAX_EDGES} are taken",
-            where=where,
-        )
-    if len(dfg.index) != len(dfg.nodes):
-        seen: set[str] = set()
-        twice = next(node.id for node in dfg.nodes if node.id in seen or seen.add(node.id))  # type: ignore[func-returns-value]
-        raise DfgError(f"node id {twice!r} is used twice; ids must differ", where=where)
-    _check_arrays(dfg, where)
-    for node in dfg.nodes:
-        _check_node(dfg, node, where)
-    for k, edge in enumerate(dfg.edges):
-        _check_edge(dfg, k, edge, where)
-    for node in dfg.nodes:
-        _check_operands(dfg, node, where)
-    _ = dfg.topological
-
-
-def _check_arrays(dfg: Dfg, where: str) -> None:
-    names: set[str] = set()
-    for array in dfg.arrays:
-        if array.name in names:
-            raise DfgError(f"array {array.name!r} is declared twice; names must differ", where=where)
-        if array.length < 1:
-            raise DfgError(f"array {array.name!r} has length {array.length}; expected at least 1", where=where)
-        names.add(array.name)
-    words = sum(array.length for array in dfg.arrays)
-    if words > MAX_WORDS:
-        raise DfgError(f"its arrays have {words} words; at most {MAX_WORDS} are taken", where=where)
-
-
-def _check_node(dfg: Dfg, node: Node, where: str) -> None:
-    here = f"{where}: node {node.id!r}"
-    try:
-        op = lookup(dfg.domain, node.op)
-    except DfgError as error:
-        raise error.at(here) from None
-    if not node.id:
-        raise DfgError("a node has an empty id; give each node a name", where=where)
-    if not node.id.isascii() and any("\ud800" <= character <= "\udfff" for character in node.id):
-        raise DfgError("its id holds half a surrogate pair, which cannot be written; use other characters", where=here)
-    if node.op == "const" and node.value is None:
-        raise DfgError("is a const without a value; give it 'value'", where=here)
-    if node.value is not None and not _representable(dfg.domain, node.value):
-        raise DfgError(f"has value {node.value}, which domain {dfg.domain!r} cannot hold", where=here)
-    if op.op_class == "mem" and dfg.domain not in ("opaque", "tensor") and node.op in ("load", "store", "store_if"):
-        _check_array(dfg, node, here)
-    if node.op in ("load_data", "store_data") and dfg.domain != "opaque":
-        _check_array(dfg, node, here)
-    if node.op_class is not None and node.op_class not in OP_CLASSES:
-        raise DfgError(f"has op class {node.op_class!r}; known: {', '.join(OP_CLASSES)}", where=here)
-    if node.work < 1:
-        raise DfgError(f"has work {node.work}; expected at least 1 cycle", where=here)
-
-
-def _representable(domain: str, value: int | float) -> bool:
-    """Integers wrap, so only infinities and NaN are too much for them; singles end below 2**128."""
-    if domain == "f32":
-        return (isinstance(value, float) and not math.isfinite(value)) or abs(value) < (1 << 128) - (1 << 103)
-    return isinstance(value, int) or math.isfinite(value)
-
-
-def _check_array(dfg: Dfg, node: Node, here: str) -> None:
-    if node.array is None:
-        raise DfgError(f"is a {node.op} without 'array'; name the array it touches", where=here)
-    if node.array not in dfg.array_length:
-        known = ", ".join(dfg.array_length) or "none"
-        raise DfgError(f"touches array {node.array!r}, which is not declared; declared: {known}", where=here)
-
-
-def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
-    here = f"{where}: edge {k} ({edge.source} -> {edge.target})"
-    for end in (edge.source, edge.target):
-        if end not in dfg.index:
-            raise DfgError(f"names node {end!r}, which does not exist", where=here)
-    if not 0 <= edge.distance <= MAX_DISTANCE:
-        raise DfgError(f"has distance {edge.distance}; expected 0 to {MAX_DISTANCE}", where=here)
-    if edge.operand < 0:
-        raise DfgError(f"has operand {edge.operand}; operands count from 0", where=here)
-    if len(edge.initial) > edge.distance:
-        raise DfgError(
-            f"has {len(edge.initial)} initial values for distance {edge.distance}; one a step of distance is used",
-            where=here,
-        )
-    for value in edge.initial:
-        if not _representable(dfg.domain, value):
-            raise DfgError(f"has initial value {value}, which domain {dfg.domain!r} cannot hold", where=here)
-    if edge.delay < 0:
-        raise DfgError(f"has delay {edge.delay}; expected at least 0", where=here)
-    if edge.tokens < 1 or (edge.takes is not None and edge.takes < 1):
-        raise DfgError(f"has tokens {edge.tokens}, takes {edge.takes}; expected at least 1", where=here)
-    if edge.puts_every < 1 or edge.takes_every < 1 or (edge.room is not None and edge.room < 1):
-        found = f"puts_every {edge.puts_every}, takes_every {edge.takes_every}, room {edge.room}"
-        raise DfgError(f"has {found}; expected at least 1", where=here)
-    if edge.carries_value and dfg.op(edge.source).name == "output":
-        raise DfgError("leaves an output; let it leave the node that the output reads", where=here)
-    if edge.carries_value and not dfg.op(edge.source).result:
-        raise DfgError(f"carries a value of {edge.source!r}, but op {dfg.node(edge.source).op!r} has none", where=here)
-    if edge.distance and dfg.op(edge.source).timeless:
-        raise DfgError(f"has distance {edge.distance}, but its source is the same in every iteration", where=here)
-
-
-def _check_operands(dfg: Dfg, node: Node, where: str) -> None:
-    found = [dfg.edges[k].operand for k in dfg.operand_edges(node.id)]
-    arity = dfg.op(node.id).arity
-    if arity != ANY_ARITY and found != list(range(arity)):
-        expected = ", ".join(map(str, range(arity))) or "none"
-        raise DfgError(
-            f"op {node.op!r} takes operands {expected}; found {', '.join(map(str, found)) or 'none'}",
-            where=f"{where}: node {node.id!r}",
-        )
-    if arity == ANY_ARITY and found != list(range(len(found))):
-        raise DfgError(
-            f"operands must be 0, 1, ... once each; found {', '.join(map(str, found))}",
-            where=f"{where}: node {node.id!r}",
-        )
-
-
 def _topological_order(dfg: Dfg) -> tuple[int, ...] | None:
+    """Kahn's algorithm over distance-0 edges with a heap, so that ties go by position; None for a cycle."""
     import heapq
 
     degree = [0] * len(dfg.nodes)
@@ -493,6 +373,7 @@ def _topological_order(dfg: Dfg) -> tuple[int, ...] | None:
 
 
 def _cycle_message(dfg: Dfg) -> str:
+    """The text that names the nodes of a cycle."""
     import rustworkx
 
     graph = rustworkx.PyDiGraph()

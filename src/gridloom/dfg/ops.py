@@ -24,7 +24,10 @@ ANY_ARITY: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One row of the op table."""
+    """One row of the op table.
+
+    ``code`` is what the numba kernels of :mod:`gridloom.dfg.semantics` branch on; ``result`` is False for stores.
+    """
 
     name: str
     arity: int
@@ -38,93 +41,60 @@ class Op:
         return self.op_class in ("const", "livein")
 
 
-# name: (arity, class, result). The order gives the codes, which semantics.py refers to by name.
-_COMMON: dict[str, tuple[int, str, bool]] = {
-    "const": (0, "const", True),
-    "livein": (0, "livein", True),
-    "input": (0, "input", True),
-    "output": (1, "output", True),
-    "move": (1, "alu", True),
-    "load": (1, "mem", True),
-    "store": (2, "mem", False),
-    "store_if": (3, "mem", False),
-    "load_address": (1, "mem", True),
-    "load_data": (1, "mem_data", True),
-    "store_address": (1, "mem", True),
-    "store_data": (2, "mem_data", False),
-}
+#: (arity, op class, whether it yields a result)
+_Row = tuple[int, str, bool]
 
-_ARITHMETIC: dict[str, tuple[int, str, bool]] = {
-    "add": (2, "alu", True),
-    "sub": (2, "alu", True),
-    "mul": (2, "mul", True),
-    "div": (2, "div", True),
-    "rem": (2, "div", True),
-    "udiv": (2, "div", True),
-    "urem": (2, "div", True),
-    "mulh": (2, "mul", True),
-    "mul_add": (3, "mul", True),
-    "mul_sub": (3, "mul", True),
-    "shl_add": (3, "mul", True),
-    "shl": (2, "alu", True),
-    "shr": (2, "alu", True),
-    "lshr": (2, "alu", True),
-    "rotl": (2, "alu", True),
-    "and": (2, "alu", True),
-    "or": (2, "alu", True),
-    "xor": (2, "alu", True),
-    "not": (1, "alu", True),
-    "neg": (1, "alu", True),
-    "abs": (1, "alu", True),
-    "min": (2, "alu", True),
-    "max": (2, "alu", True),
-    "umin": (2, "alu", True),
-    "umax": (2, "alu", True),
-    "eq": (2, "alu", True),
-    "ne": (2, "alu", True),
-    "lt": (2, "alu", True),
-    "le": (2, "alu", True),
-    "gt": (2, "alu", True),
-    "ge": (2, "alu", True),
-    "ult": (2, "alu", True),
-    "ule": (2, "alu", True),
-    "select": (3, "alu", True),
-    "sext8": (1, "alu", True),
-    "sext16": (1, "alu", True),
-    "zext8": (1, "alu", True),
-    "zext16": (1, "alu", True),
-    "popcount": (1, "alu", True),
-    "clz": (1, "alu", True),
+
+def _rows(*groups: tuple[int, str, tuple[str, ...]], result: bool = True) -> dict[str, _Row]:
+    """Rows of the op table from groups of ops that share their arity and op class."""
+    return {name: (arity, op_class, result) for arity, op_class, names in groups for name in names}
+
+
+# The order of the names gives the codes, which semantics.py refers to by name.
+_COMMON = (
+    _rows(
+        (0, "const", ("const",)),
+        (0, "livein", ("livein",)),
+        (0, "input", ("input",)),
+        (1, "output", ("output",)),
+        (1, "alu", ("move",)),
+        (1, "mem", ("load",)),
+    )
+    | _rows((2, "mem", ("store",)), (3, "mem", ("store_if",)), result=False)
+    | _rows((1, "mem", ("load_address",)), (1, "mem_data", ("load_data",)), (1, "mem", ("store_address",)))
+    | _rows((2, "mem_data", ("store_data",)), result=False)
+)
+
+_ARITHMETIC = _rows(
+    (2, "alu", ("add", "sub")),
+    (2, "mul", ("mul",)),
+    (2, "div", ("div", "rem", "udiv", "urem")),
+    (2, "mul", ("mulh",)),
+    (3, "mul", ("mul_add", "mul_sub", "shl_add")),
+    (2, "alu", ("shl", "shr", "lshr", "rotl", "and", "or", "xor")),
+    (1, "alu", ("not", "neg", "abs")),
+    (2, "alu", ("min", "max", "umin", "umax", "eq", "ne", "lt", "le", "gt", "ge", "ult", "ule")),
+    (3, "alu", ("select",)),
+    (1, "alu", ("sext8", "sext16", "zext8", "zext16", "popcount", "clz")),
     # The square of one wire: a multiplier whose operands are one signal.
-    "square": (1, "mul", True),
+    (1, "mul", ("square",)),
     # A comparator that hands on the smaller operand with the winner in bit 0, and the multiplexer that this bit steers.
-    "min_tag": (2, "alu", True),
-    "select_tag": (3, "alu", True),
-}
+    (2, "alu", ("min_tag",)),
+    (3, "alu", ("select_tag",)),
+)
 
 # On 32-bit patterns read as IEEE single precision; in domain f32 the plain names mean these.
-_FLOAT: dict[str, tuple[int, str, bool]] = {
-    "fadd": (2, "fp", True),
-    "fsub": (2, "fp", True),
-    "fmul": (2, "fp", True),
-    "fdiv": (2, "fp", True),
-    "fneg": (1, "fp", True),
-    "fabs": (1, "fp", True),
-    "fmin": (2, "fp", True),
-    "fmax": (2, "fp", True),
-    "feq": (2, "fp", True),
-    "flt": (2, "fp", True),
-    "fle": (2, "fp", True),
-    "fsqrt": (1, "fp", True),
-    "fmul_add": (3, "fp", True),
-    "int_to_float": (1, "fp", True),
-    "float_to_int": (1, "fp", True),
-    "fne": (2, "fp", True),
-    "fgt": (2, "fp", True),
-    "fge": (2, "fp", True),
-    "fsquare": (1, "fp", True),
-    "fmul_sub": (3, "fp", True),
-}
+_FLOAT = _rows(
+    (2, "fp", ("fadd", "fsub", "fmul", "fdiv")),
+    (1, "fp", ("fneg", "fabs")),
+    (2, "fp", ("fmin", "fmax", "feq", "flt", "fle")),
+    (1, "fp", ("fsqrt",)),
+    (3, "fp", ("fmul_add",)),
+    (1, "fp", ("int_to_float", "float_to_int")),
+    (2, "fp", ("fne", "fgt", "fge")),
+    (1, "fp", ("fsquare",)),
+    (3, "fp", ("fmul_sub",)),
+)
 
 #: Fused op -> (first op on operands 0 and 1, second op, operand at which the second reads the first); the other operand
 #: of the second is operand 2. ``sub`` takes the first's result from operand 2, ``rsub`` the other way round.
@@ -137,43 +107,27 @@ FUSED: Final = {
 } | {"fmul_add": ("fmul", "fadd", 0), "fmul_sub": ("fmul", "fsub", 1), "fmul_rsub": ("fmul", "fsub", 0)}  # fmt: skip
 
 # The last rows of the table: the codes of all others stay as they are.
-_FUSED: dict[str, tuple[int, str, bool]] = {
+_FUSED: dict[str, _Row] = {
     name: (3, "fp" if name.startswith("f") else "mul", True)
     for name in FUSED
     if name not in _ARITHMETIC and name not in _FLOAT
 }
 
-_CMA24: dict[str, tuple[int, str, bool]] = {
-    "nop": (1, "alu", True),
-    "add": (2, "alu", True),
-    "sub": (2, "alu", True),
-    "mult": (2, "alu", True),
-    "sl": (2, "alu", True),
-    "sr": (2, "alu", True),
-    "sra": (2, "alu", True),
-    "sel": (2, "alu", True),
-    "cat": (1, "alu", True),
-    "not": (1, "alu", True),
-    "and": (2, "alu", True),
-    "or": (2, "alu", True),
-    "xor": (2, "alu", True),
-    "eql": (2, "alu", True),
-    "gt": (2, "alu", True),
-    "lt": (2, "alu", True),
-}
+_CMA24 = _rows(
+    (1, "alu", ("nop",)),
+    (2, "alu", ("add", "sub", "mult", "sl", "sr", "sra", "sel")),
+    (1, "alu", ("cat", "not")),
+    (2, "alu", ("and", "or", "xor", "eql", "gt", "lt")),
+)
 
 # Tensor ops are uninterpreted on tokens: their work and shapes are attributes of the node.
-_TENSOR: dict[str, tuple[int, str, bool]] = {
-    "input": (0, "dram", True),
-    "output": (1, "dram", True),
-    "gemm": (ANY_ARITY, "gemm", True),
-    "elementwise": (ANY_ARITY, "vector", True),
-    "reduce": (ANY_ARITY, "vector", True),
-    "softmax": (ANY_ARITY, "vector", True),
-    "norm": (ANY_ARITY, "vector", True),
-    "transpose": (ANY_ARITY, "buffer", True),
-    "buffer": (ANY_ARITY, "buffer", True),
-}
+_TENSOR = _rows(
+    (0, "dram", ("input",)),
+    (1, "dram", ("output",)),
+    (ANY_ARITY, "gemm", ("gemm",)),
+    (ANY_ARITY, "vector", ("elementwise", "reduce", "softmax", "norm")),
+    (ANY_ARITY, "buffer", ("transpose", "buffer")),
+)
 
 _F32_MEANS: Final = {
     "add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "neg": "fneg", "abs": "fabs", "min": "fmin",
@@ -183,10 +137,11 @@ _F32_MEANS: Final = {
 }  # fmt: skip
 
 
-def _table(*rows: dict[str, tuple[int, str, bool]], base: int = 0) -> dict[str, Op]:
-    merged: dict[str, tuple[int, str, bool]] = {}
-    for row in rows:
-        merged.update(row)
+def _table(*parts: dict[str, _Row], base: int = 0) -> dict[str, Op]:
+    """The ops of some parts of the table, coded from ``base`` in their order; later parts replace rows of earlier."""
+    merged: dict[str, _Row] = {}
+    for part in parts:
+        merged.update(part)
     return {
         name: Op(name, arity, op_class, base + code, result)
         for code, (name, (arity, op_class, result)) in enumerate(merged.items())

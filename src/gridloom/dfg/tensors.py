@@ -8,7 +8,7 @@ from typing import Final
 from gridloom.dfg.model import Dfg, Node
 from gridloom.errors import DfgError
 
-#: Floating-point operations an element of a vector operation, by its label or op; the gradient of one costs one more.
+#: Floating-point operations per element of a vector operation, by its label or op; its gradient costs one more.
 STEPS: Final = {
     "relu": 1, "add": 1, "sub": 1, "mul": 1, "div": 2, "bias": 1, "scale": 1, "neg": 1, "copy": 1,
     "gelu": 8, "tanh": 4, "sigmoid": 4, "silu": 5, "exp": 4, "sqrt": 2, "pow": 4, "select": 1,
@@ -27,13 +27,16 @@ def operands(dfg: Dfg, node: Node) -> list[Node]:
 
 
 def steps(node: Node) -> int:
-    """Floating-point operations that a vector operation does an element."""
+    """Floating-point operations per element of a vector operation."""
     name = node.label or node.op
     return STEPS.get(name.removesuffix("_grad"), 1) + name.endswith("_grad")
 
 
 def contraction(dfg: Dfg, node: Node) -> int:
-    """What a matrix product sums over: the size of operand 0 over the rows of the result. DfgError if not whole."""
+    """What a matrix product sums over: the size of operand 0 over the rows of the result. DfgError if not whole.
+
+    It follows from shapes alone, since a tensor graph does not say which dimension a product sums over.
+    """
     left = operands(dfg, node)[0]
     inner, rest = divmod(prod(left.shape) * node.shape[-1], prod(node.shape))
     if rest or not inner:
@@ -45,7 +48,7 @@ def contraction(dfg: Dfg, node: Node) -> int:
 
 
 def flops(dfg: Dfg, node: Node) -> int:
-    """Floating-point operations of one sample: two a multiply-accumulate, `steps` an element of a vector operation."""
+    """Floating-point operations per sample: 2 for each multiply-accumulate, `steps` for each element of a vector op."""
     if node.op == "gemm":
         return 2 * prod(node.shape) * contraction(dfg, node)
     if node.op in ("elementwise", "softmax", "norm", "reduce"):

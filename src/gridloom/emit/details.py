@@ -1,6 +1,6 @@
-"""What a picture or a report says about a mapping, taken from its routes: signals, uses of resources, cycles, waits.
+"""What pictures and reports show of a mapping, derived from its routes: signals, uses of resources, cycles, waits.
 
-Nothing here judges: an illegal mapping is described as it stands. Names that its array does not have are MappingErrors.
+Nothing here judges: an illegal mapping is described as it is. A name that its array does not have is a MappingError.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
@@ -19,30 +20,31 @@ from gridloom.mapping.model import Instance, Mapping, Route
 Signal = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A tile that passes a value on with its function unit: ``move``, or a spill's ``store`` or ``load``."""
+class Move(NamedTuple):
+    """A tile that passes a value on with its function unit."""
 
     tile: int
     cycle: int
+    #: ``move``, or a spill's ``store`` or ``load``.
     kind: str
     signal: int
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A route with its names looked up: hops are (resource index, flat cycle)."""
+    """A route with its names looked up."""
 
     number: int
     route: Route
     signal: int
+    #: (resource index, flat cycle) of each hop.
     hops: tuple[tuple[int, int], ...]
     source: Instance
     target: Instance | None
 
 
 class Details:
-    """Look-ups over one mapping, computed once. Linear in the number of hops."""
+    """Tables about one mapping, each computed once when it is first used. Linear in the number of hops."""
 
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
@@ -52,7 +54,7 @@ class Details:
 
     @cached_property
     def instance_tiles(self) -> tuple[int, ...]:
-        """For each instance its tile, -1 for a live-in that sits in a register or in memory."""
+        """For each instance its tile; -1 for a live-in that is in a register or in memory."""
         return tuple(self._tile(instance) for instance in self.mapping.instances)
 
     def _tile(self, instance: Instance) -> int:
@@ -72,7 +74,7 @@ class Details:
 
     @cached_property
     def way_of(self) -> MappingABC[tuple[int, int], Way]:
-        """(edge, copy of its target) -> way."""
+        """(edge, copy of its target) -> its route with names looked up."""
         return {(way.route.edge, way.route.copy): way for way in self.ways}
 
     def _way(self, number: int, route: Route) -> Way:
@@ -102,12 +104,12 @@ class Details:
 
     @cached_property
     def colours(self) -> list[int]:
-        """For each signal the index of its colour; those that meet in a tile differ where possible."""
+        """For each signal the index of its colour; signals that meet in a tile have different ones where possible."""
         touched: list[set[int]] = [set() for _ in self.signals]
         for way in self.ways:
             tiles = {int(self.arch.tile[r]) for r, _ in way.hops}
             touched[way.signal] |= tiles - {-1}
-        # Signals that go nowhere would use up colours.
+        # Signals without a route would use up colours.
         routed = [k for k, tiles in enumerate(touched) if tiles]
         chosen = palette.signal_colours(sorted(touched[k]) for k in routed)
         colours = [0] * len(self.signals)
@@ -117,7 +119,7 @@ class Details:
 
     @cached_property
     def uses(self) -> MappingABC[int, tuple[tuple[int, int, int], ...]]:
-        """Resource -> the (signal, flat cycle, edge) that are in it, each once, sorted."""
+        """Resource -> the (signal, flat cycle, edge) that use it, each once, sorted."""
         table: dict[int, set[tuple[int, int, int]]] = {}
         for way in self.ways:
             for resource, cycle in way.hops:
@@ -126,19 +128,19 @@ class Details:
 
     @cached_property
     def moves(self) -> tuple[Move, ...]:
-        """Function-unit moves and spills, each once, by tile and cycle."""
+        """Moves through function units and spills, each once, by tile and cycle."""
         names = {Kind.FU: "move", Kind.STORE: "store", Kind.LOAD: "load"}
-        found = {
+        moves = {
             Move(int(self.arch.tile[r]), cycle, names[Kind(int(self.arch.kind[r]))], way.signal)
             for way in self.ways
             for r, cycle in way.hops
             if int(self.arch.kind[r]) in names
         }
-        return tuple(sorted(found, key=lambda move: (move.tile, move.cycle, move.kind, move.signal)))
+        return tuple(sorted(moves, key=lambda move: (move.tile, move.cycle, move.kind, move.signal)))
 
     @cached_property
     def fifo(self) -> MappingABC[int, int]:
-        """Tile -> the longest wait of its operands, where there is one."""
+        """Tile -> the longest wait of its operands, for tiles where an operand waits."""
         table: dict[int, int] = {}
         for way in self.ways:
             if way.hops and way.route.fifo:
@@ -148,9 +150,9 @@ class Details:
 
     @cached_property
     def congestion(self) -> MappingABC[int, float]:
-        """Tile -> the share of its outgoing links (or switch outputs) that is taken, over all slots.
+        """Tile -> the share of its outgoing links (or switch outputs) that is in use, over all slots.
 
-        Links without a limit count against the fullest of them.
+        The use of links without a limit is set against that of the fullest one.
         """
         wires = [r for r, kind in enumerate(self.arch.kind.tolist()) if kind in (Kind.LINK, Kind.SWITCH)]
         taken = {r: len({(signal, cycle) for signal, cycle, _ in self.uses.get(r, ())}) for r in wires}
@@ -171,8 +173,17 @@ class Details:
         return max([0, *cycles])
 
     @cached_property
+    def latency(self) -> int:
+        """Cycles from cycle 0 to the last result; routes into later iterations may name cycles beyond it."""
+        ready = [0]
+        for instance, tile in zip(self.mapping.instances, self.instance_tiles):
+            if tile >= 0 and not self.dfg.op(instance.node).timeless:
+                ready.append(instance.cycle + self.arch.tiles[tile].latency_of(self.op_class(instance)))
+        return max(ready)
+
+    @cached_property
     def depth(self) -> MappingABC[str, int]:
-        """Node -> longest distance-0 path to it: the stages of an elastic pipeline."""
+        """Node -> length of the longest distance-0 path to it: the stages of an elastic pipeline."""
         level: dict[str, int] = {node.id: 0 for node in self.dfg.nodes}
         for k in self.dfg.topological:
             name = self.dfg.nodes[k].id
@@ -183,11 +194,11 @@ class Details:
         return level
 
     def op_class(self, instance: Instance) -> str:
-        """The op class of an instance's node."""
+        """Return the op class of an instance's node."""
         return self.dfg.op_class(instance.node)
 
     def caption(self, node: str) -> str:
-        """What a picture writes for a node: its label, its constant, or its op."""
+        """Return what a picture writes for a node: its label, its constant, or its op."""
         record = self.dfg.node(node)
         return node_caption(record.label, record.op, record.value)
 
@@ -200,12 +211,16 @@ class Details:
         return table
 
     def at(self, tile: int, slot: int) -> list[int]:
-        """The instances on a tile in a slot, by cycle."""
+        """Return the instances on a tile in a slot, by cycle."""
         return self._at.get((tile, slot), [])
 
 
 def node_caption(label: str | None, op: str, value: int | float | None) -> str:
-    """The short text of a node."""
+    """Return the short text of a node: its label, its constant, or its op.
+
+    >>> node_caption(None, "const", 3), node_caption(None, "add", None), node_caption("x[i]", "load", None)
+    ('3', 'add', 'x[i]')
+    """
     if label:
         return label
     return f"{value:g}" if op == "const" and isinstance(value, float) else str(value) if op == "const" else op

@@ -1,4 +1,4 @@
-"""Writing a result so that it is there whole or not at all."""
+"""Writing a file so that it appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gridloom.errors import OptionError
 def write_atomically(path: str | Path, text: str) -> None:
     """Write ``text`` (UTF-8) to a temporary file beside ``path`` and rename it.
 
-    Whoever reads ``path`` sees the old file or the new one; an error leaves no trace. OptionError when the folder is
-    missing or closed to us.
+    A reader of ``path`` sees the old file or the new one, and an error leaves nothing behind. OptionError when the
+    folder is missing or may not be written to.
     """
     goal = Path(path)
     temporary: str | None = None
@@ -41,7 +41,7 @@ def write_atomically(path: str | Path, text: str) -> None:
 
 
 def _mode(goal: Path) -> int:
-    """The mode of the file that is replaced; for a new one what ``open`` would give (mkstemp's is private)."""
+    """The mode of the file that is replaced; for a new file what ``open`` would give, since mkstemp's is private."""
     with contextlib.suppress(OSError):
         return goal.stat().st_mode & 0o777
     mask = os.umask(0)

@@ -1,4 +1,4 @@
-"""The spoke RAM of a streaming engine: for each tile and spoke what the tile does then.
+"""The spoke RAM of a streaming engine: for each tile and spoke what the tile does in it.
 
 An entry names the instruction that issues in the spoke, its master input (the operand that arrives last: one of the
 four fabric inputs, the tile's own feedback, or the tile base where a synchronous flow starts), the fabric outputs that
@@ -35,17 +35,17 @@ class SpokeEntry:
     passes: list[list[str]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """The entry as plain JSON data."""
+        """Return the entry as plain JSON data."""
         return dict(vars(self))
 
 
 def spoke_ram(mapping: Mapping) -> list[SpokeEntry]:
-    """The entries of all tiles, II for each, in order. Linear in the mapping's hops.
+    """Return the entries of all tiles, II for each tile, in order. Linear in the mapping's hops.
 
     MappingError for an array without spokes.
     """
     arch, ii = mapping.arch, mapping.ii
-    if "flow_starts_apart" not in arch.rules:
+    if not arch.has("spokes"):
         raise MappingError(f"array {arch.name!r} has no spokes; spoke RAM is of the family streaming-engine")
     column = {tile.name: tile.col for tile in arch.tiles}
     table = {(tile.name, s): SpokeEntry(tile.name, s) for tile in arch.tiles for s in range(ii)}
@@ -64,12 +64,12 @@ def spoke_ram(mapping: Mapping) -> list[SpokeEntry]:
 
 def _links(mapping: Mapping, route: Route) -> list[tuple[str, str, int]]:
     """(from tile, to tile, cycle) of each link of a route."""
-    found = []
+    links = []
     for name, cycle in route.hops:
         if mapping.arch.kind[mapping.arch.resource(name)] == Kind.LINK:
             source, _, target = name.partition(">")
-            found.append((source, target, cycle))
-    return found
+            links.append((source, target, cycle))
+    return links
 
 
 def _offset(column: dict[str, int], here: str, there: str) -> str:
@@ -77,7 +77,7 @@ def _offset(column: dict[str, int], here: str, there: str) -> str:
 
 
 def _master(mapping: Mapping, node: str, column: dict[str, int]) -> tuple[str, list[int]]:
-    """The operand that arrives last, and the waits of all."""
+    """The operand that arrives last, and the waits of all operands."""
     into = [route for route in mapping.routes if mapping.dfg.edges[route.edge].target == node]
     now = [route for route in into if mapping.dfg.edges[route.edge].distance == 0]
     if not now:

@@ -29,11 +29,14 @@ UNIT_OPS: Final = ("gemm", "elementwise", "reduce", "softmax", "norm", "input", 
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
-    """A graph of units on an array, as flat arrays. Rates are vectors a cycle when the slowest stage never waits."""
+    """A graph of units on an array, as flat arrays.
+
+    Rates are in vectors per cycle, for the case that the slowest stage never waits.
+    """
 
     dfg: Dfg
     arch: Arch
-    #: Cycles an iteration that the slowest compute unit needs.
+    #: Cycles per iteration that the slowest compute unit needs.
     bound: int
     #: Unit -> type, operation, pipeline stage, share of the bound that it is busy.
     unit_kind: Ints
@@ -62,8 +65,10 @@ class Pipeline:
 
 @dataclass(frozen=True, kw_only=True)
 class Decisions:
-    """A batch of decisions on one pipeline: places and routes. Flow f of decision d has the links
-    ``route_links[route_start[d * flows + f] : route_start[d * flows + f + 1]]``."""
+    """A batch of decisions on one pipeline: places and routes.
+
+    Flow f of decision d has the links ``route_links[route_start[d * flows + f] : route_start[d * flows + f + 1]]``.
+    """
 
     #: Decision, unit -> tile.
     places: Ints
@@ -86,7 +91,7 @@ class CostModel(Protocol):
     name: str
 
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
-        """Predicted throughput over the bound, one number a decision; higher is better."""
+        """Predicted throughput over the bound, one number for each decision; higher is better."""
 
 
 @runtime_checkable
@@ -94,11 +99,15 @@ class Guide(Protocol):
     """A cost model that has more to say to a search than its prediction."""
 
     def preference(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
-        """What a search should raise, one number a decision; about as large as efficiencies are."""
+        """What a search should raise, one number for each decision; about as large as efficiencies are."""
 
 
 def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:
-    """The pipeline of a graph of units. OptionError for an array that is not elastic. Linear in nodes and edges."""
+    """The pipeline of a graph of units. OptionError for an array that is not elastic. Linear in nodes and edges.
+
+    Needs a graph of units, as :mod:`gridloom.transform` makes one from a tensor program. The rates assume that the
+    slowest compute unit never waits.
+    """
     if arch.style != "elastic":
         raise OptionError(f"array {arch.name!r} is {arch.style}; dataflow pipelines run on elastic ones")
     counts = rates.repetitions(dfg)
@@ -141,12 +150,16 @@ def _op(dfg: Dfg, k: int) -> str:
     return "rows" if any(dfg.op_class(dfg.edges[e].target) == "gemm" for e in dfg.out_edges[k]) and reads else "gather"
 
 
-def link_rates(found: Pipeline, decisions: Decisions) -> Floats:
-    """Decision, link -> vectors a cycle that its flows want to send over it at full speed."""
+def link_rates(pipeline: Pipeline, decisions: Decisions, flow_rate: Floats) -> Floats:
+    """Decision, link -> the sum of ``flow_rate`` (one number for each flow) over the flows that use the link.
+
+    With ``pipeline.rate`` it is what flows send on average at full speed, with ``pipeline.peak`` what they may send at
+    the same time. Linear in the hops.
+    """
     count = len(decisions)
     lengths = np.diff(decisions.route_start)
-    offset = np.repeat(np.arange(count), found.flows) * found.links
+    offset = np.repeat(np.arange(count), pipeline.flows) * pipeline.links
     where = np.repeat(offset, lengths) + decisions.route_links
-    weights = np.repeat(np.tile(found.rate, count), lengths)
-    rates_by_link: Floats = np.bincount(where, weights=weights, minlength=count * found.links).astype(np.float64)
-    return rates_by_link.reshape(count, found.links)
+    weights = np.repeat(np.tile(flow_rate, count), lengths)
+    rate_of_link: Floats = np.bincount(where, weights, count * pipeline.links).astype(np.float64, copy=False)
+    return rate_of_link.reshape(count, pipeline.links)

@@ -2,7 +2,7 @@
 
 It is the baseline that a learned model is compared with: what an expert writes down without measuring. A unit generates
 its outputs at the speed its rule says; a link is congested by what its flows send at the same time at the worst; the
-slowest of all decides. That flows take turns in time, and how they wait for each other, it does not see.
+slowest of all decides. It does not see that flows take turns in time, nor how they wait for each other.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Final
 
 import numpy as np
 
-from gridloom.estimate.dataflow import UNIT_OPS, Decisions, Floats, Pipeline
+from gridloom.estimate.dataflow import UNIT_OPS, Decisions, Floats, Pipeline, link_rates
 
 #: Speed of an operation in isolation, as a share of its ideal one.
 _SPEED: Final = {
     "gemm": 0.95, "elementwise": 0.9, "reduce": 0.85, "softmax": 0.8, "norm": 0.8, "input": 0.7, "output": 0.7,
     "weights": 0.95, "rows": 0.9, "gather": 0.9,
 }  # fmt: skip
-#: What a cycle of distance costs of a flow's rate.
+#: The share of a flow's rate that each cycle of distance costs.
 _PER_HOP: Final = 0.004
 
 
@@ -31,13 +31,9 @@ class Heuristic:
         """1 over the worst slowdown of any unit, link or flow. Linear in the hops."""
         speed = np.array([_SPEED[op] for op in UNIT_OPS])
         isolated = float(np.max(pipeline.unit_load / speed[pipeline.unit_op]))
-        count, flows = len(decisions), pipeline.flows
-        lengths = np.diff(decisions.route_start)
-        offset = np.repeat(np.arange(count), flows) * pipeline.links
-        where = np.repeat(offset, lengths) + decisions.route_links
-        peaks = np.bincount(where, np.repeat(np.tile(pipeline.peak, count), lengths), count * pipeline.links)
-        congestion = peaks.reshape(count, pipeline.links).max(axis=1)
-        longest = (lengths.reshape(count, flows) * np.minimum(1.0, 8 * pipeline.rate)).max(axis=1)
+        congestion = link_rates(pipeline, decisions, pipeline.peak).max(axis=1)
+        hops = np.diff(decisions.route_start).reshape(len(decisions), pipeline.flows)
+        longest = (hops * np.minimum(1.0, 8 * pipeline.rate)).max(axis=1)
         slowdown: Floats = np.maximum(isolated, congestion) * (1.0 + _PER_HOP * longest)
         return 1.0 / slowdown
 

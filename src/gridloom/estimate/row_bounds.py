@@ -1,6 +1,6 @@
 """How many rows a graph needs on an array of rows whatever the placement: a proof from the array's wires.
 
-On such arrays values only go up, and an op has few wires by which it hears of ops in its own row (on ``vpcma`` one, the
+On such arrays values only go up, and an op has few wires on which values of its own row arrive (on ``vpcma`` one, the
 E output of its western neighbour). Of its operands at most so many come from its own row; each further one comes from a
 lower row. That gives the lowest row of every op, as a longest path does:
 
@@ -22,7 +22,7 @@ from gridloom.archs.model import Arch, Kind
 
 @lru_cache(maxsize=64)
 def heard_in_row(arch: Arch) -> int | None:
-    """By how many wires at most an op hears of ops in its own row; None: values can come down, and rows say nothing.
+    """How many wires at most bring an op values of its own row; None: values can come down, and rows say nothing.
 
     A wire counts when some value of the row can get on it, whatever else is placed. Linear in the arcs.
     """
@@ -64,10 +64,10 @@ def _highest_source(arch: Arch) -> list[int]:
 
 def upon(rows: Iterable[int], heard: int) -> int:
     """The lowest row of an op that reads ops of these rows."""
-    found = sorted(rows, reverse=True)
-    if len(found) > heard:
-        return max(found[0], found[heard] + 1)
-    return found[0] if found else 0
+    ranked = sorted(rows, reverse=True)
+    if len(ranked) > heard:
+        return max(ranked[0], ranked[heard] + 1)
+    return ranked[0] if ranked else 0
 
 
 def row_windows(is_op: Sequence[bool], edges: Iterable[tuple[int, int]], heard: int) -> tuple[list[int], list[int]]:

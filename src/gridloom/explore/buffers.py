@@ -1,7 +1,7 @@
-"""The FIFO map with the fewest registers on which every one of several graphs maps onto one static grid.
+"""The FIFO map with the fewest registers with which each of several graphs maps onto one static grid.
 
-The measure to beat is a uniform array: FIFOs of the least depth with which the same mapper maps all graphs, on every
-tile. From its mappings the search takes what is used and shrinks it (see ``sharing``).
+It is compared with a uniform array, which has FIFOs of one depth on every tile: the least depth with which the same
+mapper maps all graphs. The search takes what those mappings use and shrinks it (see ``sharing``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 from gridloom.errors import OptionError
 from gridloom.explore.sharing import Mapper, Needs, Shared, restricted, shrink
 from gridloom.explore.space import Space
-from gridloom.flow.run import read_arch
+from gridloom.flow.inputs import read_arch
 
 GRIDS: Final = ("mesh", "onehop", "hex", "chess")
 _DEEPEST: Final = 16
@@ -21,33 +21,37 @@ _DEEPEST: Final = 16
 
 @dataclass(frozen=True)
 class Buffers:
-    """What was found: FIFO cycles by row and column, and the uniform depth beside them."""
+    """A FIFO map and the uniform array beside it."""
 
     spec: Mapping[str, Any]
+    #: FIFO cycles by row and column.
     table: list[list[int]]
+    #: How many operands a tile has.
     operands: int
+    #: The depth of all FIFOs of the uniform array.
     uniform_depth: int
     #: Graph -> how many tiles of its own mapping have an active FIFO.
     active: Mapping[str, int]
+    #: How many mappings the search ran.
     mappings: int
 
     @property
     def registers(self) -> int:
-        """Words of FIFO in the array: each operand of a tile has one."""
+        """How many words the FIFOs of the array have; each operand of a tile has a FIFO."""
         return self.operands * sum(map(sum, self.table))
 
     @property
     def uniform_registers(self) -> int:
-        """The same for the uniform array."""
+        """How many words the FIFOs of the uniform array have."""
         return self.operands * self.uniform_depth * len(self.table) * len(self.table[0])
 
     @property
     def saved(self) -> float | None:
-        """The share of the uniform array's registers that is not needed; None when that needs none itself."""
+        """The share of the uniform array's registers that is not needed; None when it has none."""
         return 1 - self.registers / self.uniform_registers if self.uniform_registers else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "array": dict(restricted(self.spec, "fifo", {}), fifo={"layout": self.table}),
             "registers": self.registers,
@@ -60,11 +64,14 @@ class Buffers:
 
 
 def find_buffers(space: Space, mapper: Mapper, *, rounds: int = 6) -> Buffers:
-    """Search the FIFO map for the kernels of a space. OptionError when the array is no grid or a kernel never maps."""
+    """Search the FIFO map for the kernels of a space and return it.
+
+    OptionError when the array is no grid, or a kernel does not map with the deepest FIFOs.
+    """
     arch = read_arch(space.point({}).array)
     spec = {key: value for key, value in arch.spec.items() if key != "fifo"}
-    if spec["family"] not in GRIDS:
-        raise OptionError(f"FIFO maps are searched on {', '.join(GRIDS)}, found {spec['family']}", where="array")
+    if not arch.has("grid"):
+        raise OptionError(f"FIFO maps are searched on {', '.join(GRIDS)}, found {arch.family}", where="array")
     depth, alone = _uniform(spec, mapper)
     best = shrink(_together(alone, mapper), "fifo", mapper, rounds=rounds)
     mapper.confirm(best, restricted(spec, "fifo", best.union("fifo")))
@@ -79,7 +86,10 @@ def find_buffers(space: Space, mapper: Mapper, *, rounds: int = 6) -> Buffers:
 
 
 def _together(alone: Shared, mapper: Mapper) -> Shared:
-    """Map the graphs again one after the other, the neediest first, each onto what those before it need if it can."""
+    """Map the graphs again one after the other, each onto what those before it need where that works.
+
+    The graph that uses the most FIFO cycles comes first.
+    """
     order = sorted(alone.uses, key=lambda source: -sum(alone.uses[source]["fifo"].values()))
     shared = Shared(alone.spec, {order[0]: alone.uses[order[0]]})
     for source in order[1:]:
@@ -91,14 +101,14 @@ def _together(alone: Shared, mapper: Mapper) -> Shared:
 
 
 def _uniform(spec: Mapping[str, Any], mapper: Mapper) -> tuple[int, Shared]:
-    """The least uniform depth with which every graph maps, and its mappings."""
-    found: dict[str, Mapping[str, Needs]] = {}
+    """The least uniform depth with which every graph maps, and what its mappings use."""
+    uses: dict[str, Mapping[str, Needs]] = {}
     for depth in range(_DEEPEST + 1):
-        left = [source for source in mapper.sources if source not in found]
+        left = [source for source in mapper.sources if source not in uses]
         tried = mapper.uses({source: {**spec, "fifo": depth} for source in left})
-        found |= {source: used for source, used in tried.items() if used is not None}
-        mapper.tell(f"depth {depth}: {len(found)} of {len(mapper.sources)} graphs map")
-        if len(found) == len(mapper.sources):
-            return depth, Shared(spec, found)
-    missing = ", ".join(source for source in mapper.sources if source not in found)
+        uses |= {source: used for source, used in tried.items() if used is not None}
+        mapper.tell(f"depth {depth}: {len(uses)} of {len(mapper.sources)} graphs map")
+        if len(uses) == len(mapper.sources):
+            return depth, Shared(spec, uses)
+    missing = ", ".join(source for source in mapper.sources if source not in uses)
     raise OptionError(f"does not map with FIFOs of {_DEEPEST} cycles: {missing}; enlarge the array", where="kernels")

@@ -1,9 +1,9 @@
-"""What an array costs without a synthesis: area, logic levels and energy from a linear model of its units.
+"""The cost of an array without a synthesis: area, logic levels and energy from a linear model of its units.
 
 The weights are fitted to syntheses with Yosys (``hardware_model.json`` names the command and the errors on units left
 out of the fit). Area is in NAND2 equivalents, the critical path in logic levels. Energy is power times cycles times
-critical path, as the evaluation of RAMP computes it; power is taken as proportional to area, so energy is in units of
-its own (NAND2 x levels) and means something between arrays only.
+critical path, as the evaluation of RAMP computes it. Power is taken as proportional to area, so energy is in units of
+its own (NAND2 x levels): it compares arrays with each other and nothing else.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ class Cost:
     levels: float
 
     def energy(self, cycles: float) -> float:
-        """Energy of a run of so many cycles, in NAND2 x levels x cycles."""
+        """Return the energy of a run of so many cycles, in NAND2 x levels x cycles."""
         return self.area * self.levels * cycles
 
 
 def cost(arch: Arch, *, width: int = 32) -> Cost | None:
-    """The cost of an array by the fitted model; None where the generator has no hardware for it."""
-    from gridloom.hardware.area import features
+    """Return the cost of an array by the fitted model; None where the generator has no hardware for it.
+
+    Linear in the array's tiles and links.
+    """
     from gridloom.hardware.parameters import HardwareParameters
     from gridloom.hardware.rtl.structure import Hardware
+    from gridloom.hardware.synthesis.area import modelled_area
 
     try:
         hardware = Hardware(arch, HardwareParameters(width=width, values=2, stages=15, ops=OPS))
     except GridloomError:
         return None
     model = fitted()
-    area = sum(
-        len(units) * float(np.dot(model["area"]["weights"], features(hardware, shape)))
-        for shape, units in hardware.places.items()
-    )
+    area = modelled_area(model["area"]["weights"], hardware)
     levels = max(
         float(np.dot(model["levels"]["weights"], level_features(hardware, shape))) for shape in hardware.places
     )
@@ -63,14 +63,14 @@ def cost(arch: Arch, *, width: int = 32) -> Cost | None:
 
 @cache
 def fitted() -> dict[str, Any]:
-    """The shipped model: weights, errors and the command that made them."""
+    """Return the shipped model: weights, errors and the command that made them. It is read once per process."""
     text = (resources.files("gridloom") / "explore" / "hardware_model.json").read_text(encoding="utf-8")
     model: dict[str, Any] = json.loads(text)
     return model
 
 
 def level_features(hardware: Hardware, shape: Shape) -> list[float]:
-    """What the longest path of a unit depends on, as far as a linear model can say it."""
+    """Return what the longest path of a unit depends on (``LEVEL_FEATURES``), as far as it is linear."""
     widest = max((len(mux.sources) + mux.idle for mux in shape.muxes), default=1)
     is_pe = shape.kind == "pe"
     return [

@@ -1,7 +1,7 @@
-"""Dataflow merging: from several graphs, the smallest static grid that runs each, with no more on it than they need.
+"""Dataflow merging: the smallest static grid that runs each of several graphs, with no more on it than they need.
 
-First the size: grids of growing area until every graph maps. Then multipliers, I/O ports and FIFOs are taken away
-where no graph needs them, one feature after the other, the earlier results kept (see ``sharing``).
+First the size is found: grids of growing area are tried until every graph maps. Then multipliers, I/O ports and FIFOs
+are removed where no graph needs them, one feature after the other (see ``sharing``).
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from gridloom.explore.buffers import GRIDS
 from gridloom.explore.hardware import cost
 from gridloom.explore.sharing import Feature, Mapper, Shared, restricted, shrink
 from gridloom.explore.space import Space
-from gridloom.flow.run import read_arch
-from gridloom.frontend.source import load_source
+from gridloom.flow.inputs import prepare, read_arch
 
 _FEATURES: Final[tuple[Feature, ...]] = ("mul", "io", "fifo")
 #: Grids up to this much larger than the largest graph are tried.
@@ -26,20 +25,22 @@ _SLACK: Final = 2.0
 
 @dataclass(frozen=True)
 class Merged:
-    """The array, and what it has beside the array of the same size that has everything everywhere."""
+    """The array, and how much it has of each feature beside the full array of the same size."""
 
     spec: Mapping[str, Any]
     graphs: int
-    #: Tiles that the largest graph needs: no array is smaller.
+    #: How many tiles the largest graph needs: no array is smaller.
     bound: int
     #: Feature -> (how much is left, how much the full array has).
     kept: Mapping[str, tuple[int, int]]
+    #: Areas of the array and of the full one by the fitted model; None: it has no hardware.
     area: float | None
     full_area: float | None
+    #: How many mappings the search ran.
     mappings: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "array": dict(self.spec),
             "tiles": self.spec["rows"] * self.spec["cols"],
@@ -53,12 +54,14 @@ class Merged:
 
 
 def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
-    """Search the array. OptionError when the description is no grid or no size up to twice the bound does."""
+    """Search the smallest array that runs every graph and return it.
+
+    OptionError when the description is no grid, or no size up to twice the bound runs every graph.
+    """
     arch = read_arch(space.point({}).array)
-    family = arch.spec["family"]
-    if family not in GRIDS:
-        raise OptionError(f"graphs are merged on {', '.join(GRIDS)}, found {family}", where="array")
-    bound = max(sum(not op.timeless for op in load_source(source).ops) for source in mapper.sources)
+    if not arch.has("grid"):
+        raise OptionError(f"graphs are merged on {', '.join(GRIDS)}, found {arch.family}", where="array")
+    bound = max(sum(not op.timeless for op in prepare(source, arch).dfg.ops) for source in mapper.sources)
     shared = _smallest({**arch.spec}, bound, mapper)
     tiles = shared.spec["rows"] * shared.spec["cols"]
     deepest = max([1, *shared.union("fifo").values()])
@@ -83,12 +86,13 @@ def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
 
 
 def _smallest(spec: Mapping[str, Any], bound: int, mapper: Mapper) -> Shared:
+    """The smallest grid that every graph maps onto, and what the mappings use."""
     for rows, cols in _sizes(bound):
         sized = {**spec, "rows": rows, "cols": cols}
-        found = mapper.uses(dict.fromkeys(mapper.sources, sized))
-        mapper.tell(f"{rows}x{cols}: {sum(used is not None for used in found.values())} of {len(found)} graphs map")
-        if all(used is not None for used in found.values()):
-            return Shared(sized, {source: used for source, used in found.items() if used is not None})
+        uses = mapper.uses(dict.fromkeys(mapper.sources, sized))
+        mapper.tell(f"{rows}x{cols}: {sum(used is not None for used in uses.values())} of {len(uses)} graphs map")
+        if all(used is not None for used in uses.values()):
+            return Shared(sized, {source: used for source, used in uses.items() if used is not None})
     raise OptionError(
         f"no grid of up to {_SLACK:g} times the {bound} tiles of the largest graph runs every graph; raise the budget",
         where="kernels",
@@ -96,7 +100,11 @@ def _smallest(spec: Mapping[str, Any], bound: int, mapper: Mapper) -> Shared:
 
 
 def _sizes(bound: int) -> Iterator[tuple[int, int]]:
-    """Rows and columns by area, broad rather than high, no side more than half as long again as the other."""
+    """Rows and columns by growing area; there are no fewer columns than rows, and at most half as many more.
+
+    >>> list(_sizes(4))
+    [(2, 2), (2, 3)]
+    """
     most = math.ceil(bound * _SLACK)
     side = math.isqrt(most) + 1
     sizes = [(rows, cols) for rows in range(1, side + 1) for cols in range(rows, (3 * rows + 1) // 2 + 1)]

@@ -23,7 +23,10 @@ def find_array(
     resume: bool = False,
     tell: Callable[[str], None] = lambda _text: None,
 ) -> Buffers | Merged:
-    """Search what ``space.find`` names. With a store, killed and resumed it walks the same way again."""
+    """Search for what ``space.find`` names and return it.
+
+    With a store, a search that was killed and is resumed repeats the same steps from the stored rows and continues.
+    """
     check_resumable(store, resume)
     sources = expand_kernels(space.kernels, folder)
     with opened(store) as rows, kept_open(executor, space) as site:

@@ -1,6 +1,6 @@
-"""Figures of an exploration with matplotlib: the front, what steps cost, heat maps of arrays. SVG and PNG.
+"""Figures of an exploration with matplotlib, as SVG and PNG: the front, the steps of parameters, heat maps of arrays.
 
-matplotlib is the field's tool for figures in papers; it comes with the extra ``explore``.
+matplotlib comes with the extra ``explore``; figures raise MissingExtra without it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gridloom.explore.points import Evaluated
 from gridloom.explore.search import Exploration
 from gridloom.explore.space import OBJECTIVES
 
-#: One colour a value of the first parameter, told apart by colour-blind readers too.
+#: Colours for the values of the first parameter, which colour-blind readers can tell apart too.
 COLOURS: Final = ("#2f6db5", "#c2620c", "#2b8348", "#b23a7c", "#6d4bb8", "#0e7c86", "#85701f", "#66707e")
 MARKERS: Final = "osD^vPX*"
 UNITS: Final[Mapping[str, str]] = {
@@ -28,8 +28,8 @@ UNITS: Final[Mapping[str, str]] = {
     "levels": "critical path (logic levels)",
     "ii": "II (geometric mean)",
     "latency": "latency, cycles (geometric mean)",
-    "throughput": "iterations a cycle (geometric mean)",
-    "fifo_total": "FIFO cycles a kernel (mean)",
+    "throughput": "iterations per cycle (geometric mean)",
+    "fifo_total": "FIFO cycles per kernel (mean)",
     "fifo_max": "deepest FIFO",
     "cycles": "cycles (geometric mean)",
     "wirelength": "wirelength (mean)",
@@ -38,23 +38,23 @@ UNITS: Final[Mapping[str, str]] = {
 }
 
 
-def figures(found: Exploration) -> dict[str, Any]:
-    """Name -> matplotlib figure: the first two objectives against each other, and the steps of each parameter."""
+def figures(exploration: Exploration) -> dict[str, Any]:
+    """Return name -> matplotlib figure: two objectives against each other, and the steps of each parameter."""
     made = {}
-    if len(found.space.objectives) > 1:
-        made["front"] = front_figure(found)
-    if sensitivity(found):
-        made["sensitivity"] = step_figure(found)
+    if len(exploration.space.objectives) > 1:
+        made["front"] = front_figure(exploration)
+    if sensitivity(exploration):
+        made["sensitivity"] = step_figure(exploration)
     return made
 
 
-def front_figure(found: Exploration) -> Any:
-    """Points by the last objective (across) and the first (up); the front joined by a line."""
-    up, across = found.space.objectives[0], found.space.objectives[-1]
+def front_figure(exploration: Exploration) -> Any:
+    """Return a figure of all points by the last objective (x) and the first (y), with the front as a line."""
+    up, across = exploration.space.objectives[0], exploration.space.objectives[-1]
     figure, axes = _axes(7.2, 4.6)
-    key = next(iter(found.space.parameters), None)
-    values = found.space.values(key) if key else ()
-    for k, one in enumerate(found.points):
+    key = next(iter(exploration.space.parameters), None)
+    values = exploration.space.values(key) if key else ()
+    for k, one in enumerate(exploration.points):
         x, y = one.figures.get(across), one.figures.get(up)
         if x is None or y is None:
             continue
@@ -65,7 +65,7 @@ def front_figure(found: Exploration) -> Any:
             marker=MARKERS[group % len(MARKERS)], alpha=0.9 if one.feasible else 0.45, zorder=3,
         )  # fmt: skip
         dots.set_gid(f"point-{k}")
-    best = sorted((one.figures[across], one.figures[up]) for one in front(found.points, (up, across)))
+    best = sorted((one.figures[across], one.figures[up]) for one in front(exploration.points, (up, across)))
     axes.step([x for x, _ in best], [y for _, y in best], where="post", color="#1c2430", linewidth=1.2, zorder=2)
     for group, value in enumerate(values):
         colour, marker = COLOURS[group % len(COLOURS)], MARKERS[group % len(MARKERS)]
@@ -74,13 +74,13 @@ def front_figure(found: Exploration) -> Any:
         axes.legend(frameon=False, fontsize=9, ncols=max(1, len(values) // 6 + 1))
     axes.set_xlabel(f"{UNITS[across]} ({'more' if OBJECTIVES[across] else 'less'} is better)")
     axes.set_ylabel(UNITS[up])
-    axes.set_title("Every array that was looked at; hollow: a constraint is not kept; line: the front", fontsize=10)
+    axes.set_title("All arrays; hollow ones violate a constraint; the line is the Pareto front", fontsize=10)
     return figure
 
 
-def step_figure(found: Exploration) -> Any:
-    """Bars: what each step of each parameter does to the objectives."""
-    steps = sensitivity(found)
+def step_figure(exploration: Exploration) -> Any:
+    """Return a bar chart of how each step of each parameter changes the objectives."""
+    steps = sensitivity(exploration)
     names = list(steps[0].changes)
     figure, axes = _axes(7.2, max(2.2, 0.34 * len(steps) * max(1, len(names) / 2) + 1.0))
     height = 0.8 / len(names)
@@ -97,7 +97,7 @@ def step_figure(found: Exploration) -> Any:
 
 
 def heat_figure(table: Sequence[Sequence[float]], title: str, label: str) -> Any:
-    """A grid of numbers as colours with the numbers written in, one cell a tile."""
+    """Return a grid of numbers as colours with the numbers written in, one cell per tile."""
     rows, cols = len(table), len(table[0])
     figure, axes = _axes(0.42 * cols + 1.4, 0.42 * rows + 1.0)
     image = axes.imshow(table, cmap="YlGnBu", vmin=0)
@@ -116,7 +116,7 @@ def heat_figure(table: Sequence[Sequence[float]], title: str, label: str) -> Any
 
 
 def svg_text(figure: Any, titles: Sequence[str] = ()) -> str:
-    """A figure as SVG for a page; points get what they are as a title that shows when they are pointed at."""
+    """Return a figure as SVG for a page; each point gets a title, which is shown when the pointer rests on it."""
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
     svg = text.getvalue()
@@ -137,7 +137,7 @@ def save(figure: Any, folder: Path, name: str) -> list[Path]:
 
 
 def point_titles(points: Sequence[Evaluated], objectives: Sequence[str]) -> list[str]:
-    """What a point's mark says when it is pointed at."""
+    """Return the title of each point: its parameters and its objectives."""
     return [
         f"{one.point.name}\n" + ", ".join(f"{name} {_number(one.figures.get(name))}" for name in objectives)
         for one in points
@@ -149,6 +149,7 @@ def _number(value: float | None) -> str:
 
 
 def _axes(width: float, height: float) -> tuple[Any, Any]:
+    """A figure with one plain plot. MissingExtra where matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

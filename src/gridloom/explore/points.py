@@ -1,4 +1,4 @@
-"""From points to jobs and back: what is asked of the executor, and the figures of a point from its rows."""
+"""From points to jobs and back: the jobs of a point for the executor, and its figures from their rows."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from gridloom.explore.hardware import Cost, cost
 from gridloom.explore.space import Point, Space
 from gridloom.flow.bench.run import graph_hash, graph_of, run_cell
 from gridloom.flow.bench.suite import load_suite
-from gridloom.flow.files import memory_of
-from gridloom.flow.run import read_arch, suited
+from gridloom.flow.inputs import memory_of, prepare, read_arch
 from gridloom.mapping.mii import mii
 from gridloom.run import Job, ask, canonical_json
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point with its array built and its cost known; ``broken`` says why there is no such array."""
+    """A point with its array built."""
 
     point: Point
+    #: None: there is no such array, and ``broken`` says why.
     arch: Arch | None
     broken: str = ""
     width: int = 32
@@ -46,7 +46,7 @@ class Evaluated:
 
     point: Point
     figures: Mapping[str, float | None]
-    #: How far each constraint is from being kept; all zero: the point may be chosen.
+    #: How far each constraint is from being met; all zero: the point may be chosen.
     excess: tuple[float, ...]
     rows: Sequence[Mapping[str, Any]] = field(repr=False)
     broken: str = ""
@@ -54,11 +54,11 @@ class Evaluated:
 
     @property
     def feasible(self) -> bool:
-        """Whether every constraint is kept."""
+        """Whether the array exists and every constraint is met."""
         return not self.broken and not any(self.excess)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, without the rows."""
+        """Return plain data, without the rows."""
         return {
             "point": dict(self.point.values),
             "array": self.point.array,
@@ -71,22 +71,26 @@ class Evaluated:
 
 
 def expand_kernels(texts: Iterable[str], folder: Path | None) -> list[str]:
-    """SOURCE texts: ``suite:NAME`` stands for a suite's sources, a pattern for the files it matches."""
+    """Return SOURCE texts: ``suite:NAME`` stands for a suite's sources, a pattern for the files it matches.
+
+    OptionError for a pattern without a file, and for a suite of published files without their ``folder``.
+    """
     sources: list[str] = []
     for text in texts:
         if text.startswith("suite:"):
             sources += _of_suite(text.removeprefix("suite:"), folder)
         elif glob.has_magic(text) and not text.startswith("kernel:"):
-            found = sorted(glob.glob(text, recursive=True))
-            if not found:
+            files = sorted(glob.glob(text, recursive=True))
+            if not files:
                 raise OptionError(f"no file matches {text!r}", where="kernels")
-            sources += found
+            sources += files
         else:
             sources.append(text)
     return list(dict.fromkeys(sources))
 
 
 def _of_suite(name: str, folder: Path | None) -> list[str]:
+    """The sources of a suite; OptionError where it reads files and no folder is given."""
     suite = load_suite(name)
     sources = [source for group in suite.groups for source in group.sources]
     if not suite.files:
@@ -97,7 +101,7 @@ def _of_suite(name: str, folder: Path | None) -> list[str]:
 
 
 def candidate(space: Space, point: Point) -> Candidate:
-    """Build the point's array; a combination that makes none is a broken candidate, not an error."""
+    """Return the point with its array; a combination that describes no array is a broken candidate, not an error."""
     try:
         return Candidate(point, _arch(canonical_json(point.array)), width=space.width)
     except GridloomError as error:
@@ -105,7 +109,7 @@ def candidate(space: Space, point: Point) -> Candidate:
 
 
 def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[Any]]:
-    """The jobs of a point, keyed by everything that their results depend on; a broken point has none."""
+    """Return the jobs of a point, keyed by everything that their results depend on; a broken point has none."""
     if one.arch is None:
         return []
     return [
@@ -130,20 +134,20 @@ def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[An
 
 
 def evaluated(space: Space, one: Candidate, rows: Sequence[Mapping[str, Any]], skipped: int = 0) -> Evaluated:
-    """The point's figures; rows of skipped jobs count as not mapped."""
-    found = figures(rows, one.cost, iterations=space.iterations, asked=len(rows) + skipped)
+    """Return the point with its figures; skipped jobs count as not mapped."""
+    values = figures(rows, one.cost, iterations=space.iterations, asked=len(rows) + skipped)
     if one.arch is not None:
-        found["tiles"] = float(len(one.arch.tiles))
-    excess = tuple(limit.excess(found.get(limit.name)) for limit in space.limits)
-    return Evaluated(one.point, found, excess, rows, one.broken, skipped)
+        values["tiles"] = float(len(one.arch.tiles))
+    excess = tuple(limit.excess(values.get(limit.name)) for limit in space.limits)
+    return Evaluated(one.point, values, excess, rows, one.broken, skipped)
 
 
 def figures(
     rows: Sequence[Mapping[str, Any]], price: Cost | None, *, iterations: int, asked: int
 ) -> dict[str, float | None]:
-    """What the objectives speak of. Ratios of kernels are averaged geometrically, counts arithmetically.
+    """Return the values of all objectives. Ratios of kernels are averaged geometrically, counts arithmetically.
 
-    Everything but ``mapped`` is over the kernels that map: compare it between points that map the same ones.
+    Everything but ``mapped`` is over the kernels that map: compare it between points that map the same kernels.
     """
     mapped = [row for row in rows if row["status"] == "mapped"]
     cycles = _geometric([_cycles(row, iterations) for row in mapped])
@@ -164,23 +168,24 @@ def figures(
 
 
 def probability(estimator: str, source: str, one: Candidate) -> float:
-    """What an estimator gives for the chance that a kernel maps; 1 where it has nothing to say."""
+    """Return an estimator's probability that a kernel maps; 1 where it cannot tell."""
     if one.arch is None:
         return 0.0
-    dfg = suited(graph_of(source, memory_of(one.arch)), one.arch)
+    dfg = prepare(graph_of(source, memory_of(one.arch)), one.arch).dfg
     bound = mii(dfg, one.arch)
     if bound.missing or (one.arch.style == "static" and bound.res > 1):
         return 0.0
-    if estimator == "bounds" or not one.arch.name.startswith("vpcma"):
+    if estimator == "bounds" or not one.arch.has("rows"):
         return 1.0
     return _mappability(dfg, one.arch)
 
 
 def _mappability(dfg: Dfg, arch: Arch) -> float:
+    """The probability by the learned estimator that a graph maps."""
     from gridloom import registry
 
-    found = registry.load("models", "mappability").estimate(dfg, arch)
-    return float(found.mappable) if found.probability is None else float(found.probability)
+    estimate = registry.load("models", "mappability").estimate(dfg, arch)
+    return float(estimate.mappable) if estimate.probability is None else float(estimate.probability)
 
 
 def _cycles(row: Mapping[str, Any], iterations: int) -> float:

@@ -1,8 +1,8 @@
-"""Running an exploration: which points are looked at, their jobs on the executor, their rows in a store.
+"""Running an exploration: which points are evaluated, their jobs on the executor, their rows in a store.
 
-A grid or a random choice is one run of all its jobs. An optimiser proposes points in batches of a fixed size and hears
-the results in the order of its proposals, so its way depends on the seed and on the rows alone: killed and resumed it
-walks the same way again, with stored rows for an answer, and then on.
+A grid or a random choice is one run of all its jobs. An optimiser proposes points in batches of a fixed size and gets
+the results in the order of its proposals, so its proposals depend on the seed and on the rows alone: killed and resumed
+it proposes the same points again, is answered from the stored rows, and continues from there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridloom.errors import MissingExtra
 from gridloom.explore.points import Candidate, Evaluated, candidate, evaluated, expand_kernels, jobs_of, probability
@@ -23,30 +23,25 @@ from gridloom.explore.space import OBJECTIVES, Point, Space
 from gridloom.flow.bench.run import broken_record, run_cell
 from gridloom.run import ExecutorSpec, Job, Progress, Store, StoreError, WorkerPool, run_stored
 
-#: What an optimiser is told of a figure that a point does not have.
+#: The value that an optimiser gets for a figure that a point does not have.
 _WORST = 1e18
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Skipping:
-    """What an estimator saved, and what that cost: of the sample mapped all the same, how many did map."""
+    """What an estimator saved, and what that cost."""
 
+    #: Mappings that were not tried because the estimator thought them hopeless.
     skipped: int = 0
+    #: Hopeless mappings that were tried all the same, and how many of those succeeded.
     sampled: int = 0
     mapped_after_all: int = 0
 
-    def __add__(self, other: Skipping) -> Skipping:
-        return Skipping(
-            self.skipped + other.skipped,
-            self.sampled + other.sampled,
-            self.mapped_after_all + other.mapped_after_all,
-        )
 
+class Moment(NamedTuple):
+    """The progress of an exploration."""
 
-@dataclass(frozen=True, kw_only=True)
-class Moment:
-    """How far an exploration is."""
-
+    #: Points evaluated so far, and points planned.
     points: int
     planned: int
     jobs: Progress
@@ -55,20 +50,21 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True)
 class Exploration:
-    """What was found: every point that was looked at, in the order of the search."""
+    """The result of an exploration: every evaluated point, in the order of the search."""
 
     space: Space
     kernels: Sequence[str]
     points: Sequence[Evaluated]
+    #: How many mappings were run or read from the store.
     jobs: int
-    skipping: Skipping = Skipping()
+    skipping: Skipping = field(default_factory=Skipping)
     interrupted: bool = False
     seconds: float = 0.0
 
 
 @dataclass
 class _Explorer:
-    """One run: the store, the executor and what has been looked at so far."""
+    """One run: the store, the executor and the points evaluated so far."""
 
     space: Space
     sources: Sequence[str]
@@ -78,10 +74,10 @@ class _Explorer:
     planned: int
     points: list[Evaluated] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
-    skipping: Skipping = Skipping()
+    skipping: Skipping = field(default_factory=Skipping)
     interrupted: bool = False
 
-    def look_at(self, points: Iterable[Point]) -> list[Evaluated]:
+    def evaluate(self, points: Iterable[Point]) -> list[Evaluated]:
         """Map every kernel on every point and return the points with their figures, in order."""
         candidates = [candidate(self.space, point) for point in points]
         asked = [self._asked(one) for one in candidates]
@@ -89,16 +85,16 @@ class _Explorer:
         self.seen.update(job.key for job in jobs)
         done = run_stored(run_cell, jobs, self.store, executor=self.executor, resume=True, progress=self._tell)
         self.interrupted |= done.interrupted
-        found = []
+        finished = []
         for one, (wanted, skipped) in zip(candidates, asked):
             rows = [row for job, hopeless in wanted if (row := self._row(job, hopeless)) is not None]
             if len(rows) == len(wanted):
-                found.append(evaluated(self.space, one, rows, skipped))
-        self.points += found
-        return found
+                finished.append(evaluated(self.space, one, rows, skipped))
+        self.points += finished
+        return finished
 
     def _asked(self, one: Candidate) -> tuple[list[tuple[Job[Any], bool]], int]:
-        """The jobs to run, each with whether an estimator thinks it hopeless; and how many are not run for that."""
+        """The jobs to run, each with whether an estimator thinks it hopeless, and how many are skipped for that."""
         jobs = jobs_of(self.space, one, self.sources)
         rule = self.space.skip
         if rule is None:
@@ -110,7 +106,7 @@ class _Explorer:
             # The key is a hash: its first digits are as good as a random number, and the same in every run.
             if not hopeless or int(job.key[:8], 16) < rule.sample * 2**32:
                 wanted.append((job, hopeless))
-        self.skipping += Skipping(skipped=len(jobs) - len(wanted))
+        self.skipping.skipped += len(jobs) - len(wanted)
         return wanted, len(jobs) - len(wanted)
 
     def _row(self, job: Job[Any], hopeless: bool) -> Mapping[str, Any] | None:
@@ -119,7 +115,8 @@ class _Explorer:
             return None
         row = _row(stored.value, stored.error, job)
         if hopeless:
-            self.skipping += Skipping(sampled=1, mapped_after_all=int(row["status"] == "mapped"))
+            self.skipping.sampled += 1
+            self.skipping.mapped_after_all += row["status"] == "mapped"
         return row
 
     def _tell(self, jobs: Progress) -> None:
@@ -137,10 +134,11 @@ def explore(
     resume: bool = False,
     progress: Callable[[Moment], None] | None = None,
 ) -> Exploration:
-    """Look at the points of a space and return them with their figures.
+    """Evaluate the points of a space and return them with their figures.
 
-    With a ``store``, rows go there as they arrive; with ``resume``, rows that are there are not computed again. Without
-    ``resume`` a store with rows is refused. Ctrl-C ends the run; points whose kernels are all done are returned.
+    With a ``store``, rows are written to it as they arrive; with ``resume``, rows that it has are not computed again.
+    Without ``resume`` a store with rows is refused (StoreError). Ctrl-C ends the run; points whose kernels are all done
+    are returned.
     """
     check_resumable(store, resume)
     sources = expand_kernels(space.kernels, folder)
@@ -160,7 +158,7 @@ def explore(
 
 
 def check_resumable(store: Store | None, resume: bool) -> None:
-    """StoreError for a store that has rows when nobody asked to go on with them."""
+    """Raise StoreError for a store that has rows when ``resume`` is not set."""
     if store is not None and not resume and len(store):
         raise StoreError(
             f"holds {len(store)} results already; resume (--resume), or name a new file", where=str(store.path)
@@ -168,12 +166,12 @@ def check_resumable(store: Store | None, resume: bool) -> None:
 
 
 def planned_points(space: Space) -> int:
-    """How many points the search will look at, at most."""
+    """Return how many points the search will evaluate at most."""
     return space.size if space.search.points is None else min(space.size, space.search.points)
 
 
 def best_of(points: Sequence[Evaluated], objective: str) -> Evaluated | None:
-    """The feasible point that is best by one objective, the first of equals."""
+    """Return the feasible point that is best by one objective, the first of equal ones; None: no point is feasible."""
     sign = -1.0 if OBJECTIVES[objective] else 1.0
     known = [
         (sign * value, k) for k, p in enumerate(points) if p.feasible and (value := p.figures[objective]) is not None
@@ -186,16 +184,17 @@ def best_of(points: Sequence[Evaluated], objective: str) -> Evaluated | None:
 
 def _grid(explorer: _Explorer) -> None:
     points = list(explorer.space.grid())
-    explorer.look_at(points if explorer.space.search.points is None else points[: explorer.space.search.points])
+    explorer.evaluate(points if explorer.space.search.points is None else points[: explorer.space.search.points])
 
 
 def _random(explorer: _Explorer) -> None:
     space = explorer.space
     chosen = random.Random(space.search.seed).sample(range(space.size), planned_points(space))
-    explorer.look_at([space.at(index) for index in chosen])
+    explorer.evaluate([space.at(index) for index in chosen])
 
 
 def _optimised(explorer: _Explorer) -> None:
+    """Evaluate the points that an optimiser proposes, batch by batch."""
     space = explorer.space
     study, distributions = _study(space)
     left = space.search.points or 0
@@ -204,16 +203,17 @@ def _optimised(explorer: _Explorer) -> None:
         left -= len(trials)
         points = [space.point({name: space.values(name)[trial.params[name]] for name in space.parameters})
                   for trial in trials]  # fmt: skip
-        found = explorer.look_at(points)
-        if len(found) < len(trials):
+        finished = explorer.evaluate(points)
+        if len(finished) < len(trials):
             return
-        for trial, one in zip(trials, found):
+        for trial, one in zip(trials, finished):
             trial.set_user_attr("excess", [min(value, _WORST) for value in one.excess])
             study.tell(trial, [_told(space, name, one) for name in space.objectives])
     explorer.points = _first_of_each(explorer.points)
 
 
 def _study(space: Space) -> tuple[Any, dict[str, Any]]:
+    """An Optuna study of the objectives, and the distributions of the parameters."""
     try:
         import optuna
     except ImportError:
@@ -222,7 +222,7 @@ def _study(space: Space) -> tuple[Any, dict[str, Any]]:
             "'gridloom[explore]', or use method grid or random"
         ) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    # A parameter is the index of its value: values need no order for grids of choices, and have one for ranges.
+    # The optimiser sees the index of a parameter's value: numbers are ordered, other choices are not.
     distributions: dict[str, Any] = {}
     for name in space.parameters:
         count = len(space.values(name))
@@ -249,7 +249,7 @@ def _told(space: Space, name: str, one: Evaluated) -> float:
 
 
 def _first_of_each(points: Sequence[Evaluated]) -> list[Evaluated]:
-    """An optimiser may propose a point again; it is one point."""
+    """The points without repetitions: an optimiser may propose a point again."""
     return list({str(sorted(one.point.values.items())): one for one in reversed(points)}.values())[::-1]
 
 
@@ -266,7 +266,7 @@ _METHODS: dict[str, Callable[[_Explorer], None]] = {
 
 @contextlib.contextmanager
 def opened(store: Store | None) -> Iterator[Store]:
-    """The user's store, or one of this run alone."""
+    """Yield the user's store, or a temporary one for this run."""
     if store is not None:
         yield store
         return
@@ -276,7 +276,7 @@ def opened(store: Store | None) -> Iterator[Store]:
 
 @contextlib.contextmanager
 def kept_open(spec: ExecutorSpec, space: Space) -> Iterator[ExecutorSpec | Executor]:
-    """Worker processes that live for all batches: starting them costs seconds, since each imports the mappers."""
+    """Yield an executor that lives for all batches: starting workers costs seconds, since each imports the mappers."""
     one_run = space.find == "points" and space.search.method in ("grid", "random")
     if spec.backend != "processes" or one_run:
         yield spec

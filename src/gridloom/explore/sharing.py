@@ -1,8 +1,9 @@
-"""Several graphs on one array: which tiles need a FIFO, a multiplier or an I/O port if each graph runs at its time.
+"""Several graphs on one array: which tiles need a FIFO, a multiplier or an I/O port if one graph runs at a time.
 
-Every graph is mapped alone; what the array needs is the union of what they use. The union shrinks when a graph is
-mapped again onto the array that the others need anyway: that either succeeds, and what it alone had asked for is
-gone, or it is tried with part of it. Greedy, a few hundred mappings; each one is confirmed like any other.
+Every graph is mapped alone; the array needs the union of what they use. The union shrinks when a graph is mapped again
+onto the array that the others need anyway. Where that succeeds, what this graph alone had used is no longer needed;
+where it fails, it is tried with a part of that. The search is greedy and runs a few hundred mappings; each is confirmed
+like any other.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any, Literal
 
 from gridloom._version import __version__
 from gridloom.explore.space import Space
-from gridloom.flow.run import read_arch
+from gridloom.flow.inputs import read_arch
 from gridloom.mapping import json_format
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
 from gridloom.verify import legal
 
 Feature = Literal["fifo", "mul", "io"]
-#: Tile -> how much of a feature: FIFO cycles, or 1.
+#: Tile -> how much of a feature it needs: FIFO cycles, or 1.
 Needs = Mapping[str, int]
 
 
@@ -34,7 +35,7 @@ class Shared:
     mappings: int = 0
 
     def union(self, feature: Feature, without: str | None = None) -> dict[str, int]:
-        """What all graphs, or all but one, need together: the most that one of them needs, tile by tile."""
+        """Return what all graphs, or all but one, need together: for each tile the most that one of them needs."""
         need: dict[str, int] = {}
         for source, used in self.uses.items():
             if source != without:
@@ -43,17 +44,17 @@ class Shared:
         return need
 
     def total(self, feature: Feature) -> int:
-        """The sum over the tiles."""
+        """Return the sum of a feature's amounts over the tiles."""
         return sum(self.union(feature).values())
 
     def table(self, feature: Feature) -> list[list[int]]:
-        """The need by row and column."""
+        """Return the amounts of a feature by row and column."""
         return layout(self.union(feature), self.spec["rows"], self.spec["cols"])
 
 
 @dataclass
 class Mapper:
-    """Maps graphs onto variants of an array and says what they use; rows go through the store like any others."""
+    """Maps graphs onto variants of an array and returns what they use; its rows are kept in the store."""
 
     space: Space
     sources: Sequence[str]
@@ -64,31 +65,32 @@ class Mapper:
     _mappings: dict[tuple[str, str], str] = field(default_factory=dict, init=False)
 
     def uses(self, specs: Mapping[str, Mapping[str, Any]], seed: int = 0) -> dict[str, Mapping[str, Needs] | None]:
-        """Graph -> what its mapping on its array uses, None where it has none. One job a graph."""
+        """Return graph -> what its mapping on its array uses; None where it has no mapping. Runs one job per graph."""
         jobs = {source: self._job(source, spec, seed) for source, spec in specs.items()}
         unique = list({job.key: job for job in jobs.values()}.values())
         run_stored(run_usage, unique, self.store, executor=self.executor, resume=True)
         self.mappings += len(unique)
-        found: dict[str, Mapping[str, Needs] | None] = {}
+        uses: dict[str, Mapping[str, Needs] | None] = {}
         for source, job in jobs.items():
             row = self.store.get(job.key)
             value: Any = row.value if row is not None else None
             mapped = value is not None and value["status"] == "mapped"
-            found[source] = value["uses"] if mapped else None
+            uses[source] = value["uses"] if mapped else None
             if mapped:
                 self._mappings[canonical_json(value["uses"]), source] = value["mapping"]
-        return found
+        return uses
 
     def confirm(self, shared: Shared, spec: Mapping[str, Any]) -> None:
         """Check the mapping behind each graph's needs once more, on the array that came out of the search."""
         arch = read_arch(spec)
         for source, used in shared.uses.items():
             mapping = json_format.loads(self._mappings[canonical_json(used), source])
-            found = legal(replace(mapping, arch=arch))
-            if found:
-                raise RuntimeError(f"{source} is not legal on the array found: {found[0]}")
+            violations = legal(replace(mapping, arch=arch))
+            if violations:
+                raise RuntimeError(f"{source} is not legal on the array found: {violations[0]}")
 
     def _job(self, source: str, spec: Mapping[str, Any], seed: int) -> Job[Any]:
+        """The job that maps one graph onto one array."""
         budget = self.space.budget
         return ask(
             run_usage,
@@ -106,7 +108,7 @@ class Mapper:
 
 
 def run_usage(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Map one graph and return which tiles of the array its mapping makes use of, and of what."""
+    """Map one graph and return which features of which tiles its mapping uses."""
     from gridloom.flow.request import Request
     from gridloom.flow.run import run
 
@@ -134,7 +136,7 @@ def run_usage(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restricted(spec: Mapping[str, Any], feature: Feature, need: Needs) -> dict[str, Any]:
-    """The array with so much of a feature and no more."""
+    """Return the description of the array with exactly so much of a feature."""
     if feature == "fifo":
         return {**spec, "fifo": {"layout": layout(need, spec["rows"], spec["cols"])}}
     return {**spec, feature: {"tiles": [list(place(tile)) for tile in sorted(need, key=place)]}}
@@ -143,7 +145,8 @@ def restricted(spec: Mapping[str, Any], feature: Feature, need: Needs) -> dict[s
 def shrink(shared: Shared, feature: Feature, mapper: Mapper, *, rounds: int = 4) -> Shared:
     """Map graphs again, one by one, onto what the others need of a feature, as long as that makes the union smaller.
 
-    The rest of the array stays as ``shared.spec`` says. At most ``rounds`` times through all graphs.
+    The rest of the array stays as ``shared.spec`` says. There are at most ``rounds`` passes over all graphs, with up to
+    two mappings for each. Returns the smallest union that was reached.
     """
     idle = 0
     for turn in range(rounds):
@@ -152,7 +155,7 @@ def shrink(shared: Shared, feature: Feature, mapper: Mapper, *, rounds: int = 4)
         for source in order:
             shared = _again(shared, feature, source, mapper, turn)
         mapper.tell(f"{feature}: {shared.total(feature)} after {turn + 1} of {rounds} rounds")
-        # A round has seeds of its own: one without success does not mean that the next has none.
+        # Every round has seeds of its own, so the next one may succeed where this one did not.
         idle = idle + 1 if shared.total(feature) == before else 0
         if idle == 2 or not shared.total(feature):
             break
@@ -169,9 +172,9 @@ def _again(shared: Shared, feature: Feature, source: str, mapper: Mapper, turn: 
     for need in (others, {**others, **{tile: own[tile] for tile in kept}}):
         if need == shared.union(feature):
             continue
-        found = mapper.uses({source: restricted(shared.spec, feature, need)}, seed=turn)[source]
-        if found is not None:
-            better = replace(shared, uses={**shared.uses, source: found})
+        uses = mapper.uses({source: restricted(shared.spec, feature, need)}, seed=turn)[source]
+        if uses is not None:
+            better = replace(shared, uses={**shared.uses, source: uses})
             if better.total(feature) < shared.total(feature):
                 return better
     return shared
@@ -182,7 +185,11 @@ def _alone(shared: Shared, feature: Feature, source: str) -> int:
 
 
 def layout(need: Needs, rows: int, cols: int) -> list[list[int]]:
-    """Amounts by row and column."""
+    """Return amounts by row and column.
+
+    >>> layout({"pe_0_1": 2, "pe_1_0": 1}, rows=2, cols=2)
+    [[0, 2], [1, 0]]
+    """
     table = [[0] * cols for _ in range(rows)]
     for tile, amount in need.items():
         row, col = place(tile)
@@ -191,6 +198,10 @@ def layout(need: Needs, rows: int, cols: int) -> list[list[int]]:
 
 
 def place(tile: str) -> tuple[int, int]:
-    """Row and column of a tile of a grid, by its name."""
+    """Return row and column of a tile of a grid, by its name.
+
+    >>> place("pe_3_11")
+    (3, 11)
+    """
     row, col = tile.removeprefix("pe_").split("_")
     return int(row), int(col)

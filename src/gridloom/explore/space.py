@@ -12,8 +12,8 @@
     objectives: [mapped, area]
     constraints: ["mapped >= 0.9"]
 
-``{name}`` in ``array``, ``mapper`` and ``settings`` stands for a parameter's value; an array may also be a mapping of
-its own (family, rows, ...) whose values use parameters. A parameter is a list of values or a range.
+``{name}`` in ``array``, ``mapper`` and ``settings`` stands for a parameter's value; an array may also be a dictionary
+(family, rows, ...) whose values use parameters. A parameter is a list of values or a range.
 """
 
 from __future__ import annotations
@@ -58,25 +58,29 @@ class Range(_Strict):
     step: int = Field(default=1, ge=1)
 
     def values(self) -> tuple[Value, ...]:
-        """Every number of the range."""
+        """Return every number of the range.
+
+        >>> Range(low=2, high=8, step=3).values()
+        (2, 5, 8)
+        """
         return tuple(range(self.low, self.high + 1, self.step))
 
 
 class Budget(_Strict):
-    """What one mapping may cost."""
+    """How much effort or time one mapping may cost."""
 
     effort: int | None = Field(default=None, ge=1)
     time_limit: float | None = Field(default=None, gt=0)
 
 
 class Search(_Strict):
-    """Which points are looked at."""
+    """Which points are evaluated."""
 
     method: Method = "grid"
     points: int | None = Field(default=None, ge=1)
     seed: int = Field(default=0, ge=0)
     batch: int = Field(default=8, ge=1)
-    """Points that an optimiser proposes before it hears of their results; the same for any number of workers."""
+    """Points that an optimiser proposes before it gets their results; the same for any number of workers."""
 
     @model_validator(mode="after")
     def _points_are_needed(self) -> Search:
@@ -86,7 +90,7 @@ class Search(_Strict):
 
 
 class Skip(_Strict):
-    """Points that an estimator thinks hopeless are not mapped, but for a sample that measures what that costs."""
+    """Kernels that an estimator thinks hopeless on a point are skipped, except a sample that measures the error."""
 
     by: Literal["bounds", "mappability"]
     below: float = Field(default=0.05, ge=0, le=1)
@@ -102,7 +106,14 @@ class Constraint:
     value: float
 
     def excess(self, figure: float | None) -> float:
-        """How far a figure is from keeping the constraint; 0 when it does. A missing figure is infinitely far."""
+        """Return how far a figure is from meeting the constraint; 0 when it does.
+
+        A missing figure is infinitely far.
+
+        >>> limit = Constraint("mapped", ">=", 0.75)
+        >>> limit.excess(1.0), limit.excess(0.5), limit.excess(None)
+        (0.0, 0.25, inf)
+        """
         if figure is None:
             return math.inf
         gap = {
@@ -135,9 +146,9 @@ class Space(_Strict):
     constraints: tuple[str, ...] = ()
     skip: Skip | None = None
     iterations: int = Field(default=1000, ge=1)
-    """Iterations of a loop that ``cycles`` and ``energy`` are counted for."""
+    """How many iterations of a loop ``cycles`` and ``energy`` are counted for."""
     width: int = Field(default=32, ge=2, le=32)
-    """Bits of a word, for ``area``."""
+    """How many bits a word has, for ``area``."""
 
     @field_validator("objectives")
     @classmethod
@@ -169,9 +180,9 @@ class Space(_Strict):
         return self
 
     def values(self, name: str) -> tuple[Value, ...]:
-        """The values of a parameter, in the order of the file."""
-        found = self.parameters[name]
-        return found.values() if isinstance(found, Range) else found
+        """Return the values of a parameter, in the order of the file."""
+        values = self.parameters[name]
+        return values.values() if isinstance(values, Range) else values
 
     @property
     def size(self) -> int:
@@ -180,17 +191,20 @@ class Space(_Strict):
 
     @property
     def limits(self) -> tuple[Constraint, ...]:
-        """The constraints, read."""
+        """The constraints in parsed form."""
         return tuple(_constraint(text) for text in self.constraints)
 
     def grid(self) -> Iterator[Point]:
-        """Every point, the last parameter changing fastest."""
+        """Yield every point; the last parameter changes fastest."""
         names = list(self.parameters)
         for values in itertools.product(*(self.values(name) for name in names)):
             yield self.point(dict(zip(names, values)))
 
     def at(self, index: int) -> Point:
-        """The point of the grid with that index."""
+        """Return the point of the grid with that index, without making the points before it.
+
+        An index counts as in :meth:`grid`, with the last parameter changing fastest.
+        """
         chosen: dict[str, Value] = {}
         for name in reversed(list(self.parameters)):
             index, k = divmod(index, len(self.values(name)))
@@ -198,7 +212,7 @@ class Space(_Strict):
         return self.point({name: chosen[name] for name in self.parameters})
 
     def point(self, values: Mapping[str, Value]) -> Point:
-        """The point with these values of the parameters."""
+        """Return the point with these values of the parameters."""
         array = _filled(self.array, values)
         return Point(
             values=dict(values),
@@ -210,7 +224,7 @@ class Space(_Strict):
 
 @dataclass(frozen=True)
 class Point:
-    """One choice of the parameters, and what it stands for."""
+    """One choice of the parameters, with the array, mapper and settings that it stands for."""
 
     values: Mapping[str, Value]
     array: str | Mapping[str, Any]
@@ -219,17 +233,17 @@ class Point:
 
     @property
     def name(self) -> str:
-        """The choice in words."""
+        """The values of the parameters in words."""
         return ", ".join(f"{key} {_word(value)}" for key, value in self.values.items()) or "the array"
 
 
 def read_space(path: Path) -> Space:
-    """The space of a YAML file; OptionError names the key, what was found and what was expected."""
+    """Return the space of a YAML file; OptionError names the key, what was found and what was expected."""
     return parse_space(read_yaml_file(path), str(path))
 
 
 def parse_space(text: str, where: str) -> Space:
-    """The space in a YAML text."""
+    """Return the space of a YAML text; OptionError names the key, what was found and what was expected."""
     try:
         space = Space.model_validate(parse_yaml(text, where))
     except ValidationError as error:
@@ -243,6 +257,7 @@ def parse_space(text: str, where: str) -> Space:
 
 
 def _first_error(error: ValidationError) -> str:
+    """The first error of a validation as a sentence."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("Range", "tuple[nullable[union[...]],...]"))
     message = first["msg"].removeprefix("Value error, ")
@@ -255,6 +270,7 @@ def _first_error(error: ValidationError) -> str:
 
 
 def _constraint(text: str) -> Constraint:
+    """The constraint of a text; ValueError where it is none."""
     match = _CONSTRAINT.match(text)
     if match is None or match.group(1) not in OBJECTIVES:
         raise ValueError(f"expected OBJECTIVE <= NUMBER (or >=, ==, <, >), found {text!r}")
@@ -262,6 +278,7 @@ def _constraint(text: str) -> Constraint:
 
 
 def _texts(value: Any) -> Iterator[str]:
+    """All texts within nested data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -273,7 +290,11 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _filled(value: Any, chosen: Mapping[str, Value]) -> Any:
-    """A template with the values in their places; a text that is nothing but a place keeps the value's type."""
+    """A template with the values filled in; a text that consists of one ``{name}`` alone keeps the value's type.
+
+    >>> _filled({"rows": "{side}", "name": "a{side}"}, {"side": 4})
+    {'rows': 4, 'name': 'a4'}
+    """
     if isinstance(value, str):
         whole = _PLACE.fullmatch(value)
         return chosen[whole.group(1)] if whole else _PLACE.sub(lambda m: _word(chosen[m.group(1)]), value)

@@ -2,90 +2,197 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
 from gridloom.flow.bench.run import Report
 from gridloom.flow.bench.run import bench as run_suite
 from gridloom.flow.bench.suite import load_suite
-from gridloom.flow.files import load_mapping
-from gridloom.flow.request import Request
+from gridloom.flow.files import load_any, load_mapping
+from gridloom.flow.inputs import ArchLike, read_arch, read_source
+from gridloom.flow.picture import Picture
+from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
-from gridloom.flow.run import read_arch, read_source
 from gridloom.flow.run import run as run_flow
+from gridloom.frontend.python.kernel import PythonKernel
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 from gridloom.run import ExecutorSpec, Store
 
 if TYPE_CHECKING:
+    from gridloom.mappers.budget import Reporter
     from gridloom.sim import Verdict
     from gridloom.verify import Stats, Violation
 
 
-def map(source: Dfg | str | Path, arch: Arch | MappingABC[str, Any] | str | Path, **options: Any) -> Result:
+class GraphBuilder(Protocol):
+    """What has a graph to give: a built-in kernel's object, a network's, a DfgBuilder."""
+
+    def build(self) -> Dfg:
+        """The graph."""
+        ...
+
+
+Source = Dfg | PythonKernel | GraphBuilder | str | Path
+
+
+def map(
+    source: Source,
+    arch: ArchLike,
+    *,
+    mapper: str = "auto",
+    ii: int | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    effort: int | None = None,
+    jobs: int = 1,
+    settings: MappingABC[str, Any] | None = None,
+    place: Placement | None = None,
+    init: Placement | None = None,
+    pin: Placement | None = None,
+    prove: bool = False,
+    iterations: int = 64,
+    progress: Reporter | None = None,
+    interrupted: Callable[[], bool] | None = None,
+) -> Result:
     """Map a graph onto an array, check the mapping and simulate it; returns a Result.
 
-    ``source`` is a Dfg, a file or ``kernel:NAME,...``; ``arch`` an Arch, an ARCH string, a YAML file or a dictionary.
-    ``options`` are the fields of `Request`: ``mapper``, ``ii``, ``seed``, ``time_limit``, ``effort``, ``jobs``,
-    ``settings``, ``place``, ``init``, ``pin``, ``prove``, ``iterations``, ``progress``, ``interrupted``. Raises a
-    GridloomError for bad input; that there is no mapping is a Result with ``status == "failed"`` and a ``failure``.
-    Costs the search.
+    Raises a GridloomError for bad input; that there is no mapping is a Result with ``status == "failed"`` and a
+    ``failure``. Costs the search, plus checks that are linear in the mapping.
+
+    source: a Dfg, a ``@gl.kernel``, a built-in kernel's object, a file, or ``kernel:NAME,key=value,...``
+    arch: an Arch, an ARCH string (``mesh:5x5``), a YAML file, or a dictionary with ``family`` and its parameters
+    mapper: the mapper's name; ``auto`` takes the one that suits the array
+    ii: the II to map at, on modulo-scheduled arrays; None leaves the choice to the mapper
+    seed: the random seed; the same seed and effort give the same mapping
+    time_limit: seconds of search, compilation not counted; None sets no limit
+    effort: moves of the search (or the mapper's own unit of work); None sets no limit
+    jobs: how many workers search at the same time
+    settings: fields of the mapper's configuration
+    place: a complete placement (node to tile, or a file), which is only routed and balanced
+    init: a placement that the search starts from
+    pin: nodes that stay on the tiles given
+    prove: search until the result is proved to be the best there is
+    iterations: how many iterations the simulation compares
+    progress: is called with the state of the search now and then
+    interrupted: is asked now and then; once it returns True the search ends with the best so far
     """
-    return run_flow(Request(source=source, arch=arch, **options))
+    return run_flow(
+        Request(
+            source=_readable(source),
+            arch=arch,
+            mapper=mapper,
+            ii=ii,
+            seed=seed,
+            time_limit=time_limit,
+            effort=effort,
+            jobs=jobs,
+            settings=settings or {},
+            place=place,
+            init=init,
+            pin=pin,
+            prove=prove,
+            iterations=iterations,
+            progress=progress,
+            interrupted=interrupted,
+        )
+    )
 
 
-def load(source: str | Path) -> Dfg:
-    """The graph of a SOURCE: a file of any format that is read, or ``kernel:NAME,key=value,...``."""
-    return read_source(source)
+def load(source: Source) -> Dfg:
+    """The graph of a SOURCE: a file of any format that is read, ``kernel:NAME,key=value,...``, or a kernel."""
+    return read_source(_readable(source))
 
 
-def kernel(name: str, **parameters: int | str) -> Dfg:
-    """The graph of a built-in kernel with these parameters; OptionError says which it takes."""
-    graph: Dfg = registry.load("kernels", name).build(**parameters)
-    return graph
-
-
-def arch(description: MappingABC[str, Any] | str | Path) -> Arch:
+def arch(description: ArchLike) -> Arch:
     """The array of an ARCH string (``chess:8x8``), a YAML file or a dictionary with ``family`` and its parameters."""
     return read_arch(description)
 
 
-def check(mapping: Mapping | str | Path) -> list[Violation]:
-    """Every rule that a mapping (or the one in a file) breaks; an empty list means that it is legal."""
+def check(mapping: Result | Mapping | str | Path) -> list[Violation]:
+    """Every rule that a mapping breaks; an empty list means that it is legal.
+
+    Takes a mapping, the file of one, or a Result. Linear in the mapping's hops.
+    """
     from gridloom.verify import legal
 
     return list(legal(_mapping(mapping)))
 
 
-def measure(mapping: Mapping | str | Path) -> Stats:
-    """The metrics of a mapping, recomputed from its instances and routes alone."""
+def measure(mapping: Result | Mapping | str | Path) -> Stats:
+    """The metrics of a mapping, recomputed from its instances and routes alone.
+
+    Takes a mapping, the file of one, or a Result.
+    """
     from gridloom.verify import stats
 
     return stats(_mapping(mapping))
 
 
-def simulate(mapping: Mapping | str | Path, *, iterations: int = 64, seed: int = 0) -> Verdict:
-    """Run a mapping cycle by cycle on random inputs and compare it with the graph; ``verdict.ok`` is the answer."""
+def simulate(mapping: Result | Mapping | str | Path, *, iterations: int = 64, seed: int = 0) -> Verdict:
+    """Run a mapping cycle by cycle on random inputs and compare it with the graph; ``verdict.ok`` is the answer.
+
+    Takes a mapping, the file of one, or a Result. Costs iterations times tiles.
+    """
     from gridloom.sim import simulate as run_simulation
 
     return run_simulation(_mapping(mapping), iterations=iterations, seed=seed)
 
 
-def save(mapping: Mapping, path: str | Path) -> None:
-    """Write a mapping to a JSON file, whole or not at all."""
+def save(what: Result | Mapping, path: str | Path) -> None:
+    """Write a result or a mapping to a file, whole or not at all.
+
+    The ending says how: ``.html`` is the report, ``.svg`` the picture, and everything else the mapping as JSON. The
+    report of a Result without a mapping shows why there is none; the other two then are an OptionError.
+    """
     from gridloom.emit.files import write_atomically
 
-    write_atomically(path, json_format.dumps(mapping))
+    ending = Path(path).suffix.lower()
+    if ending == ".html":
+        from gridloom.flow.report import mapping_page, result_page
+
+        text = result_page(what) if isinstance(what, Result) else mapping_page(what)
+    elif ending == ".svg":
+        text = show(what).svg
+    else:
+        text = json_format.dumps(_mapping(what))
+    write_atomically(path, text)
+
+
+def show(what: Result | Mapping | Arch | Source) -> Picture:
+    """The picture of a result, a mapping, an array or a graph, or of what a MAPPING, ARCH or SOURCE names.
+
+    Notebooks draw it, ``print`` draws it in the terminal, and its ``svg`` is the text of an SVG file.
+    """
+    if isinstance(what, str | Path):
+        return Picture(load_any(str(what)))
+    if isinstance(what, Mapping | Arch | Dfg):
+        return Picture(what)
+    return Picture(_mapping(what) if isinstance(what, Result) else load(what))
+
+
+def names(group: str) -> dict[str, str]:
+    """The names of a group, each with one line about it.
+
+    The groups are archs, mappers, kernels, networks, costs, suites, models and readers.
+    """
+    return {name: registry.entry(group, name).summary for name in registry.names(group)}
 
 
 def bench(
     suite: str, *, jobs: int | None = None, folder: str | Path | None = None, store: str | Path | None = None
 ) -> Report:
-    """Run a suite (a name or a YAML file) and return its rows in order; with a ``store``, a killed run goes on."""
+    """Run a suite (a name or a YAML file) and return its rows in order.
+
+    ``jobs`` processes map at the same time (default: one for each core). ``folder`` holds the published graphs. With a
+    ``store``, rows are kept as they arrive, and a run that was killed continues.
+    """
     executor = ExecutorSpec.parse(jobs=jobs)
     where = None if folder is None else Path(folder)
     if store is None:
@@ -94,5 +201,22 @@ def bench(
         return run_suite(load_suite(suite), folder=where, executor=executor, store=opened, resume=True)
 
 
-def _mapping(mapping: Mapping | str | Path) -> Mapping:
-    return mapping if isinstance(mapping, Mapping) else load_mapping(mapping)
+def _readable(source: Source) -> Dfg | PythonKernel | str | Path:
+    """A source as a flow takes it: what builds a graph has built it."""
+    if isinstance(source, Dfg | PythonKernel | str | Path):
+        return source
+    if callable(getattr(source, "build", None)):
+        return source.build()
+    hint = "; decorate the function with @gridloom.kernel" if callable(source) else ""
+    raise OptionError(f"expected a graph, a kernel, a file or kernel:NAME, found a {type(source).__name__}{hint}")
+
+
+def _mapping(mapping: Result | Mapping | str | Path) -> Mapping:
+    if isinstance(mapping, Mapping):
+        return mapping
+    if not isinstance(mapping, Result):
+        return load_mapping(mapping)
+    kept = mapping.mapping or mapping.refused
+    if kept is None:
+        raise OptionError(f"the result has no mapping: {mapping.failure}")
+    return kept

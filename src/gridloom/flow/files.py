@@ -9,18 +9,18 @@ from typing import Literal
 
 from gridloom import registry
 from gridloom.archs.model import Arch
-from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MappingError, OptionError, SourceError
-from gridloom.frontend.loops.spec import Memory, is_part
-from gridloom.frontend.source import KERNEL_PREFIX, load_source
+from gridloom.flow.inputs import read_arch, read_source
+from gridloom.frontend.loops.spec import is_part
+from gridloom.frontend.source import KERNEL_PREFIX
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 from gridloom.text_file import read_text
 
 
 def load_mapping(path: str | Path) -> Mapping:
-    """The mapping in a JSON file; MappingError names the file, the key, what was found and what was expected."""
+    """Return the mapping in a JSON file; MappingError names the file, the key, what was found and what was expected."""
     try:
         text = read_text(Path(path))
     except SourceError as error:
@@ -29,7 +29,7 @@ def load_mapping(path: str | Path) -> Mapping:
 
 
 def check_names(mapping: Mapping) -> None:
-    """MappingError for the first name of a node, edge, tile or resource that graph or array does not have."""
+    """Raise MappingError for the first name of a node, edge, tile or resource that graph or array does not have."""
     dfg, arch = mapping.dfg, mapping.arch
     for instance in mapping.instances:
         if instance.node not in dfg.index:
@@ -46,17 +46,11 @@ def check_names(mapping: Mapping) -> None:
                 raise MappingError(f"edge {route.edge} goes through {resource!r}, which {arch.name!r} does not have")
 
 
-def load_arch(text: str) -> Arch:
-    """The array of an ARCH: a family with parameters, a YAML file, or another tool's XML."""
-    if text.endswith(".xml"):
-        from gridloom.archs.families.genmap import read
-
-        return read(Path(text))
-    return build(text)
-
-
 def examples_folder() -> Path:
-    """The C loops that come with gridloom: beside its sources, else installed below ``share``; OptionError without."""
+    """Return the folder of the C loops that come with gridloom; OptionError where they are not installed.
+
+    It is beside the sources in a clone, and below ``share`` in an installation.
+    """
     beside = Path(__file__).resolve().parents[3]
     installed = Path(sysconfig.get_path("data")) / "share" / "gridloom"
     for folder in (beside, installed):
@@ -65,13 +59,8 @@ def examples_folder() -> Path:
     raise OptionError("the examples are not installed; name their folder with --folder")
 
 
-def memory_of(arch: Arch) -> Memory:
-    """What the accesses of a loop become on an array: streams on a static one or without memory units."""
-    return "streams" if arch.style == "static" or not arch.tiles_for("mem") else "arrays"
-
-
 def load_any(text: str) -> Mapping | Arch | Dfg:
-    """What a MAPPING, ARCH or SOURCE stands for; a mapping that names what does not exist is a MappingError."""
+    """Return what a MAPPING, ARCH or SOURCE stands for; a mapping that names what does not exist is a MappingError."""
     kind = kind_of(text)
     if kind == "mapping":
         mapping = load_mapping(text)
@@ -80,11 +69,11 @@ def load_any(text: str) -> Mapping | Arch | Dfg:
         except MappingError as error:
             raise error.at(text) from None
         return mapping
-    return load_arch(text) if kind == "arch" else load_source(text)
+    return read_arch(text) if kind == "arch" else read_source(text)
 
 
 def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
-    """Whether a text names a mapping, an array or a source; OptionError when it is none of them.
+    """Return whether a text names a mapping, an array or a source; OptionError when it is none of them.
 
     A JSON file is told by its ``format``, everything else by its ending or its first word.
     """
@@ -105,7 +94,7 @@ def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
 
 
 def is_mapping_file(path: Path) -> bool:
-    """True for a JSON file that says it is a mapping; what else may be wrong with it is for its reader to say."""
+    """Return True for a JSON file that says it is a mapping; its reader finds what else may be wrong with it."""
     if path.suffix != ".json":
         return False
     try:

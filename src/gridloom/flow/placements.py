@@ -10,6 +10,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import MappingError
 from gridloom.flow.files import is_mapping_file, load_mapping
 from gridloom.flow.request import Placement
+from gridloom.mappers.placements import sits_on_tile
 
 
 def read_placement(placement: Placement, dfg: Dfg, arch: Arch, *, option: str) -> dict[str, str]:
@@ -33,7 +34,13 @@ def _from_file(path: Path, dfg: Dfg, arch: Arch) -> dict[str, str]:
     from gridloom.frontend.placement import read
 
     if is_mapping_file(path):
-        return {instance.node: instance.place for instance in load_mapping(path).instances if not instance.copy}
+        # Values that registers or the memory keep are instances, too, but they sit on no tile that could be given.
+        return {
+            instance.node: instance.place
+            for instance in load_mapping(path).instances
+            if not instance.copy
+            and (instance.node not in dfg.index or sits_on_tile(dfg, arch, dfg.index[instance.node]))
+        }
     return read(path, dfg, arch, complete=False)
 
 
@@ -42,12 +49,12 @@ def _check_pair(node: str, tile: str, dfg: Dfg, arch: Arch, where: str) -> None:
         raise MappingError(f"graph {dfg.name!r} has no node {node!r}", where=where)
     if tile not in arch.tile_index:
         raise MappingError(f"array {arch.name!r} has no tile {tile!r} (node {node!r})", where=where)
-    if dfg.op_class(node) in arch.free:
+    if not sits_on_tile(dfg, arch, dfg.index[node]):
         raise MappingError(f"node {node!r} needs no tile on {arch.name!r}; leave it out", where=where)
 
 
 def _check_complete(table: Mapping[str, str], dfg: Dfg, arch: Arch, where: str) -> None:
-    missing = [node.id for node in dfg.nodes if dfg.op_class(node.id) not in arch.free and node.id not in table]
+    missing = [node.id for k, node in enumerate(dfg.nodes) if sits_on_tile(dfg, arch, k) and node.id not in table]
     if missing:
         shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise MappingError(

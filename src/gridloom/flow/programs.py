@@ -1,4 +1,4 @@
-"""Programs of several flows: read, map each flow onto tiles of its own, confirm the whole.
+"""Programs of several flows: each flow is read and mapped onto tiles of its own, and the whole is confirmed.
 
 A program file (YAML):
 
@@ -15,7 +15,6 @@ left; the lowest II that the mapper finds.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,8 +24,10 @@ from gridloom.archs.model import Arch
 from gridloom.archs.spec import build_spec
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
+from gridloom.flow.inputs import ArchLike, memory_of, prepare, read_arch, read_source
 from gridloom.flow.request import Request
-from gridloom.flow.run import map_graph, read_arch, read_source, suited
+from gridloom.flow.run import map_graph
+from gridloom.frontend.loops.spec import Memory
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.mapping.program import Channel, ChannelKind, Flow, Program, check_channels
 from gridloom.sim.together import ProgramVerdict, simulate_program
@@ -34,13 +35,12 @@ from gridloom.verify.program import legal_program
 from gridloom.verify.violation import Violation
 from gridloom.yaml_text import parse_yaml, read_yaml_file
 
-_TILE: Final = re.compile(r"\bt_(\d+)")
 _FLOW_KEYS: Final = ("name", "source", "iterations", "ii", "base", "tiles")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowSource:
-    """A flow that is to be mapped; None: to be found."""
+    """A flow that is to be mapped. What is None is found by the mapper: II, base tile, number of tiles."""
 
     name: str
     dfg: Dfg
@@ -61,7 +61,7 @@ class ProgramSource:
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramResult:
-    """The outcome; ``program`` is there exactly when it is legal and was simulated."""
+    """The outcome of mapping a program; ``program`` is there exactly when it is legal and was simulated."""
 
     name: str
     arch: Arch
@@ -73,7 +73,7 @@ class ProgramResult:
     verdict: ProgramVerdict | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The record that the command prints."""
+        """Return the record that the command prints."""
         record: dict[str, Any] = {"status": "mapped" if self.program else "failed", "program": self.name,
                                   "arch": {"name": self.arch.name, "tiles": len(self.arch.tiles)}}  # fmt: skip
         legal = self.verdict is not None and not self.violations
@@ -96,6 +96,7 @@ class ProgramResult:
 
 
 def _flow_record(flow: Flow, verdict: ProgramVerdict) -> dict[str, Any]:
+    """Return a mapped flow as plain JSON data."""
     run = next(run for run in verdict.flows if run.flow == flow.name)
     mapping = flow.mapping
     tiles = {tile.name: tile for tile in mapping.arch.tiles}
@@ -107,13 +108,17 @@ def _flow_record(flow: Flow, verdict: ProgramVerdict) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def read_program(path: Path) -> ProgramSource:
-    """The program that a YAML file describes; sources are relative to it. OptionError names the key that is wrong."""
+def read_program(path: Path, arch: ArchLike) -> ProgramSource:
+    """Return the program that a YAML file describes, for an array; sources are relative to the file.
+
+    OptionError names the key that is wrong. Costs one run of the front end for each flow.
+    """
+    memory = memory_of(read_arch(arch))
     data = parse_yaml(read_yaml_file(path), str(path))
     unknown = set(data) - {"program", "flows", "channels"}
     if unknown:
         raise OptionError(f"unknown key {min(unknown)!r}; expected program, flows, channels", where=str(path))
-    flows = tuple(_flow_source(row, path, k) for k, row in enumerate(_rows(data, "flows", path)))
+    flows = tuple(_flow_source(row, path, k, memory) for k, row in enumerate(_rows(data, "flows", path)))
     if not flows:
         raise OptionError("flows: expected at least one", where=str(path))
     if len({flow.name for flow in flows}) < len(flows):
@@ -123,13 +128,15 @@ def read_program(path: Path) -> ProgramSource:
 
 
 def _rows(data: MappingABC[str, Any], key: str, path: Path) -> list[dict[str, Any]]:
+    """Return the list under a key of the file; OptionError for anything else."""
     rows = data.get(key, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise OptionError(f"{key}: expected a list of keys and values", where=str(path))
     return rows
 
 
-def _flow_source(row: dict[str, Any], path: Path, k: int) -> FlowSource:
+def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory) -> FlowSource:
+    """Return a flow of the file with its graph; errors name the flow's number in the list."""
     where = f"{path}: flows.{k}"
     for key in row:
         if key not in _FLOW_KEYS:
@@ -145,13 +152,14 @@ def _flow_source(row: dict[str, Any], path: Path, k: int) -> FlowSource:
     source = row["source"]
     beside = path.parent / source
     try:
-        dfg = read_source(beside if not source.startswith("kernel:") and beside.exists() else source)
+        dfg = read_source(beside if not source.startswith("kernel:") and beside.exists() else source, memory)
     except GridloomError as error:
         raise error.at(where) from None
     return FlowSource(name=row["name"], dfg=dfg, **numbers)
 
 
 def _channel(row: dict[str, Any], path: Path, k: int) -> Channel:
+    """Return a channel of the file; OptionError for a wrong kind or wrong ends."""
     where = f"{path}: channels.{k}"
     kinds = get_args(ChannelKind)
     if row.get("kind") not in kinds:
@@ -169,9 +177,9 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
     ``request`` gives the array and, for each flow, mapper and budget. Costs a search for each flow.
     """
     arch = read_arch(request.arch)
-    if "flow_starts_apart" not in arch.rules:
+    if not arch.has("spokes"):
         raise OptionError(f"array {arch.name!r} has no flows; programs run on the family streaming-engine")
-    flows = [replace(flow, dfg=suited(flow.dfg, arch)) for flow in source.flows]
+    flows = [replace(flow, dfg=prepare(flow.dfg, arch).dfg) for flow in source.flows]
     graphs = {flow.name: flow.dfg for flow in flows}
     check_channels(graphs, {flow.name: flow.iterations for flow in flows}, source.channels)
     result = ProgramResult(name=source.name, arch=arch)
@@ -181,10 +189,10 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
     mapped = []
     for flow, (base, tiles) in zip(flows, places):
         small = build_spec({**arch.spec, "tiles": tiles}, f"flow {flow.name}")
-        found = map_graph(replace(request, source=flow.dfg, arch=small, ii=flow.ii), flow.dfg, small)
-        if found.mapping is None:
-            return replace(result, failure=found.failure, flow=flow.name)
-        mapping = moved(found.mapping, arch, base)
+        outcome = map_graph(replace(request, source=flow.dfg, arch=small, ii=flow.ii), flow.dfg, small)
+        if outcome.mapping is None:
+            return replace(result, failure=outcome.failure, flow=flow.name)
+        mapping = moved(outcome.mapping, arch, base)
         mapped.append(Flow(name=flow.name, iterations=flow.iterations, base=base, tiles=tiles, mapping=mapping))
     program = Program(name=source.name, arch=arch, flows=tuple(mapped), channels=source.channels)
     violations = tuple(legal_program(program))
@@ -194,7 +202,10 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
 
 
 def windows(flows: list[FlowSource], arch: Arch) -> list[tuple[int, int]] | Failure:
-    """(base tile, tiles) of each flow: as given, else in proportion to its ops, from the left, none overlapping."""
+    """Return the base tile and the number of tiles of each flow, or why there are too few tiles.
+
+    What a flow does not give is in proportion to its ops; windows are filled from the left and do not overlap.
+    """
     count = len(arch.tiles)
     ops = {flow.name: sum(flow.dfg.op_class(node.id) not in arch.free for node in flow.dfg.nodes) for flow in flows}
     fixed = sum(flow.tiles or 0 for flow in flows)
@@ -222,7 +233,10 @@ def windows(flows: list[FlowSource], arch: Arch) -> list[tuple[int, int]] | Fail
 
 
 def _gap(width: int, shrinks: bool, taken: list[tuple[int, int]], count: int) -> tuple[int, int] | None:
-    """The leftmost free tiles side by side of a width; where there are none, the most there are, if that will do."""
+    """Return the first tile and the width of the leftmost gap that is wide enough.
+
+    Where there is none, a flow that ``shrinks`` takes the widest gap.
+    """
     ends = [0, *(end for _, end in taken)]
     gaps = [(first, end - first) for first, end in zip(ends, [*(first for first, _ in taken), count]) if end > first]
     wide = [first for first, room in gaps if room >= width]
@@ -232,17 +246,22 @@ def _gap(width: int, shrinks: bool, taken: list[tuple[int, int]], count: int) ->
 
 
 def moved(mapping: Mapping, arch: Arch, base: int) -> Mapping:
-    """The mapping ``base`` tiles further to the right, on a longer row of the same tiles."""
-
-    def name(text: str) -> str:
-        return _TILE.sub(lambda found: f"t_{int(found[1]) + base}", text)
-
+    """Return the mapping ``base`` tiles further to the right, on a longer row of the same tiles."""
+    small = mapping.arch
+    tiles = {tile.name: arch.tiles[k + base].name for k, tile in enumerate(small.tiles)}
+    there = dict(zip(_parts(arch, 0), arch.resource_names))
+    resources = {name: there[part] for part, name in zip(_parts(small, base), small.resource_names)}
     return replace(
         mapping,
         arch=arch,
-        instances=tuple(replace(instance, place=name(instance.place)) for instance in mapping.instances),
+        instances=tuple(replace(instance, place=tiles[instance.place]) for instance in mapping.instances),
         routes=tuple(
-            replace(route, hops=tuple((name(resource), cycle) for resource, cycle in route.hops))
+            replace(route, hops=tuple((resources[resource], cycle) for resource, cycle in route.hops))
             for route in mapping.routes
         ),
     )
+
+
+def _parts(arch: Arch, base: int) -> list[tuple[int, int, int]]:
+    """Return for each resource its tile, moved by ``base``, its kind and its position within that kind."""
+    return [(t + base, k, p) for t, k, p in zip(arch.tile.tolist(), arch.kind.tolist(), arch.position.tolist())]

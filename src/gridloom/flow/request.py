@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
-    from gridloom.archs.model import Arch
-    from gridloom.dfg.model import Dfg
+    from gridloom.flow.inputs import ArchLike, Source
     from gridloom.mappers.budget import Reporter
 
 #: node -> tile, or a file that says so.
@@ -22,10 +21,10 @@ Placement = Mapping[str, str] | str | Path
 class Request:
     """One mapping to be made."""
 
-    #: A graph, or a SOURCE: a file, or ``kernel:NAME,key=value,...``.
-    source: Dfg | str | Path
+    #: A graph, a kernel written in Python, or a SOURCE: a file, or ``kernel:NAME,key=value,...``.
+    source: Source
     #: An array, or an ARCH: a family with parameters, or a YAML file.
-    arch: Arch | Mapping[str, Any] | str | Path
+    arch: ArchLike
     #: The mapper's name; ``auto`` takes the one for the array's style.
     mapper: str = "auto"
     #: The II to map at; None: the mapper's choice. Static arrays have II 1.

@@ -1,4 +1,4 @@
-"""What a flow gives back: a mapping that was confirmed, or a failure with its reasons; and the record of it as JSON."""
+"""What a flow returns: a mapping that was confirmed, or a failure with its reasons, and the record of it as JSON."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
+    from gridloom.flow.loops.loop_text import LoopText
     from gridloom.flow.tensor.sections import MappedSection
 
 #: The fields that ``stats`` recomputes from a mapping, in the order of the record.
@@ -28,6 +29,7 @@ METRICS: Final = (
     "tiles_used",
     "routing_tiles",
     "occupancy",
+    "slots",
 )
 
 
@@ -61,11 +63,25 @@ class Result:
     interrupted: bool = False
     #: Tensor programs: every different section, with what came of it.
     sections: tuple[MappedSection, ...] = ()
+    #: The text of the loop that was mapped, for the report; None for graphs that were not read from a loop.
+    text: LoopText | None = None
 
     @property
     def status(self) -> Literal["mapped", "failed"]:
         """``mapped`` only with a mapping that is legal and computes what the graph computes."""
         return "failed" if self.mapping is None else "mapped"
+
+    def __repr__(self) -> str:
+        what = f"{self.dfg.name} on {self.arch.name} with {self.mapper}, seed {self.seed}"
+        if self.failure is not None:
+            return f"<Result failed: {what}: {self.failure.constraint}>"
+        ii = "" if self.mapping is None or self.arch.style == "elastic" else f", II {self.mapping.ii}"
+        return f"<Result {self.status}: {what}{ii}>"
+
+    def _repr_html_(self) -> str:
+        from gridloom.flow.notebook import result_html
+
+        return result_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON data: every field is always there, null where it has no meaning."""

@@ -1,7 +1,7 @@
-"""Co-simulation: runs the generated hardware in an external simulator and says what could be observed.
+"""Co-simulation: runs the generated hardware in an external simulator and returns what could be observed.
 
-Icarus Verilog by default, Verilator for long runs. What comes back has the shape of the interpreter's and the
-simulator's observations, so that whoever has both can compare them; this module only knows the hardware.
+The simulator is Icarus Verilog by default, Verilator for long runs. Results have the form of the interpreter's and the
+simulator's observations, so that a caller can compare them; this module only knows the hardware.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,8 @@ from gridloom.dfg.interpreter import Observation, Stimulus
 from gridloom.dfg.semantics import encode as carrier
 from gridloom.dfg.words import word_of
 from gridloom.errors import MissingExtra, SimulationError
-from gridloom.hardware.bits import pack
-from gridloom.hardware.encode import encode, fitted, memory_layout
+from gridloom.hardware.bitstream.encode import encode, fitted, memory_layout
+from gridloom.hardware.bitstream.packets import pack
 from gridloom.hardware.rtl.generate import primitive, rtl_files
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.testbench import TESTBENCH, stream_ports, testbench
@@ -38,9 +39,8 @@ _PROGRAMS = {"icarus": ("iverilog", "vvp"), "verilator": ("verilator",)}
 _PACKAGES = {"icarus": "iverilog", "verilator": "verilator"}
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
-    """A tile's function unit fired: when and with what result."""
+class Firing(NamedTuple):
+    """One firing of a tile's function unit: when, where and with what result."""
 
     cycle: int
     tile: int
@@ -49,22 +49,22 @@ class Firing:
 
 @dataclass(frozen=True, kw_only=True)
 class HardwareRun:
-    """What a run of the hardware shows."""
+    """What was observed in one run of the hardware."""
 
     observation: Observation
     firings: tuple[Firing, ...]
     cycles: int
-    #: Firings that the configuration does not ask for, or asks for in vain, in words.
+    #: In words: firings that the configuration does not ask for, and firings it asks for that did not happen.
     problems: tuple[str, ...]
 
 
 def available(simulator: Simulator = "icarus") -> bool:
-    """True when the programs of a simulator are installed."""
+    """Return True when the programs of a simulator are installed."""
     return all(shutil.which(program) for program in _PROGRAMS[simulator])
 
 
 def require(simulator: Simulator) -> None:
-    """MissingExtra, which names the package, when a simulator is not installed."""
+    """Raise MissingExtra, which names the package, when a simulator is not installed."""
     for program in _PROGRAMS[simulator]:
         if not shutil.which(program):
             raise MissingExtra(
@@ -74,9 +74,10 @@ def require(simulator: Simulator) -> None:
 
 
 class Bench:
-    """The compiled hardware of an array with its testbench; runs any configuration that fits it.
+    """The compiled hardware of an array with its testbench; it runs any configuration that fits the hardware.
 
-    Needs seconds to compile a large array; keep it to run more than once.
+    Compiling a large array takes seconds, so keep a bench to run it more than once. MissingExtra when the simulator is
+    not installed.
     """
 
     def __init__(self, hardware: Hardware, *, simulator: Simulator = "icarus", folder: Path | None = None) -> None:
@@ -93,6 +94,7 @@ class Bench:
         self._compile(sorted(texts))
 
     def _compile(self, names: list[str]) -> None:
+        """Compile all modules and the testbench with the simulator."""
         if self.simulator == "icarus":
             command = ["iverilog", "-g2012", "-Wall", "-Wno-timescale", "-o", "bench.vvp", "-s", TESTBENCH, *names]
         else:
@@ -103,7 +105,10 @@ class Bench:
         _call(command, self.folder)
 
     def run(self, configuration: Configuration, stimulus: Stimulus) -> HardwareRun:
-        """Configure the hardware, run a stimulus, return what shows. MappingError where the hardware is too small."""
+        """Configure the hardware, run a stimulus and return what was observed.
+
+        MappingError where the hardware is too small.
+        """
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.folder) as place:
             folder = Path(place)
             options = _write_inputs(folder, self.hardware, configuration, stimulus)
@@ -124,15 +129,16 @@ def cosimulate(
     hardware: Hardware | None = None,
     simulator: Simulator = "icarus",
 ) -> HardwareRun:
-    """Generate the hardware of a configuration's array, run a stimulus on it, return what shows.
+    """Generate the hardware of a configuration's array, run a stimulus on it and return what was observed.
 
-    ``hardware`` is taken instead where it is given. MissingExtra when the simulator is not installed.
+    ``hardware`` is used instead where it is given. MissingExtra when the simulator is not installed.
     """
     chosen = hardware or Hardware(configuration.arch, fitted(configuration))
     return Bench(chosen, simulator=simulator).run(configuration, stimulus)
 
 
 def _call(command: list[str], folder: Path) -> None:
+    """Run a program in a folder. SimulationError with its first messages where it fails."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
@@ -140,13 +146,13 @@ def _call(command: list[str], folder: Path) -> None:
 
 
 def cycles_of(configuration: Configuration, iterations: int) -> int:
-    """Cycles until the last result of a run is there."""
+    """Return the number of cycles until the last result of a run is computed."""
     ends = [(s.start + iterations - 1) * configuration.ii + s.slot + s.latency for s in configuration.slots]
     return max([*ends, -1]) + 1 if iterations else 0
 
 
 def memory_image(configuration: Configuration, stimulus: Stimulus) -> list[int | None]:
-    """The data memory before a run: arrays, and live-ins that are loaded from it; None: undefined."""
+    """Return the data memory before a run: arrays, and live-ins that are loaded from it; None: undefined."""
     layout = memory_layout(configuration)
     words: list[int | None] = [None] * layout.words
     for name, (first, length) in layout.arrays.items():
@@ -159,7 +165,7 @@ def memory_image(configuration: Configuration, stimulus: Stimulus) -> list[int |
 
 
 def _write_inputs(folder: Path, hardware: Hardware, configuration: Configuration, stimulus: Stimulus) -> dict[str, int]:
-    """Write the testbench's files; returns its numbers."""
+    """Write the files that the testbench reads; returns the numbers it takes as options."""
     packets = pack(hardware, encode(configuration, hardware, stimulus.liveins))
     width = hardware.width
     _write_hex(folder / "config.hex", (p.to_int() for p in packets), 64)
@@ -176,6 +182,7 @@ def _write_inputs(folder: Path, hardware: Hardware, configuration: Configuration
 
 
 def _write_hex(path: Path, words: Iterable[int | None], width: int) -> None:
+    """Write words as hexadecimal digits, one per line; undefined words as x."""
     digits = -(-width // 4)
     mask = (1 << width) - 1
     rows = ("x" * digits if word is None else f"{word & mask:0{digits}x}" for word in words)
@@ -183,7 +190,7 @@ def _write_hex(path: Path, words: Iterable[int | None], width: int) -> None:
 
 
 def _stream_table(hardware: Hardware, configuration: Configuration, stimulus: Stimulus) -> tuple[list[int], list[int]]:
-    """For each stream input and slot where its words begin, and the words of all streams one after the other."""
+    """Where the words of each stream input and slot begin, and the words of all streams, one stream after the other."""
     dfg, contexts = configuration.dfg, 1 << hardware.slot_bits
     starts: dict[int, int] = {}
     words: list[int] = []
@@ -211,6 +218,7 @@ class _Reader:
         self.problems: list[str] = []
 
     def read(self, trace: str, memory: str) -> HardwareRun:
+        """Return the run that a trace and a dump of the memory describe."""
         fired: dict[tuple[int, int], int] = {}
         emitted: dict[tuple[int, int], int] = {}
         for line in trace.splitlines():
@@ -232,6 +240,7 @@ class _Reader:
         return HardwareRun(observation=observation, firings=firings, cycles=self.cycles, problems=tuple(self.problems))
 
     def _number(self, text: str) -> int:
+        """A word of the trace as a number; UNDEFINED where it has undefined bits."""
         if not all(letter in "0123456789abcdef" for letter in text.lower()):
             return UNDEFINED
         number, width = int(text, 16), self.hardware.width
@@ -240,7 +249,7 @@ class _Reader:
         return number
 
     def _given(self, value: int | float) -> int:
-        """A number of the graph as a word of the hardware."""
+        """Return a number of the graph as a word of the hardware."""
         number = int(carrier(self.configuration.dfg.domain, value))
         return word_of(number, self.hardware.width) if self.hardware.domain == "i32" else number
 
@@ -248,7 +257,7 @@ class _Reader:
         return (slot.start + firing) * self.configuration.ii + slot.slot
 
     def _values(self, fired: dict[tuple[int, int], int]) -> Words:
-        """[iteration, node] -> value; every firing that is asked for has to be there, and no other."""
+        """Return [iteration, node] -> value; notes firings that are missing and firings that no slot asks for."""
         dfg = self.configuration.dfg
         values = np.full((self.n, len(dfg.nodes)), UNDEFINED, dtype=np.int64)
         for k, node in enumerate(dfg.nodes):
@@ -276,10 +285,11 @@ class _Reader:
 
     def _shared_slots(self) -> set[tuple[int, int]]:
         """Slots that move a timeless value for several iterations: they fire in every round."""
-        seen: set[tuple[int, int]] = set()
-        return {key for s in self.configuration.slots if (key := (s.tile, s.slot)) in seen or seen.add(key)}  # type: ignore[func-returns-value]
+        count = Counter((slot.tile, slot.slot) for slot in self.configuration.slots)
+        return {key for key, slots in count.items() if slots > 1}
 
     def _outputs(self, values: Words, emitted: dict[tuple[int, int], int]) -> dict[str, Words]:
+        """Output node -> its words: initial values first, then what left the array in the right cycles."""
         dfg = self.configuration.dfg
         slots = {s.node: s for s in self.configuration.slots if s.kind == "op" and s.copy == 0}
         outputs: dict[str, Words] = {}
@@ -302,6 +312,7 @@ class _Reader:
         return outputs
 
     def _memory(self, text: str) -> dict[str, Words]:
+        """Array name -> its words after the run; as before it where the hardware has no memory."""
         words = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("//", "@"))]
         numbers = [self._number(word) for word in " ".join(words).split()]
         table: dict[str, Words] = {}

@@ -1,25 +1,25 @@
 """Sizes of the hardware that an Arch leaves open, and how a mapping makes them grow.
 
-Where the array sets a limit (FIFO cycles, contexts), the hardware has just that; these parameters fill the gaps.
+Where the array sets a limit (FIFO cycles, contexts), the hardware has exactly that; these parameters say the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import OptionError
 
-#: Op codes from this on fit no opcode field; a field has ``OPCODE_BITS`` unless its unit has ops that need more.
+#: Opcodes from this number on fit no opcode field; a field has ``OPCODE_BITS`` unless its unit has ops that need more.
 OPCODES = 128
 OPCODE_BITS = 6
 
-_RANGES = {
-    "width": (2, 32), "contexts": (1, 4096), "fifo": (0, 1024), "values": (1, 4096), "stages": (2, 65535),
-    "units": (0, 65534), "lanes": (1, 64), "memory_words": (2, 1 << 20), "spill_depth": (1, 1 << 12),
-}  # fmt: skip
+
+def _between(low: int, high: int) -> dict[str, tuple[int, int]]:
+    """The metadata of a field that holds a whole number from ``low`` to ``high``."""
+    return {"range": (low, high)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,35 +27,35 @@ class HardwareParameters:
     """Parameters of the generated hardware."""
 
     #: Bits of a word, 2 to 32. Values equal the simulator's for 32.
-    width: int = 32
-    #: Slots of a context memory, where the array sets no limit.
-    contexts: int = 16
-    #: Cycles of an operand FIFO, where the array sets no limit.
-    fifo: int = 4
-    #: Words of a tile for immediates, live-ins and initial values.
-    values: int = 4
-    #: Rounds that start stages and initial values may reach.
-    stages: int = 63
-    #: Wires of an operand input, where the array sets no limit.
-    lanes: int = 1
-    #: Words of data memory that addresses reach.
-    memory_words: int = 1024
-    #: Most words of a spilled value's circular buffer.
-    spill_depth: int = 8
-    #: Units that numbers on the configuration chain tell apart, if that is more than there are.
-    units: int = 0
-    #: True when tiles with op class ``mem`` have memory ports; null: where the array has memory or buses.
+    width: int = field(default=32, metadata=_between(2, 32))
+    #: Slots of a context memory where the array sets no limit.
+    contexts: int = field(default=16, metadata=_between(1, 4096))
+    #: Cycles of an operand FIFO where the array sets no limit.
+    fifo: int = field(default=4, metadata=_between(0, 1024))
+    #: Words per tile for immediates, live-ins and initial values.
+    values: int = field(default=4, metadata=_between(1, 4096))
+    #: The highest round that a start stage or an initial value may name.
+    stages: int = field(default=63, metadata=_between(2, 65535))
+    #: Wires per operand input where the array sets no limit.
+    lanes: int = field(default=1, metadata=_between(1, 64))
+    #: Words of data memory that an address can name.
+    memory_words: int = field(default=1024, metadata=_between(2, 1 << 20))
+    #: The most words of a spilled value's circular buffer.
+    spill_depth: int = field(default=8, metadata=_between(1, 1 << 12))
+    #: How many units the numbers of the configuration chain tell apart, if that is more than the array has.
+    units: int = field(default=0, metadata=_between(0, 65534))
+    #: True: tiles with op class ``mem`` have memory ports; null: they have them where the array has memory or buses.
     memory: bool | None = None
-    #: False leaves out the ways from link to link through a tile (for comparisons of area).
+    #: False leaves out the paths from link to link through a tile (for comparisons of area).
     bypass: bool = True
     #: Ops of the function units, as far as a tile's classes allow them; null: all integer ops.
     ops: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _RANGES.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise OptionError(f"{name}: expected {low} to {high}, found {value!r}")
+        for parameter in fields(self):
+            value, (low, high) = getattr(self, parameter.name), parameter.metadata.get("range", (None, None))
+            if low is not None and (type(value) is not int or not low <= value <= high):
+                raise OptionError(f"{parameter.name}: expected {low} to {high}, found {value!r}")
         for name, allowed in (("memory", (True, False, None)), ("bypass", (True, False))):
             if not any(getattr(self, name) is value for value in allowed):
                 raise OptionError(f"{name}: expected true or false, found {getattr(self, name)!r}")
@@ -64,7 +64,12 @@ class HardwareParameters:
                 raise OptionError(f"ops: {op!r} is not an integer op of the op table")
 
     def at_least(self, **needs: int) -> HardwareParameters:
-        """The same with each named number raised to what is needed."""
+        """Return the same parameters with each named number raised to what is needed.
+
+        >>> raised = HardwareParameters(fifo=4).at_least(fifo=2, values=9)
+        >>> raised.fifo, raised.values
+        (4, 9)
+        """
         return replace(self, **{name: max(getattr(self, name), value) for name, value in needs.items()})
 
     @property
@@ -73,15 +78,15 @@ class HardwareParameters:
         return self.stages.bit_length()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a file header."""
+        """Return plain data for a file header."""
         data = asdict(self)
         data["ops"] = list(self.ops) if self.ops is not None else None
         return data
 
     @staticmethod
     def from_json(data: Mapping[str, Any], where: str = "parameters") -> HardwareParameters:
-        """The parameters that a header gives; OptionError for a key that there is not."""
-        known = {field.name for field in fields(HardwareParameters)}
+        """Return the parameters that a header gives. OptionError names an unknown key or a value out of range."""
+        known = {parameter.name for parameter in fields(HardwareParameters)}
         for key in data:
             if key not in known:
                 raise OptionError(f"no such parameter: {key!r}; known: {', '.join(sorted(known))}", where=where)
@@ -95,7 +100,14 @@ class HardwareParameters:
 
 
 def parse_parameters(settings: Mapping[str, str]) -> HardwareParameters:
-    """Parameters from ``key=value`` settings: numbers, ``true``, ``false``, ``none``; ops as ``add+mul``."""
+    """Return parameters from ``key=value`` settings: numbers, ``true``, ``false``, ``none``; ops as ``add+mul``.
+
+    OptionError names an unknown key or a value out of range.
+
+    >>> chosen = parse_parameters({"width": "16", "memory": "none", "ops": "add+mul"})
+    >>> chosen.width, chosen.memory, chosen.ops
+    (16, None, ('add', 'mul'))
+    """
     words: dict[str, Any] = {"true": True, "false": False, "none": None, "null": None}
     values: dict[str, Any] = {}
     for key, text in settings.items():
@@ -107,7 +119,7 @@ def parse_parameters(settings: Mapping[str, str]) -> HardwareParameters:
 
 
 def bits_for(count: int) -> int:
-    """Bits that tell ``count`` things apart; 0 for one thing.
+    """Return how many bits tell ``count`` things apart; 0 for one thing.
 
     >>> [bits_for(n) for n in (1, 2, 3, 4, 5)]
     [0, 1, 2, 2, 3]

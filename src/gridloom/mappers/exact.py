@@ -16,53 +16,36 @@ proved, and within which limits, is in the mapping's provenance: ``optimal``, ``
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Final
+from dataclasses import dataclass
+from typing import Literal
 
-from gridloom.archs.model import Arch, Kind
-from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.exact_config import ExactConfig
-from gridloom.mapping.model import Failure, Mapping
-
-__all__ = ["FAMILIES", "ExactConfig", "exact"]
+from gridloom.mappers.settings import check_settings
 
 
-def _waits_at_operands(arch: Arch) -> bool:
-    return arch.style == "modulo" and any(tile.fifo != 0 for tile in arch.tiles)
+@dataclass(frozen=True, kw_only=True)
+class ExactConfig:
+    """Settings of ``exact``."""
 
+    #: The II to map at; None: from the MII on, the lowest that is not refuted.
+    ii: int | None = None
+    #: Go on until every II below the result is refuted for schedules of any length, not only within a window.
+    prove: bool = False
+    #: Threads of the solver. Its search strategies differ from thread to thread: 8 are worth it on 2 cores, too.
+    workers: int = 8
+    #: Modulo arrays: cycles from the first to the last issue of an iteration; None: the critical path and an II more.
+    spread: int | None = None
+    #: Modulo arrays: what a mapping may do. Proofs hold for what is allowed.
+    rotate: bool = True
+    spill: bool = True
+    copies: bool = True
+    #: Static arrays: what is made small: the deepest FIFO, links beyond one an edge, cycles to the last result.
+    objective: Literal["buffers", "wirelength", "latency"] = "buffers"
+    #: Static arrays: links that a route may have; None: enough for every way that pays.
+    longest: int | None = None
 
-def _is_torus(arch: Arch) -> bool:
-    return arch.style == "modulo"
-
-
-def _is_grid(arch: Arch) -> bool:
-    kinds = set(arch.kind.tolist())
-    return arch.style == "static" and kinds <= {Kind.FU, Kind.OUT, Kind.IN, Kind.LINK} and not arch.settings
-
-
-#: Which model an array takes: the first whose test is true.
-FAMILIES: Final[tuple[tuple[Callable[[Arch], bool], str], ...]] = (
-    (_waits_at_operands, "gridloom.mappers.spokes.exact.search:exact_spokes"),
-    (_is_torus, "gridloom.mappers.modulo.exact.search:exact_modulo"),
-    (_is_grid, "gridloom.mappers.grid.exact.search:exact_static"),
-)
-
-
-def exact(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
-    """A mapping with what is proved of it, or why there is none: refuted, or not decided within the budget.
-
-    OptionError for an array that no model is written for, MissingExtra without OR-Tools.
-    """
-    for fits, place in FAMILIES:
-        module, _, name = place.partition(":")
-        if fits(arch) and find_spec(module) is not None:
-            decide: Callable[[Dfg, Arch, ExactConfig, Budget], Mapping | Failure] = getattr(import_module(module), name)
-            return decide(dfg, arch, config, budget)
-    raise OptionError(
-        f"mapper 'exact' has models for static grids (mesh, onehop, hex, chess) and for modulo-scheduled arrays; "
-        f"array {arch.name!r} is {arch.style}"
-    )
+    def __post_init__(self) -> None:
+        check_settings(
+            self,
+            at_least={"ii": 1, "workers": 1, "spread": 1, "longest": 1},
+            one_of={"objective": ("buffers", "wirelength", "latency")},
+        )

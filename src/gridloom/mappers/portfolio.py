@@ -15,27 +15,20 @@ Cost: the time limit, on as many cores as there are mappers. Limits: mappers run
 from __future__ import annotations
 
 import dataclasses
-import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any
 
-from gridloom import registry
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.mappers.budget import Budget, Clock, Progress
+from gridloom.mappers.choice import MapperFunction, config_type, function_for, mappers_for, refuse_unsuited
+from gridloom.mappers.settings import changed_settings, check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 Outcome = Mapping | Failure | GridloomError
-
-#: Mappers that are raced where none are named, in the order in which they win ties.
-_STATIC: Final[tuple[str, ...]] = ("anneal", "exact")
-_MODULO: Final[tuple[str, ...]] = ("modulo", "exact")
-_PORTS: Final[tuple[str, ...]] = ("width",)
-_SPOKES: Final[tuple[str, ...]] = ("anneal", "exact")
 
 # How often a race looks at its budget.
 _TICK = 0.05
@@ -51,8 +44,7 @@ class PortfolioConfig:
     mappers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.ii is not None and self.ii < 1:
-            raise OptionError(f"ii: expected at least 1, found {self.ii}")
+        check_settings(self, at_least={"ii": 1})
         if "portfolio" in self.mappers:
             raise OptionError("mappers: a portfolio does not race itself")
 
@@ -60,8 +52,9 @@ class PortfolioConfig:
 def portfolio(dfg: Dfg, arch: Arch, config: PortfolioConfig, budget: Budget) -> Mapping | Failure:
     """The best mapping that the raced mappers find, with the finder in its provenance; or the first one's Failure.
 
-    OptionError for a style that no mapper is registered for, and for a named mapper that does not take the array.
+    OptionError for an array that no mapper searches on, and for a named mapper that does not take the array.
     """
+    refuse_unsuited("portfolio", dfg, arch)
     names = config.mappers or _suited(arch, budget)
     race = _Race(dfg, arch, config, budget, names)
     outcomes = race.run()
@@ -69,23 +62,17 @@ def portfolio(dfg: Dfg, arch: Arch, config: PortfolioConfig, budget: Budget) -> 
     if not found:
         return _without_mapping(outcomes, bool(config.mappers))
     _, best, winner = min(found, key=lambda entry: entry[:2])
-    told = {"mapper": "portfolio", "found_by": names[best], "rivals": _rivals(names, outcomes)}
-    return dataclasses.replace(winner, provenance={**winner.provenance, **told, **_proved(winner, outcomes)})
+    told = {"found_by": names[best], "rivals": _rivals(names, outcomes), **_proved(winner, outcomes)}
+    mine = {"mapper": "portfolio", "config": changed_settings(config), "seed": budget.seed}
+    return dataclasses.replace(winner, provenance={**winner.provenance, **mine, **told})
 
 
 def _suited(arch: Arch, budget: Budget) -> tuple[str, ...]:
-    if arch.style == "static" and any(tile.kind == "load" for tile in arch.tiles):
-        names = _PORTS
-    elif arch.style == "modulo" and any(tile.fifo != 0 for tile in arch.tiles):
-        names = _SPOKES
-    else:
-        names = {"static": _STATIC, "modulo": _MODULO}.get(arch.style, ())
-    known = registry.names("mappers")
+    """What is raced where nothing is named, in the order in which ties are won."""
+    names = mappers_for(arch, "search", "proof")
     # A solver without a limit may never end.
-    found = tuple(name for name in names if name in known and not (name == "exact" and budget.unlimited))
-    if not found:
-        raise OptionError(f"mapper 'portfolio' has no mapper for {arch.style} arrays such as {arch.name!r}")
-    return found
+    proofs = mappers_for(arch, "proof") if budget.unlimited else []
+    return tuple(name for name in names if name not in proofs)
 
 
 class _Race:
@@ -96,7 +83,7 @@ class _Race:
         self.arch = arch
         self.budget = budget
         self.names = names
-        self.entrants = [(registry.load("mappers", name), _config_of(name, config)) for name in names]
+        self.entrants = [_entrant(name, arch, config) for name in names]
         self.decided = threading.Event()
         #: Seconds and best words that each mapper told last.
         self.told: list[Progress | None] = [None] * len(names)
@@ -158,17 +145,15 @@ class _Race:
         self.budget.progress(Progress(seconds=seconds, moves=moves, phase=phase, best=words))
 
 
-def _config_of(name: str, config: PortfolioConfig) -> Any:
-    """The standard configuration of a mapper, with the II that is asked for."""
-    mapper: Callable[..., Any] = registry.load("mappers", name)
-    hint = get_type_hints(mapper, vars(sys.modules[mapper.__module__]))["config"]
-    kind = next(k for k in (hint, *get_args(hint)) if isinstance(k, type) and dataclasses.is_dataclass(k))
+def _entrant(name: str, arch: Arch, config: PortfolioConfig) -> tuple[MapperFunction, Any]:
+    """The function of a mapper for the array and its standard configuration, with the II that is asked for."""
+    mapper = function_for(name, arch)
+    kind = config_type(mapper)
     if config.ii is None:
-        return kind()
+        return mapper, kind()
     if "ii" not in {field.name for field in dataclasses.fields(kind)}:
         raise OptionError(f"mapper {name!r} does not take an II", where="--ii")
-    standard: Any = kind()
-    return dataclasses.replace(standard, ii=config.ii)
+    return mapper, kind(ii=config.ii)
 
 
 # -- who wins ---------------------------------------------------------------------------------------------------------
@@ -180,7 +165,7 @@ def _merit(mapping: Mapping) -> tuple[int, ...]:
     fifos = [route.fifo for route in mapping.routes]
     kinds = {name: int(kind) for name, kind in zip(arch.resource_names, arch.kind.tolist())}
     links = sum(1 for route in mapping.routes for name, _ in route.hops if kinds.get(name) == Kind.LINK)
-    ports = any(tile.kind == "load" for tile in arch.tiles)
+    ports = arch.has("rows")
     used = [arch.tiles[arch.tile_index[i.place]].col for i in mapping.instances if i.place in arch.tile_index]
     columns = max(used, default=0) + 1 if ports else 0
     return (mapping.ii, columns, max(fifos, default=0), sum(fifos), links)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from gridloom.mapping.configuration import Configuration, Flow, Operand, Slot, Spill, configure
+from gridloom.mapping.configuration import Configuration, Operand, Slot, Spill, TokenPath, configure
 from gridloom.mapping.model import Failure, Hop, Instance, Mapping, Route
 
 __all__ = [
     "Configuration",
     "Failure",
-    "Flow",
     "Hop",
     "Instance",
     "Mapping",
@@ -16,5 +15,6 @@ __all__ = [
     "Route",
     "Slot",
     "Spill",
+    "TokenPath",
     "configure",
 ]

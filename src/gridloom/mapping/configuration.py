@@ -35,7 +35,10 @@ SlotKind = Literal["op", "move", "load", "store"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """Where an issue slot takes one operand from."""
+    """Where an issue slot takes one operand from.
+
+    Only a ``routed`` operand passes a multiplexer; all others name their source directly.
+    """
 
     kind: OperandKind
     #: ``routed``: the operand input (a row of ``driver``) and the cycles of its FIFO.
@@ -52,7 +55,10 @@ class Operand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One configured issue slot of a tile."""
+    """One configured issue slot of a tile: what one of its units does in one slot of every II cycles.
+
+    It is an op of the graph, a move, or the load or store of a spilled value.
+    """
 
     tile: int
     #: The FU, LOAD or STORE resource.
@@ -72,15 +78,13 @@ class Slot:
     #: Index into ``Configuration.spills`` for loads and stores of spilled values.
     spill: int = -1
 
-    @property
-    def cycle_of_first(self) -> tuple[int, int]:
-        """(start stage, slot) of the first firing."""
-        return self.start, self.slot
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spill:
-    """A circular buffer of ``depth`` words for one spilled value; firing f uses word f mod depth."""
+    """A circular buffer in data memory for one spilled value.
+
+    Firing f of the store writes word f mod ``depth``; its load reads the same word later.
+    """
 
     depth: int
     #: The live-in that the buffer holds from the start, -1: none.
@@ -88,8 +92,11 @@ class Spill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
-    """Elastic arrays: the links that an edge's tokens take from one unit to another."""
+class TokenPath:
+    """Elastic arrays: the links that an edge's tokens take from one unit to another.
+
+    ``source`` and ``target`` are tiles, ``links`` the resources between them in order.
+    """
 
     edge: int
     source: int
@@ -99,7 +106,10 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """An array, set."""
+    """An array, set: the state of every multiplexer and issue slot.
+
+    The module's docstring explains the fields.
+    """
 
     dfg: Dfg
     arch: Arch
@@ -111,7 +121,7 @@ class Configuration:
     #: resource -> node position of the const or live-in it holds.
     preset: MappingABC[int, int] = field(default_factory=dict)
     spills: tuple[Spill, ...] = ()
-    flows: tuple[Flow, ...] = ()
+    token_paths: tuple[TokenPath, ...] = ()
     lanes: tuple[int, ...] = ()
 
 
@@ -124,6 +134,11 @@ def configure(mapping: Mapping) -> Configuration:
 
 
 class _Derivation:
+    """Derives the configuration of one mapping: first its routes, then its ops.
+
+    The order matters, since an op's operand reads the wire on which its route arrived.
+    """
+
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
         self.dfg = mapping.dfg
@@ -140,10 +155,11 @@ class _Derivation:
         self.arrival: dict[tuple[int, int], int] = {}
 
     def result(self) -> Configuration:
+        """The configuration: links of an elastic array, or multiplexers and slots of any other."""
         mapping = self.mapping
-        flows: tuple[Flow, ...] = ()
+        token_paths: tuple[TokenPath, ...] = ()
         if self.arch.style == "elastic":
-            flows = tuple(self._flow(route) for route in mapping.routes)
+            token_paths = tuple(self._token_path(route) for route in mapping.routes)
         else:
             for route in mapping.routes:
                 self._route(route)
@@ -158,13 +174,14 @@ class _Derivation:
             slots=tuple(slot for slot in slots if slot) + tuple(self.moves.values()),
             preset=self.preset,
             spills=tuple(self.spills),
-            flows=flows,
+            token_paths=token_paths,
             lanes=tuple(self.lanes),
         )
 
     # -- routes -----------------------------------------------------------------------------------------------------
 
     def _route(self, route: Route) -> None:
+        """Set the multiplexers along one route, and the slots of the moves and spills on it."""
         edge = self._edge(route.edge)
         hops = [(self._resource(name, f"route of edge {route.edge}"), cycle) for name, cycle in route.hops]
         source = self.mapping.instance_of.get((edge.source, route.source_copy))
@@ -187,6 +204,7 @@ class _Derivation:
         return previous == resource or kinds == (Kind.REG, Kind.REG) or Kind.MEM in kinds
 
     def _origin(self, source: Instance) -> int:
+        """The function unit of an instance; -1 for a value that sits in a register or in memory."""
         if source.place in self.arch.tile_index:
             return int(self.arch.fu[self.arch.tile_index[source.place]])
         return -1
@@ -242,7 +260,7 @@ class _Derivation:
         if kind == "store":
             spill = self._spill(node, copy, resource, cycle, cycle)
         elif kind == "load":
-            spill = self._load_buffer(node, source, copy, hops, k)
+            spill = self._load_buffer(node, copy, hops, k)
         start, slot = divmod(cycle, self.mapping.ii)
         self.moves[resource, cycle] = Slot(
             tile=int(arch.tile[resource]),
@@ -256,7 +274,7 @@ class _Derivation:
             spill=spill,
         )
 
-    def _load_buffer(self, node: str, source: Instance, copy: int, hops: list[tuple[int, int]], k: int) -> int:
+    def _load_buffer(self, node: str, copy: int, hops: list[tuple[int, int]], k: int) -> int:
         """The spill that the load at hop k reads: of the last store before it, or of a live-in in memory."""
         for resource, cycle in reversed(hops[:k]):
             if self.arch.kind[resource] == Kind.STORE:
@@ -268,6 +286,7 @@ class _Derivation:
         return self.spill_of[key]
 
     def _spill(self, node: str, copy: int, resource: int, stored: int, last: int) -> int:
+        """The buffer of a value that a store puts away, deep enough for the load at cycle ``last``."""
         key = (node, copy, resource, stored)
         if key not in self.spill_of:
             self.spill_of[key] = len(self.spills)
@@ -277,7 +296,8 @@ class _Derivation:
         self.spills[number] = replace(self.spills[number], depth=max(depth, self.spills[number].depth))
         return number
 
-    def _flow(self, route: Route) -> Flow:
+    def _token_path(self, route: Route) -> TokenPath:
+        """The links of one route of an elastic array."""
         edge = self._edge(route.edge)
         ends = []
         for node, copy in ((edge.source, route.source_copy), (edge.target, route.copy)):
@@ -287,11 +307,12 @@ class _Derivation:
             ends.append(self._tile(instance))
         resources = [self._resource(name, f"route of edge {route.edge}") for name, _ in route.hops]
         links = tuple(r for r in resources if self.arch.kind[r] == Kind.LINK)
-        return Flow(edge=route.edge, source=ends[0], target=ends[1], links=links)
+        return TokenPath(edge=route.edge, source=ends[0], target=ends[1], links=links)
 
     # -- ops --------------------------------------------------------------------------------------------------------
 
     def _op(self, instance: Instance) -> Slot | None:
+        """The slot of an instance; None for a constant or live-in that only presets a resource."""
         if instance.node not in self.dfg.index:
             raise MappingError(f"instance of {instance.node!r}: the graph has no such node")
         k = self.dfg.index[instance.node]
@@ -321,6 +342,7 @@ class _Derivation:
         )
 
     def _operand(self, e: int, instance: Instance, tile: int) -> Operand:
+        """Where an op takes one operand from."""
         edge = self.dfg.edges[e]
         source = self.dfg.index[edge.source]
         source_class = self.dfg.op_class(edge.source)
@@ -349,17 +371,20 @@ class _Derivation:
     # -- names ------------------------------------------------------------------------------------------------------
 
     def _edge(self, number: int) -> Any:
+        """The edge of that number. MappingError where the graph has fewer."""
         if not 0 <= number < len(self.dfg.edges):
             raise MappingError(f"route of edge {number}: the graph has {len(self.dfg.edges)} edges")
         return self.dfg.edges[number]
 
     def _resource(self, name: str, where: str) -> int:
+        """The number of a resource. MappingError where the array has none of that name."""
         try:
             return self.arch.resource_index[name]
         except KeyError:
             raise MappingError(f"{where}: array {self.arch.name!r} has no resource {name!r}") from None
 
     def _tile(self, instance: Instance) -> int:
+        """The number of an instance's tile. MappingError where the array has none of that name."""
         try:
             return self.arch.tile_index[instance.place]
         except KeyError:

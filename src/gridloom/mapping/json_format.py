@@ -2,18 +2,18 @@
 
 The array is embedded as its description together with a fingerprint of the resource graph it was built into: a file is
 refused when today's family would build something else from the same description. Older versions are brought up to date
-by one function a version (``MIGRATIONS``).
+by one function for each version (``MIGRATIONS``).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, Final
 
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build_spec
 from gridloom.dfg import json_format as dfg_format
+from gridloom.dfg.json_text import read_document, write_document
 from gridloom.errors import ArchError, DfgError, MappingError
 from gridloom.mapping.model import Instance, Mapping, Route
 
@@ -29,7 +29,11 @@ MIGRATIONS: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
 
 
 def to_dict(mapping: Mapping) -> dict[str, Any]:
-    """A Mapping as plain JSON data."""
+    """A Mapping as plain JSON data.
+
+    The graph is embedded whole, the array as its description and fingerprint. :func:`from_dict` gives an equal mapping
+    back. Linear in nodes, edges and hops.
+    """
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -47,6 +51,7 @@ def to_dict(mapping: Mapping) -> dict[str, Any]:
 
 
 def _route_record(route: Route) -> dict[str, Any]:
+    """A route as JSON data; numbers that are 0 are left out."""
     record: dict[str, Any] = {"edge": route.edge, "hops": [list(hop) for hop in route.hops]}
     for name in ("fifo", "copy", "source_copy"):
         if getattr(route, name):
@@ -55,37 +60,22 @@ def _route_record(route: Route) -> dict[str, Any]:
 
 
 def dumps(mapping: Mapping) -> str:
-    """A Mapping as JSON text, one instance or route a line."""
-    data = to_dict(mapping)
-    parts = []
-    for key, value in data.items():
-        if key in ("instances", "routes"):
-            rows = ",\n".join(f"    {json.dumps(row)}" for row in value)
-            parts.append(f'  "{key}": [\n{rows}\n  ]')
-        elif key == "dfg":
-            parts.append('  "dfg": ' + dfg_format.dumps(mapping.dfg).strip().replace("\n", "\n  "))
-        else:
-            parts.append(f"  {json.dumps(key)}: {json.dumps(value)}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    """A Mapping as JSON text, with one instance or route per line."""
+    graph = dfg_format.dumps(mapping.dfg).strip().replace("\n", "\n  ")
+    return write_document(to_dict(mapping), {"dfg": graph})
 
 
 def loads(text: str, where: str = "mapping") -> Mapping:
-    """The Mapping in a JSON text of this or an older version."""
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise MappingError(f"is not JSON: {error.msg} at {place}", where=where) from None
-    except RecursionError:
-        raise MappingError("is nested too deeply to be a mapping", where=where) from None
-    except ValueError:
-        # Python's own bound on the digits of an integer.
-        raise MappingError("holds a number of more digits than any value has", where=where) from None
-    return from_dict(data, where)
+    """The Mapping in a JSON text of this or an older version; ``where`` names the text in errors."""
+    return from_dict(read_document(text, where, "a mapping", MappingError), where)
 
 
 def from_dict(data: Any, where: str = "mapping") -> Mapping:
-    """The Mapping that plain JSON data describes; MappingError names the key, what was found, what was expected."""
+    """The Mapping that plain JSON data describes; MappingError names the key, what was found, what was expected.
+
+    Builds the array from its description. What is read may still be an illegal mapping: only names, types and sizes are
+    checked here.
+    """
     if not isinstance(data, dict):
         raise MappingError(f"expected a JSON object, found {type(data).__name__}", where=where)
     if data.get("format") != FORMAT:
@@ -136,14 +126,17 @@ def schema() -> dict[str, Any]:
 
 
 def _closed(required: list[str], **properties: Any) -> dict[str, Any]:
+    """The schema of an object that has these properties and no others."""
     return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
 
 
 def _list(items: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a list."""
     return {"type": "array", "items": items}
 
 
 def _migrate(data: dict[str, Any], where: str) -> dict[str, Any]:
+    """The data brought to this version. MappingError for a version that is not known."""
     version = data.get("version")
     while version != VERSION:
         if not isinstance(version, int) or version not in MIGRATIONS:
@@ -158,6 +151,7 @@ def _migrate(data: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _arch(data: Any, where: str) -> Arch:
+    """The array of the embedded description, if it is still built into the same resource graph."""
     if not isinstance(data, dict) or not isinstance(data.get("spec"), dict):
         raise MappingError(f"arch.spec: expected the description of an array, found {data!r}", where=where)
     arch = build_spec(data["spec"], f"{where}: arch")
@@ -171,6 +165,7 @@ def _arch(data: Any, where: str) -> Arch:
 
 
 def _integer(data: dict[str, Any], key: str, where: str, default: int | None = None) -> int:
+    """A whole number under a key, within what any array runs."""
     value = data.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool):
         raise MappingError(f"{key}: expected a whole number, found {value!r}", where=where)
@@ -180,6 +175,7 @@ def _integer(data: dict[str, Any], key: str, where: str, default: int | None = N
 
 
 def _string(data: dict[str, Any], key: str, where: str) -> str:
+    """A name under a key."""
     value = data.get(key)
     if not isinstance(value, str):
         raise MappingError(f"{key}: expected a name, found {value!r}", where=where)
@@ -187,6 +183,7 @@ def _string(data: dict[str, Any], key: str, where: str) -> str:
 
 
 def _object(data: dict[str, Any], key: str, where: str) -> dict[str, Any]:
+    """An object under a key; empty where the key is missing."""
     value = data.get(key, {})
     if not isinstance(value, dict):
         raise MappingError(f"{key}: expected an object, found {value!r}", where=where)
@@ -194,6 +191,7 @@ def _object(data: dict[str, Any], key: str, where: str) -> dict[str, Any]:
 
 
 def _rows(data: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:
+    """A list of objects under a key."""
     value = data.get(key)
     if not isinstance(value, list) or any(not isinstance(row, dict) for row in value):
         raise MappingError(f"{key}: expected a list of objects, found {type(value).__name__}", where=where)
@@ -201,6 +199,7 @@ def _rows(data: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:
 
 
 def _instance(row: dict[str, Any], where: str) -> Instance:
+    """The record of one instance."""
     _known(row, ("node", "place", "cycle", "copy"), where)
     return Instance(
         node=_string(row, "node", where),
@@ -211,6 +210,7 @@ def _instance(row: dict[str, Any], where: str) -> Instance:
 
 
 def _route(row: dict[str, Any], where: str) -> Route:
+    """The record of one route."""
     _known(row, ("edge", "hops", "fifo", "copy", "source_copy"), where)
     hops = row.get("hops")
     if not isinstance(hops, list) or any(
@@ -233,6 +233,7 @@ def _route(row: dict[str, Any], where: str) -> Route:
 
 
 def _known(row: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
+    """Refuse keys that the format does not have."""
     for key in row:
         if key not in keys:
             raise MappingError(f"{key}: not a known key; known: {', '.join(keys)}", where=where)

@@ -13,6 +13,7 @@ from typing import Any
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
+from gridloom.registry import PICTURE
 
 #: (resource name, flat cycle)
 Hop = tuple[str, int]
@@ -57,16 +58,32 @@ class Route:
 
 @dataclass(frozen=True, kw_only=True)
 class Mapping:
-    """A graph on an array."""
+    """A graph on an array: the result of a mapper, and all that ``verify``, ``sim`` and ``emit`` need.
 
+    Nothing is checked when one is made; a mapping read from a file may be illegal.
+    """
+
+    #: The original graph: routes and spills never change it.
     dfg: Dfg
     arch: Arch
+    #: Cycles between the starts of two iterations; 1 on static arrays.
     ii: int
+    #: At least one for each node that occupies a tile.
     instances: tuple[Instance, ...]
+    #: One for each edge that carries a value, and for each copy of its target.
     routes: tuple[Route, ...]
+    #: What the array is set to beside the routes, by name: rotating registers, pipeline bits.
     settings: MappingABC[str, Any] = field(default_factory=dict)
     #: Where it came from: mapper, configuration, seed, versions, seconds.
     provenance: MappingABC[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.instances)} instances, {len(self.routes)} routes"
+        return f"<Mapping of {self.dfg.name} on {self.arch.name}: II {self.ii}, {size}>"
+
+    def _repr_svg_(self) -> str:
+        drawn: str = PICTURE.load()(self)
+        return drawn
 
     @cached_property
     def instance_of(self) -> MappingABC[tuple[str, int], Instance]:
@@ -89,7 +106,10 @@ class Mapping:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """No mapping, and why: which constraint, how much is demanded, how much there is, what would help."""
+    """No mapping, and why: which constraint, how much is demanded, how much there is, what would help.
+
+    A mapper returns it in place of a Mapping; it is a value, not an exception.
+    """
 
     constraint: str
     demand: str

@@ -1,4 +1,4 @@
-"""Bisections in which every dependence runs one way: made so from any, and improved while they stay so.
+"""Bisections in which every dependence runs one way: made from any bisection, and improved under that rule.
 
 Sides are flat arrays over clusters: ops that have to stay together (a loop-carried cycle, a pair of ops on one memory
 unit) are one cluster, and the cluster graph has no cycle.
@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import rustworkx
-from numpy.typing import NDArray
 
 from gridloom.dfg.model import Dfg
 from gridloom.partition.split import is_op
 
 if TYPE_CHECKING:
-    from gridloom.partition.refine_kernel import Flat
-
-Ints = NDArray[np.int32]
+    from gridloom.partition.refine_kernel import Flat, Int32s
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,7 +44,10 @@ class ClusterGraph:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """Clusters in an order in which every arc goes forward."""
+        """Clusters in an order in which every arc goes forward.
+
+        Computed once, in linear time.
+        """
         waiting = [len(row) for row in self.predecessors]
         ready = [k for k, count in enumerate(waiting) if count == 0]
         order = []
@@ -77,22 +77,26 @@ class ClusterGraph:
 
         return Flat(
             np.array(self.weight, dtype=np.int32),
-            *_rows(self.successors),
-            *_rows(self.predecessors),
+            *_csr(self.successors),
+            *_csr(self.predecessors),
             np.array([maker for maker, _ in self.values], dtype=np.int32),
-            *_rows([readers for _, readers in self.values]),
-            *_rows(self.touching),
+            *_csr([readers for _, readers in self.values]),
+            *_csr(self.touching),
         )
 
 
-def _rows(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
-    """Lists of lists as where each begins, and all of them in a row."""
+def _csr(rows: Sequence[Sequence[int]]) -> tuple[Int32s, Int32s]:
+    """Lists of lists in CSR form: where each begins, and all of them in a row."""
     at = np.cumsum([0, *map(len, rows)], dtype=np.int32)
     return at, np.array([k for row in rows for k in row], dtype=np.int32)
 
 
 def cluster(dfg: Dfg) -> ClusterGraph:
-    """The clusters of a graph's ops. Linear in nodes and edges."""
+    """The clusters of a graph's ops. Linear in nodes and edges.
+
+    Ops that a loop-carried cycle, a ``pair`` or ``async`` edge or a written array ties together are one cluster.
+    Clusters are numbered by their first op, so that the result is the same each time.
+    """
     ops = [node.id for k, node in enumerate(dfg.nodes) if is_op(dfg, k)]
     number = {name: k for k, name in enumerate(ops)}
     graph: rustworkx.PyDiGraph[int, None] = rustworkx.PyDiGraph(multigraph=False)
@@ -131,12 +135,12 @@ def _tie_memories(dfg: Dfg, number: dict[str, int], graph: rustworkx.PyDiGraph[i
 
 
 def _values(dfg: Dfg, home: dict[str, int]) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """The values that ports may have to carry: results of ops and inputs; constants are copied for nothing."""
+    """The values that ports may have to carry: results of ops and inputs; constants are copied at no cost."""
     readers: dict[str, set[int]] = {}
     for edge in dfg.edges:
         if edge.carries_value and not dfg.op(edge.source).timeless and edge.target in home:
             readers.setdefault(edge.source, set()).add(home[edge.target])
-    return tuple((home.get(source, -1), tuple(sorted(found))) for source, found in sorted(readers.items()))
+    return tuple((home.get(source, -1), tuple(sorted(clusters))) for source, clusters in sorted(readers.items()))
 
 
 def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
@@ -145,7 +149,7 @@ def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
     Both sides are tried as the first; wherever an arc runs backwards, either the reader is moved after it or the maker
     before it, with all that this entails.
     """
-    found = []
+    repaired = []
     for first in (0, 1):
         wanted = [int(s != first) for s in side]
         later = list(wanted)
@@ -156,8 +160,8 @@ def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
         for k in reversed(graph.order):
             if not all(earlier[j] for j in graph.successors[k]):
                 earlier[k] = 0
-        found += [later, earlier, _meeting(graph, wanted)]
-    return found
+        repaired += [later, earlier, _meeting(graph, wanted)]
+    return repaired
 
 
 def _meeting(graph: ClusterGraph, wanted: list[int]) -> list[int]:
@@ -192,15 +196,11 @@ def transfers(graph: ClusterGraph, side: Sequence[int]) -> int:
 
 
 def _transfer(side: Sequence[int], maker: int, readers: Sequence[int]) -> int:
+    """Loads and stores that the cut adds for one value."""
     sides = {side[k] for k in readers}
     if maker < 0:
         return len(sides) - 1 if sides else 0
     return 2 if sides - {side[maker]} else 0
-
-
-def imbalance(graph: ClusterGraph, side: Sequence[int]) -> int:
-    """The difference between the numbers of ops of the sides."""
-    return abs(sum(w if s else -w for w, s in zip(graph.weight, side)))
 
 
 def refine(graph: ClusterGraph, side: Sequence[int], limit: int) -> list[int]:
@@ -211,5 +211,5 @@ def refine(graph: ClusterGraph, side: Sequence[int], limit: int) -> list[int]:
     """
     from gridloom.partition.refine_kernel import passes
 
-    found: list[int] = passes(graph.flat, np.array(side, dtype=np.int32), limit).tolist()
-    return found
+    refined: list[int] = passes(graph.flat, np.array(side, dtype=np.int32), limit).tolist()
+    return refined

@@ -11,41 +11,42 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
+Int32s = NDArray[np.int32]
 
 
 class Flat(NamedTuple):
     """A cluster graph as arrays."""
 
-    weight: Ints
-    following_at: Ints
-    following: Ints
-    leading_at: Ints
-    leading: Ints
+    weight: Int32s
+    following_at: Int32s
+    following: Int32s
+    leading_at: Int32s
+    leading: Int32s
     #: The cluster that makes a value (-1: an input of the graph), and those that read it.
-    maker: Ints
-    reading_at: Ints
-    reading: Ints
+    maker: Int32s
+    reading_at: Int32s
+    reading: Int32s
     #: Cluster -> the values that it makes or reads.
-    touching_at: Ints
-    touching: Ints
+    touching_at: Int32s
+    touching: Int32s
 
 
 @njit(cache=True, nogil=True)
-def passes(graph: Flat, start: Ints, limit: int) -> Ints:
+def passes(graph: Flat, start: Int32s, limit: int) -> Int32s:
     """The bisection after passes of moves, made while they help. A pass costs O(clusters^2)."""
     best = start.copy()
     score = _score(graph, best, limit)
     while True:
         candidate = _pass(graph, best, limit, score)
-        found = _score(graph, candidate, limit)
-        if not _less(found, score):
+        reached = _score(graph, candidate, limit)
+        if not _less(reached, score):
             return best
-        best, score = candidate, found
+        best, score = candidate, reached
 
 
 @njit(cache=True, nogil=True)
 def _less(a: tuple[int, int, int], b: tuple[int, int, int]) -> bool:
+    """True when the first score is better, compared number by number."""
     if a[0] != b[0]:
         return a[0] < b[0]
     if a[1] != b[1]:
@@ -54,7 +55,7 @@ def _less(a: tuple[int, int, int], b: tuple[int, int, int]) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _score(graph: Flat, side: Ints, limit: int) -> tuple[int, int, int]:
+def _score(graph: Flat, side: Int32s, limit: int) -> tuple[int, int, int]:
     """How far the balance is off the limit, loads and stores that the cut adds, the balance."""
     balance, total = 0, 0
     for k in range(len(side)):
@@ -65,7 +66,7 @@ def _score(graph: Flat, side: Ints, limit: int) -> tuple[int, int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _transfer(graph: Flat, side: Ints, v: int) -> int:
+def _transfer(graph: Flat, side: Int32s, v: int) -> int:
     """Loads and stores that value v needs more because of the cut."""
     seen_0, seen_1 = False, False
     for j in range(graph.reading_at[v], graph.reading_at[v + 1]):
@@ -80,7 +81,7 @@ def _transfer(graph: Flat, side: Ints, v: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _pass(graph: Flat, start: Ints, limit: int, score: tuple[int, int, int]) -> Ints:
+def _pass(graph: Flat, start: Int32s, limit: int, score: tuple[int, int, int]) -> Int32s:
     """Move each cluster at most once, the best move first; the best state on the way."""
     count = len(start)
     side, best = start.copy(), start.copy()
@@ -96,9 +97,9 @@ def _pass(graph: Flat, start: Ints, limit: int, score: tuple[int, int, int]) -> 
             if not free[k] or not _may_move(graph, side, k):
                 continue
             moved = abs(balance + (-2 if side[k] else 2) * graph.weight[k])
-            found = (max(0, moved - limit), _change(graph, side, k), moved)
-            if chosen < 0 or _less(found, option):
-                chosen, option = k, found
+            move = (max(0, moved - limit), _change(graph, side, k), moved)
+            if chosen < 0 or _less(move, option):
+                chosen, option = k, move
         if chosen < 0:
             return best
         balance += (-2 if side[chosen] else 2) * graph.weight[chosen]
@@ -113,7 +114,7 @@ def _pass(graph: Flat, start: Ints, limit: int, score: tuple[int, int, int]) -> 
 
 
 @njit(cache=True, nogil=True)
-def _may_move(graph: Flat, side: Ints, k: int) -> bool:
+def _may_move(graph: Flat, side: Int32s, k: int) -> bool:
     """True when everything before (on side 1) or after (on side 0) is on the other side."""
     here = side[k]
     at, row = (graph.leading_at, graph.leading) if here else (graph.following_at, graph.following)
@@ -124,7 +125,7 @@ def _may_move(graph: Flat, side: Ints, k: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _change(graph: Flat, side: Ints, k: int) -> int:
+def _change(graph: Flat, side: Int32s, k: int) -> int:
     """What moving cluster k adds to the transfers."""
     change = 0
     for j in range(graph.touching_at[k], graph.touching_at[k + 1]):

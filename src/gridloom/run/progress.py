@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A moment of a run. ``skipped`` were in the store already and are part of ``done``; ``failed`` are too."""
+    """A moment of a run. ``done`` includes ``skipped`` (stored already) and ``failed``."""
 
     done: int
     total: int | None
@@ -18,7 +18,7 @@ class Progress:
     skipped: int
     elapsed: float
     rate: float
-    """Jobs a second computed in this run, without those skipped."""
+    """Jobs per second computed in this run, without those skipped."""
     eta: float | None
     """Seconds left at this rate, None while the total or the rate is unknown."""
 
@@ -57,7 +57,7 @@ class ProgressMeter:
         return Progress(done, self.total, self.failed, self.skipped, elapsed, rate, eta)
 
     def tell(self) -> None:
-        """Call back now."""
+        """Call the callback now, whatever the interval."""
         self._told = time.monotonic()
         if self._callback is not None:
             self._callback(self.now())

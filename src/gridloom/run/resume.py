@@ -29,7 +29,10 @@ _DEFERRED_LIMIT = 64
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """What a run added to its store: ``computed`` includes ``failed``; ``skipped`` were there or are another run's."""
+    """What a run added to its store, in jobs.
+
+    ``computed`` includes ``failed``; ``skipped`` were stored already or are another run's.
+    """
 
     computed: int
     skipped: int
@@ -55,7 +58,7 @@ def run_stored(
     Needs jobs made by `ask` (or with keys that are as stable) and results that JSON can hold. Without ``resume``, a
     store that has rows is refused. ``retry_failed`` runs failed jobs of earlier runs again. ``lease`` is how long
     after the death of another machine's run its claims are free. Ctrl-C ends the run early and keeps what is done.
-    Memory does not grow with the number of jobs; the cost on processes is about 0.6 ms a job.
+    Memory does not grow with the number of jobs; the cost on processes is about 0.6 ms per job.
     """
     if not resume and len(store):
         raise StoreError(
@@ -114,6 +117,7 @@ class _Unstored:
         self._store.put(job, outcome, replace_failed_before=self._retry_failed_before)
 
     def _take(self, job: Job[A], meter: ProgressMeter) -> bool:
+        """Claim a job; True when it is this run's to compute. One that another run has claimed is deferred."""
         answer = self._store.claim(job.key, lease=self._lease, retry_failed_before=self._retry_failed_before)
         if answer == "granted":
             self._running[job.key] = job
@@ -124,6 +128,7 @@ class _Unstored:
         return answer == "granted"
 
     def _retake(self, meter: ProgressMeter) -> Iterator[Job[Any]]:
+        """Try all deferred jobs once more, and yield those that are free by now."""
         for _ in range(len(self._deferred)):
             job = self._deferred.popleft()
             if self._take(job, meter):
@@ -132,6 +137,7 @@ class _Unstored:
 
 @contextlib.contextmanager
 def _heartbeat(store: Store, lease: float) -> Iterator[None]:
+    """Renew this run's claims while the block runs."""
     # A thread, because a job in this process keeps the main thread busy for longer than a lease.
     stop = threading.Event()
 

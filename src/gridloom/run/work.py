@@ -1,4 +1,4 @@
-"""What a long piece of work is given: where its files go, how much it may use, whom to tell. Models train with it."""
+"""What a long piece of work is given: a folder, limits, and a callback for progress. Models are trained with it."""
 
 from __future__ import annotations
 
@@ -10,27 +10,30 @@ from typing import Any, Protocol
 
 
 def _untold(_text: str, _done: float) -> None:
-    """Nobody is listening."""
+    """The callback of work whose progress nobody follows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """A folder for data and checkpoints, and the limits of one call."""
+    """A folder for data and checkpoints, and the limits of one call.
 
+    The clock of ``time_limit`` starts when the object is made.
+    """
+
+    #: Data sets, stores and checkpoints; ``resume`` goes on with what is here.
     folder: Path
-    """Data sets, stores and checkpoints; ``resume`` goes on with what is here."""
+    #: Where trained weights go; None: into the folder.
     weights: Path | None = None
-    """Where trained weights go; None: into the folder."""
+    #: Processes for independent jobs; None: one for each core.
     jobs: int | None = None
-    """Processes for independent jobs; None: one for each core."""
     resume: bool = False
     seed: int = 0
+    #: Seconds from now on; None: as long as it takes.
     time_limit: float | None = None
-    """Seconds from now on; None: as long as it takes."""
+    #: Called with a line of text and the share done, 0 to 1.
     progress: Callable[[str, float], None] = field(default=_untold, compare=False)
-    """Called with a line of text and the share done, 0 to 1."""
+    #: True once the user has asked to stop: the work saves what it has and returns.
     stopped: Callable[[], bool] = field(default=lambda: False, compare=False)
-    """True once the user has asked to stop: the work saves what it has and returns."""
     began: float = field(default_factory=time.monotonic, compare=False)
 
     @property

@@ -10,7 +10,7 @@ from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, configure
 from gridloom.mapping.model import Mapping
 from gridloom.sim.execute import ArrayRun, execute
-from gridloom.sim.program import Program, compile_program
+from gridloom.sim.slot_code import SlotCode, compile_slots
 from gridloom.sim.stimulus import fitting_stimulus, shortened
 from gridloom.sim.verdict import Mismatch, Verdict
 
@@ -41,21 +41,21 @@ def simulate_configuration(configuration: Configuration, *, iterations: int = 64
 
         return simulate_elastic(configuration, iterations=iterations)
     try:
-        program = compile_program(configuration, seed=seed)
+        compiled = compile_slots(configuration, seed=seed)
     except SimulationError as error:
         return Verdict(ok=False, iterations=0, trip_counts=(), cycles=0, error=str(error))
-    return _compare(program, iterations, seed)
+    return _compare(compiled, iterations, seed)
 
 
-def _compare(program: Program, iterations: int, seed: int) -> Verdict:
-    dfg = program.configuration.dfg
+def _compare(compiled: SlotCode, iterations: int, seed: int) -> Verdict:
+    dfg = compiled.configuration.dfg
     interpreter = Interpreter(dfg)
     counts: list[int] = []
     cycles = 0
     mismatches: list[Mismatch] = []
     divergence: Mismatch | None = None
-    for stimulus, expected in _runs(interpreter, program.depth, iterations, seed):
-        found = execute(program, stimulus)
+    for stimulus, expected in _runs(interpreter, compiled.depth, iterations, seed):
+        found = execute(compiled, stimulus)
         counts.append(stimulus.iterations)
         cycles += found.cycles
         wrong = list(differences(dfg, expected, found))

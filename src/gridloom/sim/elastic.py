@@ -23,7 +23,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.dfg.rates import taken
 from gridloom.dfg.semantics import encode, salt
 from gridloom.errors import DfgError, SimulationError
-from gridloom.mapping.configuration import Configuration, Flow, Slot
+from gridloom.mapping.configuration import Configuration, Slot, TokenPath
 from gridloom.sim import elastic_kernel as kernel
 from gridloom.sim.elastic_kernel import Words
 from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
@@ -77,7 +77,7 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
 
 def _affordable(configuration: Configuration, repeats: list[int], iterations: int) -> int:
     """The iterations that a run of bearable length has, at most those asked for."""
-    hops = sum(len(flow.links) for flow in configuration.flows)
+    hops = sum(len(flow.links) for flow in configuration.token_paths)
     longest = max((node.work * n for node, n in zip(configuration.dfg.nodes, repeats)), default=1)
     bearable = _MAX_STEPS // (longest * (len(configuration.slots) + hops + 1))
     firings = _MAX_FIRINGS // (max(repeats) * len(repeats))
@@ -182,7 +182,7 @@ class _Network:
 
     def _connect(self) -> None:
         by_end: dict[tuple[int, int], int] = {}
-        for flow in self.configuration.flows:
+        for flow in self.configuration.token_paths:
             f = self._add_flow(flow)
             by_end[flow.edge, flow.target] = f
             source = self._unit(flow.source, self.dfg.edges[flow.edge].source)
@@ -192,7 +192,7 @@ class _Network:
         for u, slot in enumerate(self.slots):
             for e in self.dfg.operand_edges(self.dfg.nodes[slot.node].id):
                 if e in travelling:
-                    missing = Flow(edge=e, source=-1, target=slot.tile, links=())
+                    missing = TokenPath(edge=e, source=-1, target=slot.tile, links=())
                     self.entering[u].append(
                         by_end[e, slot.tile] if (e, slot.tile) in by_end else self._add_flow(missing)
                     )
@@ -203,7 +203,7 @@ class _Network:
         named = [u for u in there if self.dfg.nodes[self.slots[u].node].id == node]
         return (named or there or [-1])[0]
 
-    def _add_flow(self, flow: Flow) -> int:
+    def _add_flow(self, flow: TokenPath) -> int:
         tables, edge = self.tables, self.dfg.edges[flow.edge]
         f = len(tables.flows)
         early = early_tokens(self.dfg, flow.edge)
@@ -224,7 +224,7 @@ class _Network:
         self._cross(f, flow, first)
         return f
 
-    def _cross(self, f: int, flow: Flow, first: int) -> None:
+    def _cross(self, f: int, flow: TokenPath, first: int) -> None:
         """Enter a flow at the links it crosses, as far as they join up: tokens stop where they do not."""
         at = flow.source
         for k, link in enumerate(flow.links):

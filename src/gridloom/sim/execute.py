@@ -12,7 +12,7 @@ from gridloom.dfg.semantics import DOMAIN_CODE, encode
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration
 from gridloom.sim import kernel
-from gridloom.sim.program import Program, compile_program
+from gridloom.sim.slot_code import SlotCode, compile_slots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +43,15 @@ def run(configuration: Configuration, stimulus: Stimulus, *, seed: int = 0) -> O
 
     Returns what the interpreter would return for the graph, if the array is set right. Accesses out of bounds read
     poison and store nothing. ``seed`` chooses when flows behind asynchronous edges start. Needs one pass over a slot's
-    program a cycle. SimulationError for an elastic array, a combinational cycle, or asynchronous edges that wait for
+    code per cycle. SimulationError for an elastic array, a combinational cycle, or asynchronous edges that wait for
     each other.
     """
-    return execute(compile_program(configuration, seed=seed), stimulus).observation
+    return execute(compile_slots(configuration, seed=seed), stimulus).observation
 
 
-def execute(program: Program, stimulus: Stimulus) -> ArrayRun:
-    """Run a compiled program; the same one may be run on any number of stimuli."""
-    running = Execution(program, stimulus)
+def execute(compiled: SlotCode, stimulus: Stimulus) -> ArrayRun:
+    """Run compiled slots; the same ones may be run on any number of stimuli."""
+    running = Execution(compiled, stimulus)
     running.advance(running.last)
     return running.outcome()
 
@@ -59,38 +59,38 @@ def execute(program: Program, stimulus: Stimulus) -> ArrayRun:
 class Execution:
     """A run on its way: what stands on the array after ``cycle`` cycles."""
 
-    def __init__(self, program: Program, stimulus: Stimulus) -> None:
-        configuration = program.configuration
+    def __init__(self, compiled: SlotCode, stimulus: Stimulus) -> None:
+        configuration = compiled.configuration
         if configuration.arch.style == "elastic":
             raise SimulationError(
                 f"array {configuration.arch.name!r} is elastic: it has no cycles to run; simulate its mapping instead"
             )
-        self.program = program
+        self.compiled = compiled
         self.stimulus = stimulus
         self.cycle = 0
-        self.last = program.cycles(stimulus.iterations)
+        self.last = compiled.cycles(stimulus.iterations)
         self.constants = _constants(configuration, stimulus)
-        self.streams = _streams(program, stimulus)
+        self.streams = _streams(compiled, stimulus)
         self.results = np.full(
-            (max(stimulus.iterations, 1), max(len(program.issues), 1)), kernel.POISON, dtype=np.int64
+            (max(stimulus.iterations, 1), max(len(compiled.issues), 1)), kernel.POISON, dtype=np.int64
         )
-        self.memory = _memory(program, stimulus, self.constants)
-        width = int(program.issues[:, kernel.I_COUNT].max(initial=0))
-        self._rings = kernel.Rings(_cells(program, self.constants), program.base, program.mask)
+        self.memory = _memory(compiled, stimulus, self.constants)
+        width = int(compiled.issues[:, kernel.I_COUNT].max(initial=0))
+        self._rings = kernel.Rings(_cells(compiled, self.constants), compiled.base, compiled.mask)
         self._code = kernel.Code(
-            program.start, program.code, program.issues, program.operands, program.initial,
-            program.file_start, program.file_rows,
+            compiled.start, compiled.code, compiled.issues, compiled.operands, compiled.initial,
+            compiled.file_start, compiled.file_rows,
         )  # fmt: skip
         self._data = kernel.Data(self.constants, self.streams, self.results, self.memory)
         self._scratch = kernel.Scratch(
             buffer=np.zeros(max(width, 3), dtype=np.int64),
-            pending=np.zeros((len(program.issues) + 1, 2), dtype=np.int64),
+            pending=np.zeros((len(compiled.issues) + 1, 2), dtype=np.int64),
             trap=np.zeros(4, dtype=np.int64),
         )
 
     def advance(self, cycle: int) -> None:
         """Run up to a cycle."""
-        configuration = self.program.configuration
+        configuration = self.compiled.configuration
         domain = DOMAIN_CODE[configuration.dfg.domain]
         extent = kernel.Extent(self.cycle, cycle, configuration.ii, self.stimulus.iterations, domain)
         kernel.clock(extent, self._rings, self._code, self._data, self._scratch)
@@ -98,8 +98,8 @@ class Execution:
 
     def outcome(self) -> ArrayRun:
         """What the run has shown so far."""
-        observation = _observe(self.program, self.stimulus, self.constants, self.results, self.memory)
-        return ArrayRun(observation=observation, cycles=self.cycle, trap=_trap(self.program, self._scratch.trap))
+        observation = _observe(self.compiled, self.stimulus, self.constants, self.results, self.memory)
+        return ArrayRun(observation=observation, cycles=self.cycle, trap=_trap(self.compiled, self._scratch.trap))
 
 
 def _constants(configuration: Configuration, stimulus: Stimulus) -> Words:
@@ -114,62 +114,62 @@ def _constants(configuration: Configuration, stimulus: Stimulus) -> Words:
     return values
 
 
-def _streams(program: Program, stimulus: Stimulus) -> Words:
-    nodes = program.configuration.dfg.nodes
-    table = np.zeros((len(program.stream_of) + 1, max(stimulus.iterations, 1)), dtype=np.int64)
-    for k, row in program.stream_of.items():
+def _streams(compiled: SlotCode, stimulus: Stimulus) -> Words:
+    nodes = compiled.configuration.dfg.nodes
+    table = np.zeros((len(compiled.stream_of) + 1, max(stimulus.iterations, 1)), dtype=np.int64)
+    for k, row in compiled.stream_of.items():
         table[row, : stimulus.iterations] = stimulus.streams[nodes[k].id][: stimulus.iterations]
     return table
 
 
-def _memory(program: Program, stimulus: Stimulus, constants: Words) -> Words:
-    words = np.full(program.words + 1, kernel.POISON, dtype=np.int64)
-    for name, (first, length) in program.arrays.items():
+def _memory(compiled: SlotCode, stimulus: Stimulus, constants: Words) -> Words:
+    words = np.full(compiled.words + 1, kernel.POISON, dtype=np.int64)
+    for name, (first, length) in compiled.arrays.items():
         words[first : first + length] = stimulus.memory[name][:length] if name in stimulus.memory else 0
-    for first, spill in zip(program.spills, program.configuration.spills):
+    for first, spill in zip(compiled.spills, compiled.configuration.spills):
         if spill.livein >= 0:
             words[first : first + spill.depth] = constants[spill.livein]
     return words
 
 
-def _cells(program: Program, constants: Words) -> Words:
+def _cells(compiled: SlotCode, constants: Words) -> Words:
     """Every ring before cycle 0: poison, or the value that a resource is preset to."""
-    configuration = program.configuration
-    cells = np.empty(program.cells + 1, dtype=np.int64)
-    for number, row in enumerate(program.rows):
-        first, depth = program.base[number], program.mask[number] + 1
+    configuration = compiled.configuration
+    cells = np.empty(compiled.cells + 1, dtype=np.int64)
+    for number, row in enumerate(compiled.rows):
+        first, depth = compiled.base[number], compiled.mask[number] + 1
         cells[first : first + depth] = kernel.poison(number, -1 & 0xFFFFFFF)
         if row in configuration.preset and configuration.arch.kind[row] != Kind.MEM:
             cells[first : first + depth] = constants[configuration.preset[row]]
     return cells
 
 
-def _observe(program: Program, stimulus: Stimulus, constants: Words, results: Words, memory: Words) -> Observation:
-    dfg, n = program.configuration.dfg, stimulus.iterations
+def _observe(compiled: SlotCode, stimulus: Stimulus, constants: Words, results: Words, memory: Words) -> Observation:
+    dfg, n = compiled.configuration.dfg, stimulus.iterations
     values = np.full((n, len(dfg.nodes)), kernel.POISON, dtype=np.int64)
     for k, node in enumerate(dfg.nodes):
-        if (k, 0) in program.issue_of:
-            values[:, k] = results[:n, program.issue_of[k, 0]]
+        if (k, 0) in compiled.issue_of:
+            values[:, k] = results[:n, compiled.issue_of[k, 0]]
         elif node.op in ("const", "livein"):
             values[:, k] = constants[k]
-        elif node.op == "input" and "input" in program.configuration.arch.free:
+        elif node.op == "input" and "input" in compiled.configuration.arch.free:
             values[:, k] = stimulus.streams[node.id][:n]
-    if "output" in program.configuration.arch.free:
-        _observe_free_outputs(program, values)
+    if "output" in compiled.configuration.arch.free:
+        _observe_free_outputs(compiled, values)
     return Observation(
         iterations=n,
         outputs={node.id: values[:, k].copy() for k, node in enumerate(dfg.nodes) if node.op == "output"},
-        memory={name: memory[first : first + length].copy() for name, (first, length) in program.arrays.items()},
+        memory={name: memory[first : first + length].copy() for name, (first, length) in compiled.arrays.items()},
         liveouts={node.liveout: int(values[n - 1, k]) for k, node in enumerate(dfg.nodes) if node.liveout and n},
         values=values,
     )
 
 
-def _observe_free_outputs(program: Program, values: Words) -> None:
+def _observe_free_outputs(compiled: SlotCode, values: Words) -> None:
     """An output that needs no tile shows what its producer yields."""
-    dfg = program.configuration.dfg
+    dfg = compiled.configuration.dfg
     for k in dfg.topological:
-        if dfg.nodes[k].op != "output" or (k, 0) in program.issue_of:
+        if dfg.nodes[k].op != "output" or (k, 0) in compiled.issue_of:
             continue
         for e in dfg.operand_edges(dfg.nodes[k].id)[:1]:
             edge = dfg.edges[e]
@@ -179,15 +179,15 @@ def _observe_free_outputs(program: Program, values: Words) -> None:
             values[:, k] = shown
 
 
-def _trap(program: Program, record: Words) -> Trap | None:
+def _trap(compiled: SlotCode, record: Words) -> Trap | None:
     if not record[kernel.TRAP_COUNT]:
         return None
     issue = int(record[kernel.TRAP_ISSUE])
-    node = program.configuration.dfg.nodes[program.configuration.slots[issue].node].id
+    node = compiled.configuration.dfg.nodes[compiled.configuration.slots[issue].node].id
     return Trap(
         count=int(record[kernel.TRAP_COUNT]),
         node=node,
         firing=int(record[kernel.TRAP_FIRING]),
         address=int(record[kernel.TRAP_ADDRESS]),
-        length=int(program.issues[issue, kernel.I_LENGTH]),
+        length=int(compiled.issues[issue, kernel.I_LENGTH]),
     )

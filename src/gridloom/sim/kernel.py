@@ -1,6 +1,6 @@
 """The clock of the simulated array: one numba kernel over flat arrays.
 
-Each slot has a straight-line program, sorted so that what is needed in the same cycle comes first. Rows (wires and
+Each slot has straight-line code, sorted so that what is needed in the same cycle comes first. Rows (wires and
 registers) keep their last values in rings of a power of two of cells: reading d cycles back is one masked index.
 
 ==========  ============================================================================================================
@@ -91,9 +91,9 @@ class Rings(NamedTuple):
 class Code(NamedTuple):
     """What the array is configured to do."""
 
-    #: The program of slot s is ``program[start[s] : start[s + 1]]``, with rows (code, a, b, c).
+    #: The code of slot s is ``instructions[start[s] : start[s + 1]]``, with rows (code, a, b, c).
     start: Words
-    program: Words
+    instructions: Words
     issues: Words
     operands: Words
     #: Values of an operand's first firings.
@@ -223,10 +223,10 @@ def _rotate(cycle: int, rings: Rings, code: Code) -> None:
 def clock(extent: Extent, rings: Rings, code: Code, data: Data, scratch: Scratch) -> None:
     """Run the array over the cycles of an extent; fills ``data.results``, ``data.memory`` and ``scratch.trap``.
 
-    The cost of a cycle is one pass over the program of its slot.
+    The cost of a cycle is one pass over the code of its slot.
     """
     cells, base, mask = rings.cells, rings.base, rings.mask
-    start, program, issues = code.start, code.program, code.issues
+    start, instructions, issues = code.start, code.instructions, code.issues
     results, memory = data.results, data.memory
     buffer, pending = scratch.buffer, scratch.pending
     iterations = extent.iterations
@@ -237,10 +237,10 @@ def clock(extent: Extent, rings: Rings, code: Code, data: Data, scratch: Scratch
             _rotate(cycle, rings, code)
         count = 0
         for p in range(start[slot], start[slot + 1]):
-            what = program[p, 0]
-            a = program[p, 1]
-            b = program[p, 2]
-            c = program[p, 3]
+            what = instructions[p, 0]
+            a = instructions[p, 1]
+            b = instructions[p, 2]
+            c = instructions[p, 3]
             if what == COPY:
                 cells[base[a] + (cycle & mask[a])] = cells[base[b] + ((cycle - c) & mask[b])]
             elif what == WRITE:

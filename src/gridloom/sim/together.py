@@ -23,7 +23,7 @@ from gridloom.mapping.program import Channel, Flow, Program, flow_order
 from gridloom.sim import kernel
 from gridloom.sim.compare import differences
 from gridloom.sim.execute import ArrayRun, Execution
-from gridloom.sim.program import compile_program
+from gridloom.sim.slot_code import compile_slots
 from gridloom.sim.stimulus import fitting_stimulus
 from gridloom.sim.verdict import Mismatch
 
@@ -150,7 +150,7 @@ class _Part:
     def __init__(self, flow: Flow, program: Program, stimulus: Stimulus) -> None:
         self.flow = flow
         self.into = program.into(flow.name)
-        self.compiled = compile_program(configure(flow.mapping))
+        self.compiled = compile_slots(configure(flow.mapping))
         streams = dict(stimulus.streams)
         unknown = np.full(flow.iterations, kernel.POISON, dtype=np.int64)
         self.arrived: dict[str, np.ndarray] = {}

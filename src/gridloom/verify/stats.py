@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from gridloom.archs.model import Kind
+from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Mapping
 
 #: Tiles that compute; ports, constant registers, switches and memory interfaces do not count towards occupancy.
 _OTHER_KINDS: Final = frozenset({"load", "store", "const", "switch", "dram"})
+
+#: Kinds of resources that a route can take an issue slot with.
+_ISSUE: Final = frozenset(map(int, ISSUE_KINDS))
 
 #: Links count themselves; no wire leads through storage. Steps into and out of both are not counted again.
 _LINK: Final = int(Kind.LINK)
@@ -23,8 +26,28 @@ _NO_WIRE: Final = frozenset(map(int, (Kind.LINK, Kind.REG, Kind.MEM, Kind.CONST,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Slots:
+    """Issue slots of the computing tiles of a modulo array: each tile has as many as the II."""
+
+    #: All of them.
+    total: int
+    #: Those that an op takes, and those that only pass a value on: a move, or the store or load of a spill.
+    ops: int
+    moves: int
+
+    @property
+    def used(self) -> int:
+        """The slots that are taken."""
+        return self.ops + self.moves
+
+    def to_dict(self) -> dict[str, int]:
+        """The field ``slots`` of the JSON object."""
+        return {"used": self.used, "total": self.total, "ops": self.ops, "moves": self.moves}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """The metrics of one mapping. None: the style has no such figure."""
+    """The metrics of one mapping. A figure that the array's style does not have is None."""
 
     #: The II, and its lower bound: the larger of what tiles and pools, and what recurrences demand. Elastic: None.
     ii: int | None
@@ -51,11 +74,13 @@ class Stats:
     routing_tiles: int
     #: ``tiles_used`` over all computing tiles.
     occupancy: float
+    #: Modulo arrays: how many issue slots of the computing tiles are taken, and by what. Other styles: None.
+    slots: Slots | None = None
     #: Elastic: cycles between results, which only the simulator can tell.
     period: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The metrics as the fields of the JSON object that ``gridloom map`` prints."""
+        """Return the metrics as the fields of the JSON object that ``gridloom map`` prints."""
         names = (
             "ii", "mii", "res_mii", "rec_mii", "latency", "period", "wirelength", "longest_wire", "placed_wirelength",
         )  # fmt: skip
@@ -64,11 +89,12 @@ class Stats:
             **{name: getattr(self, name) for name in names},
             "buffers": {"max": self.buffers_max, "total": self.buffers_total},
             **{name: getattr(self, name) for name in rest},
+            "slots": None if self.slots is None else self.slots.to_dict(),
         }
 
 
 def stats(mapping: Mapping) -> Stats:
-    """The metrics of a mapping. Linear in its hops, besides the MII of its graph."""
+    """Return the metrics of a mapping. Linear in its hops, besides the MII of its graph."""
     arch = mapping.arch
     timed = arch.style != "elastic"
     bound = mii(mapping.dfg, arch) if timed else None
@@ -94,7 +120,29 @@ def stats(mapping: Mapping) -> Stats:
         tiles_used=used,
         routing_tiles=sum(1 for k in passed - running if arch.tiles[k].kind in ("pe", "cu", "mu", "switch")),
         occupancy=used / len(computing) if computing else 0.0,
+        slots=_slots(mapping, computing) if arch.style == "modulo" else None,
     )
+
+
+def _slots(mapping: Mapping, computing: list[int]) -> Slots:
+    """The issue slots of the computing tiles, counted once each."""
+    arch, dfg, ii = mapping.arch, mapping.dfg, mapping.ii
+    wanted = set(computing)
+    ops: set[tuple[int, int]] = set()
+    for instance in mapping.instances:
+        tile = arch.tile_index.get(instance.place, -1)
+        if tile in wanted and instance.node in dfg.index:
+            taken = ii if dfg.op(instance.node).timeless else arch.tiles[tile].occupancy_of(dfg.op_class(instance.node))
+            ops |= {(tile, (instance.cycle + k) % ii) for k in range(min(taken, ii))}
+    moves: set[tuple[int, int]] = set()
+    for route in mapping.routes:
+        for name, cycle in route.hops:
+            resource = arch.resource_index.get(name, -1)
+            if resource >= 0 and int(arch.kind[resource]) in _ISSUE and int(arch.tile[resource]) in wanted:
+                tile = int(arch.tile[resource])
+                taken = arch.tiles[tile].occupancy_of("route" if arch.kind[resource] == Kind.FU else "mem")
+                moves |= {(tile, (cycle + k) % ii) for k in range(min(taken, ii))}
+    return Slots(total=len(computing) * ii, ops=len(ops), moves=len(moves - ops))
 
 
 def _extent(positions: list[int]) -> int:
@@ -102,6 +150,7 @@ def _extent(positions: list[int]) -> int:
 
 
 def _latency(mapping: Mapping) -> int:
+    """Return the cycle at which the last result is there."""
     dfg, arch = mapping.dfg, mapping.arch
     ready = [0]
     for instance in mapping.instances:
@@ -112,7 +161,7 @@ def _latency(mapping: Mapping) -> int:
 
 
 def _hop_counts(mapping: Mapping) -> list[int]:
-    """Of each route the links, and the direct steps from a tile to another that go over no link."""
+    """Return the length of each route: its links, and its direct steps from tile to tile that go over no link."""
     arch = mapping.arch
     index, kind, tile = arch.resource_index, arch.kind.tolist(), arch.tile.tolist()
     counts = []
@@ -125,7 +174,7 @@ def _hop_counts(mapping: Mapping) -> list[int]:
 
 
 def _distances(mapping: Mapping) -> int:
-    """The links beyond the first between the tiles that routes begin and end at, however they go."""
+    """Return the links beyond the first between the tiles that routes begin and end at, however they go."""
     arch = mapping.arch
     total = 0
     for route in mapping.routes:
@@ -136,7 +185,7 @@ def _distances(mapping: Mapping) -> int:
 
 
 def _tiles(mapping: Mapping) -> tuple[set[int], set[int]]:
-    """The tiles that run an op, and those of all resources that routes and kept live-ins are in."""
+    """Return the tiles that run an op, and those of all resources that routes and kept live-ins are in."""
     arch = mapping.arch
     running: set[int] = set()
     passed: set[int] = set()

@@ -111,7 +111,7 @@ def test_every_placed_node_is_named_and_every_routed_signal_has_a_wire(name: str
 def test_fifo_depth_stands_at_its_operand() -> None:
     assert " 2 " in f" {texts_of(svg_mapping(hand.mesh_fifo_2()))} "
     before_legend = texts_of(svg_mapping(hand.mesh_local()))
-    assert "cycles an operand waits" not in before_legend
+    assert "cycles that an operand waits" not in before_legend
 
 
 def test_modulo_mappings_have_a_panel_a_slot() -> None:

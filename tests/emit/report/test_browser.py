@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests import hand_mappings as hand
 from tests.emit.picture.test_pictures import hostile_mapping
+from tests.emit.report.test_failure_page import failed
 from tests.emit.report.test_page import report
 
+from gridloom.dfg.model import DfgBuilder
 from gridloom.mapping import Mapping, json_format
 
 if TYPE_CHECKING:
@@ -38,11 +40,14 @@ class Opener:
         self.pages: list[Page] = []
         self.complaints: list[str] = []
 
-    def __call__(self, mapping: Mapping, *, dark: bool = False) -> Page:
+    def __call__(self, mapping: Mapping, *, dark: bool = False, width: int = 1300) -> Page:
+        return self.show(report(mapping), dark=dark, width=width)
+
+    def show(self, text: str, *, dark: bool = False, width: int = 1300) -> Page:
         path = self.folder / f"report-{len(self.pages)}.html"
-        path.write_text(report(mapping), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
         page = self.browser.new_page(
-            viewport={"width": 1300, "height": 1000}, color_scheme="dark" if dark else "light", accept_downloads=True
+            viewport={"width": width, "height": 1000}, color_scheme="dark" if dark else "light", accept_downloads=True
         )
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -112,17 +117,46 @@ def test_the_slider_shows_one_slot_of_a_modulo_mapping(opened: Opener) -> None:
 
 def test_play_moves_the_slider_and_stops(opened: Opener) -> None:
     page = opened(hand.mesh_fifo_2())
+    assert page.locator("#play").inner_text() == "▶ Play"
     page.locator("#play").click()
+    assert page.locator("#play").inner_text() == "❚❚ Pause"
     for _ in range(50):
         if page.locator("#time").input_value() != "0":
             break
         page.wait_for_timeout(100)
     assert page.locator("#time").input_value() != "0"
     page.locator("#play").click()
-    assert page.locator("#play").get_attribute("aria-pressed") == "false"
+    assert page.locator("#play").inner_text() == "▶ Play"
     stopped = page.locator("#time").input_value()
     page.wait_for_timeout(900)
     assert page.locator("#time").input_value() == stopped
+
+
+def test_at_ii_1_a_modulo_array_plays_the_cycles_of_an_iteration(opened: Opener) -> None:
+    b = DfgBuilder("pair", "i32")
+    b.add("neg", b.add("neg", b.const(3), id="first"), id="second")
+    hops = (("pe_0_0.out", 1), ("pe_0_0>pe_0_1", 1), ("pe_0_1.in0", 1))
+    nodes = {"first": ("pe_0_0", 0), "second": ("pe_0_1", 1)}
+    page = opened(hand.make(b.build(), "torus:2x2,regs=2", 1, nodes, {("first", "second", 0): (hops, 0)}))
+    assert page.locator("#all").inner_text() == "All cycles"
+    slide(page, 1)
+    assert page.locator("#array .node.on").get_attribute("data-g") == "2"
+    assert page.locator("#array .panel").is_visible()
+
+
+def test_slots_stand_below_each_other_on_a_phone_and_side_by_side_on_a_desk(opened: Opener) -> None:
+    page = opened(hand.torus_spill(), width=390)
+    first, second = (page.locator(f'.panel[data-slot="{k}"]').bounding_box() for k in (0, 1))
+    assert first and second
+    assert second["y"] >= first["y"] + first["height"] - 1 and abs(second["x"] - first["x"]) < 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    slide(page, 1)
+    assert page.locator('.panel[data-slot="0"]').is_hidden() and page.locator('.panel[data-slot="1"]').is_visible()
+    page.locator("#all").click()
+    page.set_viewport_size({"width": 1300, "height": 1000})
+    page.wait_for_function("document.querySelector('.panel[data-slot=\"1\"]').dataset.box.split(' ')[0] > 20")
+    first, second = (page.locator(f'.panel[data-slot="{k}"]').bounding_box() for k in (0, 1))
+    assert first and second and abs(second["y"] - first["y"]) < 2
 
 
 def test_pointing_at_a_node_explains_it_and_lights_it_up_in_both_pictures(opened: Opener) -> None:
@@ -204,3 +238,11 @@ def test_hostile_names_run_nothing(opened: Opener) -> None:
     page.locator("#array .node").first.hover()
     assert "<script>alert(1)</script>" in page.locator("#tip").inner_text()
     assert page.locator("#tip script").count() == 0
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_page_of_a_failure_fits_the_window(opened: Opener, width: int, dark: bool) -> None:
+    page = opened.show(failed("mesh:3x3", ("pe_0_0>pe_0_1", "pe_1_1.fu")), dark=dark, width=width)
+    assert page.locator("#array .congested").count() == 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

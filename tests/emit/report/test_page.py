@@ -88,7 +88,7 @@ def test_verdicts_read_as_they_are() -> None:
 def test_metrics_command_and_violations_are_shown() -> None:
     text = report(hand.mesh_local(), violations=["link a>b: two signals"], command="gridloom map 'a b' --seed 3")
     words = Page(text).words
-    for expected in ("buffers max", "2", "occupancy", "0.25", "1 violation", "link a>b: two signals"):
+    for expected in ("deepest buffer", "2", "occupancy", "0.25", "1 violation", "link a>b: two signals"):
         assert expected in words
     assert "gridloom map 'a b' --seed 3" in words
     assert "optimal" not in words

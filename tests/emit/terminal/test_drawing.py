@@ -35,7 +35,7 @@ def test_a_mesh_mapping_is_a_grid_with_arrows_and_waits() -> None:
     assert drawn(mapping) == "\n".join(
         [
             "pair on mesh:2x2",
-            "2 nodes · 2 of 4 tiles · II 1 · 4 cycles deep",
+            "2 nodes · 2 of 4 tiles · II 1 · latency 4",
             "",
             "╭─@0────╮   ╭─@3────╮",
             "│ input │ → │  neg  │",

@@ -11,8 +11,8 @@ from tests.frontend.python.test_kernel import random_argument, words
 import gridloom as gl
 from gridloom.dfg.interpreter import Interpreter, Stimulus
 from gridloom.errors import SourceError
+from gridloom.frontend.python.computing import bits_of
 from gridloom.frontend.python.kernel import PythonKernel
-from gridloom.frontend.python.numbers import bits_of
 
 LENGTH = 64
 _NAMES = (

@@ -14,8 +14,9 @@ from gridloom.dfg import Dfg
 from gridloom.dfg.interpreter import Interpreter, Stimulus
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import GridloomError, OptionError, SourceError
+from gridloom.frontend.python.computing import bits_of
 from gridloom.frontend.python.kernel import PythonKernel
-from gridloom.frontend.python.numbers import ArrayType, bits_of
+from gridloom.frontend.python.numbers import ArrayType
 from gridloom.frontend.source import load_source
 
 _DTYPES = {"int8": "i1", "int16": "i2", "int32": "i4", "uint8": "u1", "uint16": "u2", "float32": "f4"}

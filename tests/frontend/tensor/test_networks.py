@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
 
 import pytest
@@ -86,10 +87,17 @@ def test_attention_gradients_cost_what_their_products_cost():
     ("name", "parameters", "message"),
     [
         ("mha", {"width": 100, "heads": 16}, "network 'mha': width 100 is not a multiple of heads 16"),
-        ("mlp", {"depth": 3}, "network 'mlp' has no parameter 'depth'; it takes rows, width, layers, hidden, training"),
-        ("mlp", {"layers": 0}, "network 'mlp': layers = 0 is not taken; expected 1 to 64"),
+        (
+            "ffn",
+            {"depth": 3},
+            "network 'ffn' has no parameter 'depth'; it takes rows (1 to 65536; default 64), width (1 to 65536; "
+            "default 512), hidden (0 to 262144; default 0), activation (gelu, relu; default gelu), training (false, "
+            "true; default false)",
+        ),
+        ("mlp", {"layers": 0}, "network 'mlp': layers = 0 is not taken; expected a whole number, 1 to 64"),
+        ("mlp", {"training": 1}, "network 'mlp': training = 1 is not taken; expected one of false, true"),
     ],
 )
 def test_wrong_parameters_are_named(name: str, parameters: dict[str, int], message: str):
-    with pytest.raises(OptionError, match=f"^{message}$"):
+    with pytest.raises(OptionError, match=f"^{re.escape(message)}$"):
         network(name, **parameters)

@@ -12,16 +12,16 @@ torch = pytest.importorskip("torch")
 
 from gridloom.errors import OptionError  # noqa: E402
 from gridloom.learn.mappability import data, training  # noqa: E402
-from gridloom.learn.mappability import task as mappability  # noqa: E402
+from gridloom.learn.mappability import model as mappability  # noqa: E402
 from gridloom.learn.mappability.data import OPS, OTHER_NUMBERS, Row, array, encode  # noqa: E402
 from gridloom.learn.mappability.features import ARRAY_CONSTANTS, ARRAY_ROWS, ArrayShape, of_graph  # noqa: E402
-from gridloom.learn.mappability.graphs import draw, style_of  # noqa: E402
+from gridloom.learn.mappability.inference import EXCESS, Network, forward, load_network, mixers  # noqa: E402
 from gridloom.learn.mappability.metrics import calibrate, metrics  # noqa: E402
-from gridloom.learn.mappability.network import EXCESS, Network, forward, load_network, mixers  # noqa: E402
+from gridloom.learn.mappability.random_graphs import draw, style_of  # noqa: E402
 from gridloom.learn.mappability.torch_models import MessagePassing, batch_of, published_nodes  # noqa: E402
 from gridloom.run.work import Work  # noqa: E402
 
-SHAPE = ArrayShape(rows=8, cols=12, constants=16, heard=1)
+SHAPE = ArrayShape(rows=8, cols=12, constants=16, own_row_operands=1)
 
 
 def labelled(family: int, number: int, arch: str = "vpcma") -> Row:
@@ -81,9 +81,9 @@ def test_numpy_and_torch_say_the_same(samples: list[training.Sample]) -> None:
 
 def test_our_network_learns_what_decides(samples: list[training.Sample]) -> None:
     held, *rest = training.folds_of(samples, 4, 0)
-    settings = training.OwnSettings(epochs=15, members=2, width=16, hidden=32, layers=2, batch=32, most_false=0.2)
-    found = training.train_own([s for fold in rest for s in fold], settings, 0, lambda: False)
-    judged = metrics(training.judge_own(found, held))
+    settings = training.NetworkSettings(epochs=15, members=2, width=16, hidden=32, layers=2, batch=32, most_false=0.2)
+    found = training.train_network([s for fold in rest for s in fold], settings, 0, lambda: False)
+    judged = metrics(training.judge_network(found, held))
     assert judged["accuracy"] > 0.85
     assert isinstance(found, Network)
     counted = metrics(training.judge_bound(held))
@@ -94,10 +94,10 @@ def test_our_network_learns_what_decides(samples: list[training.Sample]) -> None
 def test_calibration_and_threshold_are_of_the_main_array(samples: list[training.Sample]) -> None:
     more = [labelled(family, OTHER_NUMBERS, "vpcma:5x14") for family in range(60)]
     more = [replace(row, width=None) for row in more if row.bound <= 14]
-    settings = training.OwnSettings(epochs=1, members=2, width=8, hidden=8)
-    found = training.train_own([*samples, *training.samples_of(more)], settings, 0, lambda: False)
+    settings = training.NetworkSettings(epochs=1, members=2, width=8, hidden=8)
+    found = training.train_network([*samples, *training.samples_of(more)], settings, 0, lambda: False)
     assert (found.rows, found.columns) == ((5, 8), 14)
-    assert found.outside(ArrayShape(rows=6, cols=13, constants=12, heard=1)) == ""
+    assert found.outside(ArrayShape(rows=6, cols=13, constants=12, own_row_operands=1)) == ""
     # Members and folds as above, asked about the main array's graphs that each was not trained on.
     asked = [sample for sample in (*samples, *training.samples_of(more)) if not sample.graph.too_high]
     folds = training.folds_of(asked, 2, 1)
@@ -113,22 +113,22 @@ def test_what_the_rows_prove_is_not_trained_on_and_never_said_to_fit(samples: li
     proved = [sample for sample in samples if sample.graph.too_high]
     asked = [sample for sample in samples if not sample.graph.too_high]
     assert len(proved) > 20
-    settings = training.OwnSettings(epochs=1, members=2, width=8, hidden=8, most_false=0.1)
-    both, alone = (training.train_own(some, settings, 0, lambda: False) for some in (samples, asked))
+    settings = training.NetworkSettings(epochs=1, members=2, width=8, hidden=8, most_false=0.1)
+    both, alone = (training.train_network(some, settings, 0, lambda: False) for some in (samples, asked))
     for mine, other in zip(both.members, alone.members, strict=True):
         assert all(np.array_equal(mine[key], other[key]) for key in mine)
     # They count as told right when the threshold is chosen, so that more of the others may be told wrong.
     assert both.threshold <= alone.threshold
-    assert {(item.said, item.probability) for item in training.judge_own(both, proved)} == {(None, 0.0)}
+    assert {(item.predicted, item.probability) for item in training.judge_network(both, proved)} == {(None, 0.0)}
 
 
 def test_heights_are_told_apart_where_most_graphs_are_of_one(samples: list[training.Sample]) -> None:
     more = training.samples_of([labelled(family, OTHER_NUMBERS, "vpcma:4x12") for family in range(5)])
-    wholes = np.stack([sample.graph.whole for sample in [*samples, *more]])
+    all_global = np.stack([sample.graph.global_features for sample in [*samples, *more]])
     model = MessagePassing(8, 1, 8, 0.0)
-    model.standardise(torch.from_numpy(wholes))
+    model.standardise(torch.from_numpy(all_global))
     positions = [ARRAY_ROWS, ARRAY_CONSTANTS]
-    low = (more[0].graph.whole - model.mean.numpy())[positions] / model.spread.numpy()[positions]
+    low = (more[0].graph.global_features - model.mean.numpy())[positions] / model.spread.numpy()[positions]
     assert ((low > -3) & (low < -1)).all()
 
 
@@ -149,18 +149,18 @@ def test_figures_of_other_arrays_stand_beside_those_of_the_main_one(
     )  # fmt: skip
     work = Work(folder=tmp_path, jobs=1, resume=True, weights=tmp_path / "w.npz")
     alone = replace(config, others="", unseen="")
-    mappability.TASK.make_data(alone, work)
+    mappability.MODEL.make_data(alone, work)
     with pytest.raises(OptionError, match=r"no graphs of vpcma:4x8, vpcma:5x9 that counting .* --set others="):
-        mappability.TASK.train(config, work)
-    first = mappability.TASK.evaluate(alone, work)
+        mappability.MODEL.train(config, work)
+    first = mappability.MODEL.evaluate(alone, work)
     assert first["own"]["arrays"] == {}
-    made = mappability.TASK.make_data(config, work)
-    trained = mappability.TASK.train(config, work)
+    made = mappability.MODEL.make_data(config, work)
+    trained = mappability.MODEL.train(config, work)
     assert set(trained["data"]["arrays"]) == {"vpcma:5x8", "vpcma:4x8"}
     found = load_network(tmp_path / "w.npz")
     assert (found.rows, found.columns) == ((4, 5), 8)
 
-    report = mappability.TASK.evaluate(config, work)
+    report = mappability.MODEL.evaluate(config, work)
     assert {spec: part["trained"] for spec, part in report["own"]["arrays"].items()} == {
         "vpcma:4x8": True, "vpcma:5x9": False
     }  # fmt: skip
@@ -177,7 +177,7 @@ def test_figures_of_other_arrays_stand_beside_those_of_the_main_one(
     assert seen == [{"vpcma:5x8"}] * 2
     files = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
     assert sum(name.startswith("own") for name in files) == 2 * 2 + 2 + 2 * 2
-    assert mappability.TASK.evaluate(config, work)["own"]["arrays"] == report["own"]["arrays"]
+    assert mappability.MODEL.evaluate(config, work)["own"]["arrays"] == report["own"]["arrays"]
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == files
 
 
@@ -190,5 +190,5 @@ def test_dgcnn_sees_the_published_features_and_gives_labels(samples: list[traini
     assert [bool(x) for x in nodes[:, 2]] == [OPS[k] == "input" for k in loads]
     model = training.train_dgcnn(samples[:40], training.DgcnnSettings(epochs=1), 12, 0, lambda: False)
     judged = training.judge_dgcnn(model, samples[:10], 12)
-    assert all(item.said is None or item.said <= 12 for item in judged)
+    assert all(item.predicted is None or item.predicted <= 12 for item in judged)
     assert EXCESS >= 2

@@ -16,7 +16,7 @@ from gridloom.archs import build
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.frontend.source import load_source
 from gridloom.learn.placement.mapper import PpoMapperConfig, ppo
-from gridloom.learn.placement.task import PPO, PpoModelConfig, data_hash, summary
+from gridloom.learn.placement.model import MODEL, PpoModelConfig, data_hash, summary
 from gridloom.learn.weights import load, shipped
 from gridloom.mappers.budget import Budget
 from gridloom.mapping.model import Failure, Mapping
@@ -101,7 +101,7 @@ def test_graph_that_cannot_be_placed_is_a_failure() -> None:
 def test_evaluation_has_a_row_for_each_graph(tmp_path: Path) -> None:
     pytest.importorskip("ortools")
     config = PpoModelConfig(most=2, seconds=0.3, exact_seconds=5.0)
-    found = PPO.evaluate(config, Work(folder=tmp_path))
+    found = MODEL.evaluate(config, Work(folder=tmp_path))
     assert [row["nodes"] for row in found["rows"]] == [10, 10]
     for row in found["rows"]:
         assert {"graph", "nodes", "ppo", "mlp", "random", "anneal", "exact", "bound"} <= row.keys()
@@ -119,6 +119,6 @@ def test_summary_is_the_mean_above_the_best_known() -> None:
 def test_training_writes_weights_that_the_mapper_takes(tmp_path: Path) -> None:
     path = tmp_path / "mine.npz"
     config = PpoModelConfig(iterations=1, graphs=2, boards=4)
-    report = PPO.train(config, Work(folder=tmp_path, weights=path))
+    report = MODEL.train(config, Work(folder=tmp_path, weights=path))
     assert (report["iterations"], report["policy"]) == (1, "attention")
     proved_right(mapped("kernel:distance", ii=6, weights=str(path)))

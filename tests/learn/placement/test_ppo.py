@@ -14,11 +14,11 @@ pytest.importorskip("torch_geometric")
 
 from gridloom.errors import OptionError  # noqa: E402
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions  # noqa: E402
-from gridloom.learn.placement.graphs import FIRST_SEED, draw_task, engine, problem_of  # noqa: E402
 from gridloom.learn.placement.kernel import COMPLETE  # noqa: E402
-from gridloom.learn.placement.policy import make_policy  # noqa: E402
 from gridloom.learn.placement.ppo import PpoConfig, advantages, collect, improve, play  # noqa: E402
+from gridloom.learn.placement.torch_policies import make_policy  # noqa: E402
 from gridloom.learn.placement.training import Training, TrainingConfig, policy_of  # noqa: E402
+from gridloom.learn.placement.training_graphs import FIRST_SEED, draw_task, engine, problem_of  # noqa: E402
 from gridloom.run.work import Work  # noqa: E402
 
 KINDS = ("attention", "mlp", "state")

@@ -315,7 +315,8 @@ def test_other_arrays_are_refused(triangle):
     with pytest.raises(OptionError) as error:
         anneal(triangle, build("torus:4x4"), AnnealConfig(), SHORT)
     assert str(error.value) == (
-        "array 'torus:4x4' is not a static grid; this mapper takes the families mesh, onehop, hex and chess"
+        "mapper 'anneal' takes static grids such as mesh and tiles with spokes such as streaming-engine; "
+        "array 'torus:4x4' is none of them; mappers that take it: modulo, exact, portfolio, ramp, regimap, memmap"
     )
 
 

@@ -119,5 +119,5 @@ def test_settings_that_make_no_sense_are_refused(wrong):
 
 
 def test_arrays_that_are_no_static_grids_are_refused():
-    with pytest.raises(OptionError, match="not a static grid"):
+    with pytest.raises(OptionError, match="mapper 'neosa' takes static grids such as mesh"):
         neosa(tree(15), build("torus:4x4"), FEW, Budget())

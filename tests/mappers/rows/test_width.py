@@ -303,7 +303,7 @@ def test_a_node_pinned_where_it_cannot_run_is_a_failure(vpcma: Arch) -> None:
 
 
 def test_other_arrays_are_refused() -> None:
-    with pytest.raises(OptionError, match="is not one of combinational rows with ports"):
+    with pytest.raises(OptionError, match="mapper 'width' takes rows of ALUs such as vpcma; array 'mesh:4x4' is none"):
         width(chain(2), build({"family": "mesh", "rows": 4, "cols": 4}), WidthConfig(), QUICK)
 
 

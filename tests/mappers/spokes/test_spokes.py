@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from tests.mappers.conftest import proved_right, random_dag
 
-from gridloom import registry
 from gridloom.archs import Arch, build
 from gridloom.dfg.model import Dfg, DfgBuilder, Edge
 from gridloom.errors import OptionError
 from gridloom.frontend.source import load_source
 from gridloom.mappers.budget import Budget
-from gridloom.mappers.grid.anneal import AnnealConfig, anneal
+from gridloom.mappers.spokes.anneal import SpokesAnnealConfig, anneal_spokes
 from gridloom.mappers.spokes.mapping import realise, to_mapping
 from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
 from gridloom.mappers.spokes.random import SpokesRandomConfig, spokes_random
@@ -33,7 +32,7 @@ def engine(tiles: int = 16, spokes: int = 6, level: str = "paper", **more: int) 
 
 
 def annealed(dfg: Dfg, arch: Arch, ii: int | None = None, effort: int = 40_000, seed: int = 0) -> Mapping:
-    found = anneal(dfg, arch, AnnealConfig(ii=ii), Budget(effort=effort, seed=seed))
+    found = anneal_spokes(dfg, arch, SpokesAnnealConfig(ii=ii), Budget(effort=effort, seed=seed))
     assert isinstance(found, Mapping), found
     return found
 
@@ -170,7 +169,7 @@ def test_lowest_ii_is_kept_and_an_asked_one_respected() -> None:
 
 def test_run_ended_by_effort_is_the_same_for_any_number_of_workers() -> None:
     dfg, arch = load_source("kernel:fft_radix2"), engine()
-    runs = [anneal(dfg, arch, AnnealConfig(), Budget(effort=20_000, seed=4, workers=w)) for w in (1, 2)]
+    runs = [anneal_spokes(dfg, arch, SpokesAnnealConfig(), Budget(effort=20_000, seed=4, workers=w)) for w in (1, 2)]
     assert runs[0] == runs[1]
 
 
@@ -215,7 +214,7 @@ def test_nodes_that_share_a_variable_share_a_tile() -> None:
 def test_unsatisfiable_combination_is_found_before_the_search(
     build_graph: str, array: dict[str, int], message: str
 ) -> None:
-    found = anneal(GRAPHS[build_graph](), engine(**array), AnnealConfig(), Budget(effort=1000))
+    found = anneal_spokes(GRAPHS[build_graph](), engine(**array), SpokesAnnealConfig(), Budget(effort=1000))
     assert isinstance(found, Failure)
     assert message in str(found)
 
@@ -269,7 +268,9 @@ def test_tiles_that_colouring_refuses_are_refused() -> None:
 
 
 def test_another_kind_of_array_is_refused() -> None:
-    with pytest.raises(OptionError, match="has no spokes"):
+    with pytest.raises(
+        OptionError, match="takes tiles with spokes such as streaming-engine; array 'torus:4x4' is none"
+    ):
         spokes_random(load_source("kernel:distance"), build("torus:4x4"), SpokesRandomConfig(), Budget())
 
 
@@ -297,8 +298,8 @@ def brute_force(problem: SpokesProblem, ii: int) -> int:
 
 def test_exact_is_the_least_of_all_placements() -> None:
     pytest.importorskip("ortools")
-    exact = registry.load("mappers", "exact")
-    from gridloom.mappers.exact_config import ExactConfig
+    from gridloom.mappers.exact import ExactConfig
+    from gridloom.mappers.spokes.exact.mapper import exact_spokes as exact
 
     b = DfgBuilder("diamond")
     b.add("add", b.input("x"), b.const(1), id="p")
@@ -314,8 +315,8 @@ def test_exact_is_the_least_of_all_placements() -> None:
 
 def test_exact_at_level_strict_is_legal_and_says_what_it_proved() -> None:
     pytest.importorskip("ortools")
-    exact = registry.load("mappers", "exact")
-    from gridloom.mappers.exact_config import ExactConfig
+    from gridloom.mappers.exact import ExactConfig
+    from gridloom.mappers.spokes.exact.mapper import exact_spokes as exact
 
     found = exact(load_source("kernel:distance"), engine(level="strict"), ExactConfig(ii=6), Budget(time_limit=20))
     assert isinstance(found, Mapping)

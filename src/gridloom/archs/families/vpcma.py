@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gridloom.archs.families.mesh import array_name
-from gridloom.archs.model import Arch, ArchBuilder, Kind, Setting, Tile
-from gridloom.archs.spec import check_size, parameters
+from gridloom.archs.families.row_parts import add_alu, add_constant_register, add_load_port, add_store_port
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Setting
+from gridloom.archs.spec import build_described, check_size, parameters
 from gridloom.errors import ArchError
 
 
@@ -37,14 +37,14 @@ class VpcmaParameters:
     rows: int = 8
     #: Columns of PEs, 1 to 128; each has a load and a store port.
     cols: int = 12
-    #: Constant registers, at most and by default two a row: row y reads register y and y + rows.
+    #: Constant registers, at most and by default two per row: row y reads registers y and y + rows.
     constants: int | None = None
     #: True when an unused ALU can pass operand A on.
     alu_routes: bool = True
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The array that a description names."""
+    """Return the array that a description names."""
     p = parameters(VpcmaParameters, spec)
     check_size(p.rows, p.cols)
     if not 0 <= _constants(p) <= 2 * p.rows:
@@ -55,71 +55,47 @@ def build(spec: Mapping[str, Any]) -> Arch:
     for y in range(p.rows):
         for x in range(p.cols):
             _connect(builder, p, x, y)
-    return builder.build(
-        name=array_name(spec),
+    return build_described(
+        builder,
+        spec,
         style="static",
-        rows=p.rows,
-        cols=p.cols,
-        spec=dict(spec),
+        size=(p.rows, p.cols),
         settings=(Setting(name="pipeline", length=p.rows - 1, summary="registers between row y and y + 1"),),
         free=frozenset(),
         inputs="aligned",
         rules=("outputs_together", "constants_17_bits"),
         route_uses_fu=p.alu_routes,
+        traits=frozenset({"rows", "upward"}),
     )
 
 
 def _constants(p: VpcmaParameters) -> int:
+    """Return how many constant registers there are."""
     return 2 * p.rows if p.constants is None else p.constants
 
 
 def _add_pes(builder: ArchBuilder, p: VpcmaParameters) -> None:
+    """Add the PEs, each with its ALU and the four outputs of its switching element."""
     classes = frozenset({"alu"} | ({"route"} if p.alu_routes else set()))
     for y in range(p.rows):
         for x in range(p.cols):
-            name = f"pe_{y}_{x}"
-            tile = builder.add_tile(
-                Tile(name=name, row=y, col=x, classes=classes, latency={"*": 0}, operands=2, fifo=0, contexts=1)
-            )
-            fu = builder.add(f"{name}.fu", Kind.FU, tile)
-            out = builder.add(f"{name}.out", Kind.OUT, tile)
-            builder.arc(fu, out)
-            for k in range(2):
-                operand = builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
-                if k == 0 and p.alu_routes:
-                    builder.arc(operand, fu)
+            tile = add_alu(builder, y, x, classes, routes=p.alu_routes)
             for k, side in enumerate("nesw"):
-                builder.add(f"{name}.{side}", Kind.SWITCH, tile, position=k)
+                builder.add(f"pe_{y}_{x}.{side}", Kind.SWITCH, tile, position=k)
 
 
 def _add_ports(builder: ArchBuilder, p: VpcmaParameters) -> None:
+    """Add a load and a store port below each column, and the constant registers."""
     for x in range(p.cols):
-        port = {"latency": {"*": 0}, "fifo": 0, "contexts": 1}
-        load = builder.add_tile(
-            Tile(name=f"load_{x}", row=-1, col=x, kind="load", classes=frozenset({"input"}), operands=0, **port)  # type: ignore[arg-type]
-        )
-        builder.arc(builder.add(f"load_{x}.fu", Kind.FU, load), builder.add(f"load_{x}.out", Kind.OUT, load))
-        store = builder.add_tile(
-            Tile(name=f"store_{x}", row=-2, col=x, kind="store", classes=frozenset({"output"}), operands=1, **port)  # type: ignore[arg-type]
-        )
-        builder.add(f"store_{x}.fu", Kind.FU, store)
-        builder.arc(builder.index[f"pe_0_{x}.s"], builder.add(f"store_{x}.in0", Kind.IN, store))
+        add_load_port(builder, x, -1, x)
+        add_store_port(builder, x, -2, x)
+        builder.arc(builder.index[f"pe_0_{x}.s"], builder.index[f"store_{x}.in0"])
     for k in range(_constants(p)):
-        tile = builder.add_tile(
-            Tile(
-                name=f"const_{k}",
-                row=k % p.rows,
-                col=-1 - k // p.rows,
-                kind="const",
-                classes=frozenset({"const", "livein"}),
-                latency={"*": 0},
-                operands=0,
-            )
-        )
-        builder.add(f"const_{k}.fu", Kind.CONST, tile)
+        add_constant_register(builder, k, p.rows)
 
 
 def _connect(builder: ArchBuilder, p: VpcmaParameters, x: int, y: int) -> None:
+    """Add the arcs into the multiplexers of one PE, as the table at the head of this module lists them."""
     at = builder.index
     name = f"pe_{y}_{x}"
     gate = y - 1

@@ -1,7 +1,7 @@
 """Pictures of arrays and of mappings on them, as SVG text.
 
-Static and elastic arrays are one panel; modulo-scheduled ones a panel a slot, in which a wire starts at the output
-register that holds the value in that slot. The streaming engine has a picture of its own: tiles by spokes.
+A static or elastic array is one panel. A modulo-scheduled one has a panel for each slot, in which a wire starts at the
+output register that holds the value in that slot. The streaming engine has a picture of its own: tiles by spokes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ _PREFIX = "array-arrow-"
 
 
 def svg_arch(arch: Arch) -> str:
-    """A picture of an array: tiles, links, and what each tile can do where tiles differ. Linear in tiles and links."""
+    """Return a picture of an array as SVG text: tiles, links, and the op classes of each tile where tiles differ.
+
+    Linear in tiles and links.
+    """
     layout = ArrayLayout(arch)
     parts = channels(layout, strong=True) if layout.has_links else plain_links(layout, strong=True)
     shown = telling_classes(arch)
@@ -50,7 +53,7 @@ def svg_arch(arch: Arch) -> str:
         if tile.kind != "switch":
             parts.append(tile_name(layout, t, middle=True))
             parts += class_dots(layout, t, shown) if tile.kind in ("pe", "cu", "mu", "dram") else []
-        if layout.is_torus:
+        if layout.arch.has("wraps"):
             parts += registers(layout, t, {})
     width = max(layout.width + 2 * MARGIN, 420.0)
     keys, tall = legend(op_keys(shown), HEAD + layout.height, width)
@@ -59,17 +62,18 @@ def svg_arch(arch: Arch) -> str:
 
 
 def telling_classes(arch: Arch) -> list[str]:
-    """The op classes that some tiles have and others do not, in the palette's order."""
+    """Return the op classes that some tiles have and others do not, in the palette's order."""
     every = [set(tile.classes) for tile in arch.tiles if tile.classes]
     common = set.intersection(*every) if every else set()
     return [name for name in palette.OP_SHADES if name != "route" and name in set().union(*every) - common]
 
 
 def svg_mapping(mapping: Mapping, *, cycle: int | None = None) -> str:
-    """A picture of a mapping: nodes in tiles, routes in their signals' colours, waits as badges at the operand.
+    """Return a picture of a mapping as SVG text: nodes in tiles, routes in their signals' colours, waits at operands.
 
     ``cycle``: on modulo-scheduled arrays the slot to draw (default: all, side by side); on static ones the flat cycle
-    whose issues and hops stand out. Linear in tiles, links and hops.
+    whose issues and hops are in full colour. OptionError for a slot that the mapping does not have. Linear in tiles,
+    links and hops.
     """
     if cycle is not None and mapping.arch.style == "modulo" and not 0 <= cycle < mapping.ii:
         raise OptionError(f"slot {cycle}: the mapping has slots 0 to {mapping.ii - 1}")
@@ -77,8 +81,8 @@ def svg_mapping(mapping: Mapping, *, cycle: int | None = None) -> str:
 
 
 def picture(details: Details, *, cycle: int | None = None, live: bool) -> str:
-    """The picture of a mapping; ``live`` adds the marks and heat layers that the report's script uses."""
-    if details.arch.spec.get("family") == "streaming-engine":
+    """Return the picture of a mapping; ``live`` adds the marks and heat layers that the report's script uses."""
+    if details.arch.has("spokes"):
         from gridloom.emit.picture.spokes import spokes_picture
 
         return spokes_picture(details, slot=cycle, live=live)
@@ -117,7 +121,7 @@ def _panel(parts: list[str], x: float, y: float, **marks: object) -> str:
 
 
 def _columns(count: int, width: float, height: float) -> int:
-    """How many panels side by side make a picture about as wide as a page, with few empty places."""
+    """How many panels side by side make a picture with about the proportions of a page and few empty places."""
 
     def cost(k: int) -> float:
         rows = -(-count // k)
@@ -127,36 +131,36 @@ def _columns(count: int, width: float, height: float) -> int:
 
 
 def arch_summary(arch: Arch) -> str:
-    """One line about an array."""
+    """Return one line about an array: style, size, tiles and links."""
     places = sum(1 for tile in arch.tiles if tile.kind in ("pe", "cu", "mu"))
     links = [f"{len(arch.links)} directed links"] if arch.links else []
     return " · ".join([arch.style, f"{arch.rows} × {arch.cols}", f"{places} tiles", *links])
 
 
 def summary(details: Details) -> str:
-    """One line about a mapping."""
+    """Return one line about a mapping: nodes, tiles in use, II and cycles."""
     used = {tile for tile in details.instance_tiles if tile >= 0}
     count = len(details.dfg.nodes)
     total = sum(1 for tile in details.arch.tiles if tile.kind != "switch")
     parts = [f"{count} node{'s' * (count != 1)}", f"{len(used)} of {total} tiles"]
     if details.arch.style != "elastic":
         parts.append(f"II {details.ii}")
-        parts.append(f"{details.last_cycle + 1} cycle{'s' * (details.last_cycle > 0)} deep")
+        parts.append(f"latency {details.latency}")
     return " · ".join(parts)
 
 
 def mapping_keys(details: Details) -> list[Key]:
-    """The legend of a mapping: op classes, routes, waits, as far as they occur."""
+    """Return the legend of a mapping: op classes, routes, waits and pipeline registers, as far as they occur."""
     keys = op_keys(details.op_class(instance) for instance in details.mapping.instances)
     if details.moves:
         keys += op_keys(["route"])
     if any(way.hops for way in details.ways):
         first = next(way.signal for way in details.ways if way.hops)
-        keys.append(Key(wire_sample(details.colours[first]), "route, a colour a signal"))
+        keys.append(Key(wire_sample(details.colours[first]), "routes, one colour per signal"))
     if details.fifo:
         sample = element("rect", class_="badge tile-rim", x=4.0, y=-6.5, width=14.0, height=13.0, rx=6.5,
                          fill=palette.surface("badge"), stroke=palette.surface("line"))  # fmt: skip
-        keys.append(Key(sample + label(11, 3.5, "2", size=9, weight=600), "cycles an operand waits"))
+        keys.append(Key(sample + label(11, 3.5, "2", size=9, weight=600), "cycles that an operand waits"))
     if any(details.mapping.settings.get("pipeline") or ()):
         sample = element("path", class_="gate", d="M1 0H21", stroke=palette.surface("gate"), stroke_width="3",
                          stroke_linecap="round", opacity="0.55")  # fmt: skip
@@ -168,12 +172,12 @@ def mapping_keys(details: Details) -> list[Key]:
 
 
 def wiring(details: Details, layout: ArrayLayout) -> Wiring:
-    """How this array's routes are drawn."""
+    """Return how the routes on this array are drawn."""
     return LinkWiring(details, layout) if layout.has_links else VpcmaWiring(details, layout)
 
 
 def _mapped(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list[str]:
-    """The array with what it does in a slot. Wires lie above tiles and under nodes, badges on top."""
+    """The array with what it does in a slot. Wires are drawn above tiles and under nodes, badges on top."""
     modulo = details.arch.style == "modulo"
     wires = wiring(details, layout)
     pieces = merged(
@@ -199,7 +203,7 @@ def _mapped(details: Details, layout: ArrayLayout, slot: int, look: Look) -> lis
 
 
 def _touched(details: Details) -> set[int]:
-    """Tiles that a node sits on or a route passes."""
+    """The tiles that hold a node or that a route passes."""
     tiles = {tile for tile in details.instance_tiles if tile >= 0}
     kind, tile = details.arch.kind, details.arch.tile
     for resource in details.uses:
@@ -209,28 +213,30 @@ def _touched(details: Details) -> set[int]:
 
 
 def _tiles(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list[str]:
+    """The outlines of all tiles, names of those without an op, and registers with the values they hold."""
     touched = _touched(details)
     busy = {tile for tile in details.instance_tiles if tile >= 0}
-    held = uses_by_slot(details, slot) if layout.is_torus else {}
+    held = uses_by_slot(details, slot) if details.arch.has("wraps") else {}
     parts = []
     for t, tile in enumerate(details.arch.tiles):
         marks: dict[str, object] = {"data_t": t} if look.live else {}
         parts.append(tile_outline(layout, t, used=t in touched, marks=marks))
         if t not in busy and tile.kind != "switch" and (t not in touched or tile.kind != "pe"):
             parts.append(tile_name(layout, t, middle=True))
-        if layout.is_torus:
+        if layout.arch.has("wraps"):
             parts += registers(layout, t, held)
     return parts
 
 
 def _nodes(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list[str]:
+    """The ops and moves of a slot."""
     parts = []
     for t, tile in enumerate(details.arch.tiles):
         here = details.at(t, slot)
         for place, k in enumerate(here):
             core = layout.cores[t]
             if len(here) > 1:
-                # More than one op in a slot is illegal; both must show.
+                # More than one op in a slot is illegal; the picture has to show all of them.
                 core = Box(core.x + 5 * place, core.y + 5 * place, core.half_width - 3, core.half_height)
             parts.append(node(details, k, core, look))
             if details.arch.style != "elastic" and tile.kind == "pe" and details.last_cycle:
@@ -242,6 +248,7 @@ def _nodes(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list
 
 
 def _move(details: Details, move: Move, layout: ArrayLayout, look: Look) -> str:
+    """A function unit that passes a value on, dashed."""
     core = layout.cores[move.tile]
     shade = palette.shade("route")
     marks: dict[str, object] = {"data_s": move.signal, "data_c": move.cycle, "data_t": move.tile} if look.live else {}
@@ -257,14 +264,15 @@ def _move(details: Details, move: Move, layout: ArrayLayout, look: Look) -> str:
 def _gates(details: Details, layout: ArrayLayout) -> list[str]:
     """Pipeline registers between rows that the mapping has switched on."""
     bits = details.mapping.settings.get("pipeline")
-    if layout.family != "vpcma" or not isinstance(bits, list | tuple):
+    if not details.arch.has("upward") or not isinstance(bits, list | tuple):
         return []
     left = min(box.left for box, tile in zip(layout.boxes, details.arch.tiles) if tile.kind == "pe") - 6
     right = max(box.right for box in layout.boxes) + 6
+    below = {tile.row: box.top for box, tile in zip(layout.boxes, details.arch.tiles) if tile.kind == "pe"}
     parts = []
     for row, bit in enumerate(bits[: details.arch.rows - 1]):
         if bit:
-            y = layout.boxes[details.arch.tile_index[f"pe_{row}_0"]].top - layout.gap / 2
+            y = below[row] - layout.gap / 2
             parts.append(
                 element(
                     "path",

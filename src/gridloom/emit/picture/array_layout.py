@@ -1,17 +1,16 @@
 """Where the tiles and links of an array are in a picture.
 
-Every family stands in its rows and columns; what differs is said here once: hexagons with odd rows shifted right, rows
-of ``vpcma`` counted from the bottom, units of ``rdu`` between switches. A directed link keeps to the right of its
-channel, so that both directions show; links over two tiles run around the tile between; links over the edge of a torus
+Tiles are drawn in their rows and columns; the exceptions are here: hexagons with odd rows shifted right, rows of
+``vpcma`` counted from the bottom, units of ``rdu`` between switches. A directed link keeps to the right of its channel,
+so that both directions can be seen; links over two tiles run around the tile between; links over the edge of a torus
 end in a ring at either side.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from gridloom.archs.model import Arch, Kind, Tile
 from gridloom.emit.picture.geometry import Box, Point, line, moved, right_of, rounded, spot, unit
@@ -26,10 +25,10 @@ _JUMP_HEIGHT: Final = (8.0, 14.0)
 _HEX_RADIUS: Final = HALF / math.cos(math.pi / 6)
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
-    """The drawn way of one directed link: its ports, the outward direction at each, and the path between."""
+class Track(NamedTuple):
+    """The drawn path of one directed link."""
 
+    #: The ports at which it leaves and enters a tile, and the outward direction at each.
     leave: Point
     enter: Point
     outward: Point
@@ -40,18 +39,16 @@ class Track:
 
 
 class ArrayLayout:
-    """Boxes of tiles and tracks of links, in one coordinate system that starts at (0, 0)."""
+    """The boxes of tiles and the paths of links, in one coordinate system that starts at (0, 0)."""
 
     def __init__(self, arch: Arch) -> None:
         self.arch = arch
-        self.family = str(arch.spec.get("family", ""))
-        self.is_torus = self.family == "torus" or self.family.startswith("ramp-")
         self._ends = {r: (a, b) for a, b, r in arch.links}
         jumps = any(self._span(a, b) == 2 for a, b in self._ends.values())
         self.gap = 52.0 if jumps else 36.0
         self.pitch = 2 * HALF + self.gap
         raw = [self._raw_box(tile) for tile in arch.tiles]
-        pad = _STUB + 12 if self.is_torus else 12.0
+        pad = _STUB + 12 if arch.has("wraps") else 12.0
         if jumps:
             pad = 20.0
         left = min(box.left for box in raw) - pad
@@ -63,17 +60,18 @@ class ArrayLayout:
     # -- tiles ------------------------------------------------------------------------------------------------------
 
     def _raw_box(self, tile: Tile) -> Box:
+        """The box of a tile before all are shifted to the origin."""
         x, y = tile.col * self.pitch, tile.row * self.pitch
-        if self.family == "hex":
+        if self.arch.has("hexagonal"):
             y *= math.sqrt(3) / 2
             return Box(x + (self.pitch / 2 if tile.row % 2 else 0.0), y, HALF, _HEX_RADIUS)
-        if self.family == "vpcma":
-            return self._vpcma_box(tile)
+        if self.arch.has("upward"):
+            return self._upward_box(tile)
         if tile.kind == "switch":
             return Box(x - self.pitch / 2, y - self.pitch / 2, 7.0, 7.0)
         return Box(x, y, HALF, HALF)
 
-    def _vpcma_box(self, tile: Tile) -> Box:
+    def _upward_box(self, tile: Tile) -> Box:
         x, y = tile.col * self.pitch, (self.arch.rows - 1 - tile.row) * self.pitch
         floor = (self.arch.rows - 1) * self.pitch + HALF + 44
         if tile.kind == "load":
@@ -90,18 +88,19 @@ class ArrayLayout:
         return tuple(self._core(tile, box) for tile, box in zip(self.arch.tiles, self.boxes))
 
     def _core(self, tile: Tile, box: Box) -> Box:
+        """The part of a tile that its node fills."""
         if tile.kind in ("load", "store", "const", "switch"):
             return box
-        if self.family == "vpcma":
+        if self.arch.has("upward"):
             return Box(box.x + 6, box.y - 6, 30.0, 21.0)
         if tile.kind in ("cu", "mu", "dram"):
             return Box(box.x, box.y, 35.0, 24.0)
-        if self.is_torus:
+        if self.arch.has("wraps"):
             return Box(box.x, box.y - 5, CORE[0], CORE[1])
         return Box(box.x, box.y, *CORE)
 
     def hexagon(self, box: Box) -> str:
-        """The corners of a hexagonal tile as text for ``polygon``."""
+        """Return the corners of a hexagonal tile as text for ``polygon``."""
         corners = [
             (box.x + _HEX_RADIUS * math.sin(math.pi / 3 * k), box.y - _HEX_RADIUS * math.cos(math.pi / 3 * k))
             for k in range(6)
@@ -111,24 +110,24 @@ class ArrayLayout:
     # -- links ------------------------------------------------------------------------------------------------------
 
     def ends(self, link: int) -> tuple[int, int]:
-        """The tiles that a LINK resource joins."""
+        """Return the tiles that a LINK resource joins."""
         return self._ends[link]
 
     def _span(self, a: int, b: int) -> int:
         """2 for a link over one tile in a row or a column of an array without wrap-around, else 1."""
         source, target = self.arch.tiles[a], self.arch.tiles[b]
-        if self.is_torus or "switch" in (source.kind, target.kind):
+        if self.arch.has("wraps") or "switch" in (source.kind, target.kind):
             return 1
         dr, dc = target.row - source.row, target.col - source.col
         return 2 if sorted((abs(dr), abs(dc))) == [0, 2] else 1
 
     def track(self, link: int, lane: int = 0) -> Track:
-        """The way of a link; signals that share it take a lane each."""
+        """Return the path of a link; signals that share it take a lane each."""
         a, b = self._ends[link]
         source, target = self.boxes[a], self.boxes[b]
         if self._span(a, b) == 2:
             return self._jump(a, b)
-        if self.is_torus and self._wraps(a, b):
+        if self.arch.has("wraps") and self._wraps(a, b):
             return self._wrap(a, b, lane)
         along = unit((source.x, source.y), (target.x, target.y))
         offset = _LANE + _LANE_STEP * (lane + int(self.arch.position[link]) * self._is_channel(a, b))
@@ -143,8 +142,9 @@ class ArrayLayout:
         return tiles[a].kind == "switch" and tiles[b].kind == "switch"
 
     def _rim(self, tile: int, direction: Point) -> Point:
+        """Where a link in some direction leaves a tile."""
         box = self.boxes[tile]
-        if self.family == "hex":
+        if self.arch.has("hexagonal"):
             return moved((box.x, box.y), direction, HALF)
         if self.arch.tiles[tile].kind != "switch" and abs(direction[0]) > 0.5 and abs(direction[1]) > 0.5:
             # A unit's corner, where its switch is.
@@ -156,6 +156,7 @@ class ArrayLayout:
         return abs(source.row - target.row) > 1 or abs(source.col - target.col) > 1
 
     def _wrap(self, a: int, b: int, lane: int) -> Track:
+        """A link over the edge of a torus: two stubs with a ring at the end of each."""
         source, target = self.arch.tiles[a], self.arch.tiles[b]
         dr, dc = target.row - source.row, target.col - source.col
         along = (-math.copysign(1.0, dc), 0.0) if dr == 0 else (0.0, -math.copysign(1.0, dr))
@@ -168,6 +169,7 @@ class ArrayLayout:
         return Track(leave, enter, along, back, path, "wrap")
 
     def _jump(self, a: int, b: int) -> Track:
+        """A link over one tile, drawn around it; neighbouring jumps have different heights."""
         source, target = self.boxes[a], self.boxes[b]
         first, second = self.arch.tiles[a], self.arch.tiles[b]
         height = _JUMP_HEIGHT[(first.col if first.row == second.row else first.row) % 2]
@@ -184,11 +186,6 @@ class ArrayLayout:
             enter = (target.left, target.top + inset) if south else (target.right, target.bottom - inset)
         path = rounded([leave, moved(leave, outward, height), moved(enter, outward, height), enter], 7)
         return Track(leave, enter, outward, outward, path, "jump")
-
-    @cached_property
-    def link_tiles(self) -> frozenset[int]:
-        """Tiles that have a link."""
-        return frozenset(tile for ends in self._ends.values() for tile in ends)
 
     @cached_property
     def has_links(self) -> bool:

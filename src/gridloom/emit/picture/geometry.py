@@ -5,15 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gridloom.emit.picture.text import number
 
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """A rectangle by centre and half sizes."""
 
     x: float
@@ -42,7 +41,11 @@ class Box:
         return self.y + self.half_height
 
     def rim(self, direction: Point) -> Point:
-        """Where a ray from the centre leaves the rectangle."""
+        """Return where a ray from the centre leaves the rectangle.
+
+        >>> Box(10.0, 10.0, 4.0, 2.0).rim((1.0, 0.0))
+        (14.0, 10.0)
+        """
         dx, dy = direction
         reach = min(
             self.half_width / abs(dx) if abs(dx) > 1e-9 else math.inf,
@@ -52,39 +55,47 @@ class Box:
 
 
 def unit(start: Point, end: Point) -> Point:
-    """The direction from one point to another, of length 1; (1, 0) when they are one."""
+    """Return the direction from one point to another, of length 1; (1, 0) when they coincide."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     length = math.hypot(dx, dy)
     return (dx / length, dy / length) if length > 1e-9 else (1.0, 0.0)
 
 
 def right_of(direction: Point) -> Point:
-    """The direction at the right hand of a traveller (y grows downwards)."""
+    """Return the direction to the right of a direction (y grows downwards).
+
+    >>> right_of((0.0, 1.0))
+    (-1.0, 0.0)
+    """
     return -direction[1], direction[0]
 
 
 def moved(point: Point, direction: Point, length: float) -> Point:
-    """A point shifted along a direction."""
+    """Return a point shifted along a direction."""
     return point[0] + direction[0] * length, point[1] + direction[1] * length
 
 
 def spot(point: Point) -> str:
-    """A point as path text."""
+    """Return a point as path text."""
     return f"{number(point[0])} {number(point[1])}"
 
 
 def line(*points: Point) -> str:
-    """A path of straight pieces."""
+    """Return a path of straight lines.
+
+    >>> line((0, 0), (10, 2.25))
+    'M0 0L10 2.2'
+    """
     return "M" + "L".join(spot(p) for p in points)
 
 
 def curve(start: Point, first: Point, second: Point, end: Point) -> str:
-    """A cubic Bézier curve."""
+    """Return a path that is one cubic Bézier curve."""
     return f"M{spot(start)}C{spot(first)} {spot(second)} {spot(end)}"
 
 
 def rounded(points: Sequence[Point], radius: float) -> str:
-    """A path of straight pieces whose corners are rounded."""
+    """Return a path of straight lines whose corners are rounded."""
     text = "M" + spot(points[0])
     for before, corner, after in zip(points, points[1:], points[2:]):
         reach = min(radius, math.dist(before, corner) / 2, math.dist(corner, after) / 2)
@@ -95,7 +106,7 @@ def rounded(points: Sequence[Point], radius: float) -> str:
 
 
 def smooth(points: Sequence[Point]) -> str:
-    """A curve through points that keep going down (or up): vertical at each of them."""
+    """Return a curve through points that go down (or up) throughout; it is vertical at each of them."""
     text = "M" + spot(points[0])
     for (x0, y0), (x1, y1) in itertools.pairwise(points):
         middle = (y0 + y1) / 2

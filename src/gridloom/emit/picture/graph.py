@@ -1,7 +1,7 @@
 """Pictures of dataflow graphs: layers from top to bottom, loop-carried edges dashed and labelled with their distance.
 
-Constants and live-ins are small and stand with each reader, since one box for all readers would draw lines across the
-whole picture.
+Constants and live-ins are small and drawn beside each reader, since one box for all readers would need lines across
+the whole picture.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEIGHT: Final = 36.0
 _SMALL: Final = 20.0
 _STEP: Final = 70.0
 _GAP: Final = 16.0
-#: Joints of long edges that are worth their time.
+#: How many joints of long edges are laid out at most; more would take too long.
 _JOINTS: Final = 12_000
 _ARROW: Final = "graph-arrow"
 
@@ -33,26 +33,29 @@ class _Drawing:
     """A graph with its items placed: boxes for nodes, chains of items for edges."""
 
     graph: LayeredGraph
-    #: Item of each node that is drawn once, by position; copies of constants: (edge, item).
+    #: Node -> item, for nodes that are drawn once; edge -> item, for the copies of constants and live-ins.
     item: dict[int, int]
     copies: dict[int, int]
+    #: Edge -> the items it passes, from source to target.
     chains: dict[int, list[int]]
+    #: The x of each item.
     x: list[float]
+    #: Edge -> how far from the middle of its target's upper side it ends.
     arrivals: dict[int, float] = field(default_factory=dict)
 
     def goes_down(self, edge: int) -> bool:
-        """Whether an edge leads to a lower layer."""
+        """Return whether an edge leads to a lower layer."""
         chain = self.chains[edge]
         return self.graph.layer[chain[0]] < self.graph.layer[chain[-1]]
 
 
 def svg_dfg(dfg: Dfg) -> str:
-    """A picture of a graph. Cost: the layered layout, a few passes over nodes and edges."""
+    """Return a picture of a graph as SVG text. It costs the layered layout: a few passes over nodes and edges."""
     return graph_picture(dfg, live=False)
 
 
 def graph_picture(dfg: Dfg, *, live: bool) -> str:
-    """The picture of a graph; ``live`` adds the marks that the report's script uses."""
+    """Return the picture of a graph; ``live`` adds the marks that the report's script uses."""
     drawing = _layout(dfg)
     wide = max((x + w / 2 for x, w in zip(drawing.x, drawing.graph.width)), default=0.0)
     width = max(wide + 2 * MARGIN + 30, 300.0)
@@ -88,6 +91,7 @@ def graph_picture(dfg: Dfg, *, live: bool) -> str:
 
 
 def _keys(dfg: Dfg) -> list[Key]:
+    """The legend: op classes, loop-carried edges and ordering edges, as far as they occur."""
     keys = op_keys(dfg.op_class(node.id) for node in dfg.nodes)
     if any(edge.distance for edge in dfg.edges):
         sample = element("path", class_="line", d="M1 0H21", stroke=palette.surface("line"), stroke_width="1.6",
@@ -125,6 +129,7 @@ def _is_small(dfg: Dfg, k: int) -> bool:
 
 
 def _layout(dfg: Dfg) -> _Drawing:
+    """Place all nodes; a constant or live-in gets one small box for each of its readers."""
     graph = LayeredGraph()
     layers = _layers(dfg)
     if any(_is_small(dfg, k) for k in range(len(dfg.nodes))):
@@ -146,7 +151,7 @@ def _layout(dfg: Dfg) -> _Drawing:
 
 
 def _chains(dfg: Dfg, graph: LayeredGraph, item: dict[int, int], copies: dict[int, int]) -> dict[int, list[int]]:
-    """The items each edge passes, from its source to its target; edges within a layer have none."""
+    """The items that each edge passes, from its source to its target; edges within a layer have none."""
     ends = {
         e: (copies.get(e, item.get(dfg.index[edge.source], -1)), item[dfg.index[edge.target]])
         for e, edge in enumerate(dfg.edges)
@@ -165,7 +170,7 @@ def _chains(dfg: Dfg, graph: LayeredGraph, item: dict[int, int], copies: dict[in
 
 
 def _longest_jointed(spans: Iterable[int]) -> int:
-    """The longest edges that still get joints: in a huge graph they would take most of the time and room."""
+    """The length of the longest edges that get joints: in a huge graph longer ones would take most of the time."""
     room = _JOINTS
     longest = 1
     for span in sorted(spans):
@@ -183,6 +188,7 @@ def _compact(graph: LayeredGraph) -> None:
 
 
 def _node_width(dfg: Dfg, k: int) -> float:
+    """The width of a node's box, by its texts."""
     caption = _caption(dfg, k)
     if _is_small(dfg, k):
         return max(24.0, min(70.0, text_width(caption, 10) + 12))
@@ -195,6 +201,7 @@ def _caption(dfg: Dfg, k: int) -> str:
 
 
 def _boxes(dfg: Dfg, drawing: _Drawing, shift: float) -> dict[int, Box]:
+    """Item -> the box of each node and copy."""
     boxes = {}
     small = set(drawing.copies.values()) | {i for k, i in drawing.item.items() if _is_small(dfg, k)}
     for item in [*drawing.item.values(), *drawing.copies.values()]:
@@ -210,6 +217,7 @@ def _boxes(dfg: Dfg, drawing: _Drawing, shift: float) -> dict[int, Box]:
 
 
 def _node(dfg: Dfg, k: int, box: Box, live: bool) -> str:
+    """A node: its box with op and id, or a small one with a constant."""
     node = dfg.nodes[k]
     op_class = dfg.op_class(node.id)
     look = palette.shade(op_class)
@@ -246,6 +254,7 @@ def _node(dfg: Dfg, k: int, box: Box, live: bool) -> str:
 
 
 def _edge(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift: float, live: bool) -> str:
+    """An edge as a path; a loop-carried one is dashed and carries its distance."""
     edge = dfg.edges[e]
     path, middle = _edge_path(dfg, e, drawing, boxes, shift)
     dashes = "1 4" if not edge.carries_value else "5 3.5" if edge.distance else None
@@ -268,6 +277,7 @@ def _edge(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift: flo
 
 
 def _describe(edge: Edge) -> str:
+    """An edge in words."""
     kind = "" if edge.kind == "data" else f" ({edge.kind})"
     back = f", {edge.distance} iteration{'s' * (edge.distance > 1)} back" if edge.distance else ""
     operand = f", operand {edge.operand}" if edge.carries_value else ""
@@ -275,6 +285,7 @@ def _describe(edge: Edge) -> str:
 
 
 def _edge_path(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift: float) -> tuple[str, Point]:
+    """The path of an edge through its joints, and the place for its distance."""
     edge = dfg.edges[e]
     goal = boxes[drawing.item[dfg.index[edge.target]]]
     source = boxes[drawing.copies.get(e, drawing.item.get(dfg.index[edge.source], -1))]
@@ -286,7 +297,7 @@ def _edge_path(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift
         end = (goal.x + drawing.arrivals[e], goal.top - 1)
         points = [(source.x, source.bottom), *joints, end]
         return smooth(points), _middle(points)
-    # A value carried to an earlier layer leaves and enters at the side, so that it is not read as going down.
+    # A value carried to an earlier layer leaves and enters at the side, so that nobody reads it as going down.
     first = joints[0] if joints else (goal.x + goal.half_width + 24, (source.y + goal.y) / 2)
     last = joints[-1] if joints else first
     leave = (source.right if first[0] >= source.x else source.left, source.y)
@@ -303,7 +314,7 @@ def _middle(points: list[Point]) -> Point:
 
 
 def _arrivals(dfg: Dfg, drawing: _Drawing) -> dict[int, float]:
-    """How far from the middle of its target's upper side each edge ends: operands in the order in which they come."""
+    """How far from the middle of its target's upper side each edge ends: from left to right as edges arrive."""
     offsets: dict[int, float] = {}
     for target, item in drawing.item.items():
         coming = [k for k in dfg.in_edges[target] if k in drawing.chains and drawing.goes_down(k)]
@@ -315,7 +326,7 @@ def _arrivals(dfg: Dfg, drawing: _Drawing) -> dict[int, float]:
 
 
 def _beside(source: Box, goal: Box) -> tuple[str, Point]:
-    """An edge within a layer: a loop at the right for a node's own value, an arc below for a neighbour's."""
+    """An edge within a layer: a loop at the right for a node's own value, an arc below for that of a neighbour."""
     if source is goal or source == goal:
         x, y = source.right, source.y
         return f"M{spot((x, y + 8))}C{spot((x + 26, y + 14))} {spot((x + 26, y - 14))} {spot((x + 1, y - 8))}", (

@@ -1,9 +1,9 @@
 """A layered drawing of a graph: layers by longest path, few crossings, long edges as straight as they can be.
 
-The classic steps (Sugiyama, Tagawa, Toda 1981): an edge over more than one layer gets a joint in each layer between;
-joints and boxes are ordered by the median of their neighbours, sweeping down and up and keeping the best order; then x
-is a least-squares fit to the neighbours that keeps order and distances (pool adjacent violators). Cost: sweeps times
-edges.
+It follows the classic steps (Sugiyama, Tagawa, Toda 1981). An edge over more than one layer gets a joint in each layer
+between. Joints and boxes are ordered by the median of their neighbours, in sweeps down and up, and the best order is
+kept. Then x is a least-squares fit to the neighbours that keeps order and distances (pool adjacent violators). Cost:
+sweeps times edges.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from typing import Final
 
 _SWEEPS: Final = 12
 _FITS: Final = 10
-#: Above this many crossings-to-count the order of the first sweeps is taken: counting would cost more than it helps.
+#: With more arcs than this, crossings are not counted and the order of the first sweeps is taken.
 _LARGE: Final = 4000
 
 
 @dataclass(slots=True)
 class LayeredGraph:
-    """Boxes and joints by layer. ``arcs`` join an item of a layer to one of the next."""
+    """Items (boxes and joints) by layer."""
 
-    #: Width of each item.
+    #: Width and layer of each item, and whether it is a joint.
     width: list[float] = field(default_factory=list)
     layer: list[int] = field(default_factory=list)
     is_joint: list[bool] = field(default_factory=list)
+    #: (upper, lower): an item of a layer and one of the next.
     arcs: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, width: float, layer: int, *, joint: bool = False) -> int:
@@ -47,7 +48,10 @@ class LayeredGraph:
 
 
 def place(graph: LayeredGraph, gap: float) -> list[float]:
-    """The x of the centre of each item, at least ``gap`` between neighbours of a layer; the least left side is 0."""
+    """Return the x of the centre of each item, with at least ``gap`` between neighbours of a layer.
+
+    The leftmost side of all items is at 0.
+    """
     rows: list[list[int]] = [[] for _ in range(max(graph.layer, default=0) + 1)]
     for item, layer in enumerate(graph.layer):
         rows[layer].append(item)
@@ -64,6 +68,7 @@ def place(graph: LayeredGraph, gap: float) -> list[float]:
 
 
 def _ordered(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
+    """The rows in the best order that some sweeps find."""
     best, fewest = [list(row) for row in rows], None
     count_them = sum(map(len, above)) <= _LARGE
     for sweep in range(_SWEEPS if count_them else 4):
@@ -84,6 +89,7 @@ def _ordered(rows: list[list[int]], above: list[list[int]], below: list[list[int
 
 
 def _by_median(row: list[int], fixed: list[int], near: list[list[int]]) -> list[int]:
+    """A row ordered by the median position of each item's neighbours in a fixed row."""
     at = {item: k for k, item in enumerate(fixed)}
     keyed = []
     for k, item in enumerate(row):
@@ -122,7 +128,7 @@ def _crossings(upper: list[int], lower: list[int], below: list[list[int]]) -> in
 
 
 def _transpose(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> None:
-    """Swap neighbours wherever that takes crossings away."""
+    """Swap neighbours wherever that removes crossings."""
     for k, row in enumerate(rows):
         sides = []
         for other, near in ((k - 1, above), (k + 1, below)):
@@ -151,6 +157,7 @@ def _pair_crossings(left: Sequence[int], right: Sequence[int], at: dict[int, int
 def _fitted(
     graph: LayeredGraph, rows: list[list[int]], above: list[list[int]], below: list[list[int]], gap: float
 ) -> list[float]:
+    """The x of each item: rows start centred and are fitted to their neighbours in turn."""
     x = [0.0] * len(graph.width)
     for row in rows:
         spread = _offsets(graph, row, gap)
@@ -165,7 +172,7 @@ def _fitted(
 
 
 def _offsets(graph: LayeredGraph, row: list[int], gap: float) -> list[float]:
-    """Centres of a row packed as closely as it may be, from 0; two joints side by side need less room."""
+    """The centres of a row packed as closely as allowed, from 0; two joints side by side need less room."""
     spread = [0.0]
     for a, b in itertools.pairwise(row):
         room = gap / 2 if graph.is_joint[a] and graph.is_joint[b] else gap
@@ -176,6 +183,7 @@ def _offsets(graph: LayeredGraph, row: list[int], gap: float) -> list[float]:
 def _fit_row(
     graph: LayeredGraph, row: list[int], x: list[float], above: list[list[int]], below: list[list[int]], gap: float
 ) -> None:
+    """Move the items of a row towards the mean of their neighbours, in order and at their distances."""
     if not row:
         return
     spread = _offsets(graph, row, gap)
@@ -192,7 +200,11 @@ def _fit_row(
 
 
 def _monotone(goals: list[float], weights: list[float]) -> list[float]:
-    """The non-decreasing sequence with the least weighted squared distance to the goals."""
+    """The non-decreasing sequence with the least weighted squared distance to the goals.
+
+    >>> _monotone([1.0, 4.0, 2.0], [1.0, 1.0, 1.0])
+    [1.0, 3.0, 3.0]
+    """
     blocks: list[tuple[float, float, int]] = []
     for goal, weight in zip(goals, weights):
         blocks.append((goal, weight, 1))

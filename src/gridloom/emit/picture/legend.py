@@ -23,7 +23,7 @@ class Key:
 
 
 def heading(name: str, summary: str, width: float) -> list[str]:
-    """A title and a line under it."""
+    """Return a title and a line under it, shortened to the width."""
     room = width - 2 * MARGIN
     return [
         label(MARGIN, 28, fitted(name, 17, room), size=17, anchor="start", weight=650),
@@ -32,13 +32,13 @@ def heading(name: str, summary: str, width: float) -> list[str]:
 
 
 def op_keys(classes: Iterable[str]) -> list[Key]:
-    """Samples of the op classes that occur, in the palette's order."""
+    """Return the legend's entries for the op classes that occur, in the palette's order."""
     present = set(classes)
     return [Key(op_sample(name), palette.OP_TITLES[name]) for name in palette.OP_SHADES if name in present]
 
 
 def op_sample(op_class: str) -> str:
-    """A small box in the colours of an op class."""
+    """Return a small box in the colours of an op class."""
     look = palette.shade(op_class)
     return element(
         "rect", class_=f"op-{op_class}", x=2.0, y=-6.0, width=18.0, height=12.0, rx=3.5, fill=look.fill,
@@ -47,13 +47,13 @@ def op_sample(op_class: str) -> str:
 
 
 def wire_sample(colour: int) -> str:
-    """A short wire."""
+    """Return a short wire in a signal's colour."""
     return element("path", class_=f"s{colour}", d="M1 0H21", stroke=palette.SIGNALS[colour][0], stroke_width="2.6",
                    stroke_linecap="round", fill="none")  # fmt: skip
 
 
 def legend(keys: Sequence[Key], top: float, width: float) -> tuple[list[str], float]:
-    """The entries in rows that fit the width, and the height they take."""
+    """Return the entries in rows that fit the width, and the height they take."""
     parts: list[str] = []
     x, y = MARGIN, top + 14
     for key in keys:

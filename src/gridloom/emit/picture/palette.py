@@ -1,4 +1,4 @@
-"""The colours of every picture: op classes, signals, surfaces, and their counterparts on a dark background.
+"""The colours of all pictures: op classes, signals, surfaces, and their counterparts on a dark background.
 
 Op classes have a pale fill under dark text and a stroke of the same hue; signals have colours of at least 3:1 contrast
 on the background. Pictures carry the light colours as plain attributes, so that any viewer shows them; the report
@@ -123,33 +123,32 @@ SURFACES: Final[Mapping[str, tuple[str, str, str]]] = {
     "gate": ("stroke", "#1c2430", "#e9edf3"),
 }
 
-#: Low to high, for heat maps; one hue, so that it reads without colour vision too.
+#: Colours of heat maps from low to high, of one hue so that they can be read without colour vision.
 HEAT: Final = ("#fff3d6", "#ffdc9a", "#fdb863", "#ee8a3c", "#d1561f", "#9c2f12")
 
 FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-MONO: Final = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
 def shade(op_class: str) -> Shade:
-    """How nodes of an op class look; an unknown class looks like a move."""
+    """Return the colours of the nodes of an op class; an unknown class looks like a move."""
     return OP_SHADES.get(op_class, _GREY)
 
 
 def surface(name: str) -> str:
-    """The light colour of a surface."""
+    """Return the light colour of a surface."""
     return SURFACES[name][1]
 
 
 def heat_colour(fraction: float) -> str:
-    """The colour of a fraction between 0 and 1."""
+    """Return the heat-map colour of a fraction between 0 and 1."""
     step = int(max(0.0, min(1.0, fraction)) * len(HEAT))
     return HEAT[min(step, len(HEAT) - 1)]
 
 
 def signal_colours(tiles_of_signal: Iterable[Iterable[int]]) -> list[int]:
-    """For each signal the index of its colour: two that meet in a tile differ as long as there are colours.
+    """Return for each signal the index of its colour: two that meet in a tile differ as long as colours suffice.
 
-    Greedy in the order given; ties go to the colour used least so far. O(signals * colours).
+    The choice is greedy in the order given; ties go to the colour used least so far. O(signals * colours).
     """
     at_tile: dict[int, set[int]] = {}
     uses = [0] * len(SIGNALS)
@@ -166,7 +165,7 @@ def signal_colours(tiles_of_signal: Iterable[Iterable[int]]) -> list[int]:
 
 
 def css_rules(*, dark: bool) -> str:
-    """The colours as CSS rules on the classes that the pictures use."""
+    """Return the colours as CSS rules for the classes that the pictures use."""
     rules = []
     for name, (attribute, light, night) in SURFACES.items():
         rules.append(f".gl .{name} {{ {attribute}: {night if dark else light}; }}")

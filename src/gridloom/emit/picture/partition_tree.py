@@ -1,6 +1,7 @@
-"""The tree of a partitioning as a picture: a circle for each graph that was looked at, its ops inside.
+"""The tree of a partitioning as a picture: a circle for each graph that was examined, with its number of ops inside.
 
-Grey: not mappable; coloured: in the chosen partition; white: looked at and given up. Below the circle stands the width.
+A grey graph is not mappable, a coloured one is in the chosen partition, a white one was examined and discarded. The
+width is below the circle.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _MARGIN: Final = 40.0
 
 
 def svg_partition_tree(tree: Mapping[str, Any], name: str) -> str:
-    """The picture of a tree record (``ops``, ``width``, ``chosen``, ``children``). Linear in its circles."""
+    """Return the picture of a tree record (``ops``, ``width``, ``chosen``, ``children``). Linear in its circles."""
     places: list[tuple[Mapping[str, Any], float, int]] = []
     lines: list[tuple[float, int, float]] = []
     leaves = [0]
@@ -52,6 +53,7 @@ def _y(depth: int) -> float:
 
 
 def _circle(record: Mapping[str, Any], x: float, y: float) -> list[str]:
+    """A graph of the tree: number of ops, width, and the predicted width where it differs."""
     missing = record["width"] is None
     fill = "#c3c9d2" if missing else "#63c586" if record["chosen"] else "none"
     said = "not mappable" if missing else f"w {record['width']}"

@@ -1,4 +1,4 @@
-"""One name for all pictures."""
+"""One function for the pictures of mappings, arrays and graphs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gridloom.mapping.model import Mapping
 
 
 def svg(thing: Mapping | Arch | Dfg) -> str:
-    """The picture of a mapping, an array or a graph as SVG text."""
+    """Return the picture of a mapping, an array or a graph as SVG text; OptionError for anything else."""
     if isinstance(thing, Mapping):
         return svg_mapping(thing)
     if isinstance(thing, Arch):

@@ -1,6 +1,6 @@
-"""Wires of ``vpcma``: ALU links go from the top of an ALU to the bottom of one in the row above.
+"""Wires of ``vpcma``: links between ALUs go from the top of an ALU to the bottom of one in the row above.
 
-Everything else passes the outputs N, E, S, W of switching elements, drawn as a ring along the left and lower side of a
+All other routes pass the outputs N, E, S, W of switching elements, drawn as a ring along the left and lower side of a
 tile.
 """
 
@@ -31,11 +31,11 @@ class Anchors:
         self.arch = layout.arch
 
     def side(self, resource: int) -> str:
-        """The last word of a resource's name: ``n``, ``out``, ``in0``."""
+        """Return the last word of a resource's name: ``n``, ``out``, ``in0``."""
         return self.arch.resource_names[resource].rpartition(".")[2]
 
     def point(self, resource: int) -> Point:
-        """Where a resource is."""
+        """Return where a resource is drawn."""
         tile = int(self.arch.tile[resource])
         box, core = self.layout.boxes[tile], self.layout.cores[tile]
         kind = self.arch.kind[resource]
@@ -51,12 +51,12 @@ class Anchors:
         return core.x, core.top
 
     def straight(self, before: int, resource: int) -> bool:
-        """True for two points in one line."""
+        """Return True for two resources on one horizontal or vertical line."""
         start, end = self.point(before), self.point(resource)
         return abs(start[0] - end[0]) < 0.5 or abs(start[1] - end[1]) < 0.5
 
     def path(self, before: int, resource: int) -> str:
-        """The way from one resource to the next; empty inside the ALU."""
+        """Return the path from one resource to the next; empty inside the ALU."""
         arch = self.arch
         start, end = self.point(before), self.point(resource)
         if arch.kind[resource] in (Kind.FU, Kind.OUT):
@@ -73,12 +73,14 @@ class Anchors:
         return self._upwards(start, end, resource)
 
     def _from_side(self, start: Point, end: Point, sense: int, resource: int) -> str:
+        """From an east or west output to an operand or to a switch output of the next column."""
         if self.arch.kind[resource] == Kind.IN:
             return curve(start, (start[0] + 22 * sense, start[1]), (end[0], end[1] + 12), end)
         lower = 14 if self.side(resource) == "n" else -14
         return curve(start, (start[0] + 12 * sense, start[1]), (end[0], end[1] + lower), end)
 
     def _upwards(self, start: Point, end: Point, resource: int) -> str:
+        """From an output to the row above: an operand, or an output of the switching element there."""
         if self.arch.kind[resource] != Kind.SWITCH:
             return curve(start, (start[0], start[1] - 18), (end[0], end[1] + 18), end)
         box = self.layout.boxes[int(self.arch.tile[resource])]
@@ -90,6 +92,7 @@ class Anchors:
         return curve(start, (start[0], start[1] - 16), (end[0] + reach, end[1]), end)
 
     def _from_own_output(self, resource: int) -> str:
+        """From an ALU to the outputs of its own switching element."""
         core = self.layout.cores[int(self.arch.tile[resource])]
         end = self.point(resource)
         side = self.side(resource)
@@ -101,7 +104,7 @@ class Anchors:
 
 
 class VpcmaWiring:
-    """Pieces from anchor to anchor; constants are marks at the operand, since every PE of a row reads them."""
+    """Wires from anchor to anchor; constants are marks at the operand, since every PE of a row can read them."""
 
     def __init__(self, details: Details, layout: ArrayLayout) -> None:
         self.details = details
@@ -109,7 +112,7 @@ class VpcmaWiring:
         self.anchors = Anchors(layout)
 
     def pieces(self, way: Way) -> Iterable[Piece]:
-        """One piece from each hop to the next, the first from the producer's output."""
+        """Yield one piece from each hop to the next, the first from the producer's output."""
         before = self.arch.resource_index.get(f"{way.source.place}.out", -1)
         for resource, cycle in way.hops:
             wired = before not in (-1, resource) and self.arch.kind[before] != Kind.CONST
@@ -120,7 +123,7 @@ class VpcmaWiring:
             before = resource
 
     def badges(self, way: Way) -> Iterable[Badge]:
-        """The constant where it enters the array, and the wait of an operand."""
+        """Yield the constant where it enters the array, and the wait of an operand."""
         if not way.hops:
             return
         entries = [(resource, cycle) for resource, cycle in way.hops if self.arch.kind[resource] != Kind.CONST]
@@ -136,7 +139,7 @@ class VpcmaWiring:
 
 
 def plain_links(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
-    """The array's own wires, pale under a mapping's: ALU links to the row above, and the chains of switch outputs."""
+    """Return the array's own wires, pale under those of a mapping: ALU links, and the chains of switch outputs."""
     arch = layout.arch
     anchors = Anchors(layout)
     paths: dict[str, None] = {}

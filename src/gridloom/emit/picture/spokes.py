@@ -1,7 +1,7 @@
-"""The streaming engine as a table, tiles by spokes: a column a tile, a row a slot, an op in its cell.
+"""The streaming engine as a table of tiles by spokes: one column per tile, one row per slot, an op in its cell.
 
-Above the table stand the tiles with their links, drawn the stronger the more slots use them. A wire leads from the cell
-in which a value is issued to the cell that reads it.
+The tiles with their links are above the table; a link is drawn the stronger, the more slots use it. A wire leads from
+the cell in which a value is issued to the cell that reads it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PREFIX: Final = "spoke-arrow-"
 
 
 def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
-    """The table of a mapping; ``slot`` fades the other rows. ``live`` adds the report's marks."""
+    """Return the table of a mapping; ``slot`` fades the other rows, ``live`` adds the marks that the report uses."""
     look = Look(live=live)
     tiles = len(details.arch.tiles)
     width = max(2 * MARGIN + _SIDE + tiles * _CELL[0], 420.0)
@@ -44,7 +44,7 @@ def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
         group([_faded(wire(details, piece, look, _PREFIX), details, piece, slot) for piece in pieces], class_="wires")
     )
     body += _ops(details, slot, look)
-    body += badges(details, [badge for _, found in wires for badge in found], look)
+    body += badges(details, [badge for _, marks in wires for badge in marks], look)
     keys, tall = legend(mapping_keys(details), bottom + 6, width)
     name = f"{details.dfg.name} mapped on {details.arch.name}"
     return document(
@@ -59,7 +59,7 @@ def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
 
 
 def cell(tile: int, slot: int) -> Box:
-    """The place of a tile's slot."""
+    """Return the cell of a tile's slot."""
     x = MARGIN + _SIDE + (tile + 0.5) * _CELL[0]
     return Box(x, HEAD + _FABRIC + (slot + 0.5) * _CELL[1], _CELL[0] / 2, _CELL[1] / 2)
 
@@ -84,7 +84,7 @@ def _readers(details: Details, piece: Piece) -> list[int]:
 
 
 def _fabric(details: Details, live: bool) -> list[str]:
-    """The tiles in a row with links of one and two steps, as strong as they are used."""
+    """The tiles in a row with links over one and two steps, as strong as they are used."""
     y = HEAD + _FABRIC - 20
     parts = []
     for a, b, r in details.arch.links:
@@ -125,7 +125,7 @@ def _fabric(details: Details, live: bool) -> list[str]:
 
 
 def _grid(details: Details, live: bool) -> list[str]:
-    """The cells: used ones tinted, the rest pale."""
+    """The cells of the table: used ones are tinted, the others are pale."""
     parts = []
     waits = details.fifo
     longest = max(waits.values(), default=0)
@@ -155,6 +155,7 @@ def _grid(details: Details, live: bool) -> list[str]:
 
 
 def _heat(name: str, cells: dict[int, tuple[float, str]], top: int) -> str:
+    """A hidden layer of coloured tiles that the report can show."""
     parts = []
     for tile, (share, text) in sorted(cells.items()):
         box = Box(cell(tile, 0).x, HEAD + _FABRIC - 20, 24.0, 11.0)
@@ -169,6 +170,7 @@ def _heat(name: str, cells: dict[int, tuple[float, str]], top: int) -> str:
 
 
 def _ops(details: Details, slot: int | None, look: Look) -> list[str]:
+    """The ops in their cells with their cycles."""
     parts = []
     for k, (instance, tile) in enumerate(zip(details.mapping.instances, details.instance_tiles)):
         if tile < 0:
@@ -182,7 +184,7 @@ def _ops(details: Details, slot: int | None, look: Look) -> list[str]:
 
 
 def wire_of(details: Details, way: Way, reader: Instance) -> tuple[Piece, list[Badge]]:
-    """The wire of one route from the cell of its producer to that of its consumer, and the wait at its end."""
+    """Return the wire of a route from the cell of its producer to that of its consumer, and the wait at its end."""
     source, target = _place(details, way.source), _place(details, reader)
     resource, arrival = way.hops[-1]
     # The row of the consumer is that of the cycle in which it reads, after the wait.
@@ -191,10 +193,10 @@ def wire_of(details: Details, way: Way, reader: Instance) -> tuple[Piece, list[B
     operand = int(details.arch.position[resource])
     path, end = _curve(source, target, operand)
     piece = Piece(path, way.signal, links[-1] if links else resource, (cycle,), (way.route.edge,), head=True)
-    found = []
+    waits = []
     if way.route.fifo:
-        found.append(Badge((end[0], end[1] - 11), str(way.route.fifo), "fifo", way.signal, way.route.edge, cycle))
-    return piece, found
+        waits.append(Badge((end[0], end[1] - 11), str(way.route.fifo), "fifo", way.signal, way.route.edge, cycle))
+    return piece, waits
 
 
 def _place(details: Details, instance: Instance) -> tuple[int, int]:
@@ -202,6 +204,7 @@ def _place(details: Details, instance: Instance) -> tuple[int, int]:
 
 
 def _curve(source: tuple[int, int], target: tuple[int, int], operand: int) -> tuple[str, Point]:
+    """A wire between two cells and where it ends: down, to the side, or back to its own cell."""
     first, second = _core(*source), _core(*target)
     end = (second.x + (operand - 0.5) * 22, second.top)
     if source == target:

@@ -1,4 +1,4 @@
-"""SVG as text: elements, numbers, escaping. What is written is plain SVG 1.1 that any viewer takes.
+"""SVG as text: elements, numbers, escaping. The result is plain SVG 1.1 that any viewer shows.
 
 Output is deterministic: attributes in the order given, numbers with at most one decimal.
 """
@@ -19,12 +19,12 @@ _NARROW: Final = frozenset("iljtfrI.,:;|!'()[] -")
 
 
 def printable(text: str) -> str:
-    """The text with what neither XML nor a terminal may be sent replaced by a mark."""
+    """Return the text with characters that neither XML nor a terminal may be sent replaced by a mark."""
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def escape(text: object) -> str:
-    """Text that stays text, in content and in attributes, whatever is in it.
+    """Return text that stays text in content and in attributes, whatever it contains.
 
     >>> escape('<a href="x">')
     '&lt;a href=&quot;x&quot;&gt;'
@@ -36,7 +36,7 @@ def escape(text: object) -> str:
 
 
 def number(value: float) -> str:
-    """A coordinate with at most one decimal.
+    """Return a coordinate with at most one decimal.
 
     >>> number(3.0), number(2.25), number(-0.01)
     ('3', '2.2', '0')
@@ -47,7 +47,13 @@ def number(value: float) -> str:
 
 
 def element(tag: str, content: str = "", /, **attributes: object) -> str:
-    """One element. ``class_`` is ``class``, other underscores are dashes; None leaves an attribute out."""
+    """Return one element.
+
+    ``class_`` stands for ``class``, other underscores for dashes; None leaves an attribute out.
+
+    >>> element("rect", class_="tile", stroke_width=1.5, fill=None)
+    '<rect class="tile" stroke-width="1.5"/>'
+    """
     words = [tag]
     for name, value in attributes.items():
         if value is None:
@@ -59,23 +65,23 @@ def element(tag: str, content: str = "", /, **attributes: object) -> str:
 
 
 def group(parts: Iterable[str], **attributes: object) -> str:
-    """Elements under one ``g``, one a line."""
+    """Return elements under one ``g``, each on a line of its own."""
     return element("g", "\n" + "\n".join(parts) + "\n", **attributes)
 
 
 def title(text: str) -> str:
-    """What a viewer shows when the pointer rests on an element."""
+    """Return a title, which viewers show when the pointer rests on its element."""
     return f"<title>{escape(text)}</title>"
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is at a font size."""
+    """Return the approximate width of a text at a font size."""
     units = sum(0.9 if c in _WIDE or ord(c) > 0x2E80 else 0.34 if c in _NARROW else 0.58 for c in text)
     return units * size
 
 
 def fitted(text: str, size: float, width: float) -> str:
-    """The text, shortened with an ellipsis until it fits."""
+    """Return the text, shortened with an ellipsis until it fits."""
     if text_width(text, size) <= width:
         return text
     while text and text_width(text + "…", size) > width:
@@ -84,7 +90,11 @@ def fitted(text: str, size: float, width: float) -> str:
 
 
 def shortened(text: str, size: float, width: float) -> str:
-    """The text, shortened in its middle until it fits: what tells ids apart is mostly at their end."""
+    """Return the text, shortened in its middle until it fits, since ids mostly differ at their ends.
+
+    >>> shortened("accumulate_17", 10, 40)
+    'ac…_17'
+    """
     if text_width(text, size) <= width:
         return text
     tail = text[-3:]
@@ -101,7 +111,7 @@ def label(
     kind: str = "ink",
     weight: int | None = None,
 ) -> str:
-    """A line of text whose baseline is at y."""
+    """Return a line of text whose baseline is at y."""
     return element(
         "text", escape(text), class_=kind, x=float(x), y=float(y), font_size=number(size),
         text_anchor=None if anchor == "start" else anchor, font_weight=weight, fill=palette.surface(kind),
@@ -111,10 +121,10 @@ def label(
 def document(
     width: float, height: float, body: Iterable[str], *, name: str, kind: str, live: bool = False, crop: float = 0.0
 ) -> str:
-    """A whole picture on a light background; ``name`` is its accessible title, ``kind`` its class.
+    """Return a whole picture on a light background; ``name`` is its accessible title, ``kind`` its class.
 
-    ``live``: the parts can be reached one by one, so it is no single image to a screen reader. ``crop``: how much of
-    the top is left out, where the page around it has a heading of its own.
+    ``live``: the parts can be reached one by one, so a screen reader does not treat it as a single image. ``crop``: how
+    much of the top is left out, where the page around it has a heading of its own.
     """
     role = "group" if live else "img"
     head = (

@@ -16,24 +16,25 @@ from gridloom.emit.picture.wires import Badge, Piece, output_register, register_
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a picture is drawn. ``live``: with the marks that the report's script reads instead of viewers' titles."""
+    """How a picture is drawn."""
 
+    #: With the marks that the report's script reads, instead of the titles that viewers show.
     live: bool = False
-    #: Only what happens at this flat cycle is in full colour.
+    #: Only what happens at this flat cycle is in full colour; None: everything is.
     cycle: int | None = None
 
     def faded(self, cycles: Sequence[int]) -> str | None:
-        """The opacity of something that happens at these cycles."""
+        """Return the opacity of something that happens at these cycles; None: it is in full colour."""
         return None if self.cycle is None or self.cycle in cycles else "0.16"
 
 
 def words(values: Iterable[object]) -> str:
-    """Numbers as one attribute."""
+    """Return numbers as the text of one attribute."""
     return " ".join(str(value) for value in values)
 
 
 def arrow_heads(colours: Iterable[int], prefix: str) -> str:
-    """One arrow head a colour: viewers do not agree on heads that inherit theirs."""
+    """Return one arrow head per colour, since viewers do not agree on heads that inherit their colour."""
     marks = [
         element(
             "marker",
@@ -55,9 +56,9 @@ def arrow_heads(colours: Iterable[int], prefix: str) -> str:
 
 
 def channels(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
-    """Channels where links are: broad between neighbours, thin around tiles and over the edge.
+    """Return the channels of the links: broad between neighbours, thin around tiles and over the edge.
 
-    They are pale under a mapping's wires; ``strong`` brings out the thin ones where nothing else is drawn.
+    They are pale under a mapping's wires; ``strong`` emphasises the thin ones where nothing else is drawn.
     """
     broad: dict[tuple[int, int], str] = {}
     thin: dict[str, None] = {}
@@ -87,7 +88,7 @@ def channels(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
 
 
 def tile_outline(layout: ArrayLayout, tile: int, *, used: bool, marks: dict[str, object]) -> str:
-    """The body of a tile."""
+    """Return the outline of a tile, filled."""
     box = layout.boxes[tile]
     kind = layout.arch.tiles[tile].kind
     look: dict[str, object] = {
@@ -98,19 +99,19 @@ def tile_outline(layout: ArrayLayout, tile: int, *, used: bool, marks: dict[str,
     }
     if not used:
         look["stroke_opacity"] = "0.7"
-    if layout.family == "hex":
+    if layout.arch.has("hexagonal"):
         return element("polygon", points=layout.hexagon(box), stroke_linejoin="round", **look, **marks)
     radius = {"switch": 7.0, "pe": 10.0}.get(kind, 6.0)
     return element("rect", **rectangle(box), rx=radius, **look, **marks)
 
 
 def rectangle(box: Box) -> dict[str, object]:
-    """The attributes of a box."""
+    """Return the attributes of a box as a rectangle."""
     return {"x": box.left, "y": box.top, "width": 2 * box.half_width, "height": 2 * box.half_height}
 
 
 def tile_name(layout: ArrayLayout, tile: int, *, middle: bool) -> str:
-    """The name of a tile, small: in its middle when nothing else is there."""
+    """Return the name of a tile, small; in its middle where nothing else is drawn."""
     box, name = layout.boxes[tile], layout.arch.tiles[tile].name
     text = shortened(name.removeprefix("pe_").replace("_", ","), 9, 2 * box.half_width - 4)
     if middle:
@@ -119,7 +120,7 @@ def tile_name(layout: ArrayLayout, tile: int, *, middle: bool) -> str:
 
 
 def class_dots(layout: ArrayLayout, tile: int, shown: Sequence[str]) -> list[str]:
-    """A square for each op class that a tile has, those that every tile has left out."""
+    """Return a square for each of the op classes ``shown`` that a tile has."""
     box = layout.boxes[tile]
     have = [name for name in shown if name in layout.arch.tiles[tile].classes]
     parts = []
@@ -143,7 +144,10 @@ def class_dots(layout: ArrayLayout, tile: int, shown: Sequence[str]) -> list[str
 
 
 def registers(layout: ArrayLayout, tile: int, held: dict[int, tuple[int, int]]) -> list[str]:
-    """The output register and the local file of a modulo-scheduled tile; ``held``: resource -> (signal, colour)."""
+    """Return the output register and the local file of a modulo-scheduled tile.
+
+    ``held``: resource -> (signal, colour) of the value it holds.
+    """
     box = layout.boxes[tile]
     parts = [_register(*output_register(box), 4.5, held.get(int(layout.arch.out[tile])))]
     count = register_count(layout, tile)
@@ -156,6 +160,7 @@ def registers(layout: ArrayLayout, tile: int, held: dict[int, tuple[int, int]]) 
 
 
 def _register(x: float, y: float, half: float, held: tuple[int, int] | None) -> str:
+    """A small square, filled with the colour of the signal that it holds."""
     shape: dict[str, object] = {"x": x - half, "y": y - half, "width": 2 * half, "height": 2 * half, "rx": 1.5}
     if held is None:
         return element(
@@ -169,7 +174,7 @@ def _register(x: float, y: float, half: float, held: tuple[int, int] | None) -> 
 
 
 def node(details: Details, k: int, core: Box, look: Look) -> str:
-    """An instance: a box in the colours of its op class, with op, id and cycle."""
+    """Return an instance: a box in the colours of its op class, with op and id."""
     instance = details.mapping.instances[k]
     op_class = details.op_class(instance)
     shade = palette.shade(op_class)
@@ -198,6 +203,7 @@ def node(details: Details, k: int, core: Box, look: Look) -> str:
 
 
 def _node_text(core: Box, caption: str, name: str) -> list[str]:
+    """One or two lines of text that fit a node's box."""
     # Bold text runs wider than the estimate.
     room = (2 * core.half_width - 6) * 0.92
     size = 12.5 if text_width(caption, 12.5) <= room else 10.5
@@ -212,7 +218,7 @@ def _node_text(core: Box, caption: str, name: str) -> list[str]:
 
 
 def describe(details: Details, k: int) -> str:
-    """One line about an instance."""
+    """Return one line about an instance: node, op, tile and cycle."""
     instance = details.mapping.instances[k]
     when = "" if details.arch.style == "elastic" else f" at cycle {instance.cycle}"
     if details.ii > 1:
@@ -221,17 +227,17 @@ def describe(details: Details, k: int) -> str:
 
 
 def cycle_mark(details: Details, tile: int, k: int, layout: ArrayLayout) -> str:
-    """The cycle of an instance, small, in the corner of its tile."""
+    """Return the cycle of an instance, small, in the corner of its tile."""
     box = layout.boxes[tile]
     text = f"@{details.mapping.instances[k].cycle}"
-    if layout.family == "hex":
+    if layout.arch.has("hexagonal"):
         return label(box.x, box.top + 20, text, size=8.5, kind="soft")
-    x = box.left + (15 if layout.family == "vpcma" else 6)
+    x = box.left + (15 if layout.arch.has("upward") else 6)
     return label(x, box.top + 12, text, size=8.5, anchor="start", kind="soft")
 
 
 def wire(details: Details, piece: Piece, look: Look, prefix: str) -> str:
-    """A stretch of a route in its signal's colour."""
+    """Return a piece of a route in its signal's colour."""
     colour = details.colours[piece.signal]
     cycles = piece.cycles
     if details.arch.style == "elastic":
@@ -254,10 +260,10 @@ def wire(details: Details, piece: Piece, look: Look, prefix: str) -> str:
     )  # fmt: skip
 
 
-def badges(details: Details, found: Iterable[Badge], look: Look) -> list[str]:
-    """Marks at operands; those of one place are written into one."""
+def badges(details: Details, shown: Iterable[Badge], look: Look) -> list[str]:
+    """Return the marks at operands; marks at one place are written into one."""
     places: dict[tuple[float, float], list[Badge]] = {}
-    for badge in found:
+    for badge in shown:
         places.setdefault(badge.point, []).append(badge)
     parts = []
     for (x, y), crowd in places.items():
@@ -281,7 +287,7 @@ def badges(details: Details, found: Iterable[Badge], look: Look) -> list[str]:
 
 
 def heat(layout: ArrayLayout, details: Details) -> list[str]:
-    """Two hidden layers over the tiles that the report switches on: operand waits, and how full the links are."""
+    """Return two hidden layers over the tiles that the report can show: operand waits, and how full the links are."""
     longest = max(details.fifo.values(), default=0)
     layers = {
         "fifo": {tile: (depth / longest, str(depth)) for tile, depth in details.fifo.items()},
@@ -306,7 +312,7 @@ def heat(layout: ArrayLayout, details: Details) -> list[str]:
 
 
 def heat_label(x: float, y: float, text: str, share: float) -> str:
-    """A number on a heat map, dark on pale colours and pale on dark ones, in any colour scheme."""
+    """Return a number on a heat map, dark on pale colours and pale on dark ones, in any colour scheme."""
     return element(
         "text", escape(text), x=x, y=y, font_size="10", font_weight="600", text_anchor="middle",
         fill="#ffffff" if share > 0.6 else "#2b1203",
@@ -314,7 +320,7 @@ def heat_label(x: float, y: float, text: str, share: float) -> str:
 
 
 def uses_by_slot(details: Details, slot: int) -> dict[int, tuple[int, int]]:
-    """Registers that hold a value in a slot: resource -> (signal, colour)."""
+    """Return the registers that hold a value in a slot: resource -> (signal, colour)."""
     held: dict[int, tuple[int, int]] = {}
     for k, instance in enumerate(details.mapping.instances):
         if details.instance_tiles[k] < 0:

@@ -1,6 +1,6 @@
 """From routes to drawn pieces: out of a tile, along a link, through a tile, into an operand.
 
-A piece stands for one resource of the array and carries the cycles at which the signal is there. Branches of a fan-out
+A piece stands for one resource of the array and carries the cycles at which the signal is in it. Branches of a fan-out
 share their first pieces: equal pieces of one signal are drawn once.
 """
 
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gridloom.archs.model import Kind
 from gridloom.emit.details import Details, Way
@@ -17,24 +16,25 @@ from gridloom.emit.picture.array_layout import ArrayLayout, Track
 from gridloom.emit.picture.geometry import Box, Point, curve, line, moved, right_of, rounded, spot, unit
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A stretch of wire. ``head``: it ends in an arrow at an operand."""
+class Piece(NamedTuple):
+    """A part of a drawn wire."""
 
     path: str
     signal: int
     resource: int
+    #: The flat cycles at which the signal is there, and the edges that it serves.
     cycles: tuple[int, ...]
     edges: tuple[int, ...]
+    #: Whether it ends in an arrow at an operand.
     head: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Badge:
+class Badge(NamedTuple):
     """A mark where an operand is read: the cycles it waits, or the register or constant it comes from."""
 
     point: Point
     text: str
+    #: ``fifo``, ``register`` or ``constant``.
     kind: str
     signal: int
     edge: int
@@ -45,14 +45,14 @@ class Wiring(Protocol):
     """How a family turns one route into pieces and badges."""
 
     def pieces(self, way: Way) -> Iterable[Piece]:
-        """The pieces of a route."""
+        """Return the pieces of a route."""
 
     def badges(self, way: Way) -> Iterable[Badge]:
-        """The marks at its operand."""
+        """Return the marks at its operand."""
 
 
 def merged(pieces: Iterable[Piece]) -> list[Piece]:
-    """Equal stretches of one signal as one piece that knows all their cycles and edges; in first-seen order."""
+    """Return the pieces in first-seen order, equal ones of a signal merged into one with all their cycles and edges."""
     table: dict[tuple[str, int, bool], Piece] = {}
     for piece in pieces:
         key = (piece.path, piece.signal, piece.head)
@@ -67,7 +67,7 @@ def merged(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def clamp(point: Point, box: Box, inset: float = 5.0) -> Point:
-    """The point of a box that is nearest, kept away from its corners."""
+    """Return the point of a box that is nearest to a point, kept away from the corners."""
     x = min(max(point[0], box.left), box.right)
     y = min(max(point[1], box.top), box.bottom)
     if abs(point[0] - box.x) / box.half_width >= abs(point[1] - box.y) / box.half_height:
@@ -99,7 +99,7 @@ class LinkWiring:
         return self.layout.track(link, self.lanes[link, signal, cycle % self.details.ii])
 
     def pieces(self, way: Way) -> Iterable[Piece]:
-        """The pieces of a route, in the order of its hops."""
+        """Yield the pieces of a route, in the order of its hops."""
         before = -1
         track: Track | None = None
         for resource, cycle in way.hops:
@@ -126,7 +126,7 @@ class LinkWiring:
             before = resource
 
     def badges(self, way: Way) -> Iterable[Badge]:
-        """The wait of the operand, and the register or memory it is read from where no wire shows it."""
+        """Yield the wait of the operand, and the register it is read from where no wire shows it."""
         if len(way.hops) == 0:
             return
         resource, cycle = way.hops[-1]
@@ -144,12 +144,12 @@ class LinkWiring:
             spot_x = core.left + 10 + 18 * int(self.arch.position[resource])
             yield Badge((spot_x, core.bottom), name, "register", way.signal, way.route.edge, cycle)
 
-    # -- stretches within a tile ------------------------------------------------------------------------------------
+    # -- wires within a tile ------------------------------------------------------------------------------------------
 
     def _join(self, tile: int, before: Track | None, after: Track) -> str:
         """From the tile's output, or from the link that came in, to the port of the next link."""
         if before is None:
-            if self.layout.is_torus:
+            if self.arch.has("wraps"):
                 return self._from_output_register(tile, after)
             return line(clamp(after.leave, self.layout.cores[tile]), after.leave)
         if self.arch.tiles[tile].kind == "switch":
@@ -157,6 +157,7 @@ class LinkWiring:
         return around(self.layout.cores[tile], before.enter, before.inward, after.leave, after.outward)
 
     def _from_output_register(self, tile: int, after: Track) -> str:
+        """From the output register of a torus tile around the node to a port."""
         box, core = self.layout.boxes[tile], self.layout.cores[tile]
         start = output_register(box)
         goal = after.leave
@@ -172,6 +173,7 @@ class LinkWiring:
         return rounded([start, *corners, goal], 4)
 
     def _arrival(self, resource: int, before: int, track: Track | None) -> str:
+        """The last piece of a route, into an operand: from a link, a register, or the tile's own output."""
         tile = int(self.arch.tile[resource])
         core = self.layout.cores[tile]
         if track is not None:
@@ -181,7 +183,7 @@ class LinkWiring:
         if self.arch.kind[before] == Kind.REG:
             start = register_square(self.layout.boxes[tile], int(self.arch.position[before]), self._registers(tile))
             return line((start[0], start[1] - 3), (min(max(start[0], core.left + 5), core.right - 5), core.bottom))
-        if self.layout.is_torus:
+        if self.arch.has("wraps"):
             start = output_register(self.layout.boxes[tile])
             return rounded(
                 [start, (start[0], core.bottom + 6), (core.right - 8, core.bottom + 6), (core.right - 8, core.bottom)],
@@ -191,6 +193,7 @@ class LinkWiring:
         return f"M{spot((right, core.y - 7))}c16 -4 16 18 0 14"
 
     def _write(self, resource: int) -> str:
+        """From the function unit into a register of the tile's own file."""
         tile = int(self.arch.tile[resource])
         if tile < 0:
             return ""
@@ -203,9 +206,9 @@ class LinkWiring:
 
 
 def around(core: Box, entry: Point, entry_side: Point, leave: Point, leave_side: Point) -> str:
-    """A curve from one port of a tile to another that keeps clear of the node in its middle.
+    """Return a curve from one port of a tile to another that does not touch the node in its middle.
 
-    The sides are outward directions. Where the short way would touch the node, a turn swings around the corner between
+    The sides are outward directions. Where the direct curve would touch the node, a turn goes around the corner between
     the sides, and a straight passage keeps to the right.
     """
     reach = min(16.0, math.dist(entry, leave) / 2.5)
@@ -238,16 +241,16 @@ def _touches(core: Box, start: Point, first: Point, second: Point, end: Point) -
 
 
 def output_register(box: Box) -> Point:
-    """Where the output register of a modulo-scheduled tile is drawn."""
+    """Return where the output register of a modulo-scheduled tile is drawn."""
     return box.right - 9, box.bottom - 9
 
 
 def register_square(box: Box, position: int, count: int) -> Point:
-    """Where a local register is drawn."""
+    """Return where a local register is drawn."""
     return box.left + 10 + position * min(10.0, 56 / max(1, count)), box.bottom - 9
 
 
 def register_count(layout: ArrayLayout, tile: int) -> int:
-    """How many registers a tile's own file has."""
+    """Return how many registers a tile's own register file has."""
     name = layout.arch.tiles[tile].name
     return next((len(file.registers) for file in layout.arch.register_files if file.name == name), 0)

@@ -1,4 +1,4 @@
-"""Charts of measured numbers: lines over an axis, stacked bars. Plain SVG, no plotting library.
+"""Charts of measured numbers as plain SVG, without a plotting library: lines over an axis, and stacked bars.
 
 A chart is a :class:`Panel`; :func:`picture` puts panels below each other in one file. Lines carry their names at their
 ends, so that nothing depends on colour alone.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from gridloom.emit.picture import palette
 from gridloom.emit.picture.text import document, element, escape, label, text_width, title
@@ -22,21 +22,19 @@ _LABEL_GAP: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line through (x, y) points, or a single one with its name beside it.
-
-    ``dashed`` for what is there to compare with; ``mark`` shows the points.
-    """
+    """A line through (x, y) points, or a single point with its name beside it."""
 
     name: str
     points: tuple[tuple[float, float], ...]
     colour: int = 0
+    #: A line to compare with is dashed.
     dashed: bool = False
+    #: Whether the points are marked.
     mark: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
-    """A range of values, all across the chart: what others report."""
+class Band(NamedTuple):
+    """A range of values across the whole chart, for what others report."""
 
     name: str
     low: float
@@ -44,23 +42,23 @@ class Band:
     colour: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A stacked bar: (what, how much) from the bottom up; ``note`` stands above it."""
+class Bar(NamedTuple):
+    """A stacked bar."""
 
     name: str
+    #: (kind, value) of each part, from the bottom up.
     parts: tuple[tuple[str, float], ...]
+    #: The text above the bar.
     note: str = ""
 
     @property
     def total(self) -> float:
-        """The height of the whole bar."""
+        """The value of the whole bar."""
         return sum(value for _, value in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """A drawn chart without its document."""
+class Panel(NamedTuple):
+    """A drawn chart: its elements, without the document around them."""
 
     name: str
     width: float
@@ -68,8 +66,7 @@ class Panel:
     parts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
+class _Axis(NamedTuple):
     """Values from ``low`` to ``high`` on pixels from ``start`` to ``end``."""
 
     low: float
@@ -78,11 +75,12 @@ class _Axis:
     end: float
 
     def at(self, value: float) -> float:
+        """Return the pixel of a value."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
 def ticks(low: float, high: float, about: int = 6) -> list[float]:
-    """Round numbers from at or below ``low`` to at or above ``high``, about as many as asked for.
+    """Return round numbers from at or below ``low`` to at or above ``high``, about as many as asked for.
 
     >>> ticks(0, 1.6), ticks(1, 1.13, 4)
     ([0.0, 0.5, 1.0, 1.5, 2.0], [1.0, 1.05, 1.1, 1.15])
@@ -105,7 +103,10 @@ def line_chart(
     y_from: float | None = None,
     note: str = "",
 ) -> Panel:
-    """Lines over a common axis. ``y_from``: where the y axis begins, if not just below the least value."""
+    """Return a chart of lines over a common axis.
+
+    ``y_from`` is where the y axis begins, if not just below the least value; ``note`` is written under the title.
+    """
     xs = [x for line in series for x, _ in line.points]
     ys = [y for line in series for _, y in line.points] + [v for band in bands for v in (band.low, band.high)]
     marks = ticks(min(ys) if y_from is None else y_from, max(ys))
@@ -125,7 +126,10 @@ def line_chart(
 
 
 def bar_chart(name: str, bars: Sequence[Bar], *, y_title: str, note: str = "") -> Panel:
-    """Stacked bars from 0, a colour a part in the order of first use; names below, at a slant where there are many."""
+    """Return a chart of stacked bars from 0, with one colour per kind of part in the order of first use.
+
+    The names are below the bars, slanted where there are many; ``note`` is written under the title.
+    """
     kinds = list(dict.fromkeys(kind for bar in bars for kind, _ in bar.parts))
     slanted = len(bars) > 6
     bottom = _BOTTOM + (64 if slanted else 4)
@@ -149,7 +153,7 @@ def bar_chart(name: str, bars: Sequence[Bar], *, y_title: str, note: str = "") -
 
 
 def picture(panels: Sequence[Panel], name: str) -> str:
-    """One SVG text with the panels below each other."""
+    """Return one SVG text with the panels below each other."""
     body, top = [], 0.0
     for panel in panels:
         inner = "\n".join(panel.parts)
@@ -167,6 +171,7 @@ def _head(name: str, note: str) -> list[str]:
 
 
 def _grid(marks: Sequence[float], y: _Axis, y_title: str, right: float = _RIGHT) -> list[str]:
+    """Horizontal lines with their numbers, and the title of the y axis."""
     parts = []
     for value in marks:
         at = y.at(value)
@@ -180,6 +185,7 @@ def _grid(marks: Sequence[float], y: _Axis, y_title: str, right: float = _RIGHT)
 
 
 def _bands(bands: Sequence[Band], y: _Axis) -> list[str]:
+    """The published ranges; a single number is a thin band."""
     parts = []
     for band in bands:
         high, low = y.at(band.high), y.at(band.low)
@@ -191,6 +197,7 @@ def _bands(bands: Sequence[Band], y: _Axis) -> list[str]:
 
 
 def _line(line: Series, x: _Axis, y: _Axis) -> list[str]:
+    """One line with its points; a single point has its name beside it."""
     colour = palette.SIGNALS[line.colour][0]
     spots = [(x.at(a), y.at(b)) for a, b in line.points]
     path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in spots)
@@ -209,7 +216,7 @@ def _line(line: Series, x: _Axis, y: _Axis) -> list[str]:
 
 
 def _end_labels(ends: list[tuple[float, str, int]]) -> list[str]:
-    """Names right of the lines, moved apart where lines end close to each other."""
+    """The names to the right of the lines, moved apart where lines end close to each other."""
     rows = sorted(ends)
     places: list[float] = []
     for at, _, _ in rows:
@@ -225,6 +232,7 @@ def _end_labels(ends: list[tuple[float, str, int]]) -> list[str]:
 
 
 def _legend(kinds: Sequence[str]) -> list[str]:
+    """A coloured square and a name for each kind of part; nothing for one kind alone."""
     parts, x = [], WIDTH - 24.0
     for k, kind in reversed(list(enumerate(kinds))):
         x -= text_width(kind, 11)
@@ -236,6 +244,7 @@ def _legend(kinds: Sequence[str]) -> list[str]:
 
 
 def _bar_name(x: float, y: float, name: str, slanted: bool) -> str:
+    """The name below a bar, slanted where there is little room."""
     if not slanted:
         return label(x, y, name, size=11, kind="soft")
     turned = f"rotate(-38 {x:.1f} {y:.1f})"

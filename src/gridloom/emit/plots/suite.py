@@ -1,4 +1,4 @@
-"""The figures of a suite, each from the rows of one report: a line an array, over the size of the graphs."""
+"""The figures of a suite, each drawn from the rows of one report: one line per array, over the size of the graphs."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ Row = Mapping[str, Any]
 
 
 class _Figure(NamedTuple):
-    """What a figure is called, what its axis says, and what it takes of a row (None: the row has no such number)."""
+    """A figure: its title, the title of its y axis, and the number it shows of a row."""
 
     name: str
     axis: str
+    #: Returns None for a row without such a number.
     value: Callable[[Row], float | None]
 
 
 _FIGURES: Final = {
     "ii": _Figure("Initiation interval", "II", lambda row: row["ii"]),
     "fifo": _Figure("Deepest FIFO", "cycles", lambda row: (row["buffers"] or {}).get("max")),
-    "wirelength": _Figure("Wirelength", "links beyond one a route", lambda row: row["wirelength"]),
+    "wirelength": _Figure("Wirelength", "links beyond one per route", lambda row: row["wirelength"]),
     "seconds": _Figure("Search", "seconds", lambda row: row["seconds"]),
 }
 FIGURES: Final = tuple(_FIGURES)
 
 
 def plot(rows: Iterable[Row], figure: str, suite: str) -> str | None:
-    """One figure of a suite as SVG text; ``all``: those in which arrays or graphs differ. None: there is no number.
+    """Return one figure of a suite as SVG text; ``all``: those in which arrays or graphs differ.
 
-    A point is a graph on an array: the median over seeds, and the mean over graphs of one size.
+    None: no row has such a number. A point stands for the graphs of one size on an array: the median over seeds, and
+    the mean over graphs.
     """
     mapped = [row for row in rows if row["status"] == "mapped" and row["dfg"]]
     if figure != "all":
@@ -48,6 +50,7 @@ def _differs(figure: _Figure, rows: Sequence[Row]) -> bool:
 
 
 def _panel(figure: _Figure, rows: Sequence[Row], suite: str) -> Panel | None:
+    """The chart of one figure; None where no row has a number."""
     lines: dict[str, dict[int, dict[str, list[float]]]] = {}
     for row in rows:
         value = figure.value(row)
@@ -78,7 +81,7 @@ def _typical(graphs: Mapping[str, Sequence[float]]) -> float:
 
 
 def _array(row: Row) -> str:
-    """The array as a line's name: without the words that stand for a size."""
+    """The name of an array's line: without the words that stand for a size."""
     family, _, options = str(row["cell"]["arch"]).partition(":")
     kept = [word for word in options.split(",") if word not in ("", "auto", "fit")]
     mapper = "" if row.get("mapper") in (None, "anneal") else f" {row['mapper']}"

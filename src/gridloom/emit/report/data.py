@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping as MappingABC
-from typing import Any
+from typing import Any, Final
 
 from gridloom.emit.details import Details, Way
 from gridloom.emit.picture.text import printable
@@ -24,8 +24,11 @@ def report_data(details: Details) -> dict[str, Any]:
 
 
 def timeline(details: Details) -> dict[str, Any]:
-    """What the slider runs over: flat cycles, slots, or the stages of an elastic pipeline."""
-    if details.arch.style == "modulo":
+    """What the slider runs over: slots, the cycles of one iteration, or the stages of an elastic pipeline.
+
+    At II 1 there is one slot, in which everything happens: the cycles in which a pipeline fills say more.
+    """
+    if details.arch.style == "modulo" and details.ii > 1:
         return {"unit": "slot", "last": details.ii - 1, "ii": details.ii}
     if details.arch.style == "elastic":
         placed = [details.depth[instance.node] for instance in details.mapping.instances]
@@ -138,11 +141,32 @@ def _finite(data: Any) -> Any:
     return printable(data) if isinstance(data, str) else data
 
 
+#: What a reader calls a metric, where it is not the name of its field.
+_NAMES: Final = {
+    "ii": "II",
+    "mii": "MII",
+    "res_mii": "MII by resources",
+    "rec_mii": "MII by recurrences",
+    "seconds": "seconds of search",
+    "latency": "latency in cycles",
+    "period": "period in cycles",
+    "buffers max": "deepest buffer",
+    "buffers total": "buffers in all",
+    "slots used": "slots used",
+    "slots total": "slots in all",
+    "slots ops": "slots for operations",
+    "slots moves": "slots for moves",
+    "width": "columns used",
+    "height": "rows used",
+}
+
+
 def flat_facts(data: MappingABC[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Nested metrics as (name, text) rows; what is None is left out."""
     rows: list[tuple[str, str]] = []
     for key, value in data.items():
-        name = f"{prefix}{key}".replace("_", " ")
+        field = f"{prefix}{key}"
+        name = _NAMES.get(field, field.replace("_", " "))
         if isinstance(value, MappingABC):
             rows += flat_facts(value, f"{prefix}{key} ")
         elif value is not None:

@@ -6,12 +6,9 @@ script run but ours.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any
 
 from gridloom.emit.details import Details
@@ -22,10 +19,9 @@ from gridloom.emit.picture.text import escape
 from gridloom.emit.report.data import flat_facts, report_data, script_json, timeline
 from gridloom.emit.report.dataflow_card import DataflowLoad, dataflow_card
 from gridloom.emit.report.source_listing import SourceListing, listing_card
+from gridloom.emit.report.template import aspect, asset, filled, policy, rows, style
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
-
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 def html_report(
@@ -47,23 +43,23 @@ def html_report(
     """
     details = Details(mapping)
     array = picture(details, live=True)
-    script = _asset("report.js")
+    script = asset("report.js")
     fields = {
         "title": escape(f"{mapping.dfg.name} on {mapping.arch.name}"),
-        "policy": escape(_policy(script)),
-        "style": _style(),
+        "policy": policy(script),
+        "style": style(),
         "summary": escape(summary(details)),
         "badges": _badges(verdict),
         "violations": _violations(violations),
         "array": array,
-        "span": "wide" if _aspect(array) > 1.35 else "half",
+        "span": "wide" if aspect(array) > 1.35 else "half",
         "graph": graph_picture(mapping.dfg, live=True),
         "source": listing_card(source, mapping.dfg),
         "load": "" if load is None else dataflow_card(mapping.arch, load),
         "unit": escape(timeline(details)["unit"]),
         "last": str(timeline(details)["last"]),
-        "metrics": _rows(flat_facts(stats)),
-        "provenance": _rows(flat_facts(mapping.provenance)),
+        "metrics": rows(flat_facts(stats)),
+        "provenance": rows(flat_facts(mapping.provenance)),
         "command": escape(command),
         "data": script_json(report_data(details)),
         "mapping": script_json(json_format.dumps(mapping)),
@@ -73,35 +69,7 @@ def html_report(
         "heat": "".join(f'<i style="background:{colour}"></i>' for colour in palette.HEAT),
         "script": script,
     }
-    return _filled(_asset("report.html"), fields)
-
-
-def _aspect(svg: str) -> float:
-    """Width over height of a picture: a broad one gets the whole width of the page."""
-    size = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
-    return float(size[1]) / float(size[2]) if size else 1.0
-
-
-def _asset(name: str) -> str:
-    return resources.files("gridloom.emit.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _filled(template: str, fields: MappingABC[str, str]) -> str:
-    """The template with every slot filled in one pass: text that looks like a slot stays text."""
-    return _SLOT.sub(lambda match: fields[match[1]], template)
-
-
-def _policy(script: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    rules = ("default-src 'none'", "style-src 'unsafe-inline'", f"script-src 'sha256-{digest}'", "base-uri 'none'")
-    return "; ".join((*rules, "form-action 'none'"))
-
-
-def _style() -> str:
-    dark = palette.css_rules(dark=True)
-    return (
-        f"{_asset('report.css')}\n{palette.css_rules(dark=False)}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
-    )
+    return filled(asset("report.html"), fields)
 
 
 def _badges(verdict: MappingABC[str, Any]) -> str:
@@ -124,9 +92,3 @@ def _violations(violations: Sequence[str]) -> str:
     return (
         f'<section class="card alarm" aria-labelledby="h-v"><h2 id="h-v">{count}</h2><ul>{shown}</ul>{more}</section>'
     )
-
-
-def _rows(facts: Sequence[tuple[str, str]]) -> str:
-    if not facts:
-        return '<tr><td colspan="2">none given</td></tr>'
-    return "".join(f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in facts)

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
 
 def clipped(text: str, width: int) -> str:
-    """The text in at most ``width`` terminal cells, without anything that would move the cursor."""
+    """Return the text in at most ``width`` terminal cells, without anything that would move the cursor.
+
+    >>> clipped("accumulate", 5)
+    'accu…'
+    """
     from rich.cells import cell_len
 
     clean = printable(text).replace("\n", " ").replace("\t", " ").replace("\r", " ")
@@ -23,7 +27,11 @@ def clipped(text: str, width: int) -> str:
 
 
 def clipped_middle(text: str, width: int) -> str:
-    """The text in at most ``width`` terminal cells, shortened in its middle: what tells ids apart is at their end."""
+    """Return the text in at most ``width`` terminal cells, shortened in its middle, since ids differ at their ends.
+
+    >>> clipped_middle("accumulate_17", 9)
+    'accum…_17'
+    """
     from rich.cells import cell_len
 
     whole = clipped(text, 10_000)
@@ -34,14 +42,14 @@ def clipped_middle(text: str, width: int) -> str:
 
 
 class Canvas:
-    """Characters by (row, column); what is drawn later covers what was drawn before."""
+    """A grid of characters; what is drawn later covers what was drawn before."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self._cells = [[" "] * columns for _ in range(rows)]
         self._styles = [[""] * columns for _ in range(rows)]
 
     def put(self, row: int, column: int, text: str, style: str = "") -> None:
-        """Write a text; what lies outside is left out. A wide character takes two cells."""
+        """Write a text; characters outside the canvas are left out. A wide character takes two cells."""
         from rich.cells import cell_len
 
         for character in text:
@@ -60,7 +68,7 @@ class Canvas:
         self.put(row, column + (width - cell_len(short)) // 2, short, style)
 
     def box(self, row: int, column: int, width: int, height: int, style: str = "", *, dashed: bool = False) -> None:
-        """A frame with rounded corners."""
+        """Draw a frame with rounded corners."""
         across, down = ("╌", "╎") if dashed else ("─", "│")
         self.put(row, column, "╭" + across * (width - 2) + "╮", style)
         for k in range(1, height - 1):
@@ -69,7 +77,7 @@ class Canvas:
         self.put(row + height - 1, column, "╰" + across * (width - 2) + "╯", style)
 
     def text(self) -> Text:
-        """The drawing as rich text, one line a row, trailing blanks left out."""
+        """Return the drawing as rich text, one line per row, without trailing blanks."""
         from rich.text import Text
 
         result = Text(no_wrap=True, overflow="crop")

@@ -1,6 +1,6 @@
 """Drawings for the terminal: arrays and static mappings as a grid, modulo mappings as tiles by slots, graphs by level.
 
-Everything is a rich renderable: ``rich.print(terminal(mapping))``. rich is imported when the first drawing is made.
+Every drawing is a rich renderable: ``rich.print(terminal(mapping))``. rich is imported when the first one is made.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ARROWS = {
 
 
 def terminal(thing: Mapping | Arch | Dfg) -> RenderableType:
-    """A drawing of a mapping, an array or a graph. Linear in what is drawn."""
+    """Return a drawing of a mapping, an array or a graph as a rich renderable. Linear in what is drawn."""
     if isinstance(thing, Mapping):
         return _mapping(Details(thing))
     if isinstance(thing, Arch):
@@ -46,14 +46,16 @@ def terminal(thing: Mapping | Arch | Dfg) -> RenderableType:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Where tiles are on the canvas: row and column of the upper left corner. Switches have no place."""
+    """Where tiles are on the canvas."""
 
+    #: Tile -> row and column of its upper left corner; switches are not drawn.
     places: dict[int, tuple[int, int]]
     rows: int
     columns: int
 
 
 def _grid(arch: Arch) -> _Grid:
+    """Where each tile is drawn."""
     shown = [(k, tile) for k, tile in enumerate(arch.tiles) if tile.kind != "switch"]
     spots = {k: _screen_place(arch, tile) for k, tile in shown}
     top = min(row for row, _ in spots.values())
@@ -64,16 +66,17 @@ def _grid(arch: Arch) -> _Grid:
 
 
 def _screen_place(arch: Arch, tile: Tile) -> tuple[int, float]:
-    family = arch.spec.get("family")
-    if family == "hex":
+    """Row and column of a tile on the screen."""
+    if arch.has("hexagonal"):
         return tile.row, tile.col + (0.5 if tile.row % 2 else 0.0)
-    if family == "vpcma":
+    if arch.has("upward"):
         # Rows count from the bottom; the ports of a column stand one above the other below it.
         return arch.rows - 1 - tile.row, float(tile.col)
     return tile.row, float(tile.col)
 
 
 def _arch(arch: Arch) -> RenderableType:
+    """An array: its tiles with their op classes, and arrows for links between neighbours."""
     grid = _grid(arch)
     shown = telling_classes(arch)
     canvas = Canvas(grid.rows, grid.columns)
@@ -91,6 +94,7 @@ def _arch(arch: Arch) -> RenderableType:
 
 
 def _mapping(details: Details) -> RenderableType:
+    """A mapping: a grid for a static or elastic array, a table of slots for a modulo-scheduled one."""
     name = f"{details.dfg.name} on {details.arch.name}"
     classes = {details.op_class(instance) for instance in details.mapping.instances}
     keys = [(name, palette.OP_TITLES[name]) for name in palette.OP_SHADES if name in classes]
@@ -109,6 +113,7 @@ def _mapping(details: Details) -> RenderableType:
 
 
 def _draw_tile(canvas: Canvas, details: Details, tile: int, row: int, column: int) -> None:
+    """A tile with its op, node, cycle and longest wait."""
     here = details.at(tile, 0)
     if not here:
         canvas.box(row, column, _WIDTH, _HEIGHT, "bright_black", dashed=True)
@@ -128,7 +133,7 @@ def _draw_tile(canvas: Canvas, details: Details, tile: int, row: int, column: in
 
 
 def _steps(details: Details) -> Iterator[tuple[int, int, int]]:
-    """(tile, next tile, signal) of every hop from tile to tile, each once."""
+    """Yield (tile, next tile, signal) for every hop from tile to tile, each once."""
     seen: dict[tuple[int, int, int], None] = {}
     arch = details.arch
     ends = {r: (a, b) for a, b, r in arch.links}
@@ -150,7 +155,7 @@ def _steps(details: Details) -> Iterator[tuple[int, int, int]]:
 
 
 def _arrow(canvas: Canvas, grid: _Grid, a: int, b: int, style: str) -> bool:
-    """An arrow in the gap between two tiles that are neighbours on the canvas; False where they are not."""
+    """Draw an arrow in the gap between two tiles; False where they are not neighbours on the canvas."""
     if a not in grid.places or b not in grid.places:
         return False
     (row, column), (row_b, column_b) = grid.places[a], grid.places[b]
@@ -172,7 +177,7 @@ def _arrow(canvas: Canvas, grid: _Grid, a: int, b: int, style: str) -> bool:
 
 
 def _slots(details: Details) -> RenderableType:
-    """Tiles by slots: what each tile issues in each slot."""
+    """A table of tiles by slots with what each tile issues in each slot."""
     from rich import box
     from rich.table import Table
 
@@ -192,6 +197,7 @@ def _slots(details: Details) -> RenderableType:
 
 
 def _slot_text(details: Details, tile: int, slot: int, moves: Iterable[str]) -> Text:
+    """What a tile issues in a slot, and the values it moves."""
     from rich.text import Text
 
     parts: list[Text] = []
@@ -209,6 +215,7 @@ def _slot_text(details: Details, tile: int, slot: int, moves: Iterable[str]) -> 
 
 
 def _graph(dfg: Dfg) -> RenderableType:
+    """A graph as a table of nodes by level."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -240,6 +247,7 @@ def _graph(dfg: Dfg) -> RenderableType:
 
 
 def _operands(dfg: Dfg, k: int) -> Iterator[str]:
+    """The operands of a node in words; a carried one with its distance."""
     for e in dfg.in_edges[k]:
         edge = dfg.edges[e]
         source = dfg.node(edge.source)

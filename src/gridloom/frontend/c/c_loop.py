@@ -14,7 +14,10 @@ from gridloom.frontend.c.region import Region
 
 @dataclass(frozen=True, kw_only=True)
 class CLoop:
-    """A translated loop: its graph, and what the graph's names mean in C."""
+    """A translated loop: its graph, and what the graph's names mean in C.
+
+    Whoever runs the graph needs the meanings to hand it memory and arguments, and to compare it with the compiled C.
+    """
 
     dfg: Dfg
     function: str

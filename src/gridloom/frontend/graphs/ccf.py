@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from gridloom.dfg import Dfg
-from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.dfg import Dfg, Node
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.published_graph import LAST, PublishedGraph
 from gridloom.text_file import integer, read_text, shown
@@ -61,6 +61,7 @@ def loads(
 
 
 def _members(path: Path) -> tuple[Path, Path]:
+    """The node file and the edge file of the loop that a path names."""
     name = path.name
     for ending in ("_node.txt", "_edge.txt"):
         stem = name.removesuffix(ending)
@@ -75,6 +76,7 @@ def _members(path: Path) -> tuple[Path, Path]:
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and columns of each line that is not empty."""
     for number, line in enumerate(text.split("\n"), start=1):
         row = line.split()
         if row:
@@ -82,6 +84,7 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _add_node(graph: PublishedGraph, row: list[str], where: str, liveouts: dict[str, str]) -> None:
+    """The node of one line."""
     if len(row) < 2:
         raise SourceError(f"found {len(row)} column; expected id, opcode, name, bytes", where=where)
     integer(row[0], "node id", where)
@@ -95,15 +98,12 @@ def _add_node(graph: PublishedGraph, row: list[str], where: str, liveouts: dict[
         match = _CONSTANT_NAME.match(name or "")
         value = int(match.group(1)) if match else None
         op = "const" if match else "livein"
-    try:
-        graph.node(
-            row[0], op, value=value, label=name, variable=name if op == "livein" else None, liveout=liveouts.get(row[0])
-        )
-    except SourceError as error:
-        raise SourceError(error.message, where=where) from None
+    variable = name if op == "livein" else None
+    graph.add(Node(id=row[0], op=op, value=value, label=name, variable=variable, liveout=liveouts.get(row[0])), where)
 
 
 def _add_edge(graph: PublishedGraph, row: list[str], line: int) -> None:
+    """The edge of one line: a value, a pair, an order or a predicate, by its type."""
     where = graph.at(line)
     if len(row) not in (3, 5):
         raise SourceError(

@@ -1,4 +1,4 @@
-"""Reads E2EMap's kernels: a comma line a node.
+"""Reads E2EMap's kernels: one line of numbers between commas for each node.
 
 ``id, child, type, child, type, child, type, child, type, earliest, latest, special, fed``: a child of 0 means none,
 an edge's type is its iteration distance. Ops are not given, so every node is an uninterpreted ``op``.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from gridloom.dfg import Dfg
-from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.dfg import Dfg, Node
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.published_graph import PublishedGraph
 from gridloom.text_file import integer, read_text
@@ -33,6 +33,7 @@ def loads(text: str, name: str, where: str = "graph") -> Dfg:
 
 
 def _add_line(graph: PublishedGraph, content: str, line: int) -> None:
+    """The node of one line, and its edges to its children."""
     where = graph.at(line)
     row = content.split(",")
     if len(row) != _COLUMNS:
@@ -44,7 +45,7 @@ def _add_line(graph: PublishedGraph, content: str, line: int) -> None:
     numbers = [integer(text, f"column {k}", where) for k, text in enumerate(row, start=1)]
     if numbers[0] < 1:
         raise SourceError(f"node id is {numbers[0]}; ids count from 1", where=where)
-    graph.node(str(numbers[0]), "op", line)
+    graph.add(Node(id=str(numbers[0]), op="op"), where)
     for k in range(1, 9, 2):
         child, distance = numbers[k], numbers[k + 1]
         if child == 0:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from gridloom.dfg import Dfg
-from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.dfg import Dfg, Node
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.op_names import meaning
 from gridloom.frontend.graphs.published_graph import LAST, PublishedGraph
@@ -63,7 +63,7 @@ class _Scan:
         self.closed = False
         self.node: _Tag | None = None
         self.op = ""
-        self.found = 0
+        self.complete = 0
         self.repeated: list[str] = []
 
     def take(self, tag: _Tag) -> None:
@@ -90,20 +90,21 @@ class _Scan:
     def add_node(self, tag: _Tag) -> None:
         """Add the node that just closed; one of an idx seen before only brings its edges."""
         here = self.graph.at(tag.line)
-        self.found += 1
+        self.complete += 1
         index = str(integer(tag.attributes.get("idx", ""), "idx of <Node>", here))
         constant = tag.attributes.get("CONST")
         value = None if constant is None else integer(constant, f"CONST of node {index}", here)
         if index in self.graph:
             self.repeated.append(index)
             return
-        self.graph.node(index, meaning(self.op), tag.line, value=value, label=self.op)
+        node = Node(id=index, op=meaning(self.op), value=value, label=self.op)
+        self.graph.add(node, self.graph.at(tag.line))
 
     def finish(self, where: str) -> Dfg:
         """The graph, once the text has ended."""
-        if self.expected is None or not self.closed or self.found != self.expected:
+        if self.expected is None or not self.closed or self.complete != self.expected:
             raise SourceError(
-                f"is cut short: <DFG> announces {self.expected or 0} nodes, {self.found} are complete", where=where
+                f"is cut short: <DFG> announces {self.expected or 0} nodes, {self.complete} are complete", where=where
             )
         notes = ""
         if self.repeated:
@@ -113,6 +114,7 @@ class _Scan:
 
 
 def _tags(text: str, where: str) -> Iterator[_Tag]:
+    """The tags of a text, in order."""
     position = text.find("<")
     line, counted = 1, 0
     while position >= 0:
@@ -129,6 +131,7 @@ def _tags(text: str, where: str) -> Iterator[_Tag]:
 
 
 def _attributes(text: str, where: str) -> dict[str, str]:
+    """The attributes of a tag."""
     attributes: dict[str, str] = {}
     position = 0
     while match := _ATTRIBUTE.match(text, position):

@@ -7,10 +7,11 @@ a reader only says what its file says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from gridloom.dfg.model import MAX_EDGES, MAX_NODES, Dfg, Edge, EdgeKind, Node
+from gridloom.dfg.checks import MAX_EDGES, MAX_NODES
+from gridloom.dfg.model import Dfg, Edge, EdgeKind, Node
 from gridloom.dfg.ops import lookup
 from gridloom.errors import DfgError, SourceError
 from gridloom.text_file import shown
@@ -21,7 +22,10 @@ LAST: Final = 1 << 30
 
 @dataclass(slots=True)
 class _Link:
-    """An edge as its file gives it; ``rank`` is the operand it asks for (None: any free one)."""
+    """An edge as its file gives it.
+
+    ``rank`` is the operand it asks for (None: any free one); ranks may have gaps and need not start at 0.
+    """
 
     source: str
     target: str
@@ -48,26 +52,13 @@ class PublishedGraph:
     def __contains__(self, node_id: str) -> bool:
         return node_id in self._nodes
 
-    def node(
-        self,
-        node_id: str,
-        op: str,
-        line: int = 0,
-        *,
-        label: str | None = None,
-        value: int | None = None,
-        op_class: str | None = None,
-        variable: str | None = None,
-        liveout: str | None = None,
-    ) -> None:
-        """Add a node; a second one of the same id, or one too many, is a SourceError."""
-        if node_id in self._nodes:
-            raise SourceError(f"node {shown(node_id)} is given twice; ids must differ", where=self.at(line))
+    def add(self, node: Node, where: str | None = None) -> None:
+        """Add a node; a second one of the same id, or one too many, is a SourceError. ``where`` is its place."""
+        if node.id in self._nodes:
+            raise SourceError(f"node {shown(node.id)} is given twice; ids must differ", where=where or self.where)
         if len(self._nodes) >= MAX_NODES:
-            raise SourceError(f"has more than {MAX_NODES} nodes, the most that is taken", where=self.at(line))
-        self._nodes[node_id] = Node(
-            id=node_id, op=op, label=label, value=value, op_class=op_class, variable=variable, liveout=liveout
-        )
+            raise SourceError(f"has more than {MAX_NODES} nodes, the most that is taken", where=where or self.where)
+        self._nodes[node.id] = node
 
     def edge(
         self,
@@ -86,7 +77,11 @@ class PublishedGraph:
         self._links.append(_Link(source, target, rank, kind, distance, delay, line))
 
     def build(self, *, cut_back_edges: bool = False, notes: str = "") -> Dfg:
-        """The Dfg. ``cut_back_edges`` gives distance 1 to what closes a cycle in a walk, depth first, in file order."""
+        """The Dfg. ``cut_back_edges`` gives distance 1 to what closes a cycle in a walk, depth first, in file order.
+
+        SourceError for an edge to a node that the file does not give; DfgError where the mended graph still breaks a
+        rule. Linear in nodes and edges, apart from sorting the operands of each node.
+        """
         for link in self._links:
             for end in (link.source, link.target):
                 if end not in self._nodes:
@@ -135,6 +130,7 @@ class PublishedGraph:
         return operands
 
     def _settled_nodes(self) -> tuple[Node, ...]:
+        """The nodes under ops that allow their edges."""
         consumers: set[str] = set()
         operand_count: dict[str, int] = {}
         for link in self._links:
@@ -146,6 +142,7 @@ class PublishedGraph:
         )
 
     def _cut_back_edges(self) -> None:
+        """Give distance 1 to every link that closes a cycle in a depth-first walk."""
         out: dict[str, list[int]] = {node_id: [] for node_id in self._nodes}
         for k, link in enumerate(self._links):
             out[link.source].append(k)
@@ -188,7 +185,4 @@ def _settled(node: Node, operands: int, has_consumer: bool) -> Node:
         op, op_class = f"opaque_{op}", op_class or row.op_class
     if op == node.op and op_class == node.op_class:
         return node
-    return Node(
-        id=node.id, op=op, label=node.label, value=node.value, op_class=op_class,
-        variable=node.variable, liveout=node.liveout,
-    )  # fmt: skip
+    return replace(node, op=op, op_class=op_class)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from gridloom.dfg import Dfg
-from gridloom.dfg.model import MAX_DISTANCE
+from gridloom.dfg import Dfg, Node
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.op_names import meaning
 from gridloom.frontend.graphs.published_graph import LAST, PublishedGraph
@@ -28,7 +28,10 @@ Row = tuple[str, list[str]]
 
 
 def read(path: Path) -> Dfg:
-    """The loop that any one of its files names."""
+    """The loop that any one of its files names.
+
+    The other files of the loop are looked for beside it; SourceError where its nodes or edges are missing.
+    """
     stem = next((path.name.removesuffix(ending) for ending in ENDINGS if path.name.endswith(ending)), path.name)
     for ending in ("_nodes", "_edges"):
         if not path.with_name(stem + ending).is_file():
@@ -52,6 +55,7 @@ def _optional(path: Path) -> str | None:
 
 
 def _rows(texts: dict[str, str | None], ending: str, where: str, columns: int) -> Iterator[Row]:
+    """Place and columns of each line of one file that is not empty; SourceError for too few or many columns."""
     for number, line in enumerate((texts.get(ending) or "").split("\n"), start=1):
         row = line.split()
         if not row:
@@ -63,46 +67,35 @@ def _rows(texts: dict[str, str | None], ending: str, where: str, columns: int) -
 
 
 def _add_nodes(graph: PublishedGraph, texts: dict[str, str | None], where: str) -> dict[str, list[str]]:
+    """The nodes of all files; returns what each node line names as its operands."""
     liveouts = {row[0]: row[1] for _, row in _rows(texts, "_liveout_edges", where, 4)}
     operands: dict[str, list[str]] = {}
     for here, row in _rows(texts, "_nodes", where, 6):
         for text, what in zip((row[0], *row[2:]), ("id", "left", "right", "predicate", "opcode"), strict=True):
             integer(text, what, here)
         liveout = f"liveout{liveouts[row[0]]}" if row[0] in liveouts else None
-        _located(graph, here, row[0], meaning(row[1]), label=row[1], liveout=liveout)
+        graph.add(Node(id=row[0], op=meaning(row[1]), label=row[1], liveout=liveout), here)
         operands[row[0]] = row[2:5]
     for here, row in _rows(texts, "_constants", where, 4):
         value = integer(row[2], f"value of constant {row[0]}", here)
         if row[0] not in graph:
-            _located(graph, here, row[0], "const", value=value)
+            graph.add(Node(id=row[0], op="const", value=value), here)
     for here, row in _rows(texts, "_liveinnodes", where, 1):
         integer(row[0], "live-in", here)
-        _located(graph, here, row[0], "livein", variable=f"livein{row[0]}")
+        graph.add(_livein(row[0]), here)
     complete = texts.get("_constants") is not None and texts.get("_liveinnodes") is not None
     for node_id, row in operands.items():
         for operand in row:
             if operand != "-1" and operand not in graph:
                 if complete:
                     raise SourceError(f"node {node_id} reads {operand}, which no file gives", where=f"{where}_nodes")
-                graph.node(operand, "livein", variable=f"livein{operand}")
+                graph.add(_livein(operand))
     return operands
 
 
-def _located(
-    graph: PublishedGraph,
-    where: str,
-    node_id: str,
-    op: str,
-    *,
-    label: str | None = None,
-    value: int | None = None,
-    variable: str | None = None,
-    liveout: str | None = None,
-) -> None:
-    try:
-        graph.node(node_id, op, label=label, value=value, variable=variable, liveout=liveout)
-    except SourceError as error:
-        raise SourceError(error.message, where=where) from None
+def _livein(node_id: str) -> Node:
+    """A live-in under the number that the files give it."""
+    return Node(id=node_id, op="livein", variable=f"livein{node_id}")
 
 
 def _add_edges(graph: PublishedGraph, texts: dict[str, str | None], operands: dict[str, list[str]], where: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from gridloom.frontend.kernels.base import Expected, Kernel, Parameter, from_spec, placed_nodes, result_streams
+from gridloom.frontend.kernels.base import Expected, Kernel, from_spec, placed_nodes, result_streams
+from gridloom.frontend.parameters import Parameter
 
 __all__ = ["Expected", "Kernel", "Parameter", "from_spec", "placed_nodes", "result_streams"]

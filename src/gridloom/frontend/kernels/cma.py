@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Words, connect
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import connect
+from gridloom.frontend.kernels.reference import feed_bytes, streams_within
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -21,6 +24,7 @@ MASK: Final = 0xFFFFFF
 
 
 def _signed24(value: Words) -> Words:
+    """The low 24 bits, sign-extended."""
     return ((value + 0x800000) & MASK) - 0x800000
 
 
@@ -40,6 +44,7 @@ def _doubled(b: DfgBuilder, byte: str) -> str:
 
 
 def _aes(b: DfgBuilder) -> None:
+    """MixColumns by doubled sums of neighbours, and the exclusive or with the round key above each byte."""
     words = [b.input(f"w{k}") for k in range(4)]
     a = [connect(b, "and", word, 0xFF) for word in words]
     keys = [connect(b, "sr", word, 8) for word in words]
@@ -51,6 +56,7 @@ def _aes(b: DfgBuilder) -> None:
 
 
 def _aes_model(stimulus: Stimulus) -> Expected:
+    """Products with 2 and 3 by the definition, then the round key."""
     words = [stimulus.streams[f"w{k}"] for k in range(4)]
     a = [word % 256 for word in words]
     tripled = [np.array([_gf_times(3, int(byte)) for byte in column], dtype=np.int64) for column in a]
@@ -70,18 +76,13 @@ def _gf_times(factor: int, byte: int) -> int:
     return twice ^ byte if factor == 3 else twice
 
 
-def _feed_aes(stimulus: Stimulus, rng: np.random.Generator) -> None:
-    for k in range(4):
-        stimulus.streams[f"w{k}"] = rng.integers(0, 1 << 16, stimulus.iterations, dtype=np.int64)
-
-
 CMA_AES = Kernel(
-    name="cma_aes",
-    summary="AES MixColumns and AddRoundKey of a column; a word holds a state byte and above it a key byte",
+    "cma_aes",
+    "AES MixColumns and AddRoundKey of a column; a word holds a state byte and above it a key byte",
+    _aes,
+    _aes_model,
     domain="cma24",
-    graph=_aes,
-    model=_aes_model,
-    feed=_feed_aes,
+    feed=streams_within(0, 1 << 16),
 )
 
 
@@ -93,7 +94,7 @@ COS_4TH = round((1 << FRACTION) * math.cos(math.pi / 4))
 
 
 def _halved(b: DfgBuilder, real: str, imaginary: str) -> tuple[str, str]:
-    """Fixed point to integer and half of it, rounded."""
+    """Fixed-point parts as integers, halved and rounded."""
     parts = [connect(b, "sra", connect(b, "add", part, 1 << FRACTION), FRACTION + 1) for part in (real, imaginary)]
     return parts[0], parts[1]
 
@@ -109,6 +110,7 @@ def _turned(b: DfgBuilder, x: tuple[str, str], c: int, s: int) -> tuple[str, str
 
 
 def _radix4(b: DfgBuilder) -> None:
+    """Three rotations by constants, then two levels of sums and differences of real and imaginary parts."""
     x = [(b.input(f"x{k}_re"), b.input(f"x{k}_im")) for k in range(4)]
     x0 = (connect(b, "sra", x[0][0], 1), connect(b, "sra", x[0][1], 1))
     x1, x2, x3 = (
@@ -127,6 +129,7 @@ def _radix4(b: DfgBuilder) -> None:
 
 
 def _radix4_model(stimulus: Stimulus) -> Expected:
+    """The butterfly on exact products, rounded where the graph rounds."""
     points = [[_signed24(stimulus.streams[f"x{k}_{part}"]) for part in ("re", "im")] for k in range(4)]
     turned = [[points[0][0] >> 1, points[0][1] >> 1]]
     for k in (1, 2, 3):
@@ -152,16 +155,17 @@ def _radix4_model(stimulus: Stimulus) -> Expected:
 
 
 def _feed_radix4(stimulus: Stimulus, rng: np.random.Generator) -> None:
+    """Points of 12 bits."""
     for name in stimulus.streams:
         stimulus.streams[name] = rng.integers(-2048, 2048, stimulus.iterations, dtype=np.int64) & MASK
 
 
 CMA_RADIX4_FFT = Kernel(
-    name="cma_radix4_fft",
-    summary="radix-4 FFT butterfly with the twiddle factors of a 16-point transform, scaled by a half",
+    "cma_radix4_fft",
+    "radix-4 FFT butterfly with the twiddle factors of a 16-point transform, scaled by a half",
+    _radix4,
+    _radix4_model,
     domain="cma24",
-    graph=_radix4,
-    model=_radix4_model,
     feed=_feed_radix4,
 )
 
@@ -174,6 +178,7 @@ CHROMA_OFFSET = (128 << 7) + 64
 
 
 def _rgb_to_ycc(b: DfgBuilder) -> None:
+    """Unpacks three bytes, makes three weighted sums, and packs them again."""
     pixel = b.input("rgb")
     red = connect(b, "sr", pixel, 16)
     green = connect(b, "sr", connect(b, "and", pixel, 0xFF00), 8)
@@ -188,6 +193,7 @@ def _rgb_to_ycc(b: DfgBuilder) -> None:
 
 
 def _chroma(b: DfgBuilder, plus: tuple[str, int], *minus: tuple[str, int]) -> str:
+    """One channel's product less those of the others, shifted to the middle of a byte."""
     total = connect(b, "mult", *plus)
     for channel, factor in minus:
         total = b.add("sub", total, connect(b, "mult", channel, factor))
@@ -195,6 +201,7 @@ def _chroma(b: DfgBuilder, plus: tuple[str, int], *minus: tuple[str, int]) -> st
 
 
 def _rgb_to_ycc_model(stimulus: Stimulus) -> Expected:
+    """The three sums as one product with a matrix."""
     pixel = stimulus.streams["rgb"]
     channels = np.array([pixel // 65536, pixel // 256 % 256, pixel % 256])
     rows: Words = np.array([[2 * 33, 129, 25], [-19, -37, 56], [56, -47, -9]], dtype=np.int64) @ channels
@@ -203,11 +210,11 @@ def _rgb_to_ycc_model(stimulus: Stimulus) -> Expected:
 
 
 CMA_RGB_TO_YCC = Kernel(
-    name="cma_rgb_to_ycc",
-    summary="packed RGB pixel to packed studio-range luma and chroma",
+    "cma_rgb_to_ycc",
+    "packed RGB pixel to packed studio-range luma and chroma",
+    _rgb_to_ycc,
+    _rgb_to_ycc_model,
     domain="cma24",
-    graph=_rgb_to_ycc,
-    model=_rgb_to_ycc_model,
 )
 
 
@@ -217,10 +224,12 @@ DCT_FRACTION, DCT_SCALE = 11, 2
 
 
 def _root2(k: int) -> float:
+    """The k-th cosine of the transform, times the square root of 2."""
     return math.sqrt(2) * math.cos(k * math.pi / 16)
 
 
 def _fixed(value: float) -> int:
+    """A factor in fixed point."""
     return round(value * (1 << DCT_FRACTION))
 
 
@@ -230,12 +239,13 @@ COMMON, FIRST, SECOND = _fixed(_root2(6)), _fixed(_root2(2) - _root2(6)), _fixed
 
 
 def _descaled(b: DfgBuilder, value: str) -> str:
+    """Fixed point to integer, rounded and scaled."""
     half = 1 << (DCT_FRACTION + DCT_SCALE - 1)
     return connect(b, "sra", connect(b, "add", value, half), DCT_FRACTION + DCT_SCALE)
 
 
 def _dct8(b: DfgBuilder) -> None:
-    """Pixels in, level-shifted by the one subtraction that it takes: 8 * 128 from the sum."""
+    """The input is pixels; their level shift takes one subtraction: 8 * 128 from the sum."""
     x = [b.input(f"x{k}") for k in range(8)]
     s = [b.add("add", x[k], x[7 - k]) for k in range(4)]
     d = [b.add("sub", x[k], x[7 - k]) for k in range(4)]
@@ -258,6 +268,7 @@ def _dct8(b: DfgBuilder) -> None:
 
 
 def _dct8_model(stimulus: Stimulus) -> Expected:
+    """Each output as the sum of all samples times fixed-point weights."""
     x = np.array([_signed24(stimulus.streams[f"x{n}"]) for n in range(8)])
     streams = {}
     for k in range(8):
@@ -280,18 +291,13 @@ def _factor(k: int, n: int) -> int:
     return (outer, inner, -inner, -outer)[min(n, 7 - n)]
 
 
-def _feed_dct8(stimulus: Stimulus, rng: np.random.Generator) -> None:
-    for name in stimulus.streams:
-        stimulus.streams[name] = rng.integers(0, 256, stimulus.iterations, dtype=np.int64)
-
-
 CMA_DCT8 = Kernel(
-    name="cma_dct8",
-    summary="8-point DCT of a row of pixels with level shift and rounding, scaled by sqrt(8) / 4",
+    "cma_dct8",
+    "8-point DCT of a row of pixels with level shift and rounding, scaled by sqrt(8) / 4",
+    _dct8,
+    _dct8_model,
     domain="cma24",
-    graph=_dct8,
-    model=_dct8_model,
-    feed=_feed_dct8,
+    feed=feed_bytes,
 )
 
 
@@ -307,6 +313,7 @@ def _sine(step: int) -> int:
 
 
 def _md5(b: DfgBuilder) -> None:
+    """The first round, with amounts and constants scaled to 24 bits; all 16 message words are inputs."""
     state = {name: b.input(name) for name in ("a", "b", "c", "d")}
     for t in range(16):
         message = b.input(f"m{t}")
@@ -323,6 +330,7 @@ def _md5(b: DfgBuilder) -> None:
 
 
 def _md5_model(stimulus: Stimulus) -> Expected:
+    """The round with its rotations as products, on NumPy words."""
     s = stimulus.streams
     a, b, c, d = (s[name] for name in ("a", "b", "c", "d"))
     shown: list[Words] = []
@@ -336,10 +344,4 @@ def _md5_model(stimulus: Stimulus) -> Expected:
     return Expected(streams={f"{name}_out": shown[-age] for age, name in ((4, "a"), (3, "d"), (2, "c"), (1, "b"))})
 
 
-CMA_MD5 = Kernel(
-    name="cma_md5",
-    summary="the 16 steps of MD5's first round on 24-bit words",
-    domain="cma24",
-    graph=_md5,
-    model=_md5_model,
-)
+CMA_MD5 = Kernel("cma_md5", "the 16 steps of MD5's first round on 24-bit words", _md5, _md5_model, domain="cma24")

@@ -1,8 +1,8 @@
 """Cryptographic steps: AES MixColumns, MD5 and SHA-1 compression steps.
 
 The hash kernels take their state as streams (so that whole digests can be put together from them) or carry it from
-iteration to iteration. In both only one value is new a step; the others are that value's past, which is how the carried
-form stores them: as distances.
+iteration to iteration. In both, each step makes one new value; the others are that value's past, which is how the
+carried form stores them: as distances.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Parameter, Past, choice, connect, number, signed32
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import Past, connect
+from gridloom.frontend.kernels.reference import feed_bytes, signed32
+from gridloom.frontend.parameters import Parameter, choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -33,6 +36,7 @@ def _doubled(b: DfgBuilder, value: str) -> str:
 
 
 def _aes_column(b: DfgBuilder) -> None:
+    """MixColumns by doubled sums of neighbours, which takes four doublings instead of eight products."""
     a = [b.input(f"a{k}") for k in range(4)]
     pairs = [b.add("xor", a[k], a[(k + 1) % 4]) for k in range(4)]
     everything = b.add("xor", pairs[0], pairs[2])
@@ -41,6 +45,7 @@ def _aes_column(b: DfgBuilder) -> None:
 
 
 def _gf_multiply(a: int, b: int) -> int:
+    """The product of two bytes in GF(2^8), bit by bit."""
     product = 0
     while b:
         product ^= a if b & 1 else 0
@@ -50,6 +55,7 @@ def _gf_multiply(a: int, b: int) -> int:
 
 
 def _aes_column_model(stimulus: Stimulus) -> Expected:
+    """The product of each column with the matrix of the standard."""
     factors = (2, 3, 1, 1)
     columns = zip(*(stimulus.streams[f"a{k}"].tolist() for k in range(4)), strict=True)
     mixed = []
@@ -63,17 +69,12 @@ def _aes_column_model(stimulus: Stimulus) -> Expected:
     return Expected(streams={f"m{k}": words[:, k] for k in range(4)})
 
 
-def _feed_bytes(stimulus: Stimulus, rng: np.random.Generator) -> None:
-    for name in stimulus.streams:
-        stimulus.streams[name] = rng.integers(0, 256, stimulus.iterations, dtype=np.int64)
-
-
 AES_COLUMN = Kernel(
-    name="aes_column",
-    summary="MixColumns of AES on one column of four bytes",
-    graph=_aes_column,
-    model=_aes_column_model,
-    feed=_feed_bytes,
+    "aes_column",
+    "MixColumns of AES on one column of four bytes",
+    _aes_column,
+    _aes_column_model,
+    feed=feed_bytes,
 )
 
 
@@ -90,9 +91,11 @@ class _Series:
         self._stem, self._steps, self._before = stem, steps, before
 
     def name(self, step: int) -> str:
+        """The id of the node that makes the value of a step of this iteration."""
         return f"{self._stem}_{step}"
 
     def at(self, step: int) -> Operand:
+        """The value of a step, counted from the first of this iteration: a node, or its past where it is negative."""
         if step >= 0:
             return self.name(step)
         streamed = self._before[-step - 1]
@@ -105,8 +108,9 @@ class _Series:
 
 
 def _state_parameters(steps: int) -> dict[str, Parameter]:
+    """The parameters of a hash kernel, with its default number of steps per iteration."""
     return {
-        "steps": number(steps, 1, 20, "steps an iteration"),
+        "steps": number(steps, 1, 20, "steps per iteration"),
         "round": choice(1, (1, 2, 3, 4), "which of the four rounds' functions"),
         "state": choice("stream", ("stream", "carried"), "state comes as streams, or is carried from the standard's"),
     }
@@ -120,6 +124,7 @@ MD5_SHIFTS = ((7, 12, 17, 22), (5, 9, 14, 20), (4, 11, 16, 23), (6, 10, 15, 21))
 
 
 def _md5_mix(b: DfgBuilder, round: int, x: Operand, y: Operand, z: Operand) -> str:
+    """The function of a round on three words of state, in as few ops as it takes."""
     if round == 1:
         return connect(b, "xor", connect(b, "and", connect(b, "xor", y, z), x), z)
     if round == 2:
@@ -130,6 +135,7 @@ def _md5_mix(b: DfgBuilder, round: int, x: Operand, y: Operand, z: Operand) -> s
 
 
 def _md5(b: DfgBuilder, steps: int, round: int, state: str) -> None:
+    """Each step adds a function of the state, a message word and a constant, rotates, and makes the next value."""
     before: list[str] | list[int] = list(MD5_INITIAL)
     if state == "stream":
         before = [b.input(name) for name in ("b", "c", "d", "a")]
@@ -144,6 +150,7 @@ def _md5(b: DfgBuilder, steps: int, round: int, state: str) -> None:
 
 
 def _state_out(b: DfgBuilder, series: _Series, steps: int, names: tuple[str, ...]) -> None:
+    """The newest values of a series as output streams, the newest first."""
     for age, name in enumerate(names):
         connect(b, "output", series.at(steps - 1 - age), id=f"{name}_out", variable=f"{name}_out")
 
@@ -157,11 +164,13 @@ MD5_FUNCTIONS: tuple[Callable[[int, int, int], int], ...] = (
 
 
 def _rotated(value: int, amount: int) -> int:
+    """The low 32 bits of a number, rotated left."""
     value &= MASK
     return ((value << amount) | (value >> (32 - amount))) & MASK
 
 
 def _md5_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expected:
+    """The steps as the standard writes them, on Python integers."""
     streams = {name: words.tolist() for name, words in stimulus.streams.items()}
     b, c, d, a = MD5_INITIAL
     rows = []
@@ -176,16 +185,17 @@ def _md5_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expect
 
 
 def _rows(names: str, rows: Sequence[tuple[int, ...]]) -> Expected:
+    """The state after each iteration as output streams."""
     words = signed32(np.array(rows, dtype=np.int64).reshape(-1, len(names)))
     return Expected(streams={f"{name}_out": words[:, k] for k, name in enumerate(names)})
 
 
 MD5_STEP = Kernel(
-    name="md5_step",
-    summary="steps of MD5's compression; message words and sine constants are streams",
-    parameters=_state_parameters(4),
-    graph=_md5,
-    model=_md5_model,
+    "md5_step",
+    "steps of MD5's compression; message words and sine constants are streams",
+    _md5,
+    _md5_model,
+    _state_parameters(4),
 )
 
 
@@ -197,6 +207,7 @@ SHA1_CONSTANTS = (0x5A827999, 0x6ED9EBA1, 0x8F1BBCDC, 0xCA62C1D6)
 
 
 def _sha1_mix(b: DfgBuilder, round: int, x: Operand, y: Operand, z: Operand) -> str:
+    """The function of a round on three words of state, in as few ops as it takes."""
     if round == 1:
         return connect(b, "xor", connect(b, "and", connect(b, "xor", y, z), x), z)
     if round == 3:
@@ -206,7 +217,10 @@ def _sha1_mix(b: DfgBuilder, round: int, x: Operand, y: Operand, z: Operand) -> 
 
 
 def _sha1(b: DfgBuilder, steps: int, round: int, state: str) -> None:
-    """Per step one new value ``s``; c, d and e are older values rotated by 30, which is the series ``r``."""
+    """Each step makes one new value of the series ``s``; c, d and e are older values rotated by 30, the series ``r``.
+
+    Both series are named by step, so that carried state is an edge with a distance.
+    """
     if state == "stream":
         a, second, c, d, e = (b.input(name) for name in "abcde")
         fresh: _Series = _Series("s", steps, [a, second])
@@ -237,6 +251,7 @@ SHA1_FUNCTIONS: tuple[Callable[[int, int, int], int], ...] = (
 
 
 def _sha1_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expected:
+    """The steps as the standard writes them, on Python integers."""
     streams = {name: words.tolist() for name, words in stimulus.streams.items()}
     a, b, c, d, e = SHA1_INITIAL
     rows = []
@@ -252,9 +267,9 @@ def _sha1_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expec
 
 
 SHA1_STEP = Kernel(
-    name="sha1_step",
-    summary="steps of SHA-1's compression; expanded message words are a stream",
-    parameters=_state_parameters(1),
-    graph=_sha1,
-    model=_sha1_model,
+    "sha1_step",
+    "steps of SHA-1's compression; expanded message words are a stream",
+    _sha1,
+    _sha1_model,
+    _state_parameters(1),
 )

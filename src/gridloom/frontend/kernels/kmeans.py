@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, connect, number, reduce_tree, signed32
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import connect, reduce_tree
+from gridloom.frontend.kernels.reference import signed32, streams_within
+from gridloom.frontend.parameters import number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -29,6 +32,7 @@ def centroid(j: int, d: int) -> int:
 
 
 def _graph(b: DfgBuilder, k: int, n: int) -> None:
+    """Squared distances to all centroids, then rounds of comparisons until one index is left."""
     squares: list[list[str]] = [[] for _ in range(k)]
     for d in range(n):
         x = b.input(f"x{d}")
@@ -42,6 +46,7 @@ def _graph(b: DfgBuilder, k: int, n: int) -> None:
 
 
 def _round(b: DfgBuilder, level: list[Candidate]) -> list[Candidate]:
+    """One level of comparators: each pair keeps the smaller distance and its index; an odd one waits behind moves."""
     winners: list[Candidate] = []
     for (left, left_index), (right, right_index) in zip(level[::2], level[1::2], strict=False):
         smaller = b.add("min_tag", left, right)
@@ -54,24 +59,20 @@ def _round(b: DfgBuilder, level: list[Candidate]) -> list[Candidate]:
 
 
 def _model(stimulus: Stimulus, k: int, n: int) -> Expected:
+    """The index of the smallest squared distance, the lowest one where distances are equal."""
     points = np.array([stimulus.streams[f"x{d}"] for d in range(n)])
     centroids = np.array([[centroid(j, d) for d in range(n)] for j in range(k)], dtype=np.int64)
     differences = signed32(points[None, :, :] - centroids[:, :, None])
     distances = signed32((differences * differences).sum(axis=1))
-    # Bit 0 of a distance is where a comparator's verdict travels, so distances are compared without it.
+    # Bit 0 of a distance carries the result of a comparison, so distances are compared without it.
     return Expected(streams={"nearest": np.argmin(distances >> 1, axis=0).astype(np.int64)})
 
 
-def _feed(stimulus: Stimulus, rng: np.random.Generator, k: int, n: int) -> None:
-    for d in range(n):
-        stimulus.streams[f"x{d}"] = rng.integers(0, SPAN, stimulus.iterations, dtype=np.int64)
-
-
 KMEANS = Kernel(
-    name="kmeans",
-    summary="index of the nearest of k centroids for a point of n dimensions",
-    parameters={"k": number(4, 2, 32, "centroids"), "n": number(4, 1, 32, "dimensions")},
-    graph=_graph,
-    model=_model,
-    feed=_feed,
+    "kmeans",
+    "index of the nearest of k centroids for a point of n dimensions",
+    _graph,
+    _model,
+    {"k": number(4, 2, 32, "centroids"), "n": number(4, 1, 32, "dimensions")},
+    feed=streams_within(0, SPAN),
 )

@@ -1,4 +1,8 @@
-"""Matrix products, classic and systolic, and the k x k convolution."""
+"""Matrix products, classic and systolic, and the k x k convolution.
+
+The classic product reads two matrices in each iteration and has a fan-out of n. The systolic one holds one matrix in
+its multipliers and has local connections only. Both, and the convolution, are shapes of the NeoSA evaluation.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import (
-    Expected,
-    Kernel,
-    Words,
-    choice,
-    connect,
-    number,
-    reduce_tree,
-    signed32,
-    sink,
-    sinks,
-    weight,
-)
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import connect, reduce_tree, sink
+from gridloom.frontend.kernels.reference import signed32, sinks, weight
+from gridloom.frontend.parameters import choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
 
 
+_SIZE = {"n": number(2, 2, 16, "rows and columns")}
+
+
 def _matmul(b: DfgBuilder, n: int) -> None:
+    """All products of rows and columns, each row and column read n times, and an adder tree for each element."""
     left = [[b.input(f"a{i}_{k}") for k in range(n)] for i in range(n)]
     right = [[b.input(f"b{k}_{j}") for j in range(n)] for k in range(n)]
     for i in range(n):
@@ -35,6 +35,7 @@ def _matmul(b: DfgBuilder, n: int) -> None:
 
 
 def _matmul_model(stimulus: Stimulus, n: int) -> Expected:
+    """The product of both matrices of each iteration."""
     s = stimulus.streams
     left = np.array([[s[f"a{i}_{k}"] for k in range(n)] for i in range(n)])
     right = np.array([[s[f"b{k}_{j}"] for j in range(n)] for k in range(n)])
@@ -43,11 +44,7 @@ def _matmul_model(stimulus: Stimulus, n: int) -> Expected:
 
 
 MATMUL = Kernel(
-    name="matmul",
-    summary="C = A B, a new pair of n x n matrices every iteration; fan-out n",
-    parameters={"n": number(2, 2, 16, "rows and columns")},
-    graph=_matmul,
-    model=_matmul_model,
+    "matmul", "C = A B, a new pair of n x n matrices every iteration; fan-out n", _matmul, _matmul_model, _SIZE
 )
 
 
@@ -77,6 +74,7 @@ def _systolic(b: DfgBuilder, n: int) -> None:
 
 
 def _systolic_model(stimulus: Stimulus, n: int) -> Expected:
+    """Each row times the held matrix, plus the bias."""
     rows = np.array([stimulus.streams[f"a{i}"] for i in range(n)])
     bias = np.array([weight(j) for j in range(n)], dtype=np.int64)
     product = signed32(systolic_matrix(n).T @ rows + bias[:, None])
@@ -84,32 +82,37 @@ def _systolic_model(stimulus: Stimulus, n: int) -> Expected:
 
 
 SYSTOLIC_MATMUL = Kernel(
-    name="systolic_matmul",
-    summary="rows of A times a B that the multipliers hold, plus a bias; products go right, sums go down",
-    parameters={"n": number(3, 2, 32, "rows and columns")},
-    graph=_systolic,
-    model=_systolic_model,
+    "systolic_matmul",
+    "rows of A times a B that the multipliers hold, plus a bias; products go right, sums go down",
+    _systolic,
+    _systolic_model,
+    {"n": number(3, 2, 32, "rows and columns")},
 )
 
 
+_WINDOW = {
+    "k": number(3, 2, 16, "rows and columns of the window"),
+    "registers": choice(0, (0, 1), "1: moves balance the adder tree where it is not full"),
+}
+
+
 def _convolution(b: DfgBuilder, k: int, registers: int) -> None:
+    """One multiplier for each element of the window, then an adder tree."""
     products = [connect(b, "mul", b.input(f"x{i}_{j}"), weight(i * k + j)) for i in range(k) for j in range(k)]
     reduce_tree(b, "add", products, registers=bool(registers), id="y", liveout="y")
 
 
 def _convolution_model(stimulus: Stimulus, k: int, registers: int) -> Expected:
+    """The sum of the window times the weights."""
     window = np.array([[stimulus.streams[f"x{i}_{j}"] for j in range(k)] for i in range(k)])
     taps = np.array([[weight(i * k + j) for j in range(k)] for i in range(k)], dtype=np.int64)
     return sinks({"y": signed32(np.einsum("ijt,ij->t", window, taps))})
 
 
 CONVOLUTION = Kernel(
-    name="convolution",
-    summary="a k x k window times fixed weights, summed by an adder tree",
-    parameters={
-        "k": number(3, 2, 16, "rows and columns of the window"),
-        "registers": choice(0, (0, 1), "1: moves balance the adder tree where it is not full"),
-    },
-    graph=_convolution,
-    model=_convolution_model,
+    "convolution",
+    "a k x k window times fixed weights, summed by an adder tree",
+    _convolution,
+    _convolution_model,
+    _WINDOW,
 )

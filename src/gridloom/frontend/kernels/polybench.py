@@ -10,29 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import (
-    Expected,
-    Kernel,
-    Parameter,
-    Past,
-    Words,
-    choice,
-    connect,
-    nest,
-    number,
-    reduce_tree,
-    signed32,
-)
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import arrays, connect, nest, reduce_tree, restarted_sum
+from gridloom.frontend.kernels.reference import copied_memory, signed32
+from gridloom.frontend.parameters import choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
 
 ALPHA, BETA = 3, -5
 
-
-def _size() -> dict[str, Parameter]:
-    return {"n": number(8, 2, 64, "rows and columns")}
+_SIZE = {"n": number(8, 2, 64, "rows and columns")}
 
 
 def _at(b: DfgBuilder, row: str, column: str, n: int) -> str:
@@ -40,92 +30,69 @@ def _at(b: DfgBuilder, row: str, column: str, n: int) -> str:
     return b.add("add", connect(b, "mul", row, n), column)
 
 
-def _arrays(b: DfgBuilder, **lengths: int) -> None:
-    for name, length in lengths.items():
-        b.array(name, length)
-
-
 def _start(b: DfgBuilder, column: str) -> str:
+    """True in the first iteration of an inner loop."""
     return connect(b, "eq", column, 0)
 
 
 def _end(b: DfgBuilder, column: str, n: int) -> str:
+    """True in the last iteration of an inner loop."""
     return connect(b, "eq", column, n - 1)
-
-
-def _accumulate(b: DfgBuilder, first: str, start: str | int, term: str, id: str) -> str:
-    """A sum that begins anew from ``start`` in iterations where ``first`` holds."""
-    before = connect(b, "select", first, start, Past(id, 1, (0,)))
-    return b.add("add", before, term, id=id)
-
-
-def _run(stimulus: Stimulus) -> dict[str, Words]:
-    return {name: words.copy() for name, words in stimulus.memory.items()}
 
 
 # -- products of matrices -------------------------------------------------------------------------------------------
 
 
 def _gemm_like(b: DfgBuilder, n: int, right_is_transposed: bool) -> None:
-    index = nest(b, {"i": n, "j": n, "k": n})
-    i, j, k = index["i"], index["j"], index["k"]
+    """The common body of both products: a sum over k that begins with the scaled element of C and ends in a store."""
+    i, j, k = nest(b, {"i": n, "j": n, "k": n})
     left = b.load("A", _at(b, i, k, n))
     right = b.load("A", _at(b, j, k, n)) if right_is_transposed else b.load("B", _at(b, k, j, n))
     scaled = connect(b, "mul", b.add("mul", left, right), ALPHA)
     target = _at(b, i, j, n)
     old = b.load("C", target)
-    _accumulate(b, _start(b, k), connect(b, "mul", old, BETA), scaled, "sum")
+    restarted_sum(b, _start(b, k), connect(b, "mul", old, BETA), scaled, "sum")
     new = b.add("store_if", target, "sum", _end(b, k, n), array="C")
     # The element is read in every iteration of k, for the last time in the one that writes it.
     b.order(old, new)
 
 
 def _gemm(b: DfgBuilder, n: int) -> None:
-    _arrays(b, A=n * n, B=n * n, C=n * n)
+    """Rows of A times columns of B."""
+    arrays(b, A=n * n, B=n * n, C=n * n)
     _gemm_like(b, n, right_is_transposed=False)
 
 
 def _syrk(b: DfgBuilder, n: int) -> None:
-    _arrays(b, A=n * n, C=n * n)
+    """Rows of A times rows of A."""
+    arrays(b, A=n * n, C=n * n)
     _gemm_like(b, n, right_is_transposed=True)
 
 
 def _gemm_model(stimulus: Stimulus, n: int) -> Expected:
-    return _product(stimulus, n, "B")
+    """The product with B."""
+    return _product(stimulus, n, stimulus.memory["B"].reshape(n, n))
 
 
 def _syrk_model(stimulus: Stimulus, n: int) -> Expected:
-    return _product(stimulus, n, None)
+    """The product with the transpose of A."""
+    return _product(stimulus, n, stimulus.memory["A"].reshape(n, n).T)
 
 
-def _product(stimulus: Stimulus, n: int, right: str | None) -> Expected:
-    memory = _run(stimulus)
+def _product(stimulus: Stimulus, n: int, right: Words) -> Expected:
+    """``C = alpha A right + beta C`` for the elements whose inner loops are complete."""
+    memory = copied_memory(stimulus)
     left = stimulus.memory["A"].reshape(n, n)
-    other = stimulus.memory[right].reshape(n, n) if right else left.T
     complete = stimulus.iterations // n
     # Arithmetic modulo 2**64 is arithmetic modulo 2**32, so NumPy's own wrap-around does no harm.
-    updated = signed32(ALPHA * (left @ other) + BETA * stimulus.memory["C"].reshape(n, n)).ravel()
+    updated = signed32(ALPHA * (left @ right) + BETA * stimulus.memory["C"].reshape(n, n)).ravel()
     memory["C"][:complete] = updated[:complete]
     return Expected(memory=memory)
 
 
-GEMM = Kernel(
-    name="gemm",
-    summary="C = alpha A B + beta C",
-    parameters=_size(),
-    graph=_gemm,
-    model=_gemm_model,
-    limit=lambda n: int(n) ** 3,
-)
+GEMM = Kernel("gemm", "C = alpha A B + beta C", _gemm, _gemm_model, _SIZE, limit=lambda n: n**3)
 
-SYRK = Kernel(
-    name="syrk",
-    summary="C = alpha A A' + beta C",
-    parameters=_size(),
-    graph=_syrk,
-    model=_syrk_model,
-    limit=lambda n: int(n) ** 3,
-)
+SYRK = Kernel("syrk", "C = alpha A A' + beta C", _syrk, _syrk_model, _SIZE, limit=lambda n: n**3)
 
 
 # -- products of a matrix and vectors -------------------------------------------------------------------------------
@@ -139,98 +106,85 @@ def _update(b: DfgBuilder, array: str, index: str, term: str, distance: int) -> 
     b.order(new, old, distance=distance)
 
 
+def _add_transposed_product(memory: dict[str, Words], target: str, vector: str, n: int, iterations: int) -> None:
+    """``target += A' vector`` in the first iterations of the nest, element by element."""
+    for t in range(iterations):
+        i, j = divmod(t, n)
+        memory[target][j] = signed32(int(memory[target][j]) + int(memory["A"][t]) * int(memory[vector][i]))
+
+
 def _atax(b: DfgBuilder, n: int) -> None:
-    _arrays(b, A=n * n, tmp=n, y=n)
-    index = nest(b, {"i": n, "j": n})
-    element = b.load("A", _at(b, index["i"], index["j"], n))
-    _update(b, "y", index["j"], b.add("mul", element, b.load("tmp", index["i"])), n)
+    """One pass over A; each element updates one element of y."""
+    arrays(b, A=n * n, tmp=n, y=n)
+    i, j = nest(b, {"i": n, "j": n})
+    element = b.load("A", _at(b, i, j, n))
+    _update(b, "y", j, b.add("mul", element, b.load("tmp", i)), n)
 
 
 def _atax_model(stimulus: Stimulus, n: int) -> Expected:
-    memory = _run(stimulus)
-    for t in range(stimulus.iterations):
-        i, j = divmod(t, n)
-        memory["y"][j] = signed32(int(memory["y"][j]) + int(memory["A"][t]) * int(memory["tmp"][i]))
+    """The updates of y, in the order of the nest."""
+    memory = copied_memory(stimulus)
+    _add_transposed_product(memory, "y", "tmp", n, stimulus.iterations)
     return Expected(memory=memory)
 
 
-ATAX = Kernel(
-    name="atax",
-    summary="y += A' tmp: the second loop of y = A' (A x)",
-    parameters=_size(),
-    graph=_atax,
-    model=_atax_model,
-    limit=lambda n: int(n) ** 2,
-)
+ATAX = Kernel("atax", "y += A' tmp: the second loop of y = A' (A x)", _atax, _atax_model, _SIZE, limit=lambda n: n**2)
 
 
 def _bicg(b: DfgBuilder, n: int) -> None:
-    _arrays(b, A=n * n, r=n, s=n, p=n, q=n)
-    index = nest(b, {"i": n, "j": n})
-    i, j = index["i"], index["j"]
+    """One pass over A; each element updates an element of s and adds to a sum that is stored at the end of a row."""
+    arrays(b, A=n * n, r=n, s=n, p=n, q=n)
+    i, j = nest(b, {"i": n, "j": n})
     element = b.load("A", _at(b, i, j, n))
     _update(b, "s", j, b.add("mul", b.load("r", i), element), n)
-    total = _accumulate(b, _start(b, j), 0, b.add("mul", element, b.load("p", j)), "sum")
+    total = restarted_sum(b, _start(b, j), 0, b.add("mul", element, b.load("p", j)), "sum")
     b.add("store_if", i, total, _end(b, j, n), array="q")
 
 
 def _bicg_model(stimulus: Stimulus, n: int) -> Expected:
-    memory = _run(stimulus)
-    for t in range(stimulus.iterations):
-        i, j = divmod(t, n)
-        memory["s"][j] = signed32(int(memory["s"][j]) + int(memory["r"][i]) * int(memory["A"][t]))
+    """The updates of s in the order of the nest, and the elements of q of the complete rows."""
+    memory = copied_memory(stimulus)
+    _add_transposed_product(memory, "s", "r", n, stimulus.iterations)
     rows = stimulus.iterations // n
     memory["q"][:rows] = signed32(stimulus.memory["A"].reshape(n, n)[:rows] @ stimulus.memory["p"])
     return Expected(memory=memory)
 
 
-BICG = Kernel(
-    name="bicg",
-    summary="s += A' r and q = A p in one pass over A",
-    parameters=_size(),
-    graph=_bicg,
-    model=_bicg_model,
-    limit=lambda n: int(n) ** 2,
-)
+BICG = Kernel("bicg", "s += A' r and q = A p in one pass over A", _bicg, _bicg_model, _SIZE, limit=lambda n: n**2)
 
 
 def _mvt(b: DfgBuilder, n: int) -> None:
-    _arrays(b, A=n * n, x1=n, x2=n, y1=n, y2=n)
-    index = nest(b, {"i": n, "j": n})
-    i, j = index["i"], index["j"]
+    """Two sums in one nest, one along a row of A and one along a column, each stored when it is complete."""
+    arrays(b, A=n * n, x1=n, x2=n, y1=n, y2=n)
+    i, j = nest(b, {"i": n, "j": n})
     first, last = _start(b, j), _end(b, j, n)
     for target, vector, address in (("x1", "y1", _at(b, i, j, n)), ("x2", "y2", _at(b, j, i, n))):
         term = b.add("mul", b.load("A", address), b.load(vector, j))
         old = b.load(target, i)
-        total = _accumulate(b, first, old, term, f"{target}_sum")
+        total = restarted_sum(b, first, old, term, f"{target}_sum")
         b.order(old, b.add("store_if", i, total, last, array=target))
 
 
 def _mvt_model(stimulus: Stimulus, n: int) -> Expected:
-    memory, rows = _run(stimulus), stimulus.iterations // n
+    """The elements of both results whose sums are complete."""
+    memory, rows = copied_memory(stimulus), stimulus.iterations // n
     matrix = stimulus.memory["A"].reshape(n, n)
     memory["x1"][:rows] = signed32(memory["x1"] + matrix @ memory["y1"])[:rows]
     memory["x2"][:rows] = signed32(memory["x2"] + matrix.T @ memory["y2"])[:rows]
     return Expected(memory=memory)
 
 
-MVT = Kernel(
-    name="mvt",
-    summary="x1 += A y1 and x2 += A' y2",
-    parameters=_size(),
-    graph=_mvt,
-    model=_mvt_model,
-    limit=lambda n: int(n) ** 2,
-)
+MVT = Kernel("mvt", "x1 += A y1 and x2 += A' y2", _mvt, _mvt_model, _SIZE, limit=lambda n: n**2)
 
 
 # -- stencils -------------------------------------------------------------------------------------------------------
 
 
 def _jacobi(b: DfgBuilder, n: int, dims: int) -> None:
-    _arrays(b, A=n**dims, B=n**dims)
+    """Loads the element and its neighbours, and stores their mean in the other array."""
+    arrays(b, A=n**dims, B=n**dims)
     index = nest(b, {f"i{d}": n - 2 for d in range(dims)})
-    inner = [connect(b, "add", index[f"i{d}"], 1) for d in range(dims)]
+    inner = [connect(b, "add", variable, 1) for variable in index]
     centre = inner[0] if dims == 1 else _at(b, inner[0], inner[1], n)
     offsets = (-1, 1) if dims == 1 else (-1, 1, -n, n)
     values = [b.load("A", centre), *(b.load("A", connect(b, "add", centre, offset)) for offset in offsets)]
@@ -238,7 +192,8 @@ def _jacobi(b: DfgBuilder, n: int, dims: int) -> None:
 
 
 def _jacobi_model(stimulus: Stimulus, n: int, dims: int) -> Expected:
-    memory = _run(stimulus)
+    """The mean over shifted copies of the whole grid, stored for the elements that were visited."""
+    memory = copied_memory(stimulus)
     grid = stimulus.memory["A"].reshape((n,) * dims)
     total = grid.copy()
     for axis in range(dims):
@@ -252,10 +207,10 @@ def _jacobi_model(stimulus: Stimulus, n: int, dims: int) -> Expected:
 
 
 JACOBI = Kernel(
-    name="jacobi",
-    summary="one sweep of a Jacobi stencil: the mean of each inner element and its neighbours",
-    parameters={"n": number(16, 3, 64, "elements along each side"), "dims": choice(1, (1, 2), "dimensions")},
-    graph=_jacobi,
-    model=_jacobi_model,
-    limit=lambda n, dims: (int(n) - 2) ** int(dims),
+    "jacobi",
+    "one sweep of a Jacobi stencil: the mean of each inner element and its neighbours",
+    _jacobi,
+    _jacobi_model,
+    {"n": number(16, 3, 64, "elements along each side"), "dims": choice(1, (1, 2), "dimensions")},
+    limit=lambda n, dims: (n - 2) ** dims,
 )

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Parameter, Words, choice, number, signed32
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.reference import signed32
+from gridloom.frontend.parameters import Parameter, choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -32,6 +35,7 @@ WINDOW = 128
 
 
 def _op(rng: random.Random, arity: int) -> str:
+    """A random op of one or two operands."""
     return rng.choice(BINARY if arity == 2 else UNARY)
 
 
@@ -53,7 +57,10 @@ def _layered(layers: int, width: int, seed: int) -> list[Step]:
 
 
 def _growing(nodes: int, inputs: int, seed: int) -> list[Step]:
-    """Each new node reads one or two older ones, the recent and the little-read more often; what is unread goes out."""
+    """Each new node reads one or two older ones, more often recent ones and ones with few readers.
+
+    What nothing reads in the end becomes an output.
+    """
     rng = random.Random(seed)
     names = [f"x_{k}" for k in range(inputs)]
     readers = dict.fromkeys(names, 0)
@@ -109,6 +116,8 @@ def _series_parallel(nodes: int, seed: int) -> list[Step]:
 
 
 def _graph(plan: Plan) -> Callable[..., None]:
+    """The function that draws the graph of a plan into a builder."""
+
     def draw(b: DfgBuilder, domain: str, **settings: int) -> None:
         for name, op, operands in plan(**settings):
             b.add(op, *operands, id=name, variable=name if op in ("input", "output") else None)
@@ -145,6 +154,8 @@ def _mixed(name: str, operands: tuple[Words, ...], iterations: int) -> Words:
 
 
 def _model(plan: Plan) -> Callable[..., Expected]:
+    """The function that computes what the graph of a plan should show, step by step."""
+
     def expect(stimulus: Stimulus, domain: str, **settings: int) -> Expected:
         values = dict(stimulus.streams)
         outputs = {}
@@ -161,6 +172,7 @@ def _model(plan: Plan) -> Callable[..., Expected]:
 
 
 def _random_graph(name: str, summary: str, plan: Plan, parameters: dict[str, Parameter]) -> Kernel:
+    """A kernel whose graph and model start from the same plan."""
     common = {
         "seed": number(0, 0, 2**31 - 1, "of the random numbers"),
         "domain": choice("i32", ("i32", "opaque"), "integer ops, or uninterpreted functions"),
@@ -172,7 +184,7 @@ RANDOM_LAYERED = _random_graph(
     "random_layered",
     "random layers, each node reading two of the layer before",
     _layered,
-    {"layers": number(4, 1, 256, "layers of ops"), "width": number(4, 2, 256, "nodes a layer")},
+    {"layers": number(4, 1, 256, "layers of ops"), "width": number(4, 2, 256, "nodes per layer")},
 )
 
 RANDOM_GROWING = _random_graph(

@@ -1,4 +1,8 @@
-"""Speech coding: a step of the IMA ADPCM encoder, and the lag search of GSM's long-term predictor."""
+"""Speech coding: a step of the IMA ADPCM encoder, and the lag search of GSM's long-term predictor.
+
+In the encoder each sample's code depends on the prediction and the step size that the sample before left, a recurrence
+through a table in memory. The lag search carries the best sum and its lag.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel, Past, connect, nest, number, signed32
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import arrays, connect, nest, previous, restarted_sum
+from gridloom.frontend.kernels.reference import copied_memory, signed32, words_of
+from gridloom.frontend.parameters import number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -24,14 +31,19 @@ LAST_STEP = len(STEP_SIZES) - 1
 
 
 def _clamp(b: DfgBuilder, value: str, low: int, high: int, id: str) -> str:
+    """A value between two bounds: a minimum and a maximum."""
     return connect(b, "max", connect(b, "min", value, high), low, id=id)
 
 
 def _adpcm(b: DfgBuilder) -> None:
-    b.array("steps", LAST_STEP + 1)
-    b.array("changes", 16)
-    predicted = Past("prediction", 1, (0,))
-    size = connect(b, "load", Past("index", 1, (0,)), array="steps")
+    """The difference to the prediction is coded in a sign and three bits of half step sizes.
+
+    The prediction moves by what the decoder will add; the step index moves by a table and is kept in range. Both
+    are carried.
+    """
+    arrays(b, steps=LAST_STEP + 1, changes=16)
+    predicted = previous("prediction")
+    size = connect(b, "load", previous("index"), array="steps")
     difference = connect(b, "sub", b.input("sample"), predicted)
     sign = connect(b, "shl", connect(b, "lt", difference, 0), 3)
     left = b.add("abs", difference)
@@ -47,12 +59,13 @@ def _adpcm(b: DfgBuilder) -> None:
             size = connect(b, "shr", size, 1)
     up, down = connect(b, "add", predicted, change), connect(b, "sub", predicted, change)
     _clamp(b, b.add("select", sign, down, up), -32768, 32767, "prediction")
-    moved = connect(b, "add", Past("index", 1, (0,)), b.load("changes", code))
+    moved = connect(b, "add", previous("index"), b.load("changes", code))
     _clamp(b, moved, 0, LAST_STEP, "index")
     b.output(code, "code")
 
 
 def _adpcm_model(stimulus: Stimulus) -> Expected:
+    """The encoder as the IMA specification describes it, sample by sample."""
     steps, changes = stimulus.memory["steps"].tolist(), stimulus.memory["changes"].tolist()
     prediction, index, codes = 0, 0, []
     for sample in stimulus.streams["sample"].tolist():
@@ -70,11 +83,11 @@ def _adpcm_model(stimulus: Stimulus) -> Expected:
         prediction = min(max(prediction - change if code & 8 else prediction + change, -32768), 32767)
         index = min(max(index + changes[code], 0), LAST_STEP)
         codes.append(code)
-    memory = {name: words.copy() for name, words in stimulus.memory.items()}
-    return Expected(streams={"code": np.array(codes, dtype=np.int64)}, memory=memory)
+    return Expected(streams={"code": words_of(codes)}, memory=copied_memory(stimulus))
 
 
 def _feed_adpcm(stimulus: Stimulus, rng: np.random.Generator) -> None:
+    """The tables of the standard, and a random walk as the samples."""
     stimulus.memory["steps"] = np.array(STEP_SIZES, dtype=np.int64)
     stimulus.memory["changes"] = np.array(INDEX_CHANGES * 2, dtype=np.int64)
     walk = np.cumsum(rng.integers(-3000, 3001, stimulus.iterations))
@@ -82,33 +95,39 @@ def _feed_adpcm(stimulus: Stimulus, rng: np.random.Generator) -> None:
 
 
 ADPCM = Kernel(
-    name="adpcm",
-    summary="IMA ADPCM encoder: a 4-bit code for each sample; prediction and step index are carried",
-    graph=_adpcm,
-    model=_adpcm_model,
+    "adpcm",
+    "IMA ADPCM encoder: a 4-bit code for each sample; prediction and step index are carried",
+    _adpcm,
+    _adpcm_model,
     feed=_feed_adpcm,
 )
 
 
+_WINDOW_AND_LAGS = {
+    "window": number(40, 1, 256, "samples of the segment, and the least lag"),
+    "lags": number(81, 1, 256, "lags that are tried"),
+}
+
+
 def _gsm_ltp(b: DfgBuilder, window: int, lags: int) -> None:
+    """For each lag, the products of the segment and the past at that lag are summed; the best one is carried."""
     history = window + lags - 1
-    b.array("segment", window)
-    b.array("history", history)
-    index = nest(b, {"l": lags, "k": window})
+    arrays(b, segment=window, history=history)
+    lag_index, k = nest(b, {"l": lags, "k": window})
     # Lag window + l reaches that far back from sample k of the segment.
-    newest = connect(b, "sub", index["k"], index["l"])
+    newest = connect(b, "sub", k, lag_index)
     older = b.load("history", connect(b, "add", newest, history - window))
-    product = b.add("mul", b.load("segment", index["k"]), older)
-    first = connect(b, "eq", index["k"], 0)
-    connect(b, "add", connect(b, "select", first, 0, Past("sum", 1, (0,))), product, id="sum")
-    last = connect(b, "eq", index["k"], window - 1)
-    better = b.add("and", last, connect(b, "gt", "sum", Past("peak", 1, (0,))))
-    connect(b, "select", better, "sum", Past("peak", 1, (0,)), id="peak", liveout="peak")
-    lag = connect(b, "add", index["l"], window)
-    connect(b, "select", better, lag, Past("best", 1, (window,)), id="best", liveout="lag")
+    product = b.add("mul", b.load("segment", k), older)
+    restarted_sum(b, connect(b, "eq", k, 0), 0, product, "sum")
+    last = connect(b, "eq", k, window - 1)
+    better = b.add("and", last, connect(b, "gt", "sum", previous("peak")))
+    connect(b, "select", better, "sum", previous("peak"), id="peak", liveout="peak")
+    lag = connect(b, "add", lag_index, window)
+    connect(b, "select", better, lag, previous("best", window), id="best", liveout="lag")
 
 
 def _gsm_ltp_model(stimulus: Stimulus, window: int, lags: int) -> Expected:
+    """The correlation at each complete lag by NumPy, and the greatest of them."""
     segment, history = stimulus.memory["segment"], stimulus.memory["history"]
     peak, lag = 0, window
     for candidate in range(stimulus.iterations // window):
@@ -116,24 +135,22 @@ def _gsm_ltp_model(stimulus: Stimulus, window: int, lags: int) -> Expected:
         correlation = signed32(int(np.dot(segment, history[start : start + window])))
         if correlation > peak:
             peak, lag = correlation, window + candidate
-    memory = {name: words.copy() for name, words in stimulus.memory.items()}
-    return Expected(memory=memory, liveouts={"peak": peak, "lag": lag} if stimulus.iterations else {})
+    liveouts = {"peak": peak, "lag": lag} if stimulus.iterations else {}
+    return Expected(memory=copied_memory(stimulus), liveouts=liveouts)
 
 
 def _feed_gsm_ltp(stimulus: Stimulus, rng: np.random.Generator, window: int, lags: int) -> None:
+    """Samples of 13 bits."""
     for name, length in (("segment", window), ("history", window + lags - 1)):
         stimulus.memory[name] = rng.integers(-(1 << 12), 1 << 12, length, dtype=np.int64)
 
 
 GSM_LTP = Kernel(
-    name="gsm_ltp",
-    summary="GSM long-term predictor: the lag at which the past correlates best with a segment",
-    parameters={
-        "window": number(40, 1, 256, "samples of the segment, and the least lag"),
-        "lags": number(81, 1, 256, "lags that are tried"),
-    },
-    graph=_gsm_ltp,
-    model=_gsm_ltp_model,
+    "gsm_ltp",
+    "GSM long-term predictor: the lag at which the past correlates best with a segment",
+    _gsm_ltp,
+    _gsm_ltp_model,
+    _WINDOW_AND_LAGS,
     feed=_feed_gsm_ltp,
-    limit=lambda window, lags: int(window) * int(lags),
+    limit=lambda window, lags: window * lags,
 )

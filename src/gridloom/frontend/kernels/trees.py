@@ -1,4 +1,8 @@
-"""Binary trees, reducing and expanding, and map-reduce trees: the reduction patterns of machine learning."""
+"""Binary trees, reducing and expanding, and map-reduce trees: the reduction patterns of machine learning.
+
+A full binary tree of n nodes has (n + 1) / 2 leaves. Several components are several trees in one graph, without an edge
+between them.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +10,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import (
-    Expected,
-    Kernel,
-    Parameter,
-    Words,
-    choice,
-    connect,
-    number,
-    reduce_tree,
-    signed32,
-    sink,
-    sinks,
-    weight,
-)
+from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.building import connect, reduce_tree, sink
+from gridloom.frontend.kernels.reference import signed32, sinks, weight
+from gridloom.frontend.parameters import choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
 
 
-def _sizes() -> Parameter:
-    return choice(15, [2**depth - 1 for depth in range(2, 12)], "nodes of the full binary tree of each component")
+_TREES = {
+    "nodes": choice(15, [2**depth - 1 for depth in range(2, 12)], "nodes of the full binary tree of each component"),
+    "components": number(1, 1, 16, "connected components"),
+}
 
-
-def _components() -> Parameter:
-    return number(1, 1, 16, "connected components")
+_REDUCE_PARAMETERS = _TREES | {
+    "leaves": choice("input", ("input", "mul"), "mul: each input stream enters through a multiplier's tile"),
+}
 
 
 def _reduce(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
+    """One adder tree for each component; its leaves may need the tile of a multiplier."""
     for c in range(components):
         inputs = []
         for k in range((nodes + 1) // 2):
@@ -44,6 +42,7 @@ def _reduce(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
 
 
 def _reduce_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) -> Expected:
+    """The sum of all inputs of each component."""
     width = (nodes + 1) // 2
     sums = {f"y{c}": sum_streams(stimulus, [f"x{c}_{k}" for k in range(width)]) for c in range(components)}
     return sinks(sums)
@@ -55,19 +54,21 @@ def sum_streams(stimulus: Stimulus, names: list[str]) -> Words:
 
 
 TREE_REDUCE = Kernel(
-    name="tree_reduce",
-    summary="full binary adder trees; leaves are inputs, roots are the results",
-    parameters={
-        "nodes": _sizes(),
-        "components": _components(),
-        "leaves": choice("input", ("input", "mul"), "mul: each input stream enters through a multiplier's tile"),
-    },
-    graph=_reduce,
-    model=_reduce_model,
+    "tree_reduce",
+    "full binary adder trees; leaves are inputs, roots are the results",
+    _reduce,
+    _reduce_model,
+    _REDUCE_PARAMETERS,
 )
 
 
+_EXPAND_PARAMETERS = _TREES | {
+    "leaves": choice("output", ("output", "mul"), "mul: each leaf multiplies by a weight and is itself a result"),
+}
+
+
 def _expand(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
+    """One tree of moves for each component, doubled level by level; the leaves are outputs or multipliers."""
     for c in range(components):
         level = [b.input(f"x{c}")]
         while 2 * len(level) < (nodes + 1) // 2:
@@ -80,6 +81,7 @@ def _expand(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
 
 
 def _expand_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) -> Expected:
+    """Each leaf shows the input, times its weight where leaves multiply."""
     streams = {}
     for c in range(components):
         for k in range((nodes + 1) // 2):
@@ -89,19 +91,17 @@ def _expand_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) 
 
 
 TREE_EXPAND = Kernel(
-    name="tree_expand",
-    summary="full binary trees that spread one input to all leaves",
-    parameters={
-        "nodes": _sizes(),
-        "components": _components(),
-        "leaves": choice("output", ("output", "mul"), "mul: each leaf multiplies by a weight and is itself a result"),
-    },
-    graph=_expand,
-    model=_expand_model,
+    "tree_expand", "full binary trees that spread one input to all leaves", _expand, _expand_model, _EXPAND_PARAMETERS
 )
 
 
+_MAP_REDUCE_PARAMETERS = _TREES | {
+    "tail": number(3, 1, 32, "nodes before each leaf, the input among them"),
+}
+
+
 def _map_reduce(b: DfgBuilder, nodes: int, components: int, tail: int) -> None:
+    """Before each leaf, ``tail - 1`` ops subtract or xor a weight in turn; then come a product and an adder tree."""
     for c in range(components):
         products = []
         for k in range((nodes + 1) // 2):
@@ -113,6 +113,7 @@ def _map_reduce(b: DfgBuilder, nodes: int, components: int, tail: int) -> None:
 
 
 def _map_reduce_model(stimulus: Stimulus, nodes: int, components: int, tail: int) -> Expected:
+    """The same chains of subtractions and exclusive ors on whole streams, then one sum."""
     streams = {}
     for c in range(components):
         total = np.zeros(stimulus.iterations, dtype=np.int64)
@@ -126,13 +127,9 @@ def _map_reduce_model(stimulus: Stimulus, nodes: int, components: int, tail: int
 
 
 MAP_REDUCE = Kernel(
-    name="map_reduce",
-    summary="map-reduce trees: a tail of nodes before each leaf's multiplier, then an adder tree",
-    parameters={
-        "nodes": _sizes(),
-        "components": _components(),
-        "tail": number(3, 1, 32, "nodes before each leaf, the input among them"),
-    },
-    graph=_map_reduce,
-    model=_map_reduce_model,
+    "map_reduce",
+    "map-reduce trees: a tail of nodes before each leaf's multiplier, then an adder tree",
+    _map_reduce,
+    _map_reduce_model,
+    _MAP_REDUCE_PARAMETERS,
 )

@@ -11,13 +11,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
-from gridloom.dfg.model import MAX_DISTANCE
-from gridloom.frontend.loops.body import Order
+from gridloom.dfg.checks import MAX_DISTANCE
+from gridloom.frontend.loops.operations import Order
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """A place: a constant, a step an iteration, symbols that are fixed in the loop and symbols that are not."""
+    """A place: a constant, a step per iteration, symbols that are fixed in the loop and symbols that are not."""
 
     step: int
     fixed: frozenset[tuple[Hashable, int]]
@@ -30,7 +30,11 @@ ANYWHERE: Final = ((True, 0), (False, 1))
 
 
 def meetings(first: Motion, second: Motion) -> tuple[tuple[bool, int], ...]:
-    """The orders that two accesses need, the first being first in the program: (first before second, distance)."""
+    """The orders that two accesses need, the first being first in the program: (first before second, distance).
+
+    Nothing where they never meet; one exact distance where their places differ by a constant; program order within an
+    iteration and into the next where nothing better is known.
+    """
     if (first.fixed, first.varying, first.step) != (second.fixed, second.varying, second.step):
         return ANYWHERE
     gap = second.constant - first.constant

@@ -15,21 +15,20 @@ may depend on constants only. A module that is named on the command line is impo
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, overload
 
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError, SourceError
-from gridloom.frontend.loops.body import Body, LiveIn, readable
+from gridloom.frontend.loops.body import Body
+from gridloom.frontend.loops.operations import LiveIn, readable
 from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
-from gridloom.frontend.python.numbers import ACTIVE, ArrayType, State, Trace, Type, Value, lift
-from gridloom.text_file import read_text
+from gridloom.frontend.python.module_file import execute, lines_in
+from gridloom.frontend.python.numbers import ArrayType, State, Type, Value, lift
+from gridloom.frontend.python.trace import ACTIVE, Trace
 
 
 class PythonKernel:
@@ -56,8 +55,12 @@ class PythonKernel:
 
     @property
     def parameters(self) -> dict[str, Type | ArrayType]:
-        """Each parameter's type; SourceError for one without."""
-        found: dict[str, Type | ArrayType] = {}
+        """Each parameter's type; SourceError for one without.
+
+        Annotations may be text, as with ``from __future__ import annotations``; they are evaluated in the function's
+        module.
+        """
+        types: dict[str, Type | ArrayType] = {}
         try:
             signature = inspect.signature(self.function, eval_str=True)
         except (NameError, TypeError, SourceError) as error:
@@ -69,8 +72,8 @@ class PythonKernel:
                     "or Array[type, length]",
                     where=self._here(),
                 )
-            found[name] = parameter.annotation
-        return found
+            types[name] = parameter.annotation
+        return types
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the function on numbers and arrays (changed in place); returns Python numbers."""
@@ -92,21 +95,24 @@ class PythonKernel:
 
         ``sizes`` overrides the lengths of arrays. SourceError names the line that cannot be traced. Runs the body once.
         """
+        return self.graph_and_lines(memory=memory, sizes=sizes, unroll=unroll)[0]
+
+    def graph_and_lines(
+        self, *, memory: Memory = "arrays", sizes: Mapping[str, int] | None = None, unroll: int = 1
+    ) -> tuple[Dfg, dict[str, int]]:
+        """The graph, and the line of the file that each node comes from (before unrolling). Runs the body once."""
         trace = self._traced(memory, sizes or {})
         graph = trace.body.build(f"Python kernel {self.name}") if trace.body.operations else None
         if graph is None:
             raise SourceError("computes nothing", where=self._here())
         if unroll > 1:
-            from gridloom.frontend.c.unroll import unrolled
+            from gridloom.frontend.loops.unroll import unrolled
 
             graph = unrolled(graph, unroll)
-        return graph
-
-    def lines(self, *, memory: Memory = "arrays") -> dict[str, int]:
-        """Node of the graph -> the line of the file that it comes from. Runs the body once."""
-        return self._traced(memory, {}).body.lines()
+        return graph, trace.body.lines()
 
     def _traced(self, memory: Memory, sizes: Mapping[str, int]) -> Trace:
+        """Call the function with symbols and return what was written down. Errors name the line of the kernel."""
         trace = Trace(Body(self.name), streams=memory == "streams", code=self.function.__code__)
         given = self._symbols(trace, sizes)
         token = ACTIVE.set(trace)
@@ -127,6 +133,7 @@ class PythonKernel:
         return trace
 
     def _symbols(self, trace: Trace, sizes: Mapping[str, int]) -> dict[str, Any]:
+        """A symbol for each parameter: an array, or a live-in."""
         given: dict[str, Any] = {}
         for name, kind in self.parameters.items():
             if isinstance(kind, ArrayType):
@@ -145,6 +152,7 @@ class PythonKernel:
         return given
 
     def _liveouts(self, trace: Trace, result: Any) -> None:
+        """Make what the function returns the live-outs of the body."""
         if result is None:
             return
         if isinstance(result, Mapping):
@@ -159,20 +167,17 @@ class PythonKernel:
     # -- where ------------------------------------------------------------------------------------------------------
 
     def _here(self) -> str:
+        """File and first line of the kernel, for messages."""
         return f"{self.file}:{self.line}: kernel {self.name!r}"
 
     def _line(self, error: BaseException) -> str:
         """The line of the kernel's file that an error came from."""
-        lines = _lines(error, self.function.__code__.co_filename)
+        lines = lines_in(error, self.function.__code__.co_filename)
         return f"{self.file}:{lines[-1] if lines else self.line}: kernel {self.name!r}"
 
 
-def _lines(error: BaseException, file: str) -> list[int]:
-    frames = traceback.extract_tb(error.__traceback__)
-    return [frame.lineno for frame in frames if frame.filename == file and frame.lineno is not None]
-
-
 def _plain(result: Any) -> Any:
+    """Results as Python numbers, in the containers that the function returned."""
     if isinstance(result, State):
         return _plain(result.current)
     if isinstance(result, Value):
@@ -222,44 +227,25 @@ def read_spec(text: str, memory: Memory | None = None) -> Dfg:
 
 def kernels_of(path: Path) -> dict[str, PythonKernel]:
     """The kernels that a Python file defines, by name, in its order. Executes the file."""
-    found = {key: value for key, value in vars(_module(path)).items() if isinstance(value, PythonKernel)}
-    for kernel in found.values():
+    kernels = {key: value for key, value in vars(execute(path)).items() if isinstance(value, PythonKernel)}
+    for kernel in kernels.values():
         # Python makes paths absolute; messages name the file as the user did.
         if Path(kernel.file) == path.absolute():
             kernel.file = str(path)
-    return found
+    return kernels
 
 
 def chosen(spec: LoopSpec) -> PythonKernel:
-    """The kernel that a text names, or the only one of its file. Executes the file."""
+    """The kernel that a text names, or the only one of its file. Executes the file.
+
+    SourceError where the file has no such kernel, or several and none is named; it lists those that there are.
+    """
     path, name = spec.path, spec.function
-    found = kernels_of(path)
-    if name is None and len(found) == 1:
-        return next(iter(found.values()))
-    if name in found:
-        return found[str(name)]
-    listed = ", ".join(found) or "none"
-    asked = f"has no kernel {name!r}" if name else f"has {len(found)} kernels"
+    kernels = kernels_of(path)
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name in kernels:
+        return kernels[str(name)]
+    listed = ", ".join(kernels) or "none"
+    asked = f"has no kernel {name!r}" if name else f"has {len(kernels)} kernels"
     raise SourceError(f"{asked}; functions decorated with @gridloom.kernel: {listed}", where=str(path))
-
-
-def _module(path: Path) -> Any:
-    read_text(path)
-    spec = importlib.util.spec_from_file_location(f"gridloom_kernel_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise SourceError("cannot be imported as a Python module", where=str(path))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except GridloomError as error:
-        raise error.at(str(path)) from None
-    except SyntaxError as error:
-        raise SourceError(f"is not Python: {error.msg}", where=f"{path}:{error.lineno}") from None
-    except Exception as error:
-        lines = _lines(error, str(path.absolute()))
-        place = f"{path}:{lines[-1]}" if lines else str(path)
-        raise SourceError(f"cannot be imported: {type(error).__name__}: {error}", where=place) from None
-    finally:
-        sys.modules.pop(spec.name, None)
-    return module

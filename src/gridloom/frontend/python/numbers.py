@@ -6,19 +6,17 @@ a cast cuts off, as in C. ``float32`` rounds every operation once. Comparisons g
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, field
-from types import CodeType, FrameType
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from gridloom.errors import SourceError
-from gridloom.frontend.loops.body import Body, Carried, Const, Operand
 from gridloom.frontend.loops.folding import WORD, wrap
-from gridloom.frontend.loops.motion import Motion, meetings, order
+from gridloom.frontend.loops.operations import Carried, Const, Operand
+from gridloom.frontend.python.computing import COMPUTE, FLOAT_RESULTS, bits_of
+from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
 
 DEFAULT_LENGTH: Final = 1024
 
@@ -78,100 +76,12 @@ class Array:
         return ArrayType(element, length)
 
 
-# -- the trace ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """An integer as constant + step * iteration + coefficients of operands: what distances are proved with."""
-
-    constant: int = 0
-    step: int = 0
-    terms: tuple[tuple[Operand, int], ...] = ()
-
-    def plus(self, other: Linear, factor: int = 1) -> Linear:
-        """This one plus a multiple of another."""
-        terms = dict(self.terms)
-        for operand, coefficient in other.terms:
-            terms[operand] = terms.get(operand, 0) + factor * coefficient
-        kept = tuple(sorted(((o, c) for o, c in terms.items() if c), key=repr))
-        return Linear(self.constant + factor * other.constant, self.step + factor * other.step, kept)
-
-
-@dataclass(frozen=True, slots=True)
-class _Access:
-    array: str
-    node: str
-    is_store: bool
-    place: Motion
-
-
-@dataclass
-class Trace:
-    """A kernel being traced: its body, and where in the function the trace is."""
-
-    body: Body
-    streams: bool = False
-    phase: str = "before"
-    #: Operands that may differ from one iteration to the next.
-    varying: set[Operand] = field(default_factory=set)
-    states: list[State] = field(default_factory=list)
-    accesses: list[_Access] = field(default_factory=list)
-    #: The code of the kernel's function, whose lines the operations come from.
-    code: CodeType | None = None
-
-    def locate(self) -> None:
-        """Tell the body which line of the kernel is running."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code is not self.code:
-            frame = frame.f_back
-        self.body.line = frame.f_lineno if frame is not None else 0
-
-    def emit(self, op: str, operands: Sequence[Operand]) -> Operand:
-        """An operation; none may follow the loop."""
-        if self.phase == "after":
-            raise SourceError("computes after its loop; return the loop's values and compute outside the kernel")
-        self.locate()
-        made = self.body.emit(op, *operands)
-        if any(operand in self.varying for operand in operands):
-            self.varying.add(made)
-        return made
-
-    def motion(self, linear: Linear) -> Motion:
-        """How a place moves over the iterations."""
-        varying = frozenset(term for term in linear.terms if term[0] in self.varying)
-        return Motion(linear.step, frozenset(linear.terms) - varying, varying, linear.constant)
-
-    def touch(self, array: str, node: str, is_store: bool, index: Value) -> None:
-        """Remember an access, so that :meth:`finish` can order it."""
-        self.accesses.append(_Access(array, node, is_store, self.motion(index.linear)))
-
-    def finish(self) -> None:
-        """Close the states and order the accesses."""
-        for state in self.states:
-            state.close()
-        for k, first in enumerate(self.accesses):
-            for second in self.accesses[k + 1 :]:
-                if first.array == second.array and (first.is_store or second.is_store):
-                    self._order(first, second)
-
-    def _order(self, first: _Access, second: _Access) -> None:
-        for forward, distance in meetings(first.place, second.place):
-            source, target = (first, second) if forward else (second, first)
-            if self.streams and source.is_store:
-                what = "stores twice to elements of" if target.is_store else "reads what it stored in"
-                raise SourceError(f"{what} {first.array}, so that is no stream; use an array with memory units")
-            if not self.streams:
-                self.body.orders.append(order(source.node, target.node, distance, source.is_store))
-
-
-ACTIVE: Final[ContextVar[Trace | None]] = ContextVar("gridloom_trace", default=None)
-
-
 # -- numbers --------------------------------------------------------------------------------------------------------
 
 
 def _binary(op: str, float_op: str | None = None) -> Callable[[Value, Any], Value]:
+    """The method of an operator."""
+
     def method(self: Value, other: Any) -> Value:
         return arithmetic(op, float_op, self, other)
 
@@ -179,6 +89,8 @@ def _binary(op: str, float_op: str | None = None) -> Callable[[Value, Any], Valu
 
 
 def _reflected(op: str, float_op: str | None = None) -> Callable[[Value, Any], Value]:
+    """The method of an operator whose left operand is a plain number."""
+
     def method(self: Value, other: Any) -> Value:
         return arithmetic(op, float_op, other, self)
 
@@ -291,12 +203,6 @@ class Value:
         return repr(self.number) if self.number is not None else f"<{self.operand}>"
 
 
-def bits_of(number: Any) -> int:
-    """The pattern of a single, as a signed word; every NaN is the same one."""
-    single = np.float32(number)
-    return 0x7FC00000 if np.isnan(single) else int(single.view(np.int32))
-
-
 def lift(value: Any) -> Value:
     """A Python or NumPy number as a Value."""
     if isinstance(value, Value):
@@ -309,7 +215,11 @@ def lift(value: Any) -> Value:
 
 
 def arithmetic(op: str | None, float_op: str | None, a: Any, b: Any) -> Value:
-    """An operation on two numbers; an integer that meets a float becomes one."""
+    """An operation on two numbers; an integer that meets a float becomes one.
+
+    ``op`` is for integers, ``float_op`` for floats; None where there is no such op, which is a SourceError that says
+    what to write instead.
+    """
     x, y = lift(a), lift(b)
     if x.is_float or y.is_float:
         if float_op is None:
@@ -322,10 +232,13 @@ def arithmetic(op: str | None, float_op: str | None, a: Any, b: Any) -> Value:
 
 
 def apply(op: str, *values: Value) -> Value:
-    """An operation on Values: computed where all are known, else written into the trace."""
-    is_float = op in _FLOAT_RESULTS
+    """An operation on Values: computed where all are known, else written into the trace.
+
+    A result of the trace keeps its linear form where the op is linear, so that distances of accesses can be proved.
+    """
+    is_float = op in FLOAT_RESULTS
     if all(value.number is not None for value in values):
-        return Value(_COMPUTE[op](*(value.number for value in values)), is_float)
+        return Value(COMPUTE[op](*(value.number for value in values)), is_float)
     trace = ACTIVE.get()
     if trace is None:
         raise SourceError("uses a value of a traced kernel outside its trace")
@@ -334,6 +247,7 @@ def apply(op: str, *values: Value) -> Value:
 
 
 def _linear(op: str, values: Sequence[Value], result: Operand) -> Linear:
+    """The result of an integer op as a linear form, where it is one; else a symbol of its own."""
     if op in ("add", "sub"):
         return values[0].linear.plus(values[1].linear, 1 if op == "add" else -1)
     known = [value.number for value in values]
@@ -347,7 +261,10 @@ def _linear(op: str, values: Sequence[Value], result: Operand) -> Linear:
 
 
 def extend(value: Value, bits: int, signed: bool) -> Value:
-    """The low bits of an integer with their sign, or without."""
+    """The low bits of an integer with their sign, or without.
+
+    Costs no op where the range of the value is known to fit. SourceError after the loop, where nothing may be computed.
+    """
     if bits == 32:
         return value
     if value.number is not None:
@@ -396,65 +313,11 @@ def maximum(a: Any, b: Any) -> Value:
 
 
 def _active() -> Trace:
+    """The trace that is under way. SourceError where there is none."""
     trace = ACTIVE.get()
     if trace is None:
         raise SourceError("uses a value of a traced kernel outside its trace")
     return trace
-
-
-def _truncated(a: int, b: int) -> int:
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
-def _rounded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.float32]:
-    def compute(a: np.float32, b: np.float32) -> np.float32:
-        with np.errstate(all="ignore"):
-            result = np.float32(function(a, b))
-        # Which NaN a processor hands on is its own affair; the array always makes the same one.
-        return _NAN if np.isnan(result) else result
-
-    return compute
-
-
-def _whole(a: np.float32) -> int:
-    return 0 if np.isnan(a) else int(min(max(float(a), -(2.0**31)), 2.0**31 - 1))
-
-
-_NAN: Final = np.uint32(0x7FC00000).view(np.float32)
-
-_COMPUTE: Final[dict[str, Callable[..., Any]]] = {
-    "add": lambda a, b: wrap(a + b),
-    "sub": lambda a, b: wrap(a - b),
-    "mul": lambda a, b: wrap(a * b),
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-    "shl": lambda a, b: wrap(a << (b & 31)),
-    "shr": lambda a, b: a >> (b & 31),
-    "eq": lambda a, b: int(a == b),
-    "lt": lambda a, b: int(a < b),
-    "le": lambda a, b: int(a <= b),
-    "min": min,
-    "max": max,
-    "abs": lambda a: wrap(abs(a)),
-    "div": lambda a, b: wrap(_truncated(a, b)),
-    "rem": lambda a, b: wrap(a - _truncated(a, b) * b),
-    "fadd": _rounded(lambda a, b: a + b),
-    "fsub": _rounded(lambda a, b: a - b),
-    "fmul": _rounded(lambda a, b: a * b),
-    "fdiv": _rounded(lambda a, b: a / b),
-    "fneg": lambda a: -a,
-    "fabs": lambda a: np.float32(abs(a)),
-    "fmin": lambda a, b: a if a < b else b,
-    "fmax": lambda a, b: a if a > b else b,
-    "feq": lambda a, b: int(a == b),
-    "flt": lambda a, b: int(a < b),
-    "fle": lambda a, b: int(a <= b),
-    "int_to_float": lambda a: np.float32(a),
-    "float_to_int": _whole,
-}
-_FLOAT_RESULTS: Final = frozenset({"fadd", "fsub", "fmul", "fdiv", "fneg", "fabs", "fmin", "fmax", "int_to_float"})
 
 
 # -- state ----------------------------------------------------------------------------------------------------------
@@ -477,6 +340,7 @@ class State(Value):
         super().__init__(None, start.is_float, Const(0))
 
     def _begin(self, trace: Trace, start: Value) -> None:
+        """Announce the carried value in the trace; a start that is not known is chosen in the first iteration."""
         known = start.number is not None
         self.carried = trace.body.recur("state", start.operand.value if isinstance(start.operand, Const) else 0)
         operand: Operand = self.carried
@@ -504,9 +368,9 @@ class State(Value):
         trace = ACTIVE.get()
         if trace is not None and trace.phase != "inside":
             raise SourceError("sets a state outside its loop")
-        found = lift(value)
-        self.current = float32(found) if self.is_float else found
-        if found.is_float and not self.is_float:
+        lifted = lift(value)
+        self.current = float32(lifted) if self.is_float else lifted
+        if lifted.is_float and not self.is_float:
             raise SourceError("sets a whole-number state to a float; start it from a float, or cast with int32")
 
     def close(self) -> None:

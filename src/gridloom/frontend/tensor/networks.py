@@ -5,61 +5,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
-from gridloom.frontend.kernels.base import Parameter, choice, number
+from gridloom.frontend.parameters import Parameter, Parameters, Rule, check_settings, choice, number, spec
 from gridloom.frontend.tensor.backward import with_backward
 from gridloom.frontend.tensor.graph import TensorBuilder
 
+#: Every network takes this one besides its own parameters.
+_TRAINING = {"training": choice("false", ("false", "true"), "true: with the backward pass")}
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True)
 class Network:
     """A built-in network: ``graph`` draws it into a builder."""
 
     name: str
+    #: What it is, in one line; it becomes the notes of the graph.
     summary: str
+    #: Called with (builder, **settings).
     graph: Callable[..., None]
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    #: Extra rule over several parameters: returns what is wrong, or None.
-    rule: Callable[..., str | None] | None = None
+    parameters: Parameters = field(default_factory=dict)
+    rule: Rule | None = None
 
     def build(self, **parameters: object) -> Dfg:
-        """The graph with these parameters; with ``training=true`` the backward pass too. OptionError for a bad one."""
-        training = parameters.pop("training", False)
-        settings = self._settings(parameters)
-        shown = ",".join(f"{key}={value}" for key, value in settings.items() if value != self.parameters[key].default)
-        builder = TensorBuilder(f"{self.name},{shown}" if shown else self.name, self.summary)
+        """The graph with these parameters; with ``training=true`` the backward pass, too. OptionError for a bad one.
+
+        The name of the graph shows the parameters that differ from their defaults. Linear in the number of operations;
+        weights have shapes but no values.
+        """
+        if isinstance(parameters.get("training"), bool):
+            parameters["training"] = str(parameters["training"]).lower()
+        declared = {**self.parameters, **_TRAINING}
+        settings = check_settings(f"network {self.name!r}", declared, parameters, self.rule)
+        training = settings.pop("training") == "true"
+        builder = TensorBuilder(spec(self.name, self.parameters, settings), self.summary)
         self.graph(builder, **settings)
         graph = builder.build()
-        return with_backward(graph) if training in (True, "true") else graph
-
-    def _settings(self, parameters: Mapping[str, object]) -> dict[str, int | str]:
-        settings: dict[str, int | str] = {}
-        for name in parameters:
-            if name not in self.parameters:
-                known = ", ".join([*self.parameters, "training"])
-                raise OptionError(f"network {self.name!r} has no parameter {name!r}; it takes {known}")
-        for name, parameter in self.parameters.items():
-            value = parameter.parse(parameters.get(name, parameter.default))
-            if value is None:
-                raise OptionError(
-                    f"network {self.name!r}: {name} = {parameters[name]!r} is not taken; expected {parameter.allowed}"
-                )
-            settings[name] = value
-        wrong = self.rule(**settings) if self.rule else None
-        if wrong:
-            raise OptionError(f"network {self.name!r}: {wrong}")
-        return settings
+        return with_backward(graph) if training else graph
 
 
 def _gemm(b: TensorBuilder, rows: int, inner: int, columns: int) -> None:
+    """One linear layer without a bias."""
     b.output(b.linear(b.input("x", (rows, inner)), columns, "gemm", bias=False))
 
 
 def _mlp(b: TensorBuilder, rows: int, width: int, layers: int, hidden: int) -> None:
+    """Linear layers, all but the last followed by ReLU."""
     x = b.input("x", (rows, width))
     for k in range(layers):
         features = width if k == layers - 1 or not hidden else hidden
@@ -70,16 +63,19 @@ def _mlp(b: TensorBuilder, rows: int, width: int, layers: int, hidden: int) -> N
 
 
 def _feed_forward(b: TensorBuilder, x: str, width: int, hidden: int, activation: str, name: str = "") -> str:
+    """Two linear layers with an activation between them."""
     up = b.elementwise(activation, b.linear(x, hidden, f"{name}up"), name=f"{name}{activation}")
     return b.linear(up, width, f"{name}down")
 
 
 def _ffn(b: TensorBuilder, rows: int, width: int, hidden: int, activation: str) -> None:
+    """The feed-forward part alone."""
     x = b.input("x", (rows, width))
     b.output(_feed_forward(b, x, width, hidden or 4 * width, activation))
 
 
 def _attention(b: TensorBuilder, x: str, heads: int, name: str = "") -> str:
+    """Query, key and value projections, scaled scores, softmax, context and output projection of all heads."""
     rows, width = b.shape(x)
     query, key, value = (b.linear(x, width, f"{name}{part}") for part in ("query", "key", "value"))
     scores = b.matmul(query, key, (heads, rows, rows), f"{name}scores")
@@ -90,6 +86,7 @@ def _attention(b: TensorBuilder, x: str, heads: int, name: str = "") -> str:
 
 
 def _mha(b: TensorBuilder, rows: int, width: int, heads: int) -> None:
+    """The attention part alone."""
     b.output(_attention(b, b.input("x", (rows, width)), heads))
 
 
@@ -106,10 +103,12 @@ def _block(b: TensorBuilder, x: str, heads: int, hidden: int, order: str, name: 
 
 
 def _encoder(b: TensorBuilder, rows: int, width: int, heads: int, hidden: int, order: str) -> None:
+    """One block alone."""
     b.output(_block(b, b.input("x", (rows, width)), heads, hidden or 4 * width, order))
 
 
 def _stack(b: TensorBuilder, rows: int, layers: int, width: int, heads: int, order: str) -> None:
+    """Blocks one after the other; a final norm where the norms come first."""
     x = b.input("x", (rows, width))
     for k in range(layers):
         x = _block(b, x, heads, 4 * width, order, f"layer{k}.")
@@ -117,87 +116,56 @@ def _stack(b: TensorBuilder, rows: int, layers: int, width: int, heads: int, ord
 
 
 def _bert_large(b: TensorBuilder, rows: int, layers: int) -> None:
+    """BERT large: 24 blocks by default."""
     _stack(b, rows, layers, 1024, 16, "post")
 
 
 def _gpt2_xl(b: TensorBuilder, rows: int, layers: int) -> None:
+    """GPT-2 XL: 48 blocks by default."""
     _stack(b, rows, layers, 1600, 25, "pre")
 
 
 def _heads_divide(width: int, heads: int, **_: object) -> str | None:
+    """What is wrong with width and heads, or None."""
     return f"width {width} is not a multiple of heads {heads}" if width % heads else None
 
 
-_ROWS = number(64, 1, 65536, "rows of a sample")
-_WIDTH = number(1024, 1, 65536, "features")
+_SAMPLES = number(64, 1, 65536, "rows of a sample")
+_POSITIONS = number(128, 1, 65536, "positions")
+_WIDTH = number(512, 1, 65536, "features")
 _HEADS = number(16, 1, 256, "heads; they divide the width")
 _HIDDEN = number(0, 0, 262144, "features inside; 0: four times the width")
 
-GEMM = Network(
-    name="gemm",
-    summary="one matrix product with weights",
-    graph=_gemm,
-    parameters={
-        "rows": _ROWS,
-        "inner": number(1024, 1, 65536, "features it sums over"),
-        "columns": number(1024, 1, 65536, "features of the result"),
-    },
-)
-MLP = Network(
-    name="mlp",
-    summary="linear layers with ReLU between them",
-    graph=_mlp,
-    parameters={
-        "rows": _ROWS,
-        "width": _WIDTH,
-        "layers": number(3, 1, 64, "linear layers"),
-        "hidden": number(0, 0, 262144, "features between layers; 0: the width"),
-    },
-)
-FFN = Network(
-    name="ffn",
-    summary="the feed-forward part of a transformer block",
-    graph=_ffn,
-    parameters={
-        "rows": _ROWS,
-        "width": number(512, 1, 65536, "features"),
-        "hidden": _HIDDEN,
-        "activation": choice("gelu", ("gelu", "relu"), "between the layers"),
-    },
-)
-MHA = Network(
-    name="mha",
-    summary="multi-head attention with its projections",
-    graph=_mha,
-    parameters={
-        "rows": number(128, 1, 65536, "positions"),
-        "width": number(512, 1, 65536, "features"),
-        "heads": _HEADS,
-    },
-    rule=_heads_divide,
-)
-ENCODER = Network(
-    name="encoder",
-    summary="one transformer block",
-    graph=_encoder,
-    parameters={
-        "rows": number(128, 1, 65536, "positions"),
-        "width": number(512, 1, 65536, "features"),
-        "heads": _HEADS,
-        "hidden": _HIDDEN,
-        "order": choice("post", ("post", "pre"), "where the norms are"),
-    },
-    rule=_heads_divide,
-)
-BERT_LARGE = Network(
-    name="bert_large",
-    summary="24 blocks of 1,024 features and 16 heads",
-    graph=_bert_large,
-    parameters={"rows": number(384, 1, 65536, "positions"), "layers": number(24, 1, 96, "blocks")},
-)
-GPT2_XL = Network(
-    name="gpt2_xl",
-    summary="48 blocks of 1,600 features and 25 heads",
-    graph=_gpt2_xl,
-    parameters={"rows": number(1024, 1, 65536, "positions"), "layers": number(48, 1, 96, "blocks")},
-)
+_GEMM_SHAPE = {
+    "rows": _SAMPLES,
+    "inner": number(1024, 1, 65536, "features it sums over"),
+    "columns": number(1024, 1, 65536, "features of the result"),
+}
+GEMM = Network("gemm", "one matrix product with weights", _gemm, _GEMM_SHAPE)
+
+_MLP_SHAPE = {
+    "rows": _SAMPLES,
+    "width": number(1024, 1, 65536, "features"),
+    "layers": number(3, 1, 64, "linear layers"),
+    "hidden": number(0, 0, 262144, "features between layers; 0: the width"),
+}
+MLP = Network("mlp", "linear layers with ReLU between them", _mlp, _MLP_SHAPE)
+
+_ACTIVATION = choice("gelu", ("gelu", "relu"), "between the layers")
+_FFN_SHAPE = {"rows": _SAMPLES, "width": _WIDTH, "hidden": _HIDDEN, "activation": _ACTIVATION}
+FFN = Network("ffn", "the feed-forward part of a transformer block", _ffn, _FFN_SHAPE)
+
+_MHA_SHAPE = {"rows": _POSITIONS, "width": _WIDTH, "heads": _HEADS}
+MHA = Network("mha", "multi-head attention with its projections", _mha, _MHA_SHAPE, _heads_divide)
+
+_ENCODER_SHAPE = _MHA_SHAPE | {"hidden": _HIDDEN, "order": choice("post", ("post", "pre"), "where the norms are")}
+ENCODER = Network("encoder", "one transformer block", _encoder, _ENCODER_SHAPE, _heads_divide)
+
+
+def _stacked(positions: int, blocks: int) -> dict[str, Parameter]:
+    """The parameters of a network of equal blocks."""
+    return {"rows": number(positions, 1, 65536, "positions"), "layers": number(blocks, 1, 96, "blocks")}
+
+
+BERT_LARGE = Network("bert_large", "24 blocks of 1,024 features and 16 heads", _bert_large, _stacked(384, 24))
+GPT2_XL = Network("gpt2_xl", "48 blocks of 1,600 features and 25 heads", _gpt2_xl, _stacked(1024, 48))

@@ -8,8 +8,6 @@ elements is a vector operation. What a module does besides (loops over data, cus
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any, Final
 
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, SourceError
+from gridloom.frontend.python.module_file import execute
 from gridloom.frontend.tensor.graph import Shape, TensorBuilder, matrix
 
 #: Core operators that only look at a tensor in another way.
@@ -64,7 +63,11 @@ _CREATED: Final = frozenset(
 
 
 def read_spec(text: str) -> Dfg:
-    """The graph of ``FILE.py:FUNCTION,key=value,...``; parameters other than rows and width go to the function."""
+    """The graph of ``FILE.py:FUNCTION,key=value,...``; parameters other than rows and width go to the function.
+
+    Executes the file and the function, and needs torch. SourceError where the function returns a module without example
+    inputs and no shape is given. Costs the export: seconds.
+    """
     path_text, _, rest = text.rpartition(".py:")
     name, *pairs = rest.split(",")
     given: dict[str, Any] = {}
@@ -103,6 +106,8 @@ def from_module(module: Any, inputs: tuple[Any, ...], *, name: str = "module") -
 
 
 class _Reader:
+    """Reads one exported program; ``made`` maps fx nodes to the nodes that hold their values."""
+
     def __init__(self, name: str, program: Any) -> None:
         self.program = program
         self.builder = TensorBuilder(name, "exported by torch")
@@ -115,6 +120,7 @@ class _Reader:
         }
 
     def graph(self) -> Dfg:
+        """The graph: the nodes of the program in their order."""
         for node in self.program.graph.nodes:
             if node.op == "placeholder":
                 self._placeholder(node)
@@ -127,6 +133,7 @@ class _Reader:
         return self.builder.build()
 
     def _placeholder(self, node: Any) -> None:
+        """An input of the program: a weight, a buffer, or an input of the module."""
         shape = _shape(node) or (1,)
         if node.name in self.weights:
             self.made[node] = self.builder.weight(self.weights[node.name], shape)
@@ -134,6 +141,7 @@ class _Reader:
             self.made[node] = self.builder.input(node.name, matrix(shape))
 
     def _call(self, node: Any) -> None:
+        """Add one operator. SourceError for one that is not lowered."""
         op = _operator(node)
         read = [a for a in _flat(node.args) if a in self.made]
         if op in _PRODUCTS:
@@ -162,6 +170,7 @@ class _Reader:
         return self.builder.part(source, matrix(shape), name)
 
     def _product(self, node: Any, op: str) -> None:
+        """A matrix product, and its bias where the operator adds one."""
         left, right = (node.args[k] for k in _PRODUCTS[op])
         product = self.builder.matmul(self.made[left], self.made[right], matrix(_shape(node)), node.name)
         self.made[node] = product
@@ -181,25 +190,17 @@ class _Reader:
 
 
 def _function(path: Path, name: str) -> Callable[..., Any]:
-    if not path.is_file():
-        raise SourceError("does not exist", where=str(path))
-    spec = importlib.util.spec_from_file_location(f"gridloom_source_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise SourceError("cannot be imported", where=str(path))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise SourceError(f"cannot be imported: {type(error).__name__}: {error}", where=str(path)) from None
-    found = getattr(module, name, None)
-    if not callable(found):
+    """The function of a file. SourceError where there is none of that name."""
+    module = execute(path, keep=True)
+    function = getattr(module, name, None)
+    if not callable(function):
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise SourceError(f"has no function {name!r}; it has: {', '.join(known) or 'none'}", where=str(path))
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 def _torch() -> Any:
+    """The torch module; MissingExtra where it is not installed."""
     try:
         import torch
     except ImportError:
@@ -208,17 +209,20 @@ def _torch() -> Any:
 
 
 def _operator(node: Any) -> str:
+    """The name of the operator that an fx node calls, without its overload."""
     name = getattr(node.target, "_opname", None) or getattr(node.target, "__name__", str(node.target))
     return str(name).split(".")[0]
 
 
 def _flat(value: Any) -> list[Any]:
+    """The leaves of nested lists and tuples."""
     if isinstance(value, list | tuple):
         return [item for part in value for item in _flat(part)]
     return [value]
 
 
 def _shape(node: Any) -> Shape:
+    """The shape of an fx node's value; empty for a number."""
     value = node.meta.get("val")
     if isinstance(value, list | tuple):
         value = value[0]

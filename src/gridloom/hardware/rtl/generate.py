@@ -1,4 +1,4 @@
-"""All files of an array's hardware, as texts."""
+"""All Verilog modules of an array, as texts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PRIMITIVES = (
 
 
 def primitive(name: str) -> str:
-    """The text of a hand-written module."""
+    """Return the text of a hand-written module."""
     return (resources.files("gridloom.hardware.rtl") / "verilog" / f"{name}.v").read_text(encoding="utf-8")
 
 
 def rtl_files(hardware: Hardware) -> dict[str, str]:
-    """File name -> text of every module of the hardware: primitives, one file a unit variant, the top.
+    """Return file name -> text of every module: the primitives, one file for each unit variant, and the top.
 
     Linear in the array; an 8 x 8 grid takes well under a second.
     """
@@ -32,7 +32,7 @@ def rtl_files(hardware: Hardware) -> dict[str, str]:
 
 
 def used_primitives(hardware: Hardware) -> list[str]:
-    """The primitives that an array has a use for."""
+    """Return the names of the primitives that an array uses."""
     shapes = list(hardware.variants)
     absent = {"gl_alu" if hardware.domain == "cma24" else "gl_cma_alu"}
     if not hardware.buses:

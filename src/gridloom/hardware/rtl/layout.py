@@ -1,16 +1,16 @@
-"""Where each field of a configuration stands: context words, address map, packets.
+"""Where each field of a configuration is: context words, address map, packets.
 
-A packet is 64 bits: unit (16), region (2), offset (14), data (32). Unit 0 is the sequencer, unit t + 1 is tile t, the
-last may be a central register file.
+A packet has 64 bits: unit (16), region (2), offset (14), data (32). Unit 0 is the sequencer, unit t + 1 is tile t, the
+last unit may be a central register file.
 
 =======  ==============================  ============================================================================
 region   offset                          data
 =======  ==============================  ============================================================================
-0        chunk * 2**slot_bits + slot     32 bits of the context word of a slot (the fields of :func:`context_fields`)
+0        chunk * 2**slot_bits + slot     32 bits of the context word of a slot (the fields of :func:`context_layout`)
 1        number of a value               an immediate, a live-in or an initial value
 2        number of a register            what a register holds before the first cycle
 3        0                               sequencer: II - 1; register files: how many registers rotate; constants: value
-3        1 and up (sequencer)            settings of the array, 32 a word
+3        1 and up (sequencer)            settings of the array, 32 per word
 =======  ==============================  ============================================================================
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from gridloom.hardware.parameters import HardwareParameters, bits_for
 from gridloom.hardware.rtl.structure import Hardware, Shape
@@ -33,9 +33,8 @@ ID_BITS: Final = 16
 OFFSET_BITS: Final = 14
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of a context word."""
+class Field(NamedTuple):
+    """A field of a context word: its name, its first bit and how many bits it has."""
 
     name: str
     offset: int
@@ -53,7 +52,7 @@ class ContextLayout:
 
     @property
     def chunks(self) -> int:
-        """Packets that one context takes."""
+        """How many packets one context takes."""
         return -(-self.bits // CHUNK)
 
     @property
@@ -63,40 +62,42 @@ class ContextLayout:
 
 
 class _Fields:
+    """Collects the fields of a context word from bit 0 upwards."""
+
     def __init__(self) -> None:
         self.rows: list[Field] = []
         self.bits = 0
 
     def add(self, name: str, width: int, meaning: str) -> None:
-        """A further field; one without bits has nothing to say."""
+        """Append a field; one without bits is left out."""
         if width:
             self.rows.append(Field(name, self.bits, width, meaning))
             self.bits += width
 
 
 def value_bits(parameters: HardwareParameters) -> int:
-    """Bits of the number of a value."""
+    """Return how many bits name one of a tile's values."""
     return max(1, bits_for(parameters.values))
 
 
 def count_bits(parameters: HardwareParameters) -> int:
-    """Bits of a number of initial values."""
+    """Return how many bits a count of initial values takes."""
     return bits_for(parameters.values + 1)
 
 
 def tap_bits(shape: Shape) -> int:
-    """Bits of a FIFO tap."""
+    """Return how many bits name the tap of an operand FIFO."""
     return bits_for(shape.fifo + 1)
 
 
 def rotating_bits(shape: Shape) -> int:
-    """Bits of a number of registers."""
+    """Return how many bits a count of registers takes."""
     return bits_for(shape.registers + 1)
 
 
 @lru_cache(maxsize=256)
 def context_layout(shape: Shape, parameters: HardwareParameters) -> ContextLayout:
-    """The fields of a unit's context word, from bit 0 upwards."""
+    """Return the fields of a unit's context word, from bit 0 upwards. Results are cached per shape."""
     fields = _Fields()
     if shape.kind == "file":
         for k in range(shape.registers):
@@ -113,6 +114,7 @@ def context_layout(shape: Shape, parameters: HardwareParameters) -> ContextLayou
 
 
 def _issue_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters) -> None:
+    """Add the fields of an issue slot: when it fires, what it computes, and its memory access."""
     fields.add("valid", 1, "the slot issues something")
     if shape.moves:
         fields.add("always", 1, "it issues in every round: what it moves is the same in all of them")
@@ -131,6 +133,7 @@ def _issue_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters)
 
 
 def _operand_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters, k: int) -> None:
+    """Add the fields of operand k: its source, its initial values, its FIFO tap and its lane."""
     sources = 2 if k < shape.streams else 1
     fields.add(f"in{k}.source", sources, "0: routed; 1: immediate; 2: stream")
     fields.add(f"in{k}.count", count_bits(parameters), "firings that read an initial value")
@@ -142,7 +145,7 @@ def _operand_fields(fields: _Fields, shape: Shape, parameters: HardwareParameter
 
 @lru_cache(maxsize=64)
 def offset_bits(hardware: Hardware) -> int:
-    """Bits of an offset on the chain of an array: the most that one of its units needs."""
+    """Return the bits of an offset on the chain of an array: the most that one of its units needs."""
     most = 2
     for shape in hardware.variants:
         chunks = context_layout(shape, hardware.parameters).chunks

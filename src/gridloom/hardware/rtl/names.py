@@ -1,5 +1,4 @@
-"""Verilog names of what an array calls by other rules: ``pe_0_0>pe_0_1`` is ``pe_0_0_to_pe_0_1``, ``pe_0_0.out`` is
-``pe_0_0_out``."""
+"""Verilog identifiers for the names of an array: ``pe_0_0>pe_0_1`` becomes ``pe_0_0_to_pe_0_1``."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ _WORDS = {">": "_to_", ".": "_", "#": "_lane_"}
 
 
 def verilog_name(name: str) -> str:
-    """An identifier for a name of the array: the same for the same name, readable, maybe not unique.
+    """Return an identifier for a name of the array: the same for the same name, readable, maybe not unique.
 
     >>> verilog_name("pe_0_0>pe_0_1"), verilog_name("pe_0_0.in2")
     ('pe_0_0_to_pe_0_1', 'pe_0_0_in2')
@@ -21,7 +20,11 @@ def verilog_name(name: str) -> str:
 
 
 def unique_names(names: Iterable[str]) -> dict[str, str]:
-    """Array name -> Verilog name; where two would be the same, the later one gets a number."""
+    """Return array name -> Verilog name; where two would be the same, the later one gets a number.
+
+    >>> unique_names(["pe_0.out", "pe_0_out"])
+    {'pe_0.out': 'pe_0_out', 'pe_0_out': 'pe_0_out_2'}
+    """
     table: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:

@@ -1,13 +1,13 @@
-"""The folder that ``gridloom rtl`` writes: modules, testbench, file list, a README of the interface, and the bits."""
+"""The folder that ``gridloom rtl`` writes: modules, testbench, file lists, a README of the interface, and the bits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gridloom.hardware.bit_files import disassemble, field_table, to_binary, to_hex
-from gridloom.hardware.bits import Size, pack, size
-from gridloom.hardware.encode import encode
+from gridloom.hardware.bitstream.encode import encode
+from gridloom.hardware.bitstream.files import disassemble, to_binary, to_hex
+from gridloom.hardware.bitstream.packets import Size, pack, size
 from gridloom.hardware.rtl.generate import primitive, rtl_files
 from gridloom.hardware.rtl.layout import context_layout, offset_bits
 from gridloom.hardware.rtl.structure import Hardware
@@ -19,15 +19,16 @@ from gridloom.mapping.configuration import Configuration
 
 @dataclass(frozen=True, kw_only=True)
 class BitFiles:
-    """A configuration in its three forms, and how long it is."""
+    """A configuration in its three forms, and its size."""
 
+    #: File name -> text: the packets in hex, and what they set in words.
     texts: Mapping[str, str]
     binary: bytes
     size: Size
 
 
 def hardware_files(hardware: Hardware) -> dict[str, str]:
-    """File name -> text: modules, testbench, file lists and README."""
+    """Return file name -> text: modules, testbench, file lists and README."""
     modules = rtl_files(hardware)
     bench = {f"{TESTBENCH}.v": testbench(hardware)}
     if hardware.buses:
@@ -41,7 +42,10 @@ def hardware_files(hardware: Hardware) -> dict[str, str]:
 
 
 def bit_files(hardware: Hardware, configuration: Configuration, liveins: Mapping[str, int] | None = None) -> BitFiles:
-    """The files of a configuration's bits; live-ins that are not given are 0. MappingError as :func:`encode`."""
+    """Return the files of a configuration's bits; live-ins that are not given are 0.
+
+    MappingError where :func:`encode` raises it: the hardware is too small or lacks something.
+    """
     packets = pack(hardware, encode(configuration, hardware, liveins))
     texts = {"config.hex": to_hex(hardware, packets), "config.txt": disassemble(hardware, packets)}
     return BitFiles(
@@ -50,7 +54,7 @@ def bit_files(hardware: Hardware, configuration: Configuration, liveins: Mapping
 
 
 def readme(hardware: Hardware) -> str:
-    """The interface of the top module in words, for this array."""
+    """Return the README of an array's hardware: the interface of the top module, and the fields of each unit."""
     arch = hardware.arch
     lines = [
         f"# Hardware of {arch.name}",
@@ -61,31 +65,32 @@ def readme(hardware: Hardware) -> str:
         "| port | meaning |",
         "| --- | --- |",
         "| `clk`, `rst` | one clock; synchronous reset |",
-        f"| `cfg_valid`, `cfg_packet` | one packet a cycle: unit ({hardware.id_bits} bits), region (2), offset "
+        f"| `cfg_valid`, `cfg_packet` | one packet per cycle: unit ({hardware.id_bits} bits), region (2), offset "
         f"({offset_bits(hardware)}), data (32); {packet_bits(hardware)} bits in all |",
-        "| `run`, `iterations` | cycle 0 is the first cycle with `run` high; low brings everything back to it |",
+        "| `run`, `iterations` | cycle 0 is the first cycle with `run` high; `run` low brings everything back to it |",
         "| `finished` | every slot has issued its last iteration |",
         "| `slot` | cycle mod II |",
     ]
     if any(unit.shape.streams for unit in hardware.units):
-        lines.append("| `TILE_stream_K_word`, `_read` | next word of the stream; it is taken when `_read` is high |")
+        lines.append("| `TILE_stream_K_word`, `_read` | the next word of a stream; it is taken when `_read` is high |")
     if any(unit.shape.emits for unit in hardware.units):
         lines.append("| `TILE_emit_valid`, `_word` | a result that leaves the array |")
     if hardware.buses:
-        lines.append("| `BUS_request`, `_store`, `_address`, `_word`, `_loaded` | data memory, answered at once |")
+        lines.append("| `BUS_request`, `_store`, `_address`, `_word`, `_loaded` | data memory; it answers at once |")
     lines += ["", "After the last packet wait as many cycles as there are units on the chain, then raise `run`.", ""]
     return "\n".join([*lines, *_unit_tables(hardware)])
 
 
 def _unit_tables(hardware: Hardware) -> list[str]:
+    """A section for each unit variant: where it is used, and the fields of its context word."""
     lines = ["## Units on the configuration chain", "", "Unit 0 is the sequencer.", ""]
     for shape, name in hardware.variants.items():
         units = hardware.places[shape]
         shown = ", ".join(f"{unit.name} ({unit.id})" for unit in units[:12]) + (", ..." if len(units) > 12 else "")
-        bits = context_layout(shape, hardware.parameters).bits
-        lines += [f"### `{name}`: {len(units)} units, {bits} bits a context", "", shown, ""]
-        if bits:
+        layout = context_layout(shape, hardware.parameters)
+        lines += [f"### `{name}`: {len(units)} units, {layout.bits} bits per context", "", shown, ""]
+        if layout.bits:
             lines += ["| field | bit | bits | meaning |", "| --- | --- | --- | --- |"]
-            lines += [f"| `{f}` | {at} | {width} | {text} |" for f, at, width, text in field_table(hardware, units[0])]
+            lines += [f"| `{field}` | {first} | {width} | {text} |" for field, first, width, text in layout.fields]
             lines.append("")
     return lines

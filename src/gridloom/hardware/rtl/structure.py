@@ -1,8 +1,8 @@
 """What the hardware of an array is made of, derived from its resource graph.
 
 Each tile (and a central register file) is a *unit*. A wire of the array (operand input, link, switch output) is a
-multiplexer over its arcs; an arc of d cycles reads its source through d registers. Units that look alike from inside
-share one module: ports are numbered in the order of the array's resources.
+multiplexer over its arcs; an arc of d cycles reads its source through d registers. Units with the same interior (the
+same *shape*) share one module: ports are numbered in the order of the array's resources.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,76 +25,80 @@ _WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
 _CODE_BASE: Final = {domain: OP_TABLE[domain]["const"].code for domain in ("i32", "cma24")}
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One input of a multiplexer: a signal of the unit, ``delay`` cycles late, one more when input ``gate`` is on."""
+class Source(NamedTuple):
+    """One input of a multiplexer: a signal of the unit, some cycles late."""
 
     signal: str
     delay: int
+    #: The gate that, when it is on, adds one cycle; -1: there is none.
     gate: int
 
 
-@dataclass(frozen=True, slots=True)
-class Mux:
-    """The multiplexer of a wire. ``idle``: selection 0 is no source at all."""
+class Mux(NamedTuple):
+    """The multiplexer of a wire."""
 
     name: str
     sources: tuple[Source, ...]
+    #: True: selection 0 stands for no source at all.
     idle: bool = False
 
     @property
     def select_bits(self) -> int:
-        """Bits of its select field."""
+        """How many bits its select field has."""
         return bits_for(len(self.sources) + self.idle)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A unit from inside: equal shapes share one module."""
+    """The interior of a unit; units of equal shapes share one module."""
 
     kind: UnitKind
     muxes: tuple[Mux, ...]
     #: Ports that carry words in and out.
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    #: Operands with an input, and wires of each.
+    #: How many operands have an input, how many wires each of those inputs has, how many may come from a stream.
     operands: int = 0
     lanes: int = 1
+    streams: int = 0
+    #: Cycles that an operand may wait.
     fifo: int = 0
-    contexts: int = 1
+    #: Whether its function unit passes values on, and whether it has a memory port.
+    moves: bool = False
+    memory: bool = False
+    #: The opcodes of its function unit, as a mask.
+    ops: int = 0
     #: Longest op latency; 0: the output is a wire.
     latency: int = 1
-    ops: int = 0
-    registers: int = 0
-    #: File: how many tiles write it.
-    writers: int = 0
-    rotates: bool = False
-    streams: int = 0
+    #: Whether results may leave the array through an output port, and whether they go to a central register file.
     emits: bool = False
-    memory: bool = False
-    #: The tile's function unit passes values on.
-    moves: bool = False
-    #: What is written leaves the tile for a central file.
     exports: bool = False
-    #: Settings of the array that reach the unit.
+    registers: int = 0
+    #: Of a central register file: how many tiles write it.
+    writers: int = 0
+    #: Whether its registers may rotate.
+    rotates: bool = False
+    contexts: int = 1
+    #: How many settings of the array reach the unit.
     gates: int = 0
 
     @property
     def opcode_bits(self) -> int:
-        """Bits of an opcode: one more than usual where the unit has fused ops."""
+        """How many bits an opcode has: one more than usual where the unit has fused ops."""
         return max(OPCODE_BITS, bits_for(self.ops.bit_length()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A tile, or the central register file, in its place."""
+    """A tile, or the central register file, in its place in the array."""
 
     name: str
     #: Number on the configuration chain; 0 is the sequencer.
     id: int
+    #: The tile; -1 for the central register file.
     tile: int
     shape: Shape
-    #: Resource behind each input port, each output port and each multiplexer, in the order of the shape.
+    #: The resource behind each input port, each output port and each multiplexer, in the order of the shape.
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     wires: tuple[int, ...]
@@ -114,7 +118,10 @@ class Bus:
 
 
 class Hardware:
-    """The units of an array, their connections, and sizes that all of them share."""
+    """The units of an array, their connections, and the sizes that all of them share.
+
+    ArchError for an array that no hardware is generated for. Linear in the array's resources and arcs.
+    """
 
     def __init__(self, arch: Arch, parameters: HardwareParameters | None = None) -> None:
         self.arch = arch
@@ -129,32 +136,32 @@ class Hardware:
 
     @cached_property
     def contexts(self) -> int:
-        """The most slots that a unit has: what the II may be."""
+        """How many slots every unit has at least: the largest II that the hardware can run."""
         return min([unit.shape.contexts for unit in self.units if unit.shape.kind != "const"], default=1)
 
     @cached_property
     def slot_bits(self) -> int:
-        """Bits of the slot counter, at least one."""
+        """How many bits the slot counter has, at least one."""
         return max(1, bits_for(max(unit.shape.contexts for unit in self.units)))
 
     @cached_property
     def id_bits(self) -> int:
-        """Bits of a unit's number on the configuration chain."""
+        """How many bits a unit's number on the configuration chain has."""
         return max(1, bits_for(max(len(self.units), self.parameters.units) + 1))
 
     @cached_property
     def address_bits(self) -> int:
-        """Bits of a data-memory address."""
+        """How many bits an address of the data memory has."""
         return max(1, bits_for(self.parameters.memory_words))
 
     @cached_property
     def turn_bits(self) -> int:
-        """Bits of the round that spill buffers count with."""
+        """How many bits of the round's number index spill buffers."""
         return max(1, bits_for(self.parameters.spill_depth))
 
     @cached_property
     def setting_bits(self) -> int:
-        """Bits that a mapping may switch on the whole array."""
+        """How many bits of settings a mapping may switch on the whole array."""
         return sum(setting.length for setting in self.arch.settings)
 
     @cached_property
@@ -176,7 +183,7 @@ class Hardware:
 
     @cached_property
     def verilog_names(self) -> dict[str, str]:
-        """Name of a unit or resource -> Verilog identifier in the top module."""
+        """Name of a unit or resource -> its Verilog identifier in the top module."""
         return unique_names([*(unit.name for unit in self.units), *self.arch.resource_names])
 
     @cached_property
@@ -186,23 +193,23 @@ class Hardware:
 
     @property
     def width(self) -> int:
-        """Bits of a word: those of domain cma24 are fixed, 24 and a carry."""
+        """How many bits a word has: in domain cma24 always 24 and a carry."""
         return 25 if self.domain == "cma24" else self.parameters.width
 
     @property
     def word_bits(self) -> int:
-        """Bits of a word that hold a number: all but the carry of domain cma24."""
+        """How many bits of a word hold a number: all but the carry of domain cma24."""
         return 24 if self.domain == "cma24" else self.parameters.width
 
     def opcode(self, unit: Unit, op: str) -> int | None:
-        """The opcode of an op on a unit; None: the unit does not have it."""
+        """Return the opcode of an op on a unit; None: the unit does not have it."""
         row = OP_TABLE[self.domain].get(op)
         if row is None or not 0 <= (code := row.code - _CODE_BASE[self.domain]) < OPCODES:
             return None
         return code if unit.shape.ops >> code & 1 else None
 
     def has_memory(self, tile: int) -> bool:
-        """True when a tile has a memory port."""
+        """Return True when a tile has a memory port."""
         wanted = self.parameters.memory
         if wanted is None:
             wanted = bool(self.arch.pools) or bool((self.arch.kind == Kind.MEM).any())
@@ -228,6 +235,7 @@ class Hardware:
         return table
 
     def _build_units(self) -> list[Unit]:
+        """One unit for each tile, in order, then the central register file where there is one."""
         arch = self.arch
         owned: dict[int, list[int]] = defaultdict(list)
         for r, tile in enumerate(arch.tile.tolist()):
@@ -259,6 +267,7 @@ class Hardware:
         return bool(((self.arch.kind == Kind.REG) & (self.arch.tile < 0)).any())
 
     def _tile_unit(self, t: int, owned: list[int], read_outside: set[int]) -> Unit:
+        """The unit of a tile: its ports, multiplexers and sizes, and the resources behind them."""
         arch, tile = self.arch, self.arch.tiles[t]
         outputs = [r for r in owned if r in read_outside and arch.kind[r] != Kind.REG]
         if tile.kind == "const":
@@ -313,6 +322,7 @@ class Hardware:
     def _muxes(
         self, wires: list[int], local: dict[int, str], lanes: int, gates: list[int]
     ) -> tuple[tuple[Mux, ...], tuple[tuple[tuple[int, int, int], ...], ...]]:
+        """A multiplexer for each wire (for each lane of an operand input), and the arcs behind its sources."""
         muxes: list[Mux] = []
         arcs: list[tuple[tuple[int, int, int], ...]] = []
         for r in wires:
@@ -325,10 +335,10 @@ class Hardware:
         return tuple(muxes), tuple(arcs)
 
     def _ops(self, t: int) -> int:
-        """The opcodes of a tile as a mask; fused ops, where none are named, only on arrays whose graphs have them."""
+        """The opcodes of a tile as a mask; fused ops that nobody names are only on arrays whose graphs have them."""
         classes = self.arch.tiles[t].classes
         chosen, base = self.parameters.ops, _CODE_BASE[self.domain]
-        limit = OPCODES if chosen is not None or "flow_starts_apart" in self.arch.rules else 1 << OPCODE_BITS
+        limit = OPCODES if chosen is not None or self.arch.has("fuses") else 1 << OPCODE_BITS
         return sum(
             1 << op.code - base
             for name, op in OP_TABLE[self.domain].items()
@@ -343,6 +353,7 @@ class Hardware:
         return int("input" in self.arch.tiles[t].classes)
 
     def _file_unit(self, registers: list[int]) -> Unit:
+        """The unit of the central register file."""
         arch = self.arch
         writers = sorted({int(arch.tile[s]) for s, _, _ in self._incoming[registers[0]]})
         shape = Shape(
@@ -368,6 +379,7 @@ class Hardware:
         )
 
     def _build_buses(self) -> list[Bus]:
+        """The memory buses: one for each pool of tiles, and one for each further tile with a memory port."""
         left = [unit.tile for unit in self.units if unit.tile >= 0 and unit.shape.memory]
         buses = []
         for pool in self.arch.pools:
@@ -379,12 +391,12 @@ class Hardware:
 
 
 def hardware_domain(arch: Arch) -> str:
-    """The domain that the function units of an array compute in."""
+    """Return the domain that the function units of an array compute in."""
     return "cma24" if any(tile.kind == "const" for tile in arch.tiles) else "i32"
 
 
 def _local_names(arch: Arch, owned: list[int], inputs: list[int]) -> dict[int, str]:
-    """Resource -> the name of its signal inside the unit: the same for units that look alike."""
+    """Resource -> the name of its signal inside the unit, which is the same for units of one shape."""
     names = {r: f"from_{k}" for k, r in enumerate(inputs)}
     links = 0
     for r in owned:
@@ -397,6 +409,7 @@ def _local_names(arch: Arch, owned: list[int], inputs: list[int]) -> dict[int, s
 
 
 def _check_supported(arch: Arch) -> None:
+    """Raise ArchError for an array that no hardware is generated for."""
     if arch.style == "elastic":
         raise ArchError(f"array {arch.name!r} is elastic: hardware is generated for arrays that run by cycles")
     for r, kind in enumerate(arch.kind.tolist()):

@@ -1,8 +1,8 @@
-"""A plain Verilog testbench: sends the configuration, feeds streams, serves memory, writes down what happens.
+"""A plain Verilog testbench: it sends the configuration, feeds streams, serves memory and records what happens.
 
-It reads ``config.hex``, ``stream_index.hex``, ``streams.hex`` and ``memory.hex`` from the folder it runs in and writes
-``trace.txt`` (a line ``F cycle tile result`` a firing, ``E cycle tile word`` a word that leaves through a port) and
-``memory_out.hex``. Nothing in it depends on a mapping, so that one compilation serves every run on an array.
+It reads ``config.hex``, ``stream_index.hex``, ``streams.hex`` and ``memory.hex`` from the folder it runs in. It writes
+``trace.txt`` (a line ``F cycle tile result`` for each firing, a line ``E cycle tile word`` for each word that leaves
+through a port) and ``memory_out.hex``. Nothing in it depends on a mapping, so one compilation serves every run.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ TESTBENCH = "testbench"
 
 
 def stream_ports(hardware: Hardware) -> list[tuple[Unit, int]]:
-    """The stream inputs of an array, in the order of the testbench's table: (unit, operand)."""
+    """Return the stream inputs of an array as (unit, operand), in the order of the testbench's table."""
     return [(unit, k) for unit in hardware.units for k in range(unit.shape.streams)]
 
 
 def testbench(hardware: Hardware) -> str:
-    """The text of the testbench for an array."""
+    """Return the text of the testbench for an array."""
     h = hardware
     lines = ["`timescale 1ns / 1ps", f"module {TESTBENCH};"]
     body = [*_declarations(h), *_streams(h), *_array(h), *_memory(h), *_trace(h), *_control(h)]
@@ -30,6 +30,7 @@ def testbench(hardware: Hardware) -> str:
 
 
 def _declarations(h: Hardware) -> list[str]:
+    """Parameters, registers and the clock; packets are cut to the width of the chain."""
     return [
         "parameter PACKETS = 65536;",
         "parameter STREAM_WORDS = 65536;",
@@ -53,7 +54,7 @@ def _declarations(h: Hardware) -> list[str]:
 
 
 def _streams(h: Hardware) -> list[str]:
-    """Each stream input has a pointer a slot into one table of words."""
+    """Each stream input has, for each slot, a pointer into one table of words."""
     ports = stream_ports(h)
     if not ports:
         return []
@@ -72,6 +73,7 @@ def _streams(h: Hardware) -> list[str]:
 
 
 def _array(h: Hardware) -> list[str]:
+    """The instance of the array, with a wire for each of its ports."""
     w = h.width
     lines: list[str] = []
     ports = {name: name for name in
@@ -94,6 +96,7 @@ def _array(h: Hardware) -> list[str]:
 
 
 def _memory(h: Hardware) -> list[str]:
+    """The instance of the data memory, with one port per bus."""
     if not h.buses:
         return []
     return instance(
@@ -109,6 +112,7 @@ def _memory(h: Hardware) -> list[str]:
 
 
 def _trace(h: Hardware) -> list[str]:
+    """Statements that write a line for each firing and for each word that leaves the array."""
     lines = ["always @(posedge clk) if (run) begin"]
     for unit in h.units:
         if unit.shape.kind != "pe":
@@ -124,6 +128,7 @@ def _trace(h: Hardware) -> list[str]:
 
 
 def _control(h: Hardware) -> list[str]:
+    """The sequence of a run: read the files, reset, send packets, run so many cycles, write memory."""
     read = ['$readmemh("config.hex", packets, 0, packet_count - 1);']
     if stream_ports(h):
         read += [

@@ -1,4 +1,4 @@
-"""The structural top: units, wires with the array's names, the configuration chain, buses and the sequencer."""
+"""The structural top module: units, wires with the array's names, the configuration chain, buses and the sequencer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ TOP = "gridloom_array"
 
 
 def top_module(hardware: Hardware) -> str:
-    """The Verilog of the whole array. Linear in its units and links."""
+    """Return the Verilog of the array's top module. Linear in its units and links."""
     return _Top(hardware).text()
 
 
 class _Top:
+    """Builds the text of the top module part by part."""
+
     def __init__(self, hardware: Hardware) -> None:
         self.hardware = hardware
         self.names = hardware.verilog_names
@@ -27,6 +29,7 @@ class _Top:
         self.central = next((unit for unit in hardware.units if unit.shape.kind == "file"), None)
 
     def text(self) -> str:
+        """Return the whole module."""
         self._control()
         self._wires()
         for unit in self.hardware.units:
@@ -39,6 +42,7 @@ class _Top:
         return module(TOP, comment, self.ports, self.body)
 
     def _control(self) -> None:
+        """The ports of the array as a whole, and the sequencer."""
         h = self.hardware
         slots, stage, packet = h.slot_bits, h.parameters.stage_bits, packet_bits(h)
         settings = max(1, h.setting_bits)
@@ -71,6 +75,7 @@ class _Top:
         return self.names[self.hardware.arch.resource_names[resource]]
 
     def _wires(self) -> None:
+        """A wire for each output of a unit, with the name of its resource."""
         for unit in self.hardware.units:
             for resource in unit.outputs:
                 self.body.append(wire(self.width, self._wire(resource)))
@@ -79,6 +84,7 @@ class _Top:
                 self.body += [wire(1, f"{name}_done"), wire(self.width, f"{name}_result")]
 
     def _unit(self, unit: Unit) -> None:
+        """The instance of a unit with its link of the configuration chain."""
         name = self.names[unit.name]
         self.body += ["", *self._chain_wires(unit.id)]
         ports = {
@@ -95,6 +101,7 @@ class _Top:
         self.body += instance(self.hardware.variants[unit.shape], name, {"ID": unit.id}, ports)
 
     def _file_ports(self, unit: Unit) -> dict[str, str]:
+        """Connections of the central register file: results of the tiles that write it, and its registers."""
         writers = [self.names[self.hardware.arch.tiles[tile].name] for tile in unit.inputs]
         return {
             "run": "run", "slot": "slot", "last_slot": "last_slot",
@@ -104,6 +111,7 @@ class _Top:
         }  # fmt: skip
 
     def _element_ports(self, unit: Unit, name: str) -> dict[str, str]:
+        """Connections of a tile: control, gates, wires, streams, results and memory."""
         shape = unit.shape
         ports = {"run": "run", "slot": "slot", "stage": "stage", "past": "past"}
         ports |= {
@@ -127,6 +135,7 @@ class _Top:
         return ports
 
     def _memory_ports(self, unit: Unit, name: str) -> dict[str, str]:
+        """Connections of a tile's memory port, with wires to its bus."""
         bus = self.names.get(self.bus_of[unit.tile].name, self.bus_of[unit.tile].name)
         w, bits = self.width, self.hardware.address_bits
         local = {"ask": 1, "store": 1, "address": bits, "word": w}
@@ -135,6 +144,7 @@ class _Top:
         return ports | {"memory_loaded": f"{bus}_loaded", "turn": "turn"}
 
     def _bus(self, number: int) -> None:
+        """The instance of a memory bus with its ports to the outside."""
         bus = self.hardware.buses[number]
         w, bits = self.width, self.hardware.address_bits
         members = [self.names[self.hardware.arch.tiles[tile].name] for tile in bus.units]
@@ -152,6 +162,7 @@ class _Top:
                                     {"W": w, "N": len(members), "ADDRESS_BITS": bits}, asked | answers)]  # fmt: skip
 
     def _end_of_chain(self) -> None:
+        """Name all signals that nobody reads, so that lint tools do not report them."""
         last = len(self.hardware.units)
         unread = [f"chain_{last}_valid", f"chain_{last}"]
         shapes = [unit.shape for unit in self.hardware.units]

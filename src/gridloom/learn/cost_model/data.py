@@ -1,10 +1,10 @@
 """The data set of the cost model: decisions of randomised annealing over building blocks, labelled by the simulator.
 
-A job is one graph and one seed: chains begin at random or by wirelength, anneal for a random while at random
-temperatures by a rule that is drawn too, are shaken by random exchanges, and what they have come to is measured. A row
-holds places and labels; routes follow from places. ``past`` is an earlier state of the tool chain: lowering that leaves
-more units free, ways in one order of dimensions, links that serve the first flow that waits. Jobs run through executor
-and store: a killed run goes on where it was.
+A job is one graph and one seed. Its annealing chains begin at random or by wirelength; they run for a random number of
+moves at random temperatures, guided by a rule that is drawn too; random exchanges perturb them, and the simulator
+measures the placements they end with. A row holds places and labels; routes follow from places. ``past`` is an earlier
+state of the tool chain: its lowering leaves more units free, its routes go along the dimensions in one order, and its
+links serve the first flow that waits. Jobs run through executor and store: a killed run continues where it was.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from gridloom import registry
 from gridloom.archs import build
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.estimate.dataflow import Decisions, Floats, Ints, Pipeline, pipeline
-from gridloom.learn.cost_model.guides import drawn
+from gridloom.estimate.dataflow import Decisions, Floats, Ints, Pipeline
+from gridloom.estimate.dataflow import pipeline as build_pipeline
+from gridloom.learn.cost_model.random_guides import random_guide
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.elastic.route import route
 from gridloom.mappers.elastic.search import DataflowConfig, Search
@@ -34,16 +35,17 @@ from gridloom.transform.lower_tensor import lower
 
 Era = Literal["past", "present"]
 
-#: Version of generator and row; a change makes stored rows answers to another question.
+#: Version of generator and row. After a change of it, rows stored before no longer count.
 VERSION: Final = "4"
 STORE_NAME: Final = "cost-model.sqlite"
+#: The name under which decisions are stored. It is part of their keys, so it stays when this module moves.
+QUESTION: Final = "gridloom.learn.cost_model_data.sample"
 ARRAY: Final = "rdu:16x8"
-#: Networks by number, which goes into the seeds; the model is trained on the first four only.
+#: The networks; their positions go into the seeds. The model is trained on the first four only.
 FAMILIES: Final = ("gemm", "mlp", "ffn", "mha", "bert_large", "gpt2_xl")
 
-#: Decisions of a job.
+#: How many decisions a job makes.
 CHAINS: Final = 16
-
 
 #: Sizes of the building blocks. None is a part of the large networks, whose widths are 1,024 and 1,600.
 _GEMM: Final = (
@@ -71,42 +73,45 @@ _MHA: Final = (
 
 
 def graphs() -> list[tuple[str, dict[str, int]]]:
-    """Family and parameters of every graph of the data set."""
-    found: list[tuple[str, dict[str, int]]] = [("gemm", {"inner": a, "columns": b}) for a, b in _GEMM]
+    """Return family and parameters of every graph of the data set."""
+    listed: list[tuple[str, dict[str, int]]] = [("gemm", {"inner": a, "columns": b}) for a, b in _GEMM]
     for width, layers, hidden in _MLP:
-        found.append(("mlp", {"width": width, "layers": layers, **({"hidden": hidden} if hidden else {})}))
+        listed.append(("mlp", {"width": width, "layers": layers, **({"hidden": hidden} if hidden else {})}))
     for width, hidden, section in _FFN:
-        found.append(("ffn", {"width": width, "hidden": hidden, **({"section": section} if section else {})}))
+        listed.append(("ffn", {"width": width, "hidden": hidden, **({"section": section} if section else {})}))
     for width, heads, rows, section in _MHA:
         sized = {"width": width, "heads": heads, "rows": rows}
-        found.append(("mha", {**sized, **({"section": section} if section else {})}))
-    return found
+        listed.append(("mha", {**sized, **({"section": section} if section else {})}))
+    return listed
 
 
 def held_out_graphs() -> list[tuple[str, dict[str, int]]]:
-    """Graphs that no training sees: other sizes of the same families, and sections of two large networks."""
-    found: list[tuple[str, dict[str, int]]] = [("gemm", {"inner": 640, "columns": 320})]
-    found += [("gemm", {"inner": 320, "columns": 640}), ("mlp", {"width": 320, "layers": 3})]
-    found += [("mlp", {"width": 192, "layers": 5}), ("ffn", {"width": 224, "hidden": 896})]
-    found += [("ffn", {"width": 144, "hidden": 576}), ("mha", {"width": 320, "heads": 4, "rows": 64})]
-    return [*found, ("mha", {"width": 192, "heads": 6, "rows": 96})]
+    """Return graphs of the same families in other sizes, which no training sees."""
+    listed: list[tuple[str, dict[str, int]]] = [("gemm", {"inner": 640, "columns": 320})]
+    listed += [("gemm", {"inner": 320, "columns": 640}), ("mlp", {"width": 320, "layers": 3})]
+    listed += [("mlp", {"width": 192, "layers": 5}), ("ffn", {"width": 224, "hidden": 896})]
+    listed += [("ffn", {"width": 144, "hidden": 576}), ("mha", {"width": 320, "heads": 4, "rows": 64})]
+    return [*listed, ("mha", {"width": 192, "heads": 6, "rows": 96})]
 
 
 def large_graphs() -> list[tuple[str, dict[str, int]]]:
-    """Sections of one block of each of two large networks, one of each size, which no training sees either."""
+    """Return sections of one block of each of two large networks, one of each size, which no training sees either."""
     bert = [("bert_large", {"layers": 1, "section": k}) for k in (0, 1, 2, 3, 5)]
     return [*bert, *(("gpt2_xl", {"layers": 1, "section": k}) for k in (0, 1, 3, 4, 6, 7, 8, 11, 16))]
 
 
 @lru_cache(maxsize=4)
 def array(text: str = ARRAY) -> Arch:
-    """The array of the data set, built once a process."""
+    """Return the array of the data set, built once per process."""
     return build(text)
 
 
 @lru_cache(maxsize=256)
 def unit_graph(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> Dfg:
-    """The units of a section of a network, the first unless told; ``past`` leaves more of the array free."""
+    """Return the unit graph of a section of a network (the first unless ``section`` is given).
+
+    ``past`` leaves more of the array free.
+    """
     settings = dict(parameters)
     section = settings.pop("section", 0)
     network = registry.load("networks", family).build(**settings)
@@ -115,27 +120,27 @@ def unit_graph(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -
 
 @lru_cache(maxsize=256)
 def graph_pipeline(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> Pipeline:
-    """The pipeline of a network's first section."""
-    return pipeline(unit_graph(family, parameters, era), array())
+    """Return the pipeline of a section of a network."""
+    return build_pipeline(unit_graph(family, parameters, era), array())
 
 
-def routed(found: Pipeline, places: Ints, era: Era) -> Decisions:
-    """Decisions from places, as the tool chain of an era routes."""
-    return route(found, places, aware=era == "present")
+def routed(pipeline: Pipeline, places: Ints, era: Era) -> Decisions:
+    """Return decisions from places, as the tool chain of an era routes them."""
+    return route(pipeline, places, aware=era == "present")
 
 
-def measured(found: Pipeline, decisions: Decisions, era: Era) -> Floats:
-    """What the simulator says of decisions."""
-    meter = Meter(found.dfg, found.arch)
+def measured(pipeline: Pipeline, decisions: Decisions, era: Era) -> Floats:
+    """Return the efficiencies that the simulator measures."""
+    meter = Meter(pipeline.dfg, pipeline.arch)
     fair = era == "present"
     return np.array([meter.measure(*decisions.routes(k), fair=fair).efficiency for k in range(len(decisions))])
 
 
 def sample(parameters: dict[str, Any]) -> dict[str, Any]:
-    """One job: places and labels of its chains."""
+    """Run one job and return the places and labels of its chains."""
     family, era = parameters["family"], parameters["era"]
-    found = graph_pipeline(family, tuple(sorted(parameters["graph"].items())), era)
-    random = np.random.default_rng([parameters["seed"], len(found.dfg.nodes), FAMILIES.index(family)])
+    pipeline = graph_pipeline(family, tuple(sorted(parameters["graph"].items())), era)
+    random = np.random.default_rng([parameters["seed"], len(pipeline.dfg.nodes), FAMILIES.index(family)])
     hot = float(10 ** random.uniform(-3, -0.5))
     short = random.random() < 0.4
     config = DataflowConfig(
@@ -143,45 +148,43 @@ def sample(parameters: dict[str, Any]) -> dict[str, Any]:
         hot=hot, cold=min(hot, float(10 ** random.uniform(-4, -1.5))), aimed=float(random.random()),
         wire=float(10 ** random.uniform(-4, -1.5)), aware=era == "present",
     )  # fmt: skip
-    search = Search(found, config, int(random.integers(1 << 31)))
-    search.model = drawn(random)
+    search = Search(pipeline, config, int(random.integers(1 << 31)))
+    search.model = random_guide(random)
     # From a random start it takes long until placements are good; those in between are what searches meet.
     steps = 2 ** random.uniform(0, 6 if short else 10)
     search.run(Budget(effort=int(CHAINS * steps), seed=0).start())
     _shake(search, random)
-    labels = measured(found, routed(found, search.places, era), era)
+    labels = measured(pipeline, routed(pipeline, search.places, era), era)
     return {"places": search.places.tolist(), "labels": [round(float(label), 6) for label in labels]}
 
 
 def _shake(search: Search, random: np.random.Generator) -> None:
-    """Random exchanges, many in some chains and none in others, so that all qualities are there."""
-    from gridloom.mappers.elastic.place_kernel import exchange
-
-    found = search.pipeline
+    """Exchange units at random, often in some chains and never in others, so that placements of all qualities occur."""
+    pipeline, sites = search.pipeline, search.sites
     for chain in range(CHAINS):
-        for _ in range(int(found.units * random.random() ** 6)):
-            unit = int(random.integers(found.units))
-            kind = found.unit_kind[unit]
-            tile = int(random.choice(search.tiles[search.tile_start[kind] : search.tile_start[kind + 1]]))
+        for _ in range(int(pipeline.units * random.random() ** 6)):
+            unit = int(random.integers(pipeline.units))
+            kind = pipeline.unit_kind[unit]
+            tile = int(random.choice(sites.tiles[sites.tile_start[kind] : sites.tile_start[kind + 1]]))
             if tile != search.places[chain, unit]:
-                exchange(search.places, search.holder, chain, unit, tile)
+                search.exchange(chain, unit, tile)
 
 
 def jobs(
     era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
 ) -> Iterator[Job[dict[str, Any]]]:
-    """Jobs for at least so many decisions, graph by graph in turn, so that a part of them covers all graphs."""
+    """Yield jobs for at least so many decisions, all graphs in turn, so that the first part covers all graphs."""
     listed = graphs() if listed is None else listed
     rounds = -(-decisions // (CHAINS * len(listed)))
     for seed in range(rounds):
         for family, graph in listed:
-            yield ask(sample, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
+            yield ask(QUESTION, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
 
 
 def make(
     work: Work, *, era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
 ) -> dict[str, Any]:
-    """Make the data set, or go on making it; returns counts."""
+    """Compute what is missing of the data set, and return counts."""
     work.folder.mkdir(parents=True, exist_ok=True)
     total = sum(1 for _ in jobs(era, decisions, listed))
 
@@ -211,13 +214,13 @@ class Sample:
 
 
 def load(folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None = None) -> list[Sample]:
-    """What is in the store of these graphs (default: those of the training set), in a fixed order."""
+    """Return the stored samples of some graphs (default: those of the training set), in a fixed order."""
     wanted = {(family, tuple(sorted(graph.items()))) for family, graph in (graphs() if listed is None else listed)}
     with Store(folder / STORE_NAME, readonly=True) as store:
         rows: list[tuple[Any, Any]] = [
             (row.asked["parameters"], row.value) for row in store.rows() if _answers(row.asked, row.status)
         ]
-    found = [
+    samples = [
         (
             asked["seed"],
             Sample(
@@ -231,17 +234,15 @@ def load(folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None
         for asked, value in rows
         if asked["era"] == era and (asked["family"], tuple(sorted(asked["graph"].items()))) in wanted
     ]
-    return [item for _, item in sorted(found, key=lambda pair: (pair[0], pair[1].family, pair[1].graph))]
+    return [item for _, item in sorted(samples, key=lambda pair: (pair[0], pair[1].family, pair[1].graph))]
 
 
 def _answers(asked: Any, status: str) -> bool:
-    return (
-        status == "done" and asked["version"] == VERSION and str(asked["function"]).endswith("cost_model_data.sample")
-    )
+    return status == "done" and asked["version"] == VERSION and asked["function"] == QUESTION
 
 
 def digest(samples: list[Sample]) -> str:
-    """A hash of a data set, for model cards."""
+    """Return a hash of a data set, for model cards."""
     state = hashlib.sha256()
     for item in samples:
         state.update(canonical_json([item.family, [list(p) for p in item.graph], item.era]).encode())

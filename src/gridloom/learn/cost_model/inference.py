@@ -1,4 +1,7 @@
-"""The learned cost model at work: numpy and compiled sums, no torch, thousands of decisions a second on one core."""
+"""Inference of the learned cost model: numpy and compiled sums, without torch.
+
+One core evaluates thousands of decisions per second.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ _STAGES: Final = 16
 _FLOW_WEIGHT: Final = 1.0
 
 
-def rooms(found: Pipeline) -> Ints:
-    """Flow -> tokens that its target's buffer takes of it."""
-    arch, dfg = found.arch, found.dfg
+def rooms(pipeline: Pipeline) -> Ints:
+    """Return flow -> how many of its tokens the buffer of its target takes."""
+    arch, dfg = pipeline.arch, pipeline.dfg
     buffers: dict[str, int] = {}
     for node in dfg.nodes:
         tiles = arch.tiles_for(dfg.op_class(node.id))
@@ -29,18 +32,18 @@ def rooms(found: Pipeline) -> Ints:
     return np.array([min(buffers[e.target], e.room or buffers[e.target]) for e in dfg.edges], dtype=np.int64)
 
 
-def features(found: Pipeline, decisions: Decisions, room: Ints | None = None) -> Singles:
-    """Decision, flow -> features; see `cost_model_kernel.EDGE_FEATURES`."""
+def features(pipeline: Pipeline, decisions: Decisions, room: Ints | None = None) -> Singles:
+    """Return [decision, flow] -> features; see `cost_model.kernel.EDGE_FEATURES`."""
     from gridloom.learn.cost_model.kernel import edge_features
 
     result: Singles = edge_features(
-        len(decisions), found.links, decisions.route_start, decisions.route_links, found.rate, found.peak, found.packet,
-        rooms(found) if room is None else room,
+        len(decisions), pipeline.links, decisions.route_start, decisions.route_links, pipeline.rate, pipeline.peak,
+        pipeline.packet, rooms(pipeline) if room is None else room,
     )  # fmt: skip
     return result
 
 
-class Learned:
+class LearnedCostModel:
     """The cost model `learned`, from trained weights of the variant ``sharing``."""
 
     name = "learned"
@@ -55,67 +58,69 @@ class Learned:
             if kind == "weight" and name not in ("op", "stage"):
                 bias = self.arrays.get(f"{name}.bias", np.zeros(len(weight), dtype=np.float32))
                 self._packed[name] = (np.ascontiguousarray(weight.T), bias)
-        #: What the mean over flows counts in `preference`.
+        #: The weight of the mean over flows in `preference`.
         self.flow_weight = _FLOW_WEIGHT
         self._known: tuple[Pipeline, dict[str, Any]] | None = None
 
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
-        """Predicted throughput over the bound. About 0.2 ms a decision of a hundred units, in batches."""
+        """Return predicted throughput over the bound. About 0.2 ms per decision of a hundred units, in batches."""
         logits = self.logits(pipeline, features(pipeline, decisions, self._fixed(pipeline)["room"]))
         return _share(logits)
 
     def preference(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
-        """What a search should raise: the prediction, and a little what each flow alone would allow, in the mean.
+        """Return what a search should maximise: the prediction, plus the mean of what each flow alone would allow.
 
-        Throughput has steps: it stays where it is until the last of the slowest flows has become faster. The mean over
-        flows says which way is up on such a step. Costs what `efficiency` does.
+        Throughput has plateaus: it does not change until the last of the slowest flows has become faster. The mean over
+        flows gives a direction on such a plateau. Costs the same as `efficiency`.
         """
-        found = features(pipeline, decisions, self._fixed(pipeline)["room"])
-        logits, flows = self._forward(self._fixed(pipeline), found)
+        edges = features(pipeline, decisions, self._fixed(pipeline)["room"])
+        logits, flows = self._forward(self._fixed(pipeline), edges)
         mean: Floats = _share(flows).mean(axis=1)
         return _share(logits) + self.flow_weight * mean
 
-    def logits(self, pipeline: Pipeline, found: Singles) -> Singles:
-        """Logits of the efficiency of decisions with these features."""
-        return self._forward(self._fixed(pipeline), found)[0]
+    def logits(self, pipeline: Pipeline, edges: Singles) -> Singles:
+        """Return the logits of the efficiency of decisions with these features."""
+        return self._forward(self._fixed(pipeline), edges)[0]
 
-    def _fixed(self, found: Pipeline) -> dict[str, Any]:
-        """What is the same in all decisions on a pipeline."""
-        if self._known is not None and self._known[0] is found:
+    def _fixed(self, pipeline: Pipeline) -> dict[str, Any]:
+        """What is the same in all decisions on a pipeline, computed once."""
+        if self._known is not None and self._known[0] is pipeline:
             return self._known[1]
         a = self.arrays
-        stage = np.minimum(found.unit_stage, _STAGES - 1)
-        one_hot = np.eye(len(UNIT_KINDS), dtype=np.float32)[found.unit_kind]
-        load = found.unit_load[:, None].astype(np.float32)
-        nodes = np.hstack([one_hot, a["op.weight"][found.unit_op], a["stage.weight"][stage], load])
-        into = np.bincount(found.target, minlength=found.units)
-        out = np.bincount(found.source, minlength=found.units)
+        stage = np.minimum(pipeline.unit_stage, _STAGES - 1)
+        one_hot = np.eye(len(UNIT_KINDS), dtype=np.float32)[pipeline.unit_kind]
+        load = pipeline.unit_load[:, None].astype(np.float32)
+        nodes = np.hstack([one_hot, a["op.weight"][pipeline.unit_op], a["stage.weight"][stage], load])
+        into = np.bincount(pipeline.target, minlength=pipeline.units)
+        out = np.bincount(pipeline.source, minlength=pipeline.units)
         fixed = {
             "nodes": np.maximum(0, nodes @ a["node_in.weight"].T + a["node_in.bias"]).astype(np.float32),
-            "in_share": (1.0 / into[found.target]).astype(np.float32),
-            "out_share": (1.0 / out[found.source]).astype(np.float32),
-            "room": rooms(found),
-            "source": found.source,
-            "target": found.target,
-            "units": found.units,
+            "in_share": (1.0 / into[pipeline.target]).astype(np.float32),
+            "out_share": (1.0 / out[pipeline.source]).astype(np.float32),
+            "room": rooms(pipeline),
+            "source": pipeline.source,
+            "target": pipeline.target,
+            "units": pipeline.units,
         }
-        self._known = (found, fixed)
+        self._known = (pipeline, fixed)
         return fixed
 
     def _linear(self, name: str, values: Singles) -> Singles:
+        """One linear layer on the last axis."""
         from gridloom.learn.cost_model.kernel import linear
 
         weight, bias = self._packed[name]
         result: Singles = linear(np.ascontiguousarray(values).reshape(-1, values.shape[-1]), weight, bias)
         return result.reshape(*values.shape[:-1], weight.shape[1])
 
-    def _forward(self, fixed: dict[str, Any], found: Singles) -> tuple[Singles, Singles]:
+    def _forward(self, fixed: dict[str, Any], values: Singles) -> tuple[Singles, Singles]:
+        """The logit of each decision, and of each flow of it: the network of ``torch_models`` in numpy."""
         from gridloom.learn.cost_model import kernel
 
         source, target, units = fixed["source"], fixed["target"], fixed["units"]
-        edges = np.maximum(0, self._linear("edge_in", found))
-        nodes = np.broadcast_to(fixed["nodes"], (len(found), *fixed["nodes"].shape))
-        if len(found):
+        edges = np.maximum(0, self._linear("edge_in", values))
+        nodes = np.broadcast_to(fixed["nodes"], (len(values), *fixed["nodes"].shape))
+        if len(values):
             nodes = np.ascontiguousarray(nodes)
         for k in range(self.layers):
             edges = self._linear(f"edge_self.{k}", edges)
@@ -135,11 +140,11 @@ class Learned:
 
 
 def _share(logits: Singles) -> Floats:
-    found: Floats = 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
-    return found
+    shares: Floats = 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
+    return shares
 
 
 @cache
-def learned() -> Learned:
-    """The cost model with the shipped weights."""
-    return Learned()
+def learned() -> LearnedCostModel:
+    """Return the cost model with the shipped weights, loaded once."""
+    return LearnedCostModel()

@@ -1,4 +1,4 @@
-"""Training and judging cost models: batches of one graph's decisions, folds by graph, errors and ranks."""
+"""Training of cost models on batches of one graph's decisions, folds by graph, errors and rank correlations."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from gridloom.estimate.dataflow import Floats, Pipeline
 from gridloom.estimate.heuristic import heuristic
 from gridloom.learn.cost_model import data
 from gridloom.learn.cost_model.inference import features, rooms
-from gridloom.learn.cost_model.network import Graph, Regressor, Variant, Without
+from gridloom.learn.cost_model.torch_models import Graph, Regressor, Variant, Without
 
 #: Pairs whose labels differ by less are not ranked.
 _TIE = 0.01
-#: How near the soft least of the flows' logits is to the least.
+#: How near the soft minimum of the flows' logits is to the minimum.
 _SHARPNESS = 16.0
-#: Predictions that differ by less are one.
+#: Predictions whose standard deviation is less than this count as constant.
 _CONSTANT = 1e-3
-#: Starts until one does not end at a constant: first weights wide or not, and the largest step.
+#: Training starts again in this order until it does not end at a constant: wide first weights or not, largest step.
 _STARTS = ((False, 6e-3), (True, 6e-3), (True, 2e-3))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class GraphSamples:
     """All decisions on one graph."""
 
     family: str
@@ -37,22 +37,22 @@ class Group:
     pipeline: Pipeline
     features: Tensor
     labels: Tensor
-    #: What the hand-written cost model says.
+    #: What the hand-written cost model predicts.
     heuristic: Floats
 
 
-def groups(samples: Sequence[data.Sample]) -> list[Group]:
-    """Samples by graph, routed and with their features. About half a millisecond a decision."""
-    by_graph: dict[tuple[str, tuple[tuple[str, int], ...], data.Era], list[data.Sample]] = {}
+def by_graph(samples: Sequence[data.Sample]) -> list[GraphSamples]:
+    """Return the samples by graph, routed and with their features. About half a millisecond per decision."""
+    collected: dict[tuple[str, tuple[tuple[str, int], ...], data.Era], list[data.Sample]] = {}
     for item in samples:
-        by_graph.setdefault((item.family, item.graph, item.era), []).append(item)
-    found = []
-    for (family, parameters, era), items in by_graph.items():
+        collected.setdefault((item.family, item.graph, item.era), []).append(item)
+    by_pipeline = []
+    for (family, parameters, era), items in collected.items():
         pipeline = data.graph_pipeline(family, parameters, era)
         room = rooms(pipeline)
         decisions = data.routed(pipeline, np.concatenate([item.places for item in items]), era)
-        found.append(
-            Group(
+        by_pipeline.append(
+            GraphSamples(
                 family=family,
                 name=",".join([family, *(f"{key}={value}" for key, value in parameters)]),
                 graph=Graph.of(pipeline),
@@ -62,21 +62,21 @@ def groups(samples: Sequence[data.Sample]) -> list[Group]:
                 heuristic=heuristic().efficiency(pipeline, decisions),
             )
         )
-    return found
+    return by_pipeline
 
 
-def fold_of(found: Sequence[Group], folds: int) -> list[int]:
-    """The fold of each graph: the graphs of a family in turn, so that every fold has all families."""
+def fold_of(groups: Sequence[GraphSamples], folds: int) -> list[int]:
+    """Return the fold of each graph: the graphs of a family go to the folds in turn, so every fold has all families."""
     seen: dict[str, int] = {}
     result = []
-    for group in found:
+    for group in groups:
         result.append(seen.setdefault(group.family, 0) % folds)
         seen[group.family] += 1
     return result
 
 
 def train(
-    found: Sequence[Group],
+    groups: Sequence[GraphSamples],
     *,
     variant: Variant = "sharing",
     without: Without = "nothing",
@@ -87,11 +87,12 @@ def train(
     seed: int = 0,
     told: Callable[[float], bool] = lambda _share: False,
 ) -> Regressor:
-    """A regressor trained on these graphs with Adam. ``told`` hears the share that is done and may end it early.
+    """Return a regressor trained on these graphs with Adam.
 
-    The loss is the error of the logarithm, to which ours adds that of the slowest flow and a ranking of pairs on the
-    same graph. With few decisions training may end at a constant, all rectifiers shut: then it starts again, with wider
-    weights, and a third time with smaller steps.
+    The loss is the error of the logarithm; the variant ``sharing`` adds the error of the slowest flow and a ranking of
+    pairs on the same graph. With few decisions training may end at a constant because all rectifiers are at 0: then it
+    starts again with wider weights, and a third time with smaller steps. ``told`` is called with the share that is done
+    and ends the training when it returns True.
     """
     torch.set_num_threads(1)
     ended = False
@@ -105,14 +106,14 @@ def train(
         torch.manual_seed(seed)
         model = Regressor(variant, without, width, layers)
         _draw(model, wide)
-        _train(model, found, epochs, batch, rate, np.random.default_rng(seed), heard)
-        if ended or not _constant(model, found):
+        _train(model, groups, epochs, batch, rate, np.random.default_rng(seed), heard)
+        if ended or not _constant(model, groups):
             break
     return model
 
 
 def _draw(model: Regressor, wide: bool) -> None:
-    """First weights: as they were drawn, or so wide that rectifiers pass variances on (He et al. 2015)."""
+    """Set the first weights: as torch draws them, or so wide that rectifiers keep the variance (He et al. 2015)."""
     with torch.no_grad():
         for layer in model.modules() if wide else ():
             if isinstance(layer, nn.Linear):
@@ -120,21 +121,22 @@ def _draw(model: Regressor, wide: bool) -> None:
         model.head[-1].bias.fill_(0.2)
 
 
-def _constant(model: Regressor, found: Sequence[Group]) -> bool:
-    said = np.concatenate([predictions(model, group) for group in found])
+def _constant(model: Regressor, groups: Sequence[GraphSamples]) -> bool:
+    said = np.concatenate([predictions(model, group) for group in groups])
     return float(said.std()) < _CONSTANT
 
 
 def _train(
-    model: Regressor, found: Sequence[Group], epochs: int, batch: int, rate: float, random: np.random.Generator,
+    model: Regressor, groups: Sequence[GraphSamples], epochs: int, batch: int, rate: float, random: np.random.Generator,
     told: Callable[[float], bool],
 ) -> None:  # fmt: skip
-    steps = epochs * sum(-(-len(group.labels) // batch) for group in found)
+    """Train a model with Adam and a one-cycle schedule of the learning rate."""
+    steps = epochs * sum(-(-len(group.labels) // batch) for group in groups)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate / 2)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=steps + 1)
     done = 0
     for _ in range(epochs):
-        for group, rows in _batches(found, batch, random):
+        for group, rows in _batches(groups, batch, random):
             logits, flows = model.both(group.graph, group.features[rows])
             loss = _loss(logits, flows, group.labels[rows])
             optimizer.zero_grad()
@@ -148,15 +150,19 @@ def _train(
     model.eval()
 
 
-def _batches(found: Sequence[Group], size: int, random: np.random.Generator) -> list[tuple[Group, Tensor]]:
+def _batches(
+    groups: Sequence[GraphSamples], size: int, random: np.random.Generator
+) -> list[tuple[GraphSamples, Tensor]]:
+    """All batches of one pass in random order; a batch has decisions of one graph."""
     listed = []
-    for group in found:
+    for group in groups:
         order = random.permutation(len(group.labels))
         listed += [(group, torch.as_tensor(order[k : k + size])) for k in range(0, len(order), size)]
     return [listed[k] for k in random.permutation(len(listed))]
 
 
 def _loss(logits: Tensor, flows: Tensor | None, labels: Tensor) -> Tensor:
+    """The error of the logits; where there are logits of flows, also of their soft minimum and of the ranking."""
     loss = _error(logits, labels)
     if flows is None:
         return loss
@@ -175,25 +181,25 @@ def _error(logits: Tensor, labels: Tensor) -> Tensor:
     return nn.functional.smooth_l1_loss(error, torch.zeros_like(error), beta=0.05)
 
 
-def predictions(model: Regressor, group: Group) -> Floats:
-    """What a regressor says of a graph's decisions."""
+def predictions(model: Regressor, group: GraphSamples) -> Floats:
+    """Return what a regressor predicts for a graph's decisions."""
     with torch.no_grad():
-        found: Floats = torch.sigmoid(model(group.graph, group.features)).numpy().astype(np.float64)
-    return found
+        predicted: Floats = torch.sigmoid(model(group.graph, group.features)).numpy().astype(np.float64)
+    return predicted
 
 
-def figures(predicted: Sequence[Floats], found: Sequence[Group]) -> dict[str, Any]:
-    """Relative error and rank correlation over all decisions, and by family."""
-    labels = [group.labels.numpy().astype(np.float64) for group in found]
+def figures(predicted: Sequence[Floats], groups: Sequence[GraphSamples]) -> dict[str, Any]:
+    """Return relative error and rank correlation over all decisions, by family, and the mean within graphs."""
+    labels = [group.labels.numpy().astype(np.float64) for group in groups]
     whole = _figures(np.concatenate(list(predicted)), np.concatenate(labels))
     families = {}
-    for family in dict.fromkeys(group.family for group in found):
-        mine = [k for k, group in enumerate(found) if group.family == family]
+    for family in dict.fromkeys(group.family for group in groups):
+        mine = [k for k, group in enumerate(groups) if group.family == family]
         families[family] = _figures(
             np.concatenate([predicted[k] for k in mine]), np.concatenate([labels[k] for k in mine])
         )
     # A graph that runs at one speed wherever it is placed has nothing to rank.
-    inside = [spearman(predicted[k], labels[k]) for k in range(len(found)) if np.ptp(labels[k]) > 0]
+    inside = [spearman(predicted[k], labels[k]) for k in range(len(groups)) if np.ptp(labels[k]) > 0]
     within = round(float(np.mean(inside)), 4) if inside else 0.0
     return {**whole, "spearman_within_graphs": within, "families": families}
 
@@ -204,7 +210,11 @@ def _figures(predicted: Floats, labels: Floats) -> dict[str, float]:
 
 
 def spearman(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Spearman's rank correlation, ties by their mean rank; 0 where one side is constant."""
+    """Return Spearman's rank correlation, with mean ranks for ties; 0 where one side is constant.
+
+    >>> round(spearman(np.array([1, 2, 3]), np.array([10, 30, 20])), 2)
+    0.5
+    """
     a, b = _ranks(first), _ranks(second)
     a, b = a - a.mean(), b - b.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
@@ -212,6 +222,7 @@ def spearman(first: NDArray[Any], second: NDArray[Any]) -> float:
 
 
 def _ranks(values: NDArray[Any]) -> Floats:
+    """The rank of each value; equal values have the mean of their ranks."""
     _, inverse, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     ranks: Floats = (ends - (counts - 1) / 2.0)[inverse]

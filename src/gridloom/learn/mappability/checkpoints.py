@@ -1,7 +1,7 @@
-"""What training and evaluation have done so far, so that a stopped run goes on: networks and answers, a file each.
+"""Checkpoints of training and evaluation, so that a stopped run continues: one file per network or list of predictions.
 
-A file is named by what it answers (data, settings, seed, what was held out), so that nothing of another data set or of
-other settings is ever taken.
+A file's name holds a hash of everything its contents depend on (data, settings, seed, what was held out), so that
+results of another data set or of other settings are never used.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ FOLDER: Final = "checkpoints"
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoints:
-    """Finished pieces of a piece of work; without a folder nothing is kept."""
+    """The finished parts of a run; without a folder nothing is kept."""
 
     folder: Path | None = None
-    #: What the pieces depend on.
+    #: What the parts depend on.
     about: Mapping[str, Any] = field(default_factory=dict)
-    #: False: make everything anew.
+    #: False: compute everything again.
     resume: bool = True
-    #: True once a piece may have been cut short: it is used, but not kept.
+    #: Returns True once a part may have been cut short: it is used then, but not kept.
     over: Callable[[], bool] = field(default=lambda: False)
 
     def of(self, **more: Any) -> Checkpoints:
-        """The checkpoints of a part of the work."""
+        """Return the checkpoints of a part of the run, which depends on more."""
         return replace(self, about={**self.about, **more})
 
     def arrays(self, name: str, make: Callable[[], dict[str, NDArray[np.float32]]]) -> dict[str, NDArray[np.float32]]:
-        """Trained parameters, from a file or made."""
+        """Return trained parameters: those of the file where there is one, else what ``make`` returns, kept in it."""
 
         def write(path: Path, value: dict[str, NDArray[np.float32]]) -> None:
             weights.save(path, value, dict(self.about))
@@ -49,7 +49,7 @@ class Checkpoints:
         return self._kept(name, ".npz", make, lambda path: dict(weights.load(path)[0]), write)
 
     def plain(self, name: str, make: Callable[[], T]) -> T:
-        """Plain data, from a file or made."""
+        """Return plain data: that of the file where there is one, else what ``make`` returns, kept in it."""
 
         def read(path: Path) -> T:
             value: T = json.loads(path.read_text(encoding="utf-8"))
@@ -68,6 +68,7 @@ class Checkpoints:
         read: Callable[[Path], T],
         write: Callable[[Path, T], object],
     ) -> T:
+        """What the file of a part holds; where there is none, what ``make`` returns, written whole or not at all."""
         if self.folder is None:
             return make()
         digest = hashlib.sha256(canonical_json(dict(self.about)).encode()).hexdigest()[:16]

@@ -1,8 +1,8 @@
-"""The mappability data set: random graphs and parts of kernels, labelled by the width mapper's ladder of starts.
+"""The mappability data set: random graphs and parts of kernels, labelled by the mapper ``width``.
 
-A label is the fewest columns that a fixed ladder of starts finds (``mappers.rows.search.narrowest``), or that it
-finds none. The ladder is counted in moves, not in seconds, so a label is the same on every machine. One row a graph in
-a store: a killed run goes on where it was.
+A label is the fewest columns that a fixed sequence of searches finds (``mappers.rows.search.narrowest``), or that it
+finds none. The searches are counted in moves, not in seconds, so a label is the same on every machine. The store has
+one row per graph: a killed run continues where it was.
 
 Most graphs are labelled for one array, the *main* one. For each of the *other* arrays there are further graphs of some
 of the same families, with numbers of their own: an estimator that is trained on them too knows arrays by their shape.
@@ -17,24 +17,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gridloom.archs import build
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg, Edge, Node
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import OptionError
-from gridloom.learn.mappability.graphs import OVERFULL, draw, style_of
+from gridloom.learn.mappability.random_graphs import OVERFULL, draw, style_of
 from gridloom.mappers.rows.problem import CONST, LOAD, OP, STORE, flatten
 from gridloom.mappers.rows.search import LAST_NARROW, LONG_FIT, LONG_NARROW, Starts, narrowest
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
 from gridloom.run.work import Work
 
-#: Version of generator, ladder and row; a change makes stored rows answers to another question.
+#: Version of generator, searches and row. After a change of it, rows stored before no longer count.
 VERSION: Final = "3"
 STORE_NAME: Final = "mappability.sqlite"
+#: The name under which labels are stored. It is part of their keys, so it stays when this module moves.
+QUESTION: Final = "gridloom.learn.mappability_data.label"
 
-#: Names of ops, as the rows number them.
+#: The ops in the order in which rows number them.
 OPS: Final = tuple(sorted(OP_TABLE["cma24"]))
 _NUMBER: Final = {name: k for k, name in enumerate(OPS)}
 
@@ -45,11 +47,11 @@ OTHER_NUMBERS: Final = 100_000
 _OVERFULL_SHARE: Final = 0.75
 
 
-@dataclass(frozen=True, kw_only=True)
-class Others:
-    """What is labelled beside the main array: arrays, and of how many families how many graphs for each."""
+class Others(NamedTuple):
+    """What is labelled beside the main array."""
 
     arrays: tuple[str, ...] = ()
+    #: For each array: how many families, and how many graphs of each.
     families: int = 100
     graphs: int = 1
 
@@ -62,12 +64,13 @@ class Row:
     number: int
     shape: str
     arch: str
-    #: Op number (``OPS``) and constant of each node; ends and operand of each edge.
+    #: The op number (position in ``OPS``) and the constant of each node; source, target and operand of each edge.
     ops: tuple[int, ...]
     values: tuple[int, ...]
     edges: tuple[tuple[int, int, int], ...]
-    #: Ops, constants, loads, stores.
+    #: How many ops, constants, loads and stores it has.
     counts: tuple[int, int, int, int]
+    #: The fewest columns by counting.
     bound: int
     #: The fewest columns found; None: not mappable.
     width: int | None
@@ -80,34 +83,30 @@ class Row:
 
 @lru_cache(maxsize=16)
 def array(spec: str) -> Arch:
-    """The array of a spec, built once."""
+    """Return the array of a spec, built once."""
     return build(spec)
 
 
 def label(asked: dict[str, Any]) -> dict[str, Any]:
-    """Draw a graph and label it: the row as plain data. About 1.1 CPU seconds on average, 80 at most."""
+    """Draw a graph, label it and return the row as plain data. About 1.1 CPU seconds on average, 80 at most."""
     dfg = draw(int(asked["family"]), int(asked["number"]))
     arch = array(str(asked["arch"]))
     graph = flatten(dfg, arch)
     began = time.process_time()
-    found = narrowest(Starts(graph, arch), arch.cols, fit=LONG_FIT, narrow=LONG_NARROW, last=LAST_NARROW)
+    narrow = narrowest(Starts(graph, arch), arch.cols, fit=LONG_FIT, narrow=LONG_NARROW, last=LAST_NARROW)
     ops, values, edges = encode(dfg)
     return {
         "ops": ops,
         "values": values,
         "edges": [end for edge in edges for end in edge],
         "counts": [graph.count(group) for group in (OP, CONST, LOAD, STORE)],
-        "bound": found.bound,
-        "width": found.width,
-        "decided": found.decided,
-        "conflicts": found.conflicts,
-        "moves": found.moves,
+        **{name: getattr(narrow, name) for name in ("bound", "width", "decided", "conflicts", "moves")},
         "cpu": round(time.process_time() - began, 4),
     }
 
 
 def encode(dfg: Dfg) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
-    """A graph as numbers: op and constant of each node, (source, target, operand) of each edge."""
+    """Return a graph as numbers: op and constant of each node, (source, target, operand) of each edge."""
     ops = [_NUMBER.get(node.op, _NUMBER["nop"]) for node in dfg.nodes]
     values = [int(node.value or 0) for node in dfg.nodes]
     index = dfg.index
@@ -116,7 +115,7 @@ def encode(dfg: Dfg) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
 
 
 def decode(row: Row) -> Dfg:
-    """The graph of a row."""
+    """Return the graph of a row."""
     names = [f"n{k}" for k in range(len(row.ops))]
     nodes = tuple(
         Node(id=name, op=OPS[op], value=value if OPS[op] == "const" else None)
@@ -127,10 +126,10 @@ def decode(row: Row) -> Dfg:
 
 
 def jobs(families: int, graphs: int, arch: str, others: Others = Others()) -> Iterator[Job[Any]]:
-    """The questions of a data set: all families first, usual and overfull ones, then the next graph of each.
+    """Yield the jobs of a data set: the first graph of all families, usual and overfull ones, then the next of each.
 
-    Those of the other arrays follow, one array after the other for each family, so that what is there of them when a
-    run is stopped is of all of them alike.
+    The jobs of the other arrays follow, family by family for all arrays in turn, so that a run that is stopped has
+    about as many rows of each of them.
     """
     for number in range(graphs):
         for family in (*range(families), *overfull_families(families)):
@@ -143,18 +142,19 @@ def jobs(families: int, graphs: int, arch: str, others: Others = Others()) -> It
 
 
 def overfull_families(families: int) -> range:
-    """The overfull families beside so many usual ones."""
+    """Return the overfull families beside so many usual ones."""
     return range(OVERFULL, OVERFULL + int(families * _OVERFULL_SHARE))
 
 
 def _question(family: int, number: int, arch: str) -> Job[Any]:
-    return ask(label, {"family": family, "number": number, "arch": arch}, version=VERSION)
+    return ask(QUESTION, {"family": family, "number": number, "arch": arch}, version=VERSION)
 
 
 def some_families(spec: str, families: int, count: int) -> list[int]:
-    """The families whose graphs are labelled for an array beside the main one, in the order of the questions.
+    """Return the families whose graphs are labelled for an array beside the main one, in the order of the jobs.
 
-    Others for each array, and drawn from all; a larger ``count`` only adds to them. Overfull ones come last.
+    They are drawn from all families and differ from array to array; a larger ``count`` only adds to them. Overfull ones
+    come last.
     """
     rng = random.Random(f"mappability families {array(spec).rows} {array(spec).cols}")
     usual, overfull = list(range(families)), list(overfull_families(families))
@@ -165,17 +165,17 @@ def some_families(spec: str, families: int, count: int) -> list[int]:
 
 
 def _first_number(spec: str) -> int:
-    """By shape, so that a graph of one array is not one of another, whichever arrays there are besides."""
+    """The number of an array's first graph: by its shape, so that no two arrays share graphs."""
     return OTHER_NUMBERS * array(spec).rows + 1000 * array(spec).cols
 
 
 def is_main(row: Row) -> bool:
-    """Whether a row is of the array that the data set is mainly about."""
+    """Return whether a row is of the main array."""
     return row.number < OTHER_NUMBERS
 
 
 def make(families: int, graphs: int, arch: str, work: Work, others: Others = Others()) -> dict[str, Any]:
-    """Make what is missing of a data set in ``work.folder``, the main array first; returns the counts."""
+    """Label what is missing of a data set in ``work.folder``, the main array first, and return the counts."""
     path = work.folder / STORE_NAME
     count = min(others.families, families)
     total = (families + len(overfull_families(families))) * graphs
@@ -196,7 +196,7 @@ def make(families: int, graphs: int, arch: str, work: Work, others: Others = Oth
 
 
 def read(path: Path) -> list[Row]:
-    """The labelled graphs of a store, ordered by array, family and number; OptionError when there is none."""
+    """Return the labelled graphs of a store by array, family and number; OptionError when there is no store."""
     if not path.exists():
         raise OptionError(
             "there is no data set; make one with `gridloom train mappability --make-data`", where=str(path)
@@ -207,12 +207,11 @@ def read(path: Path) -> list[Row]:
 
 
 def _is_label(asked: dict[str, Any], status: str) -> bool:
-    return (
-        status == "done" and asked["version"] == VERSION and str(asked["function"]).endswith("mappability_data.label")
-    )
+    return status == "done" and asked["version"] == VERSION and asked["function"] == QUESTION
 
 
 def _row(asked: Any, value: Any) -> Row:
+    """The row of a stored answer."""
     flat = value["edges"]
     return Row(
         family=asked["family"],
@@ -223,17 +222,12 @@ def _row(asked: Any, value: Any) -> Row:
         values=tuple(value["values"]),
         edges=tuple((flat[k], flat[k + 1], flat[k + 2]) for k in range(0, len(flat), 3)),
         counts=(value["counts"][0], value["counts"][1], value["counts"][2], value["counts"][3]),
-        bound=value["bound"],
-        width=value["width"],
-        decided=value["decided"],
-        conflicts=value["conflicts"],
-        moves=value["moves"],
-        cpu=value["cpu"],
+        **{name: value[name] for name in ("bound", "width", "decided", "conflicts", "moves", "cpu")},
     )
 
 
 def data_hash(rows: Iterable[Row]) -> str:
-    """SHA-256 over graphs and labels, the CPU times left out: what a model card names."""
+    """Return the SHA-256 over graphs and labels without the CPU times, which a model card names."""
     digest = hashlib.sha256()
     for row in rows:
         kept = [row.arch, row.family, row.number, row.ops, row.values, row.edges, row.width, row.decided, row.moves]
@@ -242,7 +236,7 @@ def data_hash(rows: Iterable[Row]) -> str:
 
 
 def summary(rows: list[Row]) -> dict[str, Any]:
-    """Counts, shares and cost of a data set, in all and of each array."""
+    """Return counts, shares and cost of a data set, in all and for each array."""
     return {
         "version": VERSION,
         "families": len({row.family for row in rows}),
@@ -254,6 +248,7 @@ def summary(rows: list[Row]) -> dict[str, Any]:
 
 
 def _counts(rows: list[Row]) -> dict[str, Any]:
+    """Counts and CPU seconds of some rows."""
     open_rows = [row for row in rows if row.decided != "bound"]
     mapped = [row for row in open_rows if row.width is not None]
     return {

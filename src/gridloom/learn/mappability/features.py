@@ -1,9 +1,9 @@
-"""What the mappability models see of a graph: nodes, edges, and numbers about the whole.
+"""What the mappability models see of a graph: features of its nodes, its edges, and features of the whole graph.
 
-The numbers about the whole say what makes rows of ALUs run out of wires: how deep the graph is against the rows, how
-many values are alive between two levels, how far constants, inputs and outputs have to be carried. Levels are counted
-twice: in ops, and in rows as :mod:`gridloom.estimate.row_bounds` gives them, where an op may share the row of one that
-it reads.
+The global features describe what makes rows of ALUs run out of wires: how deep the graph is against the rows, how many
+values are alive between two levels, how far constants, inputs and outputs have to be carried. Levels are counted twice:
+in ops, and in rows as :mod:`gridloom.estimate.row_bounds` gives them, where an op may share the row of an op that it
+reads.
 """
 
 from __future__ import annotations
@@ -29,16 +29,15 @@ _KIND: Final = tuple(
 )  # fmt: skip
 
 NODE_FEATURES: Final = 15
-#: Numbers about the whole: some that depend on the columns of the array, some that do not, and the latter against the
-#: size of the array.
+#: Global features: some depend on the columns of the array, some do not, and the last set the latter against its size.
 BY_COLUMNS: Final = 6
 _ALONE: Final = 53
 _AGAINST: Final = 15
 GLOBAL_FEATURES: Final = BY_COLUMNS + _ALONE + _AGAINST
-#: Positions of what only says which array it is: columns, rows, constant registers.
+#: Positions of the features that only say which array it is: columns, rows, constant registers.
 ARRAY_COLUMNS, ARRAY_ROWS, ARRAY_CONSTANTS = 0, BY_COLUMNS, BY_COLUMNS + 1
-#: Positions of what is set against columns (ops of the fullest level, the most values alive; early and late, by ops
-#: and by rows) and against cells (all values alive; lengths of edges), and what the numbers there are divided by.
+#: Positions of the features that are set against columns (ops of the fullest level, the most values alive; early and
+#: late, by ops and by rows) and against cells (all values alive; lengths of edges), and what those were divided by.
 _PEAKS: Final = [BY_COLUMNS + k for k in (12, 13, 15, 17, 38, 39, 41, 43)]
 _SUMS: Final = [BY_COLUMNS + k for k in (16, 18, 19, 42, 44)]
 _PEAK_SCALE: Final = 12
@@ -51,76 +50,76 @@ class ArrayShape:
 
     rows: int
     cols: int
+    #: How many constant registers it has.
     constants: int
     #: How many operands an op can have from its own row; -1: rows prove nothing.
-    heard: int
+    own_row_operands: int
 
     @classmethod
     def of(cls, arch: Arch) -> ArrayShape:
-        """The shape of an array of rows."""
+        """Return the shape of an array of rows."""
         heard = heard_in_row(arch)
         return cls(
             rows=arch.rows,
             cols=arch.cols,
             constants=sum(tile.kind == "const" for tile in arch.tiles),
-            heard=-1 if heard is None else heard,
+            own_row_operands=-1 if heard is None else heard,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphFeatures:
-    """A graph as arrays."""
+    """The features of a graph on an array."""
 
-    #: The array that they are for.
     shape: ArrayShape
-    #: nodes[n, f]; source[e], target[e]; numbers about the whole.
+    #: nodes[node, feature]; source[edge] and target[edge]; features of the whole graph.
     nodes: Floats
     source: Ints
     target: Ints
-    whole: Floats
+    global_features: Floats
     #: Op number (for the published features), constant and kind of each node.
     ops: Ints
     values: Floats
     kinds: Ints
     bound: int
     counts: tuple[int, int, int, int]
-    #: Rows that it needs at least, and the columns that the ops need in them; see ``row_bounds``.
-    height: int
-    least: int
+    #: How many rows it needs at least, and how many columns its ops need in them; see ``row_bounds``.
+    least_rows: int
+    least_columns: int
 
     @property
     def too_high(self) -> bool:
-        """Whether the rows that it needs prove that it does not fit."""
-        return self.height > self.shape.rows or self.least > self.shape.cols
+        """Whether the rows and columns that it needs at least prove that it does not fit."""
+        return self.least_rows > self.shape.rows or self.least_columns > self.shape.cols
 
 
 def of_row(row: Row, shape: ArrayShape) -> GraphFeatures:
-    """The features of a labelled graph."""
+    """Return the features of a labelled graph."""
     return features(row.ops, row.values, row.edges, shape)
 
 
 def of_graph(dfg: Dfg, shape: ArrayShape) -> GraphFeatures:
-    """The features of a graph. Linear in nodes and edges, about 1 ms."""
+    """Return the features of a graph. Linear in nodes and edges, about 1 ms."""
     return features(*encode(dfg), shape)
 
 
 def features(
     ops: Sequence[int], values: Sequence[int], edges: Sequence[tuple[int, int, int]], shape: ArrayShape
 ) -> GraphFeatures:
-    """The features of a graph given as numbers (``encode``)."""
+    """Return the features of a graph given as numbers (``data.encode``)."""
     kinds = [_KIND[op] for op in ops]
     is_op = [kind == OP for kind in kinds]
     counts = (kinds.count(OP), kinds.count(CONST), kinds.count(LOAD), kinds.count(STORE))
     bound = max(1, -(-counts[0] // shape.rows), counts[2], counts[3])
     first, tail = _levels(kinds, edges)
     ends = np.array([edge[:2] for edge in edges], dtype=np.int32).reshape(-1, 2)
-    heard = len(kinds) if shape.heard < 0 else shape.heard
-    lowest, above = (np.array(found, dtype=np.int32) for found in row_windows(is_op, [e[:2] for e in edges], heard))
+    heard = len(kinds) if shape.own_row_operands < 0 else shape.own_row_operands
+    lowest, above = (np.array(rows, dtype=np.int32) for rows in row_windows(is_op, [e[:2] for e in edges], heard))
     nodes = _nodes(kinds, ends, first, tail, shape)
     nodes[:, 12:] = np.stack([lowest, above, shape.rows - 1 - lowest - above], axis=1) / shape.rows
     height = int(lowest.max(initial=0)) + 1
     least = columns_needed(lowest[np.array(is_op, dtype=bool)], max(height, shape.rows)) or 0
-    alone = [*_whole(kinds, ends, first, tail, counts, shape), *_by_rows(kinds, ends, lowest, above, shape)]
+    alone = [*_by_ops(kinds, ends, first, tail, counts, shape), *_by_rows(kinds, ends, lowest, above, shape)]
     whole = np.concatenate([np.zeros(BY_COLUMNS), alone, np.zeros(_AGAINST)]).astype(np.float32)
     _set_size(whole, counts, bound, least, shape)
     return GraphFeatures(
@@ -128,19 +127,19 @@ def features(
         nodes=nodes,
         source=ends[:, 0],
         target=ends[:, 1],
-        whole=whole,
+        global_features=whole,
         ops=np.array(ops, dtype=np.int32),
         values=np.array(values, dtype=np.float32),
         kinds=np.array(kinds, dtype=np.int32),
         bound=bound,
         counts=counts,
-        height=height,
-        least=least,
+        least_rows=height,
+        least_columns=least,
     )
 
 
 def _levels(kinds: Sequence[int], edges: Sequence[tuple[int, int, int]]) -> tuple[Ints, Ints]:
-    """For each node the ops on the longest way before it and after it."""
+    """For each node the number of ops on the longest path before it and after it."""
     after: list[list[int]] = [[] for _ in kinds]
     waiting = [0] * len(kinds)
     for a, b, _ in edges:
@@ -162,6 +161,7 @@ def _levels(kinds: Sequence[int], edges: Sequence[tuple[int, int, int]]) -> tupl
 
 
 def _nodes(kinds: Sequence[int], ends: Ints, first: Ints, tail: Ints, shape: ArrayShape) -> Floats:
+    """The features of each node; those about rows are filled in later."""
     count = len(kinds)
     out = np.bincount(ends[:, 0], minlength=count).astype(np.float32)
     depth = float(_depth(kinds, first, tail))
@@ -187,14 +187,14 @@ def _depth(kinds: Sequence[int], first: Ints, tail: Ints) -> int:
 
 
 def on_columns(graph: GraphFeatures, columns: int) -> Floats:
-    """The numbers about the whole on the first columns of the array."""
-    whole = graph.whole.copy()
-    _set_size(whole, graph.counts, graph.bound, graph.least, replace(graph.shape, cols=columns))
+    """Return the global features of a graph on the first ``columns`` of its array."""
+    whole = graph.global_features.copy()
+    _set_size(whole, graph.counts, graph.bound, graph.least_columns, replace(graph.shape, cols=columns))
     return whole
 
 
 def _set_size(whole: Floats, counts: tuple[int, int, int, int], bound: int, least: int, shape: ArrayShape) -> None:
-    """Put in the numbers that depend on the columns of the array."""
+    """Fill in the global features that depend on the columns of the array."""
     ops, constants, loads, stores = counts
     cells = shape.rows * shape.cols
     whole[:BY_COLUMNS] = [
@@ -211,10 +211,10 @@ def _set_size(whole: Floats, counts: tuple[int, int, int, int], bound: int, leas
     whole[-len(_SUMS) :] = whole[_SUMS] * _SUM_SCALES / cells
 
 
-def _whole(
+def _by_ops(
     kinds: Sequence[int], ends: Ints, first: Ints, tail: Ints, counts: tuple[int, int, int, int], shape: ArrayShape
 ) -> Floats:
-    """The numbers about the whole that do not depend on the columns."""
+    """The global features with levels counted in ops, and the counts of nodes and edges."""
     kind = np.asarray(kinds)
     rows = shape.rows
     ops, constants, loads, stores = counts
@@ -227,7 +227,7 @@ def _whole(
     spans = (first[b] - first[a])[inner]
     late = (last[b] - last[a])[inner]
     constant_edges = kind[a] == CONST
-    found = [
+    values = [
         rows / 8, shape.constants / 16, ops / 40, constants / 16, loads / 12, stores / 12, len(ends) / 80,
         len(ends) / max(1, ops), depth / rows, max(0, depth - rows) / rows, depth / max(1, ops),
         ops / max(1, depth) / 8,
@@ -238,11 +238,11 @@ def _whole(
         *_carried(kind, a, b, first, last, depth, rows),
         float(constant_edges.sum()) / 20, *_constants(a[constant_edges], b[constant_edges], first, last, rows),
     ]  # fmt: skip
-    return np.array(found, dtype=np.float32)
+    return np.array(values, dtype=np.float32)
 
 
 def _by_rows(kinds: Sequence[int], ends: Ints, lowest: Ints, above: Ints, shape: ArrayShape) -> list[float]:
-    """The same with rows for levels: as low as they can be, and as high as what depends on them allows."""
+    """The global features with rows as levels: as low as they can be, and as high as their readers allow."""
     kind = np.asarray(kinds)
     is_op = kind == OP
     a, b = ends[:, 0], ends[:, 1]
@@ -261,7 +261,7 @@ def _by_rows(kinds: Sequence[int], ends: Ints, lowest: Ints, above: Ints, shape:
 
 
 def _profile(first: Ints, last: Ints, is_op: NDArray[np.bool_], depth: int) -> list[float]:
-    """Ops of the fullest level, as early and as late as they can be; ops without any slack."""
+    """Ops of the fullest level, with all ops as early and as late as they can be; ops without any slack."""
     early = np.bincount(first[is_op], minlength=depth)
     late = np.bincount(last[is_op], minlength=depth)
     tight = float((first == last)[is_op].sum())
@@ -269,7 +269,7 @@ def _profile(first: Ints, last: Ints, is_op: NDArray[np.bool_], depth: int) -> l
 
 
 def _alive(kind: NDArray[np.int_], ends: Ints, level: Ints, depth: int, a: Ints, b: Ints) -> list[float]:
-    """Values alive between two levels: the most and the sum; constants are everywhere and do not count."""
+    """Values alive between two levels: the maximum and the sum; constants are in every row and do not count."""
     counted = (kind[a] != CONST) & (kind[b] != STORE)
     until = np.full(len(kind), -1, dtype=np.int32)
     if len(ends):
@@ -299,7 +299,7 @@ def _carried(kind: NDArray[np.int_], a: Ints, b: Ints, first: Ints, last: Ints, 
 
 
 def _constants(source: Ints, reader: Ints, first: Ints, last: Ints, rows: int) -> list[float]:
-    """How spread the readers of constants are: levels that a constant is read at, and apart how far."""
+    """How spread the readers of constants are: at how many levels they are, and how far apart."""
     if not len(source):
         return [0.0, 0.0, 0.0, 0.0]
     pairs = {(int(c), int(level)) for c, level in zip(source, first[reader], strict=True)}

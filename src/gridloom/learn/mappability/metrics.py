@@ -1,4 +1,4 @@
-"""How good an estimator of mappability and width is, and where its threshold lies."""
+"""Metrics of an estimator of mappability and width, its calibration, and the choice of its threshold."""
 
 from __future__ import annotations
 
@@ -14,29 +14,37 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A graph, what is true of it and what was said: widths, None for 'not mappable'."""
+    """The actual and the predicted width of a graph; None stands for 'not mappable'."""
 
-    true: int | None
-    said: int | None
+    actual: int | None
+    predicted: int | None
     #: False when counting alone shows that it does not fit.
     open: bool = True
     probability: float | None = None
 
 
 def metrics(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Accuracy, recall and false-positive rate of 'mappable'; exact widths and relative error where both say so."""
-    positive = [item for item in judged if item.true is not None]
-    negative = [item for item in judged if item.true is None]
-    hits = [item for item in positive if item.said is not None]
-    false = sum(item.said is not None for item in negative)
-    errors = [abs(item.said - item.true) / item.true for item in hits if item.said and item.true]
+    """Return accuracy, recall and false-positive rate of 'mappable', and the errors of widths.
+
+    Widths are compared on the graphs that map and are predicted to map.
+
+    >>> told = [Judged(actual=3, predicted=3), Judged(actual=4, predicted=None), Judged(actual=None, predicted=None)]
+    >>> figures = metrics(told)
+    >>> figures["accuracy"], figures["recall"], figures["false_positive_rate"], figures["exact_width"]
+    (0.6667, 0.5, 0.0, 1.0)
+    """
+    positive = [item for item in judged if item.actual is not None]
+    negative = [item for item in judged if item.actual is None]
+    hits = [item for item in positive if item.predicted is not None]
+    false = sum(item.predicted is not None for item in negative)
+    errors = [abs(item.predicted - item.actual) / item.actual for item in hits if item.predicted and item.actual]
     return {
         "graphs": len(judged),
         "mappable_share": _share(len(positive), len(judged)),
         "accuracy": _share(len(hits) + len(negative) - false, len(judged)),
         "recall": _share(len(hits), len(positive)),
         "false_positive_rate": _share(false, len(negative)),
-        "exact_width": _share(sum(item.said == item.true for item in hits), len(hits)),
+        "exact_width": _share(sum(item.predicted == item.actual for item in hits), len(hits)),
         "width_error": round(float(np.mean(errors)), 4) if errors else None,
     }
 
@@ -46,9 +54,9 @@ def _share(count: int, total: int) -> float | None:
 
 
 def calibrate(logits: Doubles, truths: Doubles) -> tuple[float, float]:
-    """Scale and shift of the logits that make their sigmoid a probability: Platt's, by short Newton steps.
+    """Return scale and shift of the logits that make their sigmoid a probability (Platt scaling, by Newton steps).
 
-    Both are held near 1 and 0 by a little weight: a few graphs that are all told apart say nothing about the scale.
+    A small prior holds them near 1 and 0, since a few graphs that are all separated say nothing about the scale.
     """
     scale, shift = 1.0, 0.0
     for _ in range(200):
@@ -66,22 +74,26 @@ def calibrate(logits: Doubles, truths: Doubles) -> tuple[float, float]:
 
 
 def threshold(probabilities: Doubles, truths: Doubles, most_false: float) -> float:
-    """The probability from which 'mappable' is said: most accurate at a false-positive rate of at most so much."""
+    """Return the probability from which a graph counts as mappable.
+
+    It is the most accurate one with a false-positive rate of at most ``most_false``, found by trying 91 of them; 0.95
+    where none of them keeps that rate.
+    """
     negatives = max(1.0, float((truths == 0).sum()))
     best, best_accuracy = 0.5, -1.0
     for cut in np.linspace(0.05, 0.95, 91):
-        said = probabilities >= cut
-        if float((said & (truths == 0)).sum()) / negatives > most_false:
+        positive = probabilities >= cut
+        if float((positive & (truths == 0)).sum()) / negatives > most_false:
             continue
-        accuracy = float((said == (truths == 1)).mean())
+        accuracy = float((positive == (truths == 1)).mean())
         if accuracy > best_accuracy + 1e-12:
             best, best_accuracy = float(cut), accuracy
     return best if best_accuracy >= 0 else 0.95
 
 
 def calibration_error(judged: Sequence[Judged], bins: int = 10) -> float:
-    """The mean distance between a probability and the share of graphs that do map, over bins of probabilities."""
-    rows = [(item.probability, item.true is not None) for item in judged if item.probability is not None]
+    """Return the mean distance between predicted probability and share of graphs that map, over bins of probability."""
+    rows = [(item.probability, item.actual is not None) for item in judged if item.probability is not None]
     if not rows:
         return 0.0
     p = np.array([row[0] for row in rows], dtype=np.float64)

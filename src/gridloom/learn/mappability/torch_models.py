@@ -1,8 +1,9 @@
 """The mappability models in PyTorch: ours, and DGCNN as published.
 
-Ours is the network of :mod:`gridloom.learn.mappability.network`, here to be trained. DGCNN (Zhang et al. 2018, as used
-by Kojima et al. for VPCMA) sees four numbers a node (op code, constant, input, output) and the undirected graph: layers
-Z = tanh(D~^-1 A~ Z W), all concatenated, SortPooling, two 1-D convolutions, W + 1 labels of which 0 is 'not mappable'.
+Ours is the network of :mod:`gridloom.learn.mappability.inference` in a form that can be trained. DGCNN (Zhang et al.
+2018, as used by Kojima et al. for VPCMA) sees four numbers per node (opcode, constant, input, output) and the
+undirected graph. Its layers Z = tanh(D~^-1 A~ Z W) are all concatenated; SortPooling and two 1-D convolutions follow,
+and W + 1 labels, of which 0 is 'not mappable'.
 """
 
 from __future__ import annotations
@@ -27,38 +28,38 @@ from gridloom.learn.mappability.features import (
     GraphFeatures,
     on_columns,
 )
-from gridloom.learn.mappability.network import EXCESS
+from gridloom.learn.mappability.inference import EXCESS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Graphs side by side."""
+    """Several graphs as one graph without edges between them."""
 
     nodes: Tensor
     source: Tensor
     target: Tensor
     #: The graph of each node.
     graph: Tensor
-    whole: Tensor
+    global_features: Tensor
     size: int
 
 
 def batch_of(graphs: Sequence[GraphFeatures], columns: Sequence[int] | None = None) -> Batch:
-    """Graphs as one batch of our features; ``columns`` puts each on so many of its array."""
+    """Return graphs as one batch of our features; ``columns`` gives each so many columns of its array."""
     starts = np.cumsum([0, *(len(g.nodes) for g in graphs)])
-    wholes = [g.whole if columns is None else on_columns(g, columns[k]) for k, g in enumerate(graphs)]
+    all_global = [g.global_features if columns is None else on_columns(g, columns[k]) for k, g in enumerate(graphs)]
     return Batch(
         nodes=torch.from_numpy(np.concatenate([g.nodes for g in graphs])),
         source=torch.from_numpy(np.concatenate([g.source + starts[k] for k, g in enumerate(graphs)])).long(),
         target=torch.from_numpy(np.concatenate([g.target + starts[k] for k, g in enumerate(graphs)])).long(),
         graph=torch.from_numpy(np.repeat(np.arange(len(graphs)), np.diff(starts))).long(),
-        whole=torch.from_numpy(np.stack(wholes)),
+        global_features=torch.from_numpy(np.stack(all_global)),
         size=len(graphs),
     )
 
 
 def published_nodes(graphs: Sequence[GraphFeatures]) -> Tensor:
-    """The four published numbers of each node, scaled to about 1; those that do not apply are 0."""
+    """Return the four published numbers of each node, scaled to about 1; those that do not apply are 0."""
     rows = []
     for g in graphs:
         own = np.zeros((len(g.ops), 4), dtype=np.float32)
@@ -71,6 +72,8 @@ def published_nodes(graphs: Sequence[GraphFeatures]) -> Tensor:
 
 
 class _Layer(nn.Module):
+    """One round of messages: from producers to readers (``made``) and from readers to producers (``read``)."""
+
     def __init__(self, width: int) -> None:
         super().__init__()
         self.own = nn.Linear(width, width)
@@ -102,16 +105,16 @@ class MessagePassing(nn.Module):
         self.register_buffer("mean", torch.zeros(GLOBAL_FEATURES))
         self.register_buffer("spread", torch.ones(GLOBAL_FEATURES))
 
-    def standardise(self, wholes: Tensor) -> None:
-        """Take mean and spread of the numbers about the whole from the training set."""
-        self.mean.copy_(wholes.mean(0))
-        self.spread.copy_(wholes.std(0).clamp(min=0.05))
-        # Nearly all graphs sit on one array: a spread of next to nothing would make every other one an extreme.
+    def standardise(self, all_global: Tensor) -> None:
+        """Take mean and spread of the global features from the training set."""
+        self.mean.copy_(all_global.mean(0))
+        self.spread.copy_(all_global.std(0).clamp(min=0.05))
+        # Nearly all graphs are on one array: with a spread of almost 0 every other array would be an extreme value.
         self.spread[ARRAY_COLUMNS] = 0.3
         self.spread[[ARRAY_ROWS, ARRAY_CONSTANTS]] = 0.25
 
     def forward(self, batch: Batch) -> Tensor:
-        """[graph, 1 + EXCESS]: the logit, then the scores of the columns above the bound."""
+        """Return [graph, 1 + EXCESS]: the logit, then the scores of the columns above the bound."""
         ones = torch.ones(len(batch.source))
         share = torch.zeros(len(batch.nodes)).index_add_(0, batch.source, ones).clamp(min=1)[:, None]
         h = torch.relu(self.embed(batch.nodes))
@@ -121,7 +124,7 @@ class MessagePassing(nn.Module):
         count = torch.bincount(batch.graph, minlength=batch.size)[:, None]
         home = batch.graph[:, None].expand_as(h)
         largest = torch.full_like(total, -1e9).scatter_reduce(0, home, h, "amax")
-        whole = ((batch.whole - self.mean) / self.spread).clamp(-4, 4)
+        whole = ((batch.global_features - self.mean) / self.spread).clamp(-4, 4)
         plain = self.direct(torch.cat([whole, whole**2 / 4], dim=1))
         z = torch.cat([total / count, largest, total / 40, whole], dim=1)
         z = self.dropout(torch.relu(self.first(z)))
@@ -142,7 +145,7 @@ class Dgcnn(nn.Module):
         total = sum(sizes[1:])
         self.sort = SortAggregation(k=kept)
         self.total, self.kept = total, kept
-        # A convolution over all numbers of a node, a node a step, is this; training takes half the time.
+        # This equals a convolution over all numbers of a node with one node per step, and trains in half the time.
         self.one = nn.Linear(total, 16)
         self.two = nn.Conv1d(16, 32, 5)
         self.dense = nn.Linear(32 * max(1, kept // 2 - 4), 128)
@@ -150,19 +153,19 @@ class Dgcnn(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, nodes: Tensor, batch: Batch) -> Tensor:
-        """[graph, label]"""
+        """Return [graph, label]: the scores of the labels."""
         degree = torch.ones(len(nodes))
         ones = torch.ones(len(batch.source))
         degree = degree.index_add(0, batch.source, ones).index_add(0, batch.target, ones)[:, None]
-        z, found = nodes, []
+        z, layers = nodes, []
         for convolution in self.convolutions:
             h = convolution(z)
             mixed = h.index_add(0, batch.target, h.index_select(0, batch.source)).index_add(
                 0, batch.source, h.index_select(0, batch.target)
             )
             z = torch.tanh(mixed / degree)
-            found.append(z)
-        pooled = self.sort(torch.cat(found, dim=1), batch.graph, dim_size=batch.size)
+            layers.append(z)
+        pooled = self.sort(torch.cat(layers, dim=1), batch.graph, dim_size=batch.size)
         z = torch.relu(self.one(pooled.view(batch.size, self.kept, self.total))).transpose(1, 2)
         z = torch.relu(self.two(torch.max_pool1d(z, 2)))
         out: Tensor = self.labels(self.dropout(torch.relu(self.dense(z.flatten(1)))))

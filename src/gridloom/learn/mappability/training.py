@@ -1,4 +1,4 @@
-"""Training of the mappability models, by families: what is measured on is of no family that was trained on."""
+"""Training of the mappability models, with folds by family: no family is both trained on and measured on."""
 
 from __future__ import annotations
 
@@ -17,37 +17,52 @@ from torch.nn import functional
 from gridloom.learn.mappability.checkpoints import Checkpoints
 from gridloom.learn.mappability.data import Row, array, is_main
 from gridloom.learn.mappability.features import GLOBAL_FEATURES, ArrayShape, GraphFeatures, of_row
+from gridloom.learn.mappability.inference import EXCESS, Network
 from gridloom.learn.mappability.metrics import Judged, calibrate, threshold
-from gridloom.learn.mappability.network import EXCESS, Network
 from gridloom.learn.mappability.torch_models import Dgcnn, MessagePassing, batch_of, published_nodes
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnSettings:
-    """Size and training of our network."""
+class FitSettings:
+    """How long a network is trained, and in what steps."""
 
+    #: Passes over the samples, and samples per step.
+    epochs: int = 20
+    batch: int = 64
+    #: The highest learning rate.
+    rate: float = 3e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberSettings(FitSettings):
+    """Size and training of one member of our network."""
+
+    #: Values per node, rounds of messages, and values of the layers behind the pooling.
     width: int = 24
     layers: int = 2
     hidden: int = 48
     dropout: float = 0.25
-    epochs: int = 20
-    batch: int = 64
-    rate: float = 3e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings(MemberSettings):
+    """Size and training of our network: several members, whose outputs are averaged."""
+
     members: int = 8
-    #: False-positive rate at most, on the families that a member was not trained on.
+    #: The highest false-positive rate, on the families that a member was not trained on.
     most_false: float = 0.016
 
 
 @dataclass(frozen=True, kw_only=True)
-class DgcnnSettings:
+class DgcnnSettings(FitSettings):
     """Size and training of DGCNN."""
 
     channels: int = 32
     layers: int = 3
+    #: How many nodes SortPooling keeps.
     kept: int = 30
     dropout: float = 0.5
     epochs: int = 40
-    batch: int = 64
     rate: float = 1e-3
 
 
@@ -60,39 +75,39 @@ class Sample:
 
 
 def samples_of(rows: Sequence[Row]) -> list[Sample]:
-    """The rows that counting does not decide, with features for the array of each. About 1 ms each."""
+    """Return the rows that counting does not decide, with features for the array of each. About 1 ms per row."""
     shapes = {spec: ArrayShape.of(array(spec)) for spec in {row.arch for row in rows}}
     return [Sample(row=row, graph=of_row(row, shapes[row.arch])) for row in rows if row.decided != "bound"]
 
 
 def folds_of(samples: Sequence[Sample], folds: int, seed: int) -> list[list[Sample]]:
-    """The samples by fold; a family is in one fold only, whatever the array.
+    """Return the samples by fold; a family is in one fold only, whatever the array.
 
-    Families of the main array are dealt out, further ones go by their number: which arrays there are besides does not
-    move any of them.
+    Families of the main array are shuffled and dealt out, further ones go by their number: which other arrays there are
+    does not move any of them.
     """
     families = sorted({sample.row.family for sample in samples if is_main(sample.row)})
     random.Random(seed).shuffle(families)
     home = {family: k % folds for k, family in enumerate(families)}
-    found: list[list[Sample]] = [[] for _ in range(folds)]
+    by_fold: list[list[Sample]] = [[] for _ in range(folds)]
     for sample in samples:
         family = sample.row.family
-        found[home.get(family, family % folds)].append(sample)
-    return found
+        by_fold[home.get(family, family % folds)].append(sample)
+    return by_fold
 
 
 Over = Callable[[], bool]
 
 
-def train_own(
-    samples: Sequence[Sample], settings: OwnSettings, seed: int, over: Over, kept: Checkpoints | None = None
+def train_network(
+    samples: Sequence[Sample], settings: NetworkSettings, seed: int, over: Over, kept: Checkpoints | None = None
 ) -> Network:
-    """Train the members, each without a share of the families; what they say of those calibrates them together.
+    """Train the members, each without a share of the families; their predictions for those calibrate them together.
 
-    What the rows prove not to fit is never asked about: it is not trained on. Samples of the main array alone calibrate
-    and set the threshold: its false-positive rate, over all that counting does not decide, is what ``most_false``
-    limits, whichever other arrays there are. Members that ``kept`` has are not trained again. About half a minute a
-    member for 6,000 samples.
+    Graphs that the rows prove not to fit are not trained on, since the network is never asked about them. Samples of
+    the main array alone calibrate the members and set the threshold: ``most_false`` limits its false-positive rate,
+    over all graphs that counting does not decide, whichever other arrays there are. Members that ``kept`` has are not
+    trained again. About half a minute per member for 6,000 samples.
     """
     # The threshold is chosen after training, so that another one needs no other members.
     about = {key: value for key, value in asdict(settings).items() if key != "most_false"}
@@ -114,21 +129,22 @@ def train_own(
         held = [sample for sample in folds[k] if is_main(sample.row)]
         logits += [alone.predict(sample.graph).logit for sample in held]
         truths += [float(sample.row.width is not None) for sample in held]
-    said, true = np.array(logits), np.array(truths)
-    scale, shift = calibrate(said, true)
-    probabilities = 1 / (1 + np.exp(-np.clip(scale * said + shift, -60, 60)))
+    held_logits, held_truths = np.array(logits), np.array(truths)
+    scale, shift = calibrate(held_logits, held_truths)
+    probabilities = 1 / (1 + np.exp(-np.clip(scale * held_logits + shift, -60, 60)))
     refused = np.zeros(proved)
-    cut = threshold(np.append(probabilities, refused), np.append(true, refused), settings.most_false)
+    cut = threshold(np.append(probabilities, refused), np.append(held_truths, refused), settings.most_false)
     return trained(members=tuple(members), scale=scale, shift=shift, threshold=cut)
 
 
 def _train_member(
-    samples: Sequence[Sample], settings: OwnSettings, seed: int, over: Over
+    samples: Sequence[Sample], settings: MemberSettings, seed: int, over: Over
 ) -> dict[str, NDArray[np.float32]]:
+    """Train one member and return its parameters by the names that inference reads."""
     torch.manual_seed(seed)
     rng = random.Random(seed)
     model = MessagePassing(settings.width, settings.layers, settings.hidden, settings.dropout)
-    model.standardise(torch.from_numpy(np.stack([sample.graph.whole for sample in samples])))
+    model.standardise(torch.from_numpy(np.stack([sample.graph.global_features for sample in samples])))
 
     def loss(chosen: Sequence[Sample]) -> Tensor:
         columns = [_columns(sample, rng) for sample in chosen]
@@ -145,12 +161,12 @@ def _train_member(
             loss = loss + functional.cross_entropy(out[truth > 0, 1:], torch.tensor(excess))
         return loss
 
-    _fit(model, samples, loss, settings.epochs, settings.batch, settings.rate, rng, over)
+    _fit(model, samples, loss, settings, rng, over)
     return {key: value.detach().numpy().astype(np.float32) for key, value in model.state_dict().items()}
 
 
 def _columns(sample: Sample, rng: random.Random) -> int:
-    """How many columns to ask about: mostly all; at times fewer, for which the label is known as well."""
+    """How many columns to ask about: mostly all of them, sometimes fewer, for which the label is known as well."""
     most = sample.graph.shape.cols
     if rng.random() < 0.75 or sample.row.bound >= most:
         return most
@@ -161,19 +177,18 @@ def _fit(
     model: nn.Module,
     samples: Sequence[Sample],
     loss: Callable[[Sequence[Sample]], Tensor],
-    epochs: int,
-    size: int,
-    rate: float,
+    settings: FitSettings,
     rng: random.Random,
     over: Over,
 ) -> None:
-    order = list(samples)
-    steps = epochs * -(-len(order) // size)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-3, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=rate, total_steps=max(2, steps))
+    """Train a model with AdamW and a one-cycle schedule of the learning rate; ``over`` ends it after a pass."""
+    order, size = list(samples), settings.batch
+    steps = settings.epochs * -(-len(order) // size)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=1e-3, fused=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=settings.rate, total_steps=max(2, steps))
     model.train()
     with _one_thread():
-        for _ in range(epochs):
+        for _ in range(settings.epochs):
             rng.shuffle(order)
             for start in range(0, len(order), size):
                 optimiser.zero_grad()
@@ -188,7 +203,7 @@ def _fit(
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Layers this small are slower on several threads, and much slower on a busy machine."""
+    """Run on one thread: layers this small are slower on several, and much slower on a busy machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -197,17 +212,17 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def judge_own(network: Network, samples: Sequence[Sample]) -> list[Judged]:
-    """What our network says of samples, also of those on arrays outside what it was trained for."""
-    found = []
+def judge_network(network: Network, samples: Sequence[Sample]) -> list[Judged]:
+    """Return what our network predicts for samples, also on arrays outside those it was trained for."""
+    judged = []
     for sample in samples:
         width, probability = network.judge(sample.graph)
-        found.append(Judged(true=sample.row.width, said=width, probability=probability))
-    return found
+        judged.append(Judged(actual=sample.row.width, predicted=width, probability=probability))
+    return judged
 
 
 def train_dgcnn(samples: Sequence[Sample], settings: DgcnnSettings, cols: int, seed: int, over: Over) -> Dgcnn:
-    """Train DGCNN on W + 1 labels."""
+    """Train DGCNN on W + 1 labels: the widths, and 0 for graphs that do not map."""
     torch.manual_seed(seed)
     model = Dgcnn(cols + 1, settings.channels, settings.layers, settings.kept, settings.dropout)
 
@@ -216,13 +231,13 @@ def train_dgcnn(samples: Sequence[Sample], settings: DgcnnSettings, cols: int, s
         out = model(published_nodes(graphs), batch_of(graphs))
         return functional.cross_entropy(out, torch.tensor([sample.row.width or 0 for sample in chosen]))
 
-    _fit(model, samples, loss, settings.epochs, settings.batch, settings.rate, random.Random(seed), over)
+    _fit(model, samples, loss, settings, random.Random(seed), over)
     return model
 
 
 def judge_dgcnn(model: Dgcnn, samples: Sequence[Sample], cols: int) -> list[Judged]:
-    """What DGCNN says of samples, together with the bound, as published."""
-    found = []
+    """Return what DGCNN predicts for samples, together with the bound, as published."""
+    judged = []
     with torch.no_grad():
         for start in range(0, len(samples), 256):
             chosen = samples[start : start + 256]
@@ -230,17 +245,18 @@ def judge_dgcnn(model: Dgcnn, samples: Sequence[Sample], cols: int) -> list[Judg
             labels = model(published_nodes(graphs), batch_of(graphs)).argmax(1).tolist()
             for sample, label in zip(chosen, labels, strict=True):
                 width = max(label, sample.row.bound) if label else None
-                found.append(Judged(true=sample.row.width, said=width if width and width <= cols else None))
-    return found
+                judged.append(Judged(actual=sample.row.width, predicted=width if width and width <= cols else None))
+    return judged
 
 
 def judge_bound(samples: Sequence[Sample]) -> list[Judged]:
-    """What counting alone says of samples that it does not decide: they map, at the bound."""
-    return [Judged(true=sample.row.width, said=sample.row.bound) for sample in samples]
+    """Return what counting alone predicts for samples that it does not decide: they map, at the bound."""
+    return [Judged(actual=sample.row.width, predicted=sample.row.bound) for sample in samples]
 
 
 def judge_rows(samples: Sequence[Sample]) -> list[Judged]:
-    """What counting and the rows that ops need say together, without any learning."""
+    """Return what counting and the rows that ops need predict together, without any learning."""
     return [
-        Judged(true=s.row.width, said=None if s.graph.too_high else max(s.row.bound, s.graph.least)) for s in samples
+        Judged(actual=s.row.width, predicted=None if s.graph.too_high else max(s.row.bound, s.graph.least_columns))
+        for s in samples
     ]

@@ -1,18 +1,19 @@
 """A batch of boards: one graph on one streaming engine, placed many times at once.
 
-The core of the environments, the policies and the ``ppo`` mapper; no torch, no gymnasium.
+This is the core of the environments, the policies and the mapper ``ppo``; it needs neither torch nor gymnasium.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
 from gridloom.learn.placement import kernel
+from gridloom.mappers.settings import check_settings
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import longest_path
 
@@ -23,34 +24,31 @@ Flags = NDArray[np.bool_]
 
 _REWARDS: Final = {"makespan": kernel.MAKESPAN, "latency": kernel.LATENCY, "bound": kernel.BOUND}
 
-#: Steps, as a multiple of the nodes, after which a board with illegal actions ends.
+#: A board with illegal actions ends after this many steps per node.
 _PATIENCE = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoardOptions:
-    """What an episode is."""
+    """The rules of an episode: II, reward, penalty, order of the nodes, and goal."""
 
-    #: Spokes in use: the II that is placed for.
+    #: How many spokes are in use: the II that is placed for.
     ii: int = 6
-    #: ``makespan``: minus the growth of the last result, sums to minus the cycles; ``latency``: minus a result's time
-    #: after those it waits for; ``bound``: minus the growth of the longest path, sums to minus the cycles above it.
+    #: ``makespan``: minus the growth of the last result's cycle, in sum minus the cycles; ``latency``: minus the time
+    #: of a result after those it waits for; ``bound``: minus the growth of the longest path, in sum minus the cycles
+    #: above it.
     reward: Reward = "makespan"
-    #: Taken off when a node has no legal slot, or for an illegal action.
+    #: Subtracted when a node has no legal slot, or for an illegal action.
     penalty: float = 100.0
     #: The order in which nodes are placed.
     order: Order = "topological"
-    #: What a goal weighs: cycles, and tiles in use.
+    #: The weights of cycles and of tiles in use.
     cycles_weight: float = 1.0
     tiles_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.ii < 1:
-            raise OptionError(f"ii: expected at least 1, found {self.ii}")
-        if self.reward not in _REWARDS:
-            raise OptionError(f"reward: expected {', '.join(_REWARDS)}, found {self.reward!r}")
-        if self.order not in ("topological", "reverse", "random"):
-            raise OptionError(f"order: expected topological, reverse or random, found {self.order!r}")
+        words = {"reward": tuple(_REWARDS), "order": get_args(Order)}
+        check_settings(self, at_least={"ii": 1}, one_of=words)
 
     @property
     def goal(self) -> tuple[float, float, float]:
@@ -59,7 +57,11 @@ class BoardOptions:
 
 
 class BoardBatch:
-    """``count`` boards of one problem. ``placed`` is a partial placement that all of them begin with."""
+    """A number of boards of one problem, on which each step places one node per board.
+
+    ``placed`` (node -> slot) is a partial placement that all boards begin with. OptionError for more spokes than the
+    array has, and for a graph without a node to place.
+    """
 
     def __init__(
         self,
@@ -96,6 +98,7 @@ class BoardBatch:
         self.reset()
 
     def _boards(self) -> kernel.Boards:
+        """The arrays of the state, all zero."""
         count, size, slots = self.count, self.problem.size, self.problem.tiles * self.options.ii
         todo = size - len(self.placed)
 
@@ -124,11 +127,11 @@ class BoardBatch:
 
     @property
     def slots(self) -> int:
-        """Actions: tile * II + spoke."""
+        """How many slots there are: action tile * II + spoke stands for one."""
         return self.problem.tiles * self.options.ii
 
     def reset(self, which: Flags | None = None) -> None:
-        """Begin again on all boards, or on some."""
+        """Begin again on all boards, or on those that ``which`` marks."""
         which = np.ones(self.count, dtype=np.bool_) if which is None else which
         todo = np.array([n for n in range(self.problem.size) if n not in self.placed], dtype=np.int32)
         if self.options.order == "reverse":
@@ -143,18 +146,18 @@ class BoardBatch:
         kernel.reset(self.problem.tables, self.tail, self.rules, self.boards, which, nodes, slots, self.floor)
 
     def step(self, action: Ints) -> None:
-        """One action on every board that is not over; see ``boards`` for what became of it."""
+        """Take one action on every board that is not over; ``boards`` holds the results."""
         limit = _PATIENCE * self.problem.size
         kernel.step(self.problem.tables, self.tail, self.rules, self.boards, action, limit)
 
     def random_actions(self) -> Ints:
-        """Uniformly random legal actions."""
+        """Return a uniformly random legal action for each board."""
         action = np.zeros(self.count, dtype=np.int32)
         kernel.uniform(self.boards, self.rng.random(self.count, dtype=np.float32), action)
         return action
 
     def shortlist(self, most: int) -> tuple[Ints, NDArray[np.float32], Flags]:
-        """The most promising actions of each board, their features, and which of them are actions at all."""
+        """Return the most promising actions of each board, their features, and which entries are actions at all."""
         actions = np.zeros((self.count, most), dtype=np.int32)
         features = np.zeros((self.count, most, kernel.FEATURES), dtype=np.float32)
         legal = np.zeros((self.count, most), dtype=np.bool_)
@@ -168,24 +171,24 @@ class BoardBatch:
         return flags
 
     def best(self) -> int | None:
-        """The complete board with the fewest cycles; None: no board is complete."""
+        """Return the complete board with the fewest cycles; None: no board is complete."""
         cycles = np.where(self.boards.over == kernel.COMPLETE, self.boards.cycles, 1 << 30)
         k = int(cycles.argmin())
         return k if self.boards.over[k] == kernel.COMPLETE else None
 
 
 def tails(problem: SpokesProblem) -> Ints:
-    """Cycles from each node's issue to the last result that follows from it, without ways between tiles."""
+    """Return the cycles from each node's issue to the last result that depends on it, without links between tiles."""
     tables = problem.tables
-    found = np.full(problem.size, problem.latency, dtype=np.int32)
+    tail = np.full(problem.size, problem.latency, dtype=np.int32)
     for n in reversed(range(problem.size)):
         row = slice(int(tables.succ_at[n]), int(tables.succ_at[n + 1]))
-        later = (tables.succ_lag[row] + found[tables.succ[row]])[tables.succ_distance[row] == 0]
-        found[n] = max(problem.latency, int(later.max(initial=0)))
-    return found
+        later = (tables.succ_lag[row] + tail[tables.succ[row]])[tables.succ_distance[row] == 0]
+        tail[n] = max(problem.latency, int(later.max(initial=0)))
+    return tail
 
 
 def observation(batch: BoardBatch) -> dict[str, Any]:
-    """What the published state holds, for every board: slots, the node to be placed, results; and the goal."""
+    """Return the published state of every board (slots, the node to be placed, results) and the goal."""
     boards = batch.boards
     return {"slots": boards.slots, "node": boards.node, "ready": boards.ready, "goal": batch.goal}

@@ -2,7 +2,7 @@
 
 An action is a slot, tile * II + spoke. An observation holds the slots (node + 1, 0: empty), the node to be placed, the
 cycles of results so far and the goal (weights of cycles and of tiles in use, the II). ``action_masks`` gives the legal
-slots, as sb3-contrib's algorithms ask for them; without masking an illegal action costs the penalty and places nothing.
+slots, as the algorithms of sb3-contrib expect; without masking an illegal action costs the penalty and places nothing.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ from gridloom.mappers.spokes.screening import screen
 from gridloom.transform.fuse import fuse
 
 Observation = dict[str, Any]
-#: Node -> (tile, spoke) of nodes that are there from the start.
+#: Node -> (tile, spoke) of the nodes that are placed from the start.
 Partial = dict[str, tuple[int, int]]
 
-#: More than any cycle of a result.
+#: An upper bound on the cycle of a result.
 _LATEST = 1 << 16
 
 
 def make_problem(graph: Dfg | str, arch: Arch | str, ii: int) -> SpokesProblem:
-    """The placement problem of a graph (or SOURCE) on a streaming engine; OptionError when none can be placed."""
+    """Return the placement problem of a graph (or SOURCE) on a streaming engine.
+
+    OptionError says why the graph cannot be placed.
+    """
     dfg = fuse(load_source(graph) if isinstance(graph, str) else graph)
     problem = build_problem(dfg, build(arch) if isinstance(arch, str) else arch)
     reason = screen(problem, ii)
@@ -46,7 +49,7 @@ def make_problem(graph: Dfg | str, arch: Arch | str, ii: int) -> SpokesProblem:
 
 
 def observation_space(problem: SpokesProblem, ii: int) -> spaces.Dict:
-    """What a board looks like."""
+    """Return the space of the observations of one board."""
     return spaces.Dict(
         {
             "slots": spaces.Box(0, problem.size, (problem.tiles * ii,), np.int32),
@@ -58,7 +61,8 @@ def observation_space(problem: SpokesProblem, ii: int) -> spaces.Dict:
 
 
 def _slots(problem: SpokesProblem, ii: int, partial: Partial | None) -> dict[int, int]:
-    found: dict[int, int] = {}
+    """The slots of a partial placement by node number. OptionError says what is wrong with it."""
+    slots: dict[int, int] = {}
     for name, (tile, spoke) in (partial or {}).items():
         if name not in problem.number:
             raise OptionError(f"graph {problem.dfg.name!r} has no node {name!r} that needs a slot", where="placed")
@@ -67,20 +71,20 @@ def _slots(problem: SpokesProblem, ii: int, partial: Partial | None) -> dict[int
                 f"node {name!r}: expected tile 0 to {problem.tiles - 1} and spoke 0 to {ii - 1}, found {tile}, {spoke}",
                 where="placed",
             )
-        if tile * ii + spoke in found.values():
+        if tile * ii + spoke in slots.values():
             raise OptionError(f"node {name!r}: tile {tile}, spoke {spoke} is given twice", where="placed")
-        found[problem.number[name]] = tile * ii + spoke
-    if len(found) == problem.size:
+        slots[problem.number[name]] = tile * ii + spoke
+    if len(slots) == problem.size:
         raise OptionError("every node is placed already; leave one to place", where="placed")
-    _check_rules(problem, {node: slot // ii for node, slot in found.items()})
-    return found
+    _check_rules(problem, {node: slot // ii for node, slot in slots.items()})
+    return slots
 
 
 def _check_rules(problem: SpokesProblem, tiles: dict[int, int]) -> None:
-    """C1 to C3 for a partial placement."""
+    """Check the published rules C1 to C3 for a partial placement."""
     tables = problem.tables
     for n, tile in tiles.items():
-        foes = tables.foe[tables.foe_at[n] : tables.foe_at[n + 1]].tolist()
+        foes = tables.conflict[tables.conflict_at[n] : tables.conflict_at[n + 1]].tolist()
         for m, other in tiles.items():
             together = m != n and tables.group[n] >= 0 and tables.group[n] == tables.group[m]
             if (m in foes and other == tile) or (together and other != tile):
@@ -89,7 +93,10 @@ def _check_rules(problem: SpokesProblem, tiles: dict[int, int]) -> None:
 
 
 class StreamingEnv(gymnasium.Env[Observation, int]):
-    """One board. ``reset(options={"placed": {node: (tile, spoke)}})`` begins with a partial placement."""
+    """An environment of one board.
+
+    ``reset(options={"placed": {node: (tile, spoke)}})`` begins with a partial placement.
+    """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
@@ -103,7 +110,7 @@ class StreamingEnv(gymnasium.Env[Observation, int]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """An empty board, or one with the nodes of ``options["placed"]``."""
+        """Return the observation of an empty board, or of one with the nodes of ``options["placed"]``."""
         super().reset(seed=seed)
         placed = _slots(self.problem, self.options.ii, (options or {}).get("placed"))
         order_seed = int(self.np_random.integers(1 << 31))
@@ -111,13 +118,13 @@ class StreamingEnv(gymnasium.Env[Observation, int]):
         return self._observation(), self._info()
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Place the next node in a slot."""
+        """Place the next node in a slot and return observation, reward, whether the board is over, False, and info."""
         self.batch.step(np.array([action], dtype=np.int32))
         over = bool(self.batch.boards.over[0] != RUNNING)
         return self._observation(), float(self.batch.boards.reward[0]), over, False, self._info()
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The legal slots of the next node."""
+        """Return which slots are legal for the next node."""
         masks: NDArray[np.bool_] = self.batch.boards.mask[0].copy()
         return masks
 
@@ -132,7 +139,7 @@ class StreamingEnv(gymnasium.Env[Observation, int]):
 
 
 class StreamingVectorEnv(VectorEnv):
-    """Many boards of one graph in one compiled step; a board that ends begins again in the same step."""
+    """An environment of many boards of one graph; a board that ends begins again in the same compiled step."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
 
@@ -151,7 +158,7 @@ class StreamingVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Empty boards, or ones with the nodes of ``options["placed"]``."""
+        """Return the observations of empty boards, or of boards with the nodes of ``options["placed"]``."""
         first = seed[0] if isinstance(seed, list) else seed
         placed = _slots(self.problem, self.options.ii, (options or {}).get("placed"))
         self.batch = BoardBatch(self.problem, self.num_envs, self.options, placed=placed, seed=first or 0)
@@ -160,7 +167,7 @@ class StreamingVectorEnv(VectorEnv):
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[Observation, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """One node on every board."""
+        """Place one node on every board; boards that end begin again."""
         boards = self.batch.boards
         self.batch.step(np.asarray(actions, dtype=np.int32))
         reward, over = boards.reward.astype(np.float64), boards.over != RUNNING
@@ -177,7 +184,7 @@ class StreamingVectorEnv(VectorEnv):
         return self._observation(), reward, over, np.zeros(self.num_envs, dtype=np.bool_), info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """The legal slots of every board's next node."""
+        """Return which slots are legal for the next node of every board."""
         masks: NDArray[np.bool_] = self.batch.boards.mask.copy()
         return masks
 

@@ -1,8 +1,8 @@
-"""Many placements at once on a streaming engine, compiled: one step of every board, its mask and what a policy sees.
+"""Compiled steps of many placements at once on a streaming engine: placing, masks, and the features of slots.
 
-A board is one graph being placed node by node. All boards of a batch share the graph, the II and the array; what a step
-leaves in ``slots`` and ``ready`` is the observation itself, so that nothing is copied. A step goes over all boards in
-two rounds, placing and masking, each a loop that calls nothing on its usual way: handing the tables on to a function
+A board is one graph that is being placed node by node. All boards of a batch share the graph, the II and the array. A
+step leaves the observation itself in ``slots`` and ``ready``, so that nothing is copied. It goes over all boards twice,
+for placing and for masking; in the usual case neither loop calls a function, because passing the tables to a function
 for every board costs more than placing a node.
 """
 
@@ -23,8 +23,8 @@ Flags = NDArray[np.bool_]
 
 RUNNING, COMPLETE, STUCK = 0, 1, 2
 
-#: What the reward of a step is the negative of: growth of the last result, a node's time after its predecessors',
-#: growth of the longest path that the placed nodes leave.
+#: The reward of a step is minus one of these: growth of the last result's cycle, time of a node after its
+#: predecessors, growth of the longest path that the placed nodes leave.
 MAKESPAN, LATENCY, BOUND = 0, 1, 2
 
 #: Features of a candidate slot, see ``shortlist``.
@@ -32,7 +32,7 @@ FEATURES = 18
 
 
 class Boards(NamedTuple):
-    """The state of a batch; the first axis is the board."""
+    """The state of a batch; the first axis of every array is the board."""
 
     tile: Ints
     spoke: Ints
@@ -45,10 +45,10 @@ class Boards(NamedTuple):
     used: Ints
     #: Slots in use on each tile.
     load: Ints
-    #: Last result so far; the longest path through what is placed.
+    #: Cycle of the last result so far; the longest path through the placed nodes.
     cycles: Ints
     bound: Ints
-    #: Order in which nodes are placed, how far it has come, steps made.
+    #: Order in which nodes are placed, position of the next one, steps made.
     order: Ints
     position: Ints
     steps: Ints
@@ -62,16 +62,16 @@ class Boards(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What is the same for all boards and steps."""
+    """The rules that are the same for all boards and steps."""
 
     ii: int
     reward: int
-    #: Price of having no legal slot, or of an illegal choice.
+    #: The price of having no legal slot, or of an illegal choice.
     penalty: float
     #: Weights of cycles and of tiles in use.
     cycles: float
     tiles: float
-    #: True when nodes come in topological order onto empty boards: issues are then final at once.
+    #: True when nodes are placed in topological order on empty boards: their issue cycles are then final at once.
     forward: bool
     #: True when some value is carried from an earlier iteration.
     carried: bool
@@ -79,12 +79,12 @@ class Rules(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _mask_all(tables: Tables, rules: Rules, boards: Boards, chosen: Flags) -> None:
-    """The legal slots of the next node of each chosen board; one that has none is over.
+    """Compute the legal slots of the next node of each chosen board; a board without one is over.
 
-    A mask is a copy of the vacant slots, in which the few tiles that rules close to the node are then struck out.
+    A mask begins as a copy of the vacant slots; the few tiles that rules forbid to the node are then removed.
     """
     order, position, node, over, tile = boards.order, boards.position, boards.node, boards.over, boards.tile
-    mask, vacant, foe_at, foe, group = boards.mask, boards.vacant, tables.foe_at, tables.foe, tables.group
+    mask, vacant, foe_at, foe, group = boards.mask, boards.vacant, tables.conflict_at, tables.conflict, tables.group
     succ_at, succ_distance = tables.succ_at, tables.succ_distance
     ii, width, hurried = rules.ii, boards.mask.shape[1], rules.carried and rules.forward
     for b in range(len(chosen)):
@@ -114,7 +114,7 @@ def _mask_all(tables: Tables, rules: Rules, boards: Boards, chosen: Flags) -> No
 
 @njit(cache=True, nogil=True)
 def _tie(tables: Tables, ii: int, boards: Boards, b: int, n: int) -> None:
-    """Tile memory: a node with a variable goes where the variable is, or where there is room for it."""
+    """Apply the rule of tile memory: a node with a variable goes to the variable, or where there is room for it."""
     home = NONE
     for m in range(len(tables.group)):
         if tables.group[m] == tables.group[n] and m != n and boards.tile[b, m] != NONE:
@@ -127,7 +127,7 @@ def _tie(tables: Tables, ii: int, boards: Boards, b: int, n: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _hurry(tables: Tables, rules: Rules, boards: Boards, b: int, n: int) -> None:
-    """Strike out slots too late for readers that are there already: only readers of a carried value can be."""
+    """Remove slots that are too late for readers that are placed already: only readers of a carried value can be."""
     hurried = False
     for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
         hurried = hurried or (boards.tile[b, tables.succ[e]] != NONE and tables.succ[e] != n)
@@ -144,7 +144,10 @@ def _hurry(tables: Tables, rules: Rules, boards: Boards, b: int, n: int) -> None
 
 @njit(cache=True, nogil=True)
 def _reschedule(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int, scratch: Ints) -> bool:
-    """Issues of all placed nodes anew, after a node whose readers may be there already."""
+    """Compute the issue cycles of all placed nodes again; False: a carried value comes too late.
+
+    It is needed after a node whose readers may be placed already.
+    """
     tile, spoke, issue = boards.tile[b], boards.spoke[b], boards.issue[b]
     ii, count = rules.ii, len(tile)
     scratch[:] = issue
@@ -174,7 +177,7 @@ def _reschedule(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int
 
 @njit(cache=True, nogil=True)
 def _latest(tables: Tables, boards: Boards, b: int, n: int) -> int:
-    """The last result that node n waits for, of predecessors that are placed."""
+    """Return the cycle of the last result that node n waits for, among predecessors that are placed."""
     last = 0
     for e in range(tables.pred_at[n], tables.pred_at[n + 1]):
         p = tables.pred[e]
@@ -227,7 +230,7 @@ def _put_all(
 
 @njit(cache=True, nogil=True)
 def step(tables: Tables, tail: Ints, rules: Rules, boards: Boards, action: Ints, limit: int) -> None:
-    """One action (slot) for every board that is not over, then the mask of its next node.
+    """Take one action (slot) on every board that is not over, then compute the mask of its next node.
 
     An illegal action costs the penalty and leaves the board as it is; ``limit`` steps end it. A node without a legal
     slot costs the penalty and ends the board. O(boards * (tiles * II + edges of the node)).
@@ -297,7 +300,7 @@ def reset(
 
 @njit(cache=True, nogil=True)
 def uniform(boards: Boards, random: Floats, action: Ints) -> None:
-    """A legal slot for every board that is not over, by one random number each."""
+    """Choose a legal slot for every board that is not over, by one random number per board."""
     for b in range(len(action)):
         count = 0
         for k in range(boards.mask.shape[1]):
@@ -312,13 +315,13 @@ def uniform(boards: Boards, random: Floats, action: Ints) -> None:
 
 
 class Ranked(NamedTuple):
-    """What ranking knows of the listed slots, for their features; board first, then place in the list."""
+    """What ranking computes about the listed slots, for their features: [board, position in the list]."""
 
-    #: Cycle at which operands are there; longest path through the readers; distances to their other operands.
+    #: Cycle at which all operands have arrived; longest path through the readers; distances to their other operands.
     due: Ints
     longest: Ints
     far: Ints
-    #: Of a board: earliest issue of any legal slot, other operands of readers that are placed.
+    #: Per board: earliest issue of any legal slot, number of other operands of readers that are placed.
     soonest: Ints
     others: Ints
 
@@ -327,10 +330,10 @@ class Ranked(NamedTuple):
 def shortlist(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, actions: Ints, features: Floats, legal: Flags
 ) -> None:
-    """For every board the ``actions.shape[1]`` most promising legal slots of its next node, with their features.
+    """List for every board the ``actions.shape[1]`` most promising legal slots of its next node, with their features.
 
-    Promising is a short longest path through the node and its readers, then an early issue, then a near place. Where
-    there are fewer slots, ``legal`` is False. O(boards * tiles * II * readers).
+    A slot is promising by a short longest path through the node and its readers, then by an early issue, then by a
+    small distance. Where there are fewer slots, ``legal`` is False. O(boards * tiles * II * readers).
     """
     count, most = actions.shape
     ranked = Ranked(
@@ -349,9 +352,9 @@ def shortlist(
 
 @njit(cache=True, nogil=True)
 def _meetings(tables: Tables, tail: Ints, boards: Boards, b: int, n: int, meet: Ints) -> int:
-    """The other operands of the readers of n that are placed: rows (tile, result, what follows the reader); how many.
+    """List the placed other operands of the readers of n as rows (tile, result, tail of the reader); returns how many.
 
-    A reader can sit anywhere between its operands: with results at r and q on tiles d apart it issues at
+    A reader can be anywhere between its operands: with results at cycles r and q on tiles at distance d it issues at
     (r + q + d) / 2 at the earliest.
     """
     count = 0
@@ -371,7 +374,7 @@ def _meetings(tables: Tables, tail: Ints, boards: Boards, b: int, n: int, meet: 
 def _rank_all(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags
 ) -> None:
-    """Fill ``actions`` and ``legal``, and what is known of each action."""
+    """Fill ``actions``, ``legal`` and ``ranked``."""
     most, ii, tiles, latency = actions.shape[1], rules.ii, tables.device[0], tables.device[1]
     tile, issue, mask, over, order, node = (
         boards.tile,
@@ -392,7 +395,7 @@ def _rank_all(
         first = tile[b, order[b, 0]]
         middle = first if boards.position[b] > 0 and first != NONE else tiles // 2
         others = _meetings(tables, tail, boards, b, n, meet)
-        found, soonest = 0, 1 << 20
+        listed, soonest = 0, 1 << 20
         for t in range(tiles):
             dues[t] = NONE
             for slot in range(t * ii, t * ii + ii):
@@ -411,11 +414,11 @@ def _rank_all(
                 path[slot] = best
                 soonest = min(soonest, now)
                 rank = min(best, 4095) * 4096 + min(now, 4095)
-                key[found] = ((rank * 512 + min(fars[t], 511)) * 256 + min(255, abs(t - middle))) * 65536 + slot
-                found += 1
+                key[listed] = ((rank * 512 + min(fars[t], 511)) * 256 + min(255, abs(t - middle))) * 65536 + slot
+                listed += 1
         ranked.soonest[b], ranked.others[b] = soonest, others
-        order_of = np.sort(key[:found])
-        for k in range(min(found, most)):
+        order_of = np.sort(key[:listed])
+        for k in range(min(listed, most)):
             slot = order_of[k] % 65536
             actions[b, k], legal[b, k], ranked.longest[b, k] = slot, True, path[slot]
             ranked.due[b, k], ranked.far[b, k] = dues[slot // ii], fars[slot // ii]
@@ -425,11 +428,11 @@ def _rank_all(
 def _describe_all(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags, rows: Floats
 ) -> None:
-    """The features of every listed slot, each about 0 to 1."""
+    """Fill in the features of every listed slot, each about 0 to 1."""
     ii, latency, tiles = rules.ii, tables.device[1], tables.device[0]
     tile, load, slots, bounds, node = boards.tile, boards.load, boards.slots, boards.bound, boards.node
     dues, longests, fars = ranked.due, ranked.longest, ranked.far
-    pred_at, pred, foe_at, foe = tables.pred_at, tables.pred, tables.foe_at, tables.foe
+    pred_at, pred, foe_at, foe = tables.pred_at, tables.pred, tables.conflict_at, tables.conflict
     for b in range(actions.shape[0]):
         n, bound, count, soonest = node[b], bounds[b], ranked.others[b], ranked.soonest[b]
         for k in range(actions.shape[1]):

@@ -1,8 +1,8 @@
 """Proximal policy optimisation (Schulman et al. 2017) with masked actions, for boards of many graphs at once.
 
-An iteration plays a batch of boards for each of some graphs, step by step in compiled code, estimates advantages
-(generalised, by the critic), and improves the clipped surrogate over a few epochs; a minibatch is some graphs with all
-their decisions, so that a graph is encoded once a minibatch. One torch thread.
+An iteration plays a batch of boards for each of several graphs, step by step in compiled code, estimates advantages
+(generalised, by the critic), and improves the clipped surrogate over a few epochs. A minibatch consists of some graphs
+with all their decisions, so that a graph is encoded once per minibatch. It runs on one torch thread.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from torch import Tensor
 
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions
 from gridloom.learn.placement.kernel import COMPLETE
-from gridloom.learn.placement.policy import Arrays, Encoded, Policy, tensors
+from gridloom.learn.placement.torch_policies import Arrays, Encoded, Policy, tensors
 from gridloom.mappers.spokes.problem import SpokesProblem
 
-#: Cycles that count as one in returns: keeps values about 1.
+#: So many cycles count as 1 in returns, which keeps values near 1.
 SCALE = 6.0
 
 
@@ -29,16 +29,20 @@ SCALE = 6.0
 class PpoConfig:
     """Settings of the optimisation. Clip, epochs and discount are those of the authors' released code."""
 
+    #: Learning rate, and how far the probability ratio may be from 1.
     rate: float = 1e-3
     clip: float = 0.2
+    #: Passes over the decisions of an iteration.
     epochs: int = 5
+    #: Discount of rewards, and decay of the generalised advantage estimate.
     discount: float = 0.99
     trace: float = 0.95
+    #: Weights of the entropy and of the critic's error in the loss.
     entropy: float = 0.01
     value: float = 0.5
-    #: Largest norm of a gradient.
+    #: The largest norm of a gradient.
     norm: float = 0.5
-    #: Graphs of an iteration that one step of the optimiser sees.
+    #: How many graphs of an iteration one step of the optimiser sees.
     graphs: int = 4
 
 
@@ -63,14 +67,15 @@ def play(
     policy: Policy,
     batch: BoardBatch,
     generator: torch.Generator | None,
-    hear: Callable[[Arrays, NDArray[Any], Tensor, Tensor], None] | None = None,
+    on_step: Callable[[Arrays, NDArray[Any], Tensor, Tensor], None] | None = None,
     temperature: float | Tensor = 1.0,
     stop: Callable[[], bool] | None = None,
 ) -> None:
-    """Play all boards to their ends: by chance with a generator, else greedily; or until ``stop`` says so.
+    """Play all boards to their ends, or until ``stop`` returns True.
 
-    ``temperature`` divides the logits, one for all boards or a column with one each.
-    ``hear`` is called for each step, after it, with what was seen, the choices, their log probabilities and values.
+    With a generator actions are sampled, without one the most probable is taken. ``temperature`` divides the logits:
+    one number for all boards, or a column with one per board. ``on_step`` is called after each step with the
+    observation, the choices, their log probabilities and the values.
     """
     with torch.no_grad():
         encoded = policy.encode(Encoded(batch.problem, batch.tail))
@@ -79,13 +84,13 @@ def play(
             logits, value = policy(encoded, tensors(seen))
             choice = _choose(logits / temperature, generator)
             batch.step(seen["actions"][np.arange(batch.count), choice.numpy()].astype(np.int32))
-            if hear is not None:
+            if on_step is not None:
                 chosen = torch.log_softmax(logits, dim=1).gather(1, choice[:, None]).squeeze(1)
-                hear(seen, choice.numpy(), chosen, value)
+                on_step(seen, choice.numpy(), chosen, value)
 
 
 def _choose(logits: Tensor, generator: torch.Generator | None) -> Tensor:
-    """The likeliest action of each row or, with a generator, one by chance."""
+    """The most probable action of each row or, with a generator, a sample."""
     if generator is None:
         return logits.argmax(dim=1)
     noise = torch.rand(logits.shape, generator=generator).clamp_(1e-9, 1 - 1e-9)
@@ -96,15 +101,15 @@ def _choose(logits: Tensor, generator: torch.Generator | None) -> Tensor:
 def collect(
     policy: Policy, problem: SpokesProblem, options: BoardOptions, boards: int, generator: torch.Generator, c: PpoConfig
 ) -> Episode:
-    """Play boards of a graph and estimate the advantage of every decision."""
+    """Play boards of a graph and return them with an estimate of the advantage of every decision."""
     batch = BoardBatch(problem, boards, options, seed=int(torch.randint(1 << 30, (1,), generator=generator)))
     seen: list[Arrays] = []
     choices: list[NDArray[Any]] = []
     rows: dict[str, list[Any]] = {"log": [], "value": [], "reward": [], "alive": []}
     alive = [batch.running.copy()]
 
-    def hear(what: Arrays, choice: NDArray[Any], log: Tensor, value: Tensor) -> None:
-        seen.append({key: array.copy() for key, array in what.items() if key != "actions"})
+    def on_step(observed: Arrays, choice: NDArray[Any], log: Tensor, value: Tensor) -> None:
+        seen.append({key: array.copy() for key, array in observed.items() if key != "actions"})
         choices.append(choice)
         rows["log"].append(log)
         rows["value"].append(value)
@@ -112,7 +117,7 @@ def collect(
         rows["alive"].append(alive[-1])
         alive.append(batch.running.copy())
 
-    play(policy, batch, generator, hear)
+    play(policy, batch, generator, on_step)
     value, kept = torch.stack(rows["value"]).numpy(), np.stack(rows["alive"])
     advantage = advantages(np.stack(rows["reward"]), value, np.stack(alive[1:]), c)
     keep = torch.from_numpy(kept.reshape(-1))
@@ -135,15 +140,18 @@ def collect(
 def advantages(
     reward: NDArray[np.float32], value: NDArray[np.float32], goes_on: NDArray[np.bool_], c: PpoConfig
 ) -> NDArray[np.float32]:
-    """Generalised advantage estimates of (step, board) arrays; ``goes_on`` is False for the last step of a board."""
-    found = np.zeros_like(value)
+    """Return generalised advantage estimates of [step, board] arrays.
+
+    ``goes_on`` is False for the last step of a board.
+    """
+    estimates = np.zeros_like(value)
     later = np.zeros(value.shape[1], dtype=np.float32)
     for k in reversed(range(len(value))):
         following = value[k + 1] if k + 1 < len(value) else np.zeros_like(later)
         error = reward[k] + c.discount * following * goes_on[k] - value[k]
         later = error + c.discount * c.trace * later * goes_on[k]
-        found[k] = later
-    return found
+        estimates[k] = later
+    return estimates
 
 
 def improve(
@@ -153,7 +161,7 @@ def improve(
     c: PpoConfig,
     rng: np.random.Generator,
 ) -> dict[str, float]:
-    """Some epochs of the clipped surrogate over what was played; returns means of its parts."""
+    """Improve the policy by some epochs of the clipped surrogate over what was played; returns means of its parts."""
     parts: dict[str, list[float]] = {"surrogate": [], "value": [], "entropy": [], "moved": []}
     for _ in range(c.epochs):
         order = rng.permutation(len(episodes))
@@ -168,6 +176,7 @@ def improve(
 
 
 def _loss(policy: Policy, episodes: Sequence[Episode], c: PpoConfig, parts: dict[str, list[float]]) -> Tensor:
+    """The loss of some episodes: clipped surrogate, error of the critic, entropy; adds their values to ``parts``."""
     outcomes = [policy(policy.encode(episode.graph), episode.seen) for episode in episodes]
     logits = torch.cat([outcome[0] for outcome in outcomes])
     value = torch.cat([outcome[1] for outcome in outcomes])

@@ -1,4 +1,4 @@
-"""Batches of placements that a policy samples under a clock: what the ``ppo`` mapper and its evaluation share."""
+"""Batches of placements that a policy samples within a budget, for the mapper ``ppo`` and for its evaluation."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from torch import Tensor
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions
 from gridloom.learn.placement.kernel import COMPLETE
 from gridloom.learn.placement.mapper import PpoMapperConfig
-from gridloom.learn.placement.policy import Policy
 from gridloom.learn.placement.ppo import PpoConfig, collect, improve, play
+from gridloom.learn.placement.torch_policies import Policy
 from gridloom.learn.placement.training import policy_of
 from gridloom.learn.weights import load, shipped
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import Best, longest_path, sweep
 
-#: Boards of a batch that are looked at for links and registers.
+#: How many boards of a batch are tried for links and registers.
 _LOOKED_AT = 24
 
 
 def load_policy(weights: str | None, name: str = "ppo") -> Policy:
-    """The shipped policy, or that of a file."""
+    """Return the shipped policy, or that of a file of weights."""
     arrays, about = load(shipped(name) if weights is None else Path(weights))
     return policy_of(arrays, about.get("policy", "attention"))
 
 
 class Sampler:
-    """Batches of boards under a clock."""
+    """Samples batches of boards of one problem until its budget is used up."""
 
     def __init__(self, problem: SpokesProblem, config: PpoMapperConfig, policy: Policy) -> None:
         torch.set_num_threads(1)
@@ -44,14 +44,15 @@ class Sampler:
         self.optimiser = torch.optim.Adam(self.policy.parameters(), lr=settings.rate) if config.tune else None
 
     def warm_up(self) -> None:
-        """Compile and load what a batch needs, so that the clock does not see it."""
+        """Compile and load what a batch needs, before the clock starts."""
         play(self.policy, BoardBatch(self.problem, 2, BoardOptions(ii=self.problem.spokes)), None)
 
     def best(self, clock: Clock) -> Best:
-        """The best of IIs upwards."""
+        """Return the best placement of the first II, upwards, that has one."""
         return sweep(self.problem, self.config.ii, clock, lambda *turn: self._batch(clock, *turn), self.config.batches)
 
     def _batch(self, clock: Clock, ii: int, best: Best, turn: int) -> bool:
+        """Sample one batch at an II, or with ``tune`` learn from it; returns True when nothing better is possible."""
         count = self.config.boards if turn else max(1, self.config.boards // 4)
         seed = np.random.SeedSequence((clock.budget.seed, ii, turn)).generate_state(1, np.uint64)[0]
         generator = torch.Generator().manual_seed(int(seed >> np.uint64(2)))
@@ -68,10 +69,11 @@ class Sampler:
         return best.legal is not None and best.legal.cycles <= self.floor
 
     def _temperatures(self, count: int) -> Tensor:
-        """From almost greedy on the first board to the configured heat on the last."""
+        """Temperatures from almost greedy on the first board to the configured heat on the last."""
         return torch.linspace(0.02, 1.0, count)[:, None] * self.config.heat
 
     def _take(self, batch: BoardBatch, ii: int, best: Best) -> None:
+        """Keep the best complete board of a batch that finds links and registers."""
         boards = batch.boards
         done = np.flatnonzero(boards.over == COMPLETE)
         order = done[np.argsort(boards.cycles[done], kind="stable")]

@@ -13,9 +13,10 @@ import torch
 
 from gridloom.errors import OptionError
 from gridloom.learn.placement.boards import BoardBatch
-from gridloom.learn.placement.graphs import Task, draw_task
-from gridloom.learn.placement.policy import Kind, Policy, make_policy
 from gridloom.learn.placement.ppo import Episode, PpoConfig, collect, improve, play
+from gridloom.learn.placement.torch_policies import Kind, Policy, make_policy
+from gridloom.learn.placement.training_graphs import Task, draw_task
+from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
 #: Graphs on which greedy play is measured while training, and iterations between measurements.
@@ -23,26 +24,31 @@ _CHECKS, _EVERY = 16, 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingConfig:
-    """What is trained, on how much."""
+class TrainingAmount:
+    """Which policy is trained, and on how much."""
 
+    #: ``attention``, or the baselines ``mlp`` (no graph network, no attention) and ``state`` (the published state).
     policy: Kind = "attention"
-    iterations: int = 200
-    #: Graphs an iteration, and boards played of each; half of them of a large graph.
+    iterations: int = 250
+    #: Graphs per iteration, and boards played for each; a large graph has half as many boards.
     graphs: int = 16
     boards: int = 24
-    #: Share of graphs with 25 to 52 nodes.
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig(TrainingAmount):
+    """All settings of a training."""
+
+    #: The share of graphs with 25 to 52 nodes.
     large: float = 0.25
     ppo: PpoConfig = field(default_factory=PpoConfig)
 
     def __post_init__(self) -> None:
-        for name in ("iterations", "graphs", "boards"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name}: expected at least 1, found {getattr(self, name)}")
+        check_settings(self, at_least={"iterations": 1, "graphs": 1, "boards": 1}, shares=("large",))
 
 
 class Training:
-    """A policy on its way; ``folder`` keeps its checkpoint and its curve."""
+    """The training of a policy; ``folder`` keeps its checkpoint and its learning curve."""
 
     def __init__(self, config: TrainingConfig, seed: int, folder: Path) -> None:
         torch.set_num_threads(1)
@@ -63,7 +69,7 @@ class Training:
         return self.folder / f"{self.config.policy}.pt"
 
     def restore(self) -> bool:
-        """Go on from the checkpoint of the folder, if there is one."""
+        """Continue from the checkpoint of the folder; returns whether there is one."""
         if not self._checkpoint.exists():
             return False
         kept = torch.load(self._checkpoint, weights_only=True)
@@ -102,7 +108,7 @@ class Training:
         self.save()
 
     def step(self) -> dict[str, Any]:
-        """One iteration: what is played and drawn follows from the seed and its number alone."""
+        """Run one iteration and return its figures; its graphs and boards follow from the seed and its number alone."""
         c = self.config
         rng = np.random.default_rng((self.seed, 2, self.iteration))
         generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
@@ -127,14 +133,14 @@ class Training:
         return episode, BoardBatch(task.problem, 1, task.options).floor
 
     def measure(self) -> float:
-        """Mean cycles of greedy play above the longest path, over fixed graphs that are not trained on."""
-        found = []
+        """Return mean cycles of greedy play above the longest path, over fixed graphs that are not trained on."""
+        excess = []
         for task in self.checks:
             batch = BoardBatch(task.problem, 1, replace(task.options, tiles_weight=0.0))
             play(self.policy, batch, None)
             if batch.best() is not None:
-                found.append(int(batch.boards.cycles[0]) / batch.floor - 1)
-        return float(np.mean(found)) if found else float("nan")
+                excess.append(int(batch.boards.cycles[0]) / batch.floor - 1)
+        return float(np.mean(excess)) if excess else float("nan")
 
     def _note(self, row: dict[str, Any]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +149,7 @@ class Training:
 
 
 def policy_of(arrays: dict[str, Any], kind: Kind) -> Policy:
-    """A policy with given weights."""
+    """Return a policy with given weights; OptionError where they are not those of such a policy."""
     policy = make_policy(kind)
     try:
         policy.load_state_dict({key: torch.from_numpy(np.asarray(value)) for key, value in arrays.items()})

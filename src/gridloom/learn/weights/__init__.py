@@ -1,8 +1,8 @@
-"""Trained weights as files of plain arrays, with what they are beside them: numpy's archive, never a pickle.
+"""Trained weights as files of plain arrays with a description: archives of numpy, never a pickle.
 
 ``NAME.npz`` holds the arrays of a state dictionary and one entry of JSON text; ``NAME.md`` is its model card. Loading
-runs no code of the file. torch's own format is a pickle unless read with care, and a further dependency for a file
-of a few hundred kilobytes buys nothing over numpy.
+runs no code of the file. The format of torch is a pickle unless it is read with care, and for a file of a few hundred
+kilobytes a further dependency would bring nothing over numpy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ABOUT: Final = "__about__"
 
 
 def shipped(name: str) -> Path:
-    """Where the weights of a name are in the package."""
+    """Return where the shipped weights of a name are in the package."""
     return Path(__file__).parent / f"{name}.npz"
 
 
@@ -42,7 +42,7 @@ def save(path: Path, arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Non
 
 
 def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the description; OptionError when the file is missing or is no such file."""
+    """Return the arrays and the description of a file; OptionError when it is missing or holds no weights."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
@@ -57,5 +57,5 @@ def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 
 def _array(value: Any) -> NDArray[Any]:
-    """An array of what may be a tensor: torch's tensors know how to leave the graph."""
+    """An array from an array or a tensor; a tensor is detached from its graph first."""
     return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)

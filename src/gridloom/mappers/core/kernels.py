@@ -1,4 +1,4 @@
-"""How the kernels of the mappers are compiled: three decorators, and the copies that kernels make.
+"""How the kernels of the mappers are compiled: four decorators, and the copies that kernels make.
 
 Compiling is what a first command waits for, so kernels keep to four rules. Each of them was measured:
 
@@ -23,6 +23,11 @@ kernel = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True
 
 #: For a function that only kernels call.
 internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+#: For a function that only kernels call and that makes no arrays. It counts no references to those that it is given,
+#: which are kept by the kernel that Python called: the counting is most of the code of a function with many arrays, and
+#: of its time where it is called often. It has no file on the disk, since the kernel that calls it is kept whole.
+borrowing = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 #: For a few lines inside a hot loop: they become part of the kernel that calls them before it is typed.
 inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")

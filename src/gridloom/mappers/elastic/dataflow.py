@@ -1,11 +1,11 @@
 """``dataflow``: units of a pipeline onto an elastic grid, by annealing with a cost model.
 
-Chains anneal side by side; in a step each proposes one exchange, all proposals are routed (static ways over the
+Chains anneal side by side; in a step each proposes one exchange, all proposals are routed (static routes over the
 switches) and scored together by the cost model (`gridloom.estimate.dataflow`), which may be a rule of thumb, a learned
 model or a simulation. The best few different placements at the end are judged once more by another cost model, the
 simulator unless told otherwise, and the best of them is the mapping. Cost: the effort times routing and scoring, about
 half a millisecond each. The published placers of such arrays work this way; their annealers are not described further.
-Limits: switches are those of the family ``rdu``; one way a flow, no multicast trees.
+Limits: switches are those of the family ``rdu``; one route for each flow, no multicast trees.
 """
 
 from __future__ import annotations
@@ -17,18 +17,26 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.estimate.dataflow import CostModel, Decisions, Pipeline, pipeline
 from gridloom.mappers.budget import Budget
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.elastic.route import grid, route
-from gridloom.mappers.elastic.search import DataflowConfig, Search
+from gridloom.mappers.elastic.search import DataflowConfig, GivenUnits, Search
+from gridloom.mappers.origin import origin
+from gridloom.mappers.placements import given_tiles, misplaced
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
 
 
 def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Mapping | Failure:
-    """The best mapping that the annealer finds, or a Failure where units are missing."""
+    """The best mapping that the annealer finds, or a Failure where units are missing.
+
+    OptionError for another kind of array, or a placement that names what is not there.
+    """
+    refuse_unsuited("dataflow", dfg, arch)
     found = pipeline(dfg, arch)
-    lacking = _lacking(found)
+    given = GivenUnits(*given_tiles(dfg, arch, config))
+    lacking = _lacking(found) or misplaced(dfg, arch, given.fixed | given.first)
     if lacking is not None:
         return lacking
-    search = Search(found, config, budget.seed)
+    search = Search(found, config, budget.seed, given)
     clock = budget.start()
     search.run(clock)
     places, scores = search.finalists()
@@ -38,11 +46,8 @@ def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Ma
         scores = judge.efficiency(found, decisions)
     best = int(np.argmax(scores))
     clock.report("judged", f"efficiency {scores[best]:.3f}")
-    provenance = {
-        "mapper": "dataflow", "cost": config.cost, "seed": budget.seed, "moves": clock.moves, "seconds": clock.seconds,
-        "efficiency": float(scores[best]),
-    }  # fmt: skip
-    return as_mapping(found, decisions, best, provenance)
+    record = origin("dataflow", config, clock, efficiency=float(scores[best]))
+    return as_mapping(found, decisions, best, record)
 
 
 def _lacking(found: Pipeline) -> Failure | None:

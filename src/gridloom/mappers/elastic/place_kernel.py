@@ -3,158 +3,128 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from gridloom.mappers.core.arrays import Bools, Int64s
+from gridloom.mappers.core.kernels import borrowing, kernel
+from gridloom.mappers.elastic.tables import Chains, Sites, Units
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def seed_generator(seed: int) -> None:
     """Seed the generator of the compiled moves."""
     np.random.seed(seed)
 
 
-@njit(cache=True, nogil=True)
-def _pick(unit: int, near: int, reach: float, kind: Ints, tile_start: Ints, tiles: Ints, rows: Ints, cols: Ints) -> int:
-    """A random tile of the unit's kind; near a tile, if one is given: the nearest of a few."""
-    begin, end = tile_start[kind[unit]], tile_start[kind[unit] + 1]
-    best = int(tiles[np.random.randint(begin, end)])
-    if near < 0:
-        return best
-    tries = 1 + int(reach)
-    distance = abs(rows[best] - rows[near]) + abs(cols[best] - cols[near])
+@borrowing
+def _away(sites: Sites, a: int, b: int) -> int:
+    """The distance between two tiles."""
+    distance: int = abs(sites.rows[a] - sites.rows[b]) + abs(sites.cols[a] - sites.cols[b])
+    return distance
+
+
+@borrowing
+def _any_tile(sites: Sites, kind: int) -> int:
+    """A random tile for a kind of unit."""
+    return int(sites.tiles[np.random.randint(sites.tile_start[kind], sites.tile_start[kind + 1])])
+
+
+@borrowing
+def _tile_near(sites: Sites, kind: int, near: int, tries: int) -> int:
+    """The nearest to a tile of a few random tiles for a kind of unit."""
+    best = _any_tile(sites, kind)
+    distance = _away(sites, best, near)
     for _ in range(tries):
-        other = int(tiles[np.random.randint(begin, end)])
-        away = abs(rows[other] - rows[near]) + abs(cols[other] - cols[near])
-        if away < distance:
-            best, distance = other, away
+        other = _any_tile(sites, kind)
+        if _away(sites, other, near) < distance:
+            best, distance = other, _away(sites, other, near)
     return best
 
 
-@njit(cache=True, nogil=True)
-def propose(
-    places: Ints,
-    holder: Ints,
-    aimed: float,
-    reach: float,
-    source: Ints,
-    target: Ints,
-    heavy: Floats,
-    kind: Ints,
-    fixed: NDArray[np.bool_],
-    tile_start: Ints,
-    tiles: Ints,
-    rows: Ints,
-    cols: Ints,
-    moved: Ints,
-) -> None:
-    """One move a chain: a unit goes to another tile of its kind, and who is there comes back in exchange.
+@borrowing
+def _exchange(chains: Chains, chain: int, unit: int, tile: int) -> None:
+    """Put a unit on a tile; what was there goes to where the unit came from."""
+    old = chains.places[chain, unit]
+    other = chains.holder[chain, tile]
+    chains.places[chain, unit] = tile
+    chains.holder[chain, tile] = unit
+    chains.holder[chain, old] = other
+    if other >= 0:
+        chains.places[chain, other] = old
 
-    A share ``aimed`` of the moves brings an end of a flow (by its rate: ``heavy`` is the running sum) near the other.
-    Changes ``places`` and ``holder``; ``moved[chain]`` is (unit, tile it left), (-1, -1) where nothing moved.
+
+@kernel
+def propose(chains: Chains, units: Units, sites: Sites, aimed: float, tries: int, moved: Int64s) -> None:
+    """Make one move in each chain: a unit goes to another tile of its kind, and what is there comes back in exchange.
+
+    A share ``aimed`` of the moves brings an end of a flow (by its rate) near the other: to the nearest of ``tries`` + 1
+    random tiles. Changes ``chains``; ``moved[chain]`` is (unit, tile it left), (-1, -1) where nothing moved.
     """
-    for chain in range(len(places)):
+    flows = len(units.source)
+    for chain in range(len(chains.places)):
         moved[chain, 0] = -1
-        near = -1
-        if len(source) and np.random.random() < aimed:
-            flow = min(np.searchsorted(heavy, np.random.random() * heavy[-1]), len(source) - 1)
+        if flows and np.random.random() < aimed:
+            flow = min(np.searchsorted(units.heavy, np.random.random() * units.heavy[-1]), flows - 1)
             first = np.random.random() < 0.5
-            unit = source[flow] if first else target[flow]
-            near = places[chain, target[flow] if first else source[flow]]
+            unit = units.source[flow] if first else units.target[flow]
+            if units.fixed[unit]:
+                continue
+            near = chains.places[chain, units.target[flow] if first else units.source[flow]]
+            tile = _tile_near(sites, units.kind[unit], near, tries)
         else:
-            unit = np.random.randint(0, places.shape[1])
-        if fixed[unit]:
+            unit = np.random.randint(0, chains.places.shape[1])
+            if units.fixed[unit]:
+                continue
+            tile = _any_tile(sites, units.kind[unit])
+        old = chains.places[chain, unit]
+        other = chains.holder[chain, tile]
+        if tile == old or (other >= 0 and units.fixed[other]):
             continue
-        tile = _pick(unit, near, reach, kind, tile_start, tiles, rows, cols)
-        old = places[chain, unit]
-        other = holder[chain, tile]
-        if tile == old or (other >= 0 and fixed[other]):
-            continue
-        exchange(places, holder, chain, unit, tile)
+        _exchange(chains, chain, unit, tile)
         moved[chain, 0] = unit
         moved[chain, 1] = old
 
 
-@njit(cache=True, nogil=True)
-def exchange(places: Ints, holder: Ints, chain: int, unit: int, tile: int) -> None:
-    """Put a unit on a tile; who was there goes to where the unit came from."""
-    old = places[chain, unit]
-    other = holder[chain, tile]
-    places[chain, unit] = tile
-    holder[chain, tile] = unit
-    holder[chain, old] = other
-    if other >= 0:
-        places[chain, other] = old
-
-
-@njit(cache=True, nogil=True)
-def take_back(places: Ints, holder: Ints, moved: Ints, accepted: NDArray[np.bool_]) -> None:
+@kernel
+def take_back(chains: Chains, moved: Int64s, accepted: Bools) -> None:
     """Undo the moves that were not accepted."""
-    for chain in range(len(places)):
+    for chain in range(len(chains.places)):
         if moved[chain, 0] >= 0 and not accepted[chain]:
-            exchange(places, holder, chain, moved[chain, 0], moved[chain, 1])
+            _exchange(chains, chain, moved[chain, 0], moved[chain, 1])
 
 
-@njit(cache=True, nogil=True)
-def shorten(
-    places: Ints,
-    holder: Ints,
-    sweeps: int,
-    source: Ints,
-    target: Ints,
-    rate: Floats,
-    flow_start: Ints,
-    flows: Ints,
-    kind: Ints,
-    fixed: NDArray[np.bool_],
-    tile_start: Ints,
-    tiles: Ints,
-    rows: Ints,
-    cols: Ints,
-) -> None:
-    """Anneal each chain on the sum of rate times distance alone: O(sweeps * units) cheap moves a chain."""
-    units = places.shape[1]
-    for chain in range(len(places)):
-        total = sweeps * units
-        for move in range(total):
-            heat = 1.5 * (1.0 - move / total) ** 2
-            unit = np.random.randint(0, units)
-            tile = _pick(unit, -1, 0.0, kind, tile_start, tiles, rows, cols)
-            other = holder[chain, tile]
-            old = places[chain, unit]
-            if fixed[unit] or tile == old or (other >= 0 and fixed[other]):
-                continue
-            before = _wire(unit, other, places[chain], source, target, rate, flow_start, flows, rows, cols)
-            exchange(places, holder, chain, unit, tile)
-            after = _wire(unit, other, places[chain], source, target, rate, flow_start, flows, rows, cols)
-            if after > before and np.random.random() >= np.exp((before - after) / (heat + 1e-9)):
-                exchange(places, holder, chain, unit, old)
-
-
-@njit(cache=True, nogil=True)
-def _wire(
-    unit: int,
-    other: int,
-    place: Ints,
-    source: Ints,
-    target: Ints,
-    rate: Floats,
-    flow_start: Ints,
-    flows: Ints,
-    rows: Ints,
-    cols: Ints,
-) -> float:
+@borrowing
+def _wires(units: Units, sites: Sites, place: Int64s, unit: int, other: int) -> float:
+    """What the flows of two units cost by rate and distance; ``other`` -1: those of one."""
     total = 0.0
     for k in range(2):
         end = unit if k == 0 else other
         if end < 0:
             continue
-        for j in range(flow_start[end], flow_start[end + 1]):
-            f = flows[j]
-            a, b = place[source[f]], place[target[f]]
-            # Long ways of heavy flows are what waits; the square makes them dearer than many short ones.
-            away = abs(rows[a] - rows[b]) + abs(cols[a] - cols[b])
-            total += rate[f] * away * (1.0 + 0.2 * away)
+        for j in range(units.flow_start[end], units.flow_start[end + 1]):
+            f = units.flows[j]
+            # Long routes of heavy flows are what waits; the square makes them dearer than many short ones.
+            away = _away(sites, place[units.source[f]], place[units.target[f]])
+            total += units.rate[f] * away * (1.0 + 0.2 * away)
     return total
+
+
+@kernel
+def shorten(chains: Chains, units: Units, sites: Sites, sweeps: int) -> None:
+    """Anneal each chain on the sum of rate times distance alone: O(sweeps * units) cheap moves for each chain."""
+    count = chains.places.shape[1]
+    total = sweeps * count
+    for chain in range(len(chains.places)):
+        place = chains.places[chain]
+        for move in range(total):
+            heat = 1.5 * (1.0 - move / total) ** 2
+            unit = np.random.randint(0, count)
+            tile = _any_tile(sites, units.kind[unit])
+            other = chains.holder[chain, tile]
+            old = place[unit]
+            if units.fixed[unit] or tile == old or (other >= 0 and units.fixed[other]):
+                continue
+            before = _wires(units, sites, place, unit, other)
+            _exchange(chains, chain, unit, tile)
+            after = _wires(units, sites, place, unit, other)
+            if after > before and np.random.random() >= np.exp((before - after) / (heat + 1e-9)):
+                _exchange(chains, chain, unit, old)

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.estimate.dataflow import Decisions, Ints, Pipeline
+from gridloom.mappers.elastic.tables import Flows, Switches, Weights
 
 #: What the square of a link's load costs, in hops.
 _SPREAD = 6.0
+#: The same where only the length of a route counts: it decides between routes of one length.
+_SHORTEST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +58,13 @@ def grid(arch: Arch) -> Grid:
 
 
 def route(pipeline: Pipeline, places: Ints, *, aware: bool = True) -> Decisions:
-    """Decisions of a batch of placements. ``aware``: the least loaded ways; else the shortest, columns first."""
+    """Decisions of a batch of placements. ``aware``: the least loaded routes; else the shortest, columns first."""
     from gridloom.mappers.elastic.route_kernel import route_all
 
     tables = grid(pipeline.arch)
     order = np.argsort(-pipeline.rate, kind="stable")
-    starts, links = route_all(
-        np.ascontiguousarray(places, dtype=np.int64), pipeline.source, pipeline.target, pipeline.rate, order, _SPREAD,
-        aware, tables.corners, tables.out_links, tables.in_links, tables.switch_links, pipeline.links,
-    )  # fmt: skip
+    flows = Flows(pipeline.source, pipeline.target, pipeline.rate, order)
+    switches = Switches(tables.corners, tables.out_links, tables.in_links, tables.switch_links)
+    weights = Weights(spread=_SPREAD if aware else _SHORTEST, both_orders=aware)
+    starts, links = route_all(np.ascontiguousarray(places, dtype=np.int64), flows, switches, pipeline.links, weights)
     return Decisions(places=places, route_start=starts, route_links=links)

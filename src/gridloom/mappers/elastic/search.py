@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom import registry
 from gridloom.errors import OptionError
 from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Guide, Ints, Pipeline
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.csr import csr64
 from gridloom.mappers.elastic.route import route
+from gridloom.mappers.elastic.tables import Chains, Sites, Units
+from gridloom.mappers.settings import check_settings
 
 #: Moves when the budget has no limit.
 _DEFAULT_EFFORT = 8_000
+#: Moves for each unit by which a chain is made short before the cost model is asked.
+_SWEEPS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,63 +46,92 @@ class DataflowConfig:
     finalists: int = 8
     #: Congestion-aware routes; else the shortest, columns first.
     aware: bool = True
-    #: Nodes that stay on given tiles.
-    pin: dict[str, str] = field(default_factory=dict)
+    #: Nodes that stay on a tile: node -> tile name.
+    pin: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement that all chains begin from: node -> tile name, for all or some nodes.
+    init: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to keep: node -> tile name for every node; only routes are searched for.
+    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, least in (("chains", 1), ("finalists", 1)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+        words = {"start": ("random", "short")}
+        check_settings(self, one_of=words, at_least={"chains": 1, "finalists": 1, "wire": 0}, shares=("aimed",))
         if not 0 < self.cold <= self.hot:
-            raise ValueError(f"expected 0 < cold <= hot, found {self.cold} and {self.hot}")
+            raise OptionError(f"cold and hot: expected 0 < cold <= hot, found {self.cold} and {self.hot}")
+
+
+class GivenUnits(NamedTuple):
+    """Tiles that a user gives to units: where they stay, and where they begin."""
+
+    fixed: dict[int, int]
+    first: dict[int, int]
 
 
 class Search:
     """Chains of one run; their places change as it goes on."""
 
-    def __init__(self, found: Pipeline, config: DataflowConfig, seed: int) -> None:
+    def __init__(self, found: Pipeline, config: DataflowConfig, seed: int, given: GivenUnits | None = None) -> None:
         self.pipeline, self.config = found, config
         self.model: CostModel = registry.load("costs", config.cost)()
         self.random = np.random.default_rng(seed)
         self.seed = seed
         arch = found.arch
-        self.rows = np.array([tile.row for tile in arch.tiles], dtype=np.int64)
-        self.cols = np.array([tile.col for tile in arch.tiles], dtype=np.int64)
         by_kind = [[t for t, tile in enumerate(arch.tiles) if tile.kind == kind] for kind in ("cu", "mu", "dram")]
-        self.tile_start = np.cumsum([0, *map(len, by_kind)]).astype(np.int64)
-        self.tiles = np.array([t for group in by_kind for t in group], dtype=np.int64)
-        self.heavy = np.cumsum(np.sqrt(found.rate)) if found.flows else np.ones(1)
-        self.fixed: NDArray[np.bool_] = np.zeros(found.units, dtype=np.bool_)
-        self.places = self._random_places(config.chains)
-        self.holder = np.full((config.chains, len(arch.tiles)), -1, dtype=np.int64)
-        for chain in range(config.chains):
-            self.holder[chain, self.places[chain]] = np.arange(found.units)
+        tile_start, tiles = csr64(by_kind)
+        self.sites = Sites(
+            tile_start=tile_start,
+            tiles=tiles,
+            rows=np.array([tile.row for tile in arch.tiles], dtype=np.int64),
+            cols=np.array([tile.col for tile in arch.tiles], dtype=np.int64),
+        )
+        given = given or GivenUnits({}, {})
+        self.begun = bool(given.first)
+        self.units = self._units(given)
+        self.chains = self._random_chains(given)
         self.scores: Floats = np.zeros(config.chains)
         #: Every chain's best: (score, places).
         self.best: list[tuple[float, Ints]] = []
 
-    def _random_places(self, count: int) -> Ints:
+    @property
+    def places(self) -> Ints:
+        """The tile of each unit in each chain."""
+        return self.chains.places
+
+    def _units(self, given: GivenUnits) -> Units:
+        found = self.pipeline
+        ends: list[list[int]] = [[] for _ in range(found.units)]
+        for f in range(found.flows):
+            for unit in {int(found.source[f]), int(found.target[f])}:
+                ends[unit].append(f)
+        flow_start, flows = csr64(ends)
+        return Units(
+            kind=found.unit_kind,
+            fixed=np.isin(np.arange(found.units), list(given.fixed)),
+            source=found.source,
+            target=found.target,
+            rate=found.rate,
+            heavy=np.cumsum(np.sqrt(found.rate)) if found.flows else np.ones(1),
+            flow_start=flow_start,
+            flows=flows,
+        )
+
+    def _random_chains(self, given: GivenUnits) -> Chains:
+        """Chains with the units that are given on their tiles, and the others anywhere."""
+        count = self.config.chains
         places = np.empty((count, self.pipeline.units), dtype=np.int64)
-        pinned = self._pins()
+        holder = np.full((count, len(self.pipeline.arch.tiles)), -1, dtype=np.int64)
+        taken = set(given.fixed.values())
+        held = given.fixed | {u: t for u, t in given.first.items() if u not in given.fixed and t not in taken}
         for chain in range(count):
             for code in range(3):
-                units = [u for u in np.flatnonzero(self.pipeline.unit_kind == code) if u not in pinned]
-                group = self.tiles[self.tile_start[code] : self.tile_start[code + 1]]
-                free = group[~np.isin(group, list(pinned.values()))]
+                units = [u for u in np.flatnonzero(self.pipeline.unit_kind == code) if u not in held]
+                group = self.sites.tiles[self.sites.tile_start[code] : self.sites.tile_start[code + 1]]
+                free = group[~np.isin(group, list(held.values()))]
                 places[chain, units] = self.random.permutation(free)[: len(units)]
-            for unit, tile in pinned.items():
+            for unit, tile in held.items():
                 places[chain, unit] = tile
-        return places
-
-    def _pins(self) -> dict[int, int]:
-        pinned: dict[int, int] = {}
-        for node, tile in self.config.pin.items():
-            unit, place = self.pipeline.dfg.index[node], self.pipeline.arch.tile_index[tile]
-            if place not in self.tiles[self.tile_start[k := self.pipeline.unit_kind[unit]] : self.tile_start[k + 1]]:
-                raise OptionError(f"{node} cannot run on {tile}", where="--pin")
-            pinned[unit] = place
-            self.fixed[unit] = True
-        return pinned
+            holder[chain, places[chain]] = np.arange(self.pipeline.units)
+        return Chains(places=places, holder=holder)
 
     def score(self, places: Ints) -> tuple[Floats, Decisions]:
         """What the cost model says of placements, less the price of wire."""
@@ -112,26 +146,23 @@ class Search:
         """Anneal until the budget is used up."""
         from gridloom.mappers.elastic import place_kernel as kernel
 
-        config, found = self.config, self.pipeline
+        config, found, chains = self.config, self.pipeline, self.chains
         kernel.seed_generator(self.seed)
-        if config.start == "short" and found.flows:
-            self._shorten()
+        if config.start == "short" and found.flows and not self.begun:
+            self.shorten()
         self.scores = self.score(self.places)[0]
         self.best = [(float(self.scores[k]), self.places[k].copy()) for k in range(config.chains)]
         effort = clock.budget.effort or (None if clock.budget.time_limit else _DEFAULT_EFFORT)
         moved = np.zeros((config.chains, 2), dtype=np.int64)
         step = 0
-        while not clock.over() and (effort is None or clock.moves < effort):
+        while not self.units.fixed.all() and not clock.over() and (effort is None or clock.moves < effort):
             done = self._progress(clock, effort)
             heat = config.hot * (config.cold / config.hot) ** done
-            kernel.propose(
-                self.places, self.holder, config.aimed, 12.0 * done, found.source, found.target, self.heavy,
-                found.unit_kind, self.fixed, self.tile_start, self.tiles, self.rows, self.cols, moved,
-            )  # fmt: skip
+            kernel.propose(chains, self.units, self.sites, config.aimed, 1 + int(12.0 * done), moved)
             scores = self.score(self.places)[0]
-            luck = self.random.random(config.chains)
-            accepted = luck < np.exp(np.minimum(0.0, (scores - self.scores) / heat))
-            kernel.take_back(self.places, self.holder, moved, accepted)
+            drawn = self.random.random(config.chains)
+            accepted = drawn < np.exp(np.minimum(0.0, (scores - self.scores) / heat))
+            kernel.take_back(chains, moved, accepted)
             self.scores = np.where(accepted, scores, self.scores)
             self._remember()
             clock.moves += config.chains
@@ -140,20 +171,19 @@ class Search:
                 self._concentrate(done)
                 clock.report("annealing", f"score {max(score for score, _ in self.best):.3f}")
 
-    def _shorten(self) -> None:
+    def shorten(self) -> None:
+        """Anneal each chain on rate times distance alone."""
         from gridloom.mappers.elastic import place_kernel as kernel
 
-        found = self.pipeline
-        ends: list[list[int]] = [[] for _ in range(found.units)]
-        for f in range(found.flows):
-            for unit in {int(found.source[f]), int(found.target[f])}:
-                ends[unit].append(f)
-        start = np.cumsum([0, *map(len, ends)]).astype(np.int64)
-        flat = np.array([f for row in ends for f in row], dtype=np.int64)
-        kernel.shorten(
-            self.places, self.holder, 300, found.source, found.target, found.rate, start, flat, found.unit_kind,
-            self.fixed, self.tile_start, self.tiles, self.rows, self.cols,
-        )  # fmt: skip
+        kernel.shorten(self.chains, self.units, self.sites, _SWEEPS)
+
+    def exchange(self, chain: int, unit: int, tile: int) -> None:
+        """Put a unit of a chain on a tile; what was there goes to where the unit came from."""
+        places, holder = self.chains.places[chain], self.chains.holder[chain]
+        old, other = places[unit], holder[tile]
+        places[unit], holder[tile], holder[old] = tile, unit, other
+        if other >= 0:
+            places[other] = old
 
     def _progress(self, clock: Clock, effort: int | None) -> float:
         by_time = 0.0 if clock.budget.time_limit is None else clock.seconds / clock.budget.time_limit
@@ -170,7 +200,8 @@ class Search:
         if done < 0.3:
             return
         worst, best = int(np.argmin(self.scores)), int(np.argmax(self.scores))
-        self.places[worst], self.holder[worst] = self.places[best], self.holder[best]
+        places, holder = self.chains
+        places[worst], holder[worst] = places[best], holder[best]
         self.scores[worst] = self.scores[best]
 
     def finalists(self) -> tuple[Ints, Floats]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -28,13 +28,15 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.batches import BATCH, Goal, in_words, provenance, start_seed
 from gridloom.mappers.grid.mapping import to_failure, to_mapping
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import SHORT, WAYS_SHARE, Candidate, Objective, StaticSearch
-from gridloom.mappers.spokes.problem import is_streaming_engine
+from gridloom.mappers.placements import tiles_of
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 # Temperatures of a start, about: what turns a number of moves into moves a temperature.
@@ -56,8 +58,6 @@ class AnnealConfig:
     #: What is made small first: FIFO depths (``buffers``), links of routes beyond the first (``wirelength``), the same
     #: of the shortest ways between tiles, taken or not (``placement``), cycles to the last result.
     objective: Objective = "buffers"
-    #: The II to map at on an array with spokes; None: the lowest that is found. Static arrays have II 1.
-    ii: int | None = None
     #: Starts when the budget has no limit.
     starts: int = 24
     #: Moves a temperature of the first starts, as a multiple of nodes^(4/3) (nodes * 4 beyond 64 nodes); doubles from
@@ -83,28 +83,21 @@ class AnnealConfig:
     place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.objective not in ("buffers", "wirelength", "placement", "latency"):
-            raise OptionError(
-                f"objective: expected buffers, wirelength, placement or latency, found {self.objective!r}"
-            )
-        for name, least in (("starts", 1), ("doublings", 0), ("elites", 0), ("joint", 0), ("detour", 0)):
-            if getattr(self, name) < least:
-                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
-        for name in ("inner", "heat", "reheat"):
-            if not getattr(self, name) > 0:
-                raise OptionError(f"{name}: expected more than 0, found {getattr(self, name)}")
+        check_settings(
+            self,
+            one_of={"objective": ("buffers", "wirelength", "placement", "latency")},
+            at_least={"starts": 1, "doublings": 0, "elites": 0, "joint": 0, "detour": 0},
+            positive=("inner", "heat", "reheat"),
+        )
 
 
 def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mapping | Failure:
-    """A mapping of a graph on a static grid (mesh, onehop, hex, chess) or a streaming engine, or why there is none.
+    """A mapping of a graph on a static grid (mesh, onehop, hex, chess), or why there is none.
 
     Runs until the budget is used up, ``config.starts`` starts are made (budget without limit) or the result is proved
     to be the best. OptionError for another kind of array or a placement that names what is not there.
     """
-    if is_streaming_engine(arch):
-        from gridloom.mappers.spokes.anneal import anneal_spokes
-
-        return anneal_spokes(dfg, arch, config.ii, config.starts, budget)
+    refuse_unsuited("anneal", dfg, arch)
     problem = build_problem(dfg, arch)
     fixed = _tiles_of(problem, config.place or config.pin, "place" if config.place else "pin")
     first = _tiles_of(problem, config.init, "init")
@@ -121,7 +114,7 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     clock.report("done", in_words(best))
     if not best.legal:
         return to_failure(problem, best, bool(config.place))
-    return to_mapping(problem, best, provenance("anneal", _changed(config), clock, best, goal))
+    return to_mapping(problem, best, provenance("anneal", config, clock, best, goal))
 
 
 # -- the search -----------------------------------------------------------------------------------------------------
@@ -237,24 +230,7 @@ def _given(search: StaticSearch, clock: Clock) -> Candidate:
 
 def _tiles_of(problem: StaticProblem, given: MappingABC[str, str], what: str) -> dict[int, int]:
     """Problem node -> tile; OptionError for names that do not exist and tiles that are named twice."""
-    dfg, arch = problem.dfg, problem.arch
-    placed: dict[int, int] = {}
-    owner: dict[str, str] = {}
-    for node, tile in given.items():
-        if node not in dfg.index:
-            raise OptionError(f"{what}: graph {dfg.name!r} has no node {node!r}")
-        if tile not in arch.tile_index:
-            raise OptionError(f"{what}: node {node!r}: array {arch.name!r} has no tile {tile!r}")
-        if tile in owner:
-            raise OptionError(
-                f"{what}: tile {tile!r} is given to {owner[tile]!r} and to {node!r}; a tile takes one node"
-            )
-        number = int(problem.number[dfg.index[node]])
-        if number < 0:
-            raise OptionError(f"{what}: node {node!r} is a {dfg.node(node).op}, which needs no tile on {arch.name!r}")
-        owner[tile] = node
-        placed[number] = arch.tile_index[tile]
-    return placed
+    return {int(problem.number[k]): tile for k, tile in tiles_of(problem.dfg, problem.arch, given, what).items()}
 
 
 def _check_complete(problem: StaticProblem, placed: dict[int, int]) -> None:
@@ -288,16 +264,3 @@ def _completed(search: StaticSearch, first: dict[int, int]) -> Int32s | None:
         return None
     rows = [np.flatnonzero(row).astype(np.int32) for row in search.problem.allowed]
     return match(search.problem, range(search.problem.size), rows, search.fixed | kept)
-
-
-# -- provenance ------------------------------------------------------------------------------------------------------
-
-
-def _changed(config: AnnealConfig) -> dict[str, Any]:
-    changed = {}
-    for entry in fields(config):
-        value = getattr(config, entry.name)
-        plain = dict(value) if isinstance(value, MappingABC) else value
-        if plain != getattr(AnnealConfig(), entry.name):
-            changed[entry.name] = plain
-    return changed

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gridloom._version import __version__
 from gridloom.estimate.spatial_bounds import Bound, fifo_bound, latency_bound, wirelength_bound
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.grid.problem import StaticProblem
 from gridloom.mappers.grid.search import Candidate, Objective
+from gridloom.mappers.origin import origin
 
 #: Starts between which nothing is exchanged. Fixed, so that a result does not depend on the number of workers.
 BATCH = 4
@@ -80,18 +80,8 @@ def in_words(candidate: Candidate | None) -> str:
     return f"FIFO {depth.maximum} (total {depth.total}), wirelength {wire}, latency {depth.latency}"
 
 
-def provenance(mapper: str, changed: dict[str, Any], clock: Clock, best: Candidate, goal: Goal) -> dict[str, Any]:
-    """Where a mapping came from; a run ended by effort says nothing that depends on a clock."""
+def provenance(mapper: str, config: Any, clock: Clock, best: Candidate, goal: Goal) -> dict[str, Any]:
+    """Where a mapping came from, with the bound that it is at or above and why that is a bound."""
     proof = goal.proof(best)
     bound = proof or goal.bound
-    origin = {
-        "mapper": mapper,
-        "config": changed,
-        "seed": clock.budget.seed,
-        "moves": clock.moves,
-        "optimal": proof is not None,
-        "bound": bound.value,
-        "reason": bound.reason,
-        "version": __version__,
-    }
-    return origin if clock.budget.time_limit is None else origin | {"seconds": round(clock.seconds, 6)}
+    return origin(mapper, config, clock, optimal=proof is not None, bound=bound.value, reason=bound.reason)

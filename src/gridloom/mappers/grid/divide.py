@@ -14,21 +14,22 @@ class that few tiles have is only seen when the placement is mended; ``anneal`` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.batches import Goal, best_of, in_words, provenance, start_seed
 from gridloom.mappers.grid.mapping import to_failure, to_mapping
 from gridloom.mappers.grid.problem import build_problem
 from gridloom.mappers.grid.screening import match, screen
 from gridloom.mappers.grid.search import Candidate, Flag, Objective, StaticSearch
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 
@@ -50,11 +51,11 @@ class DivideConfig:
     detour: int = 4
 
     def __post_init__(self) -> None:
-        if self.objective not in ("buffers", "wirelength", "latency"):
-            raise OptionError(f"objective: expected buffers, wirelength or latency, found {self.objective!r}")
-        for name, low in (("starts", 1), ("passes", 0), ("mend", 0), ("joint", 0), ("detour", 0)):
-            if getattr(self, name) < low:
-                raise OptionError(f"{name}: expected at least {low}, found {getattr(self, name)}")
+        check_settings(
+            self,
+            one_of={"objective": ("buffers", "wirelength", "latency")},
+            at_least={"starts": 1, "passes": 0, "mend": 0, "joint": 0, "detour": 0},
+        )
 
 
 def divide(dfg: Dfg, arch: Arch, config: DivideConfig, budget: Budget) -> Mapping | Failure:
@@ -63,6 +64,7 @@ def divide(dfg: Dfg, arch: Arch, config: DivideConfig, budget: Budget) -> Mappin
     Runs until the budget is used up, ``config.starts`` starts are made (budget without limit) or the result is proved
     to be the best. OptionError for another kind of array.
     """
+    refuse_unsuited("divide", dfg, arch)
     problem = build_problem(dfg, arch)
     reason = screen(problem)
     if reason is not None:
@@ -80,9 +82,7 @@ def divide(dfg: Dfg, arch: Arch, config: DivideConfig, budget: Budget) -> Mappin
     clock.report("done", in_words(best))
     if not best.legal:
         return to_failure(problem, best, False)
-    given = {entry.name: getattr(config, entry.name) for entry in fields(config)}
-    changed = {name: value for name, value in given.items() if value != getattr(DivideConfig(), name)}
-    return to_mapping(problem, best, provenance("divide", changed, clock, best, goal))
+    return to_mapping(problem, best, provenance("divide", config, clock, best, goal))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,21 +15,22 @@ routed; ``anneal`` reaches the same wires in a fraction of the moves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.batches import BATCH, Goal, best_of, in_words, provenance, start_seed
 from gridloom.mappers.grid.mapping import to_failure, to_mapping
 from gridloom.mappers.grid.problem import build_problem
 from gridloom.mappers.grid.screening import match, screen
 from gridloom.mappers.grid.search import Candidate, Objective, StaticSearch
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 # Individuals of a population that are routed.
@@ -61,14 +62,11 @@ class GeneticGridConfig:
     detour: int = 4
 
     def __post_init__(self) -> None:
-        if self.objective not in ("buffers", "wirelength", "latency"):
-            raise OptionError(f"objective: expected buffers, wirelength or latency, found {self.objective!r}")
         least = {"starts": 1, "population": 2, "offspring": 1, "generations": 0, "tournament": 1}
-        for name, low in (least | {"improve": 0, "joint": 0, "detour": 0}).items():
-            if getattr(self, name) < low:
-                raise OptionError(f"{name}: expected at least {low}, found {getattr(self, name)}")
-        if not 0 <= self.mutation <= 1:
-            raise OptionError(f"mutation: expected 0 to 1, found {self.mutation}")
+        least |= {"improve": 0, "joint": 0, "detour": 0}
+        check_settings(
+            self, one_of={"objective": ("buffers", "wirelength", "latency")}, at_least=least, shares=("mutation",)
+        )
 
 
 def genetic_grid(dfg: Dfg, arch: Arch, config: GeneticGridConfig, budget: Budget) -> Mapping | Failure:
@@ -77,6 +75,7 @@ def genetic_grid(dfg: Dfg, arch: Arch, config: GeneticGridConfig, budget: Budget
     Runs until the budget is used up, ``config.starts`` populations are made (budget without limit) or the result is
     proved to be the best. OptionError for another kind of array.
     """
+    refuse_unsuited("genetic-grid", dfg, arch)
     problem = build_problem(dfg, arch)
     reason = screen(problem)
     if reason is not None:
@@ -93,9 +92,7 @@ def genetic_grid(dfg: Dfg, arch: Arch, config: GeneticGridConfig, budget: Budget
     clock.report("done", in_words(best))
     if not best.legal:
         return to_failure(problem, best, False)
-    given = {entry.name: getattr(config, entry.name) for entry in fields(config)}
-    changed = {name: value for name, value in given.items() if value != getattr(GeneticGridConfig(), name)}
-    return to_mapping(problem, best, provenance("genetic-grid", changed, clock, best, goal))
+    return to_mapping(problem, best, provenance("genetic-grid", config, clock, best, goal))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,22 +17,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gridloom._version import __version__
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.mapping import to_failure, to_mapping
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import Candidate, Flag, Objective, StaticSearch
+from gridloom.mappers.origin import origin
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 #: Instances between which the budget is asked. Fixed, so that a result does not depend on the number of workers.
@@ -59,11 +61,9 @@ class NeosaConfig:
     detour: int = 4
 
     def __post_init__(self) -> None:
-        if self.objective not in ("buffers", "wirelength", "latency"):
-            raise OptionError(f"objective: expected buffers, wirelength or latency, found {self.objective!r}")
-        for name, least in (("instances", 1), ("detour", 0)):
-            if getattr(self, name) < least:
-                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+        check_settings(
+            self, one_of={"objective": ("buffers", "wirelength", "latency")}, at_least={"instances": 1, "detour": 0}
+        )
         if not 0 < self.cooling < 1:
             raise OptionError(f"cooling: expected more than 0 and less than 1, found {self.cooling}")
         if not 0 < self.cold < self.hot < math.inf:
@@ -86,6 +86,7 @@ def neosa(dfg: Dfg, arch: Arch, config: NeosaConfig, budget: Budget) -> Mapping 
     Ends with ``config.instances`` instances, with the budget, with the first legal instance if that is asked for, or
     at a figure of 0 that nothing can be below. OptionError for another kind of array.
     """
+    refuse_unsuited("neosa", dfg, arch)
     problem = build_problem(dfg, arch)
     reason = screen(problem)
     if reason is not None:
@@ -175,21 +176,14 @@ class _Instances:
 
     def provenance(self, best: Candidate) -> dict[str, Any]:
         """Where the mapping came from, with how many instances were legal."""
-        plain = NeosaConfig()
-        given = {entry.name: getattr(self.config, entry.name) for entry in fields(NeosaConfig)}
-        origin = {
-            "mapper": "neosa",
-            "config": {name: value for name, value in given.items() if value != getattr(plain, name)},
-            "seed": self.clock.budget.seed,
-            "moves": self.clock.moves,
-            "instances": self.made,
-            "legal_instances": self.legal,
-            "optimal": self.optimal(best),
-            "version": __version__,
-        }
-        # A run ended by effort is the same byte for byte, so nothing that a clock says goes into it.
-        timed = self.clock.budget.time_limit is not None
-        return origin | {"seconds": round(self.clock.seconds, 6)} if timed else origin
+        return origin(
+            "neosa",
+            self.config,
+            self.clock,
+            instances=self.made,
+            legal_instances=self.legal,
+            optimal=self.optimal(best),
+        )
 
 
 def _regions(arch: Arch) -> Int32s:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.archs.model import Arch, Kind
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.core.arrays import Bools, Int32s
@@ -116,11 +116,8 @@ class StaticProblem:
 
 def check_grid(arch: Arch) -> None:
     """OptionError unless the array is a static grid of PEs with links and operand FIFOs only."""
-    kinds = set(np.unique(arch.kind).tolist())
-    if arch.style != "static" or kinds - {Kind.FU, Kind.OUT, Kind.IN, Kind.LINK} or arch.settings:
-        raise OptionError(
-            f"array {arch.name!r} is not a static grid; this mapper takes the families mesh, onehop, hex and chess"
-        )
+    if not arch.has("grid"):
+        raise OptionError(f"array {arch.name!r} is not a static grid")
 
 
 def build_problem(dfg: Dfg, arch: Arch) -> StaticProblem:

@@ -14,24 +14,26 @@ tile for tile their places.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from gridloom._version import __version__
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.mapping import to_failure, to_mapping
 from gridloom.mappers.grid.place.tree_layouts import Layout, compact, h_tree
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import Candidate, Objective, StaticSearch
+from gridloom.mappers.origin import origin
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 
@@ -49,13 +51,8 @@ class TreesConfig:
     detour: int = 4
 
     def __post_init__(self) -> None:
-        if self.layout not in ("htree", "compact"):
-            raise OptionError(f"layout: expected htree or compact, found {self.layout!r}")
-        if self.objective not in ("buffers", "wirelength", "latency"):
-            raise OptionError(f"objective: expected buffers, wirelength or latency, found {self.objective!r}")
-        for name, least in (("tries", 1), ("detour", 0)):
-            if getattr(self, name) < least:
-                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+        words = {"layout": ("htree", "compact"), "objective": ("buffers", "wirelength", "latency")}
+        check_settings(self, one_of=words, at_least={"tries": 1, "detour": 0})
 
     @property
     def joint(self) -> int:
@@ -68,6 +65,7 @@ def trees(dfg: Dfg, arch: Arch, config: TreesConfig, budget: Budget) -> Mapping 
 
     OptionError for graphs that are not one complete binary tree and for another kind of array.
     """
+    refuse_unsuited("trees", dfg, arch)
     problem = build_problem(dfg, arch)
     order = level_order(problem)
     layouts = _layouts(config, len(order))
@@ -83,7 +81,7 @@ def trees(dfg: Dfg, arch: Arch, config: TreesConfig, budget: Budget) -> Mapping 
     best = _best(search, positions, clock)
     if not best.legal:
         return to_failure(problem, best, True)
-    return to_mapping(problem, best, _provenance(config, clock))
+    return to_mapping(problem, best, origin("trees", config, clock))
 
 
 def level_order(problem: StaticProblem) -> list[int]:
@@ -167,15 +165,3 @@ def _no_classes(problem: StaticProblem, layout: Layout) -> Failure:
         bound=f"none on {problem.arch.name}",
         levers=("tiles with all op classes (io=any, mul=all)", "mapper anneal"),
     )
-
-
-def _provenance(config: TreesConfig, clock: Clock) -> dict[str, Any]:
-    plain = TreesConfig()
-    given = {entry.name: getattr(config, entry.name) for entry in fields(TreesConfig)}
-    return {
-        "mapper": "trees",
-        "config": {name: value for name, value in given.items() if value != getattr(plain, name)},
-        "seed": clock.budget.seed,
-        "tries": clock.moves,
-        "version": __version__,
-    }

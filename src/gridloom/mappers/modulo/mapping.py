@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gridloom.archs.model import Kind
 from gridloom.mappers.modulo.problem import ModuloProblem, Registers
+from gridloom.mappers.modulo.state import State
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
-
-if TYPE_CHECKING:
-    from gridloom.mappers.modulo.route_kernel import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +51,8 @@ class _Writer:
     def _first_cycle(self) -> int:
         cycles = [int(self.state.cycle.min(initial=1 << 20))]
         for e in range(len(self.problem.edges)):
-            if self.state.steps[e]:
-                cycles.append(int(self.state.way[e, 0]) // self.elements)
+            if self.state.routes.length[e]:
+                cycles.append(int(self.state.routes.codes[e, 0]) // self.elements)
         return min(cycles)
 
     def mapping(self, provenance: dict[str, Any]) -> Mapping:
@@ -92,7 +90,7 @@ class _Writer:
         idle = [
             r
             for r, resource in enumerate(self.registers)
-            if not self.state.used[2 * self.tiles + r].any() and not self._rotates(resource, limit)
+            if not self.state.usage.used[2 * self.tiles + r].any() and not self._rotates(resource, limit)
         ]
         found = []
         for k in self.problem.liveins:
@@ -121,7 +119,7 @@ class _Writer:
     def _route(self, e: int) -> Route:
         edge = self.problem.dfg.edges[self.problem.edges[e]]
         target = self.problem.ends[e][1]
-        codes: list[int] = self.state.way[e, : self.state.steps[e]].tolist()
+        codes: list[int] = self.state.routes.codes[e, : self.state.routes.length[e]].tolist()
         hops: list[Hop] = []
         at = -1
         for code in codes:
@@ -188,7 +186,7 @@ def memory_words(solution: Solution) -> int:
     kept: set[int] = set()
     for e, (net, _) in enumerate(problem.ends):
         stored: tuple[int, int, int] | None = None
-        for code in state.way[e, : state.steps[e]].tolist():
+        for code in state.routes.codes[e, : state.routes.length[e]].tolist():
             cycle, element = divmod(code, elements)
             if 2 * tiles <= element < 3 * tiles:
                 stored = (net, element, cycle)
@@ -206,7 +204,7 @@ def congested(solution: Solution, most: int = 8) -> tuple[str, ...]:
     """The resources that were fought over most, worst first."""
     problem = solution.problem
     names = problem.arch.resource_names
-    total = solution.state.history.sum(axis=1)
+    total = solution.state.usage.history.sum(axis=1)
     limit = solution.registers.limit
     registers = [r for k in range(len(problem.arch.register_files)) for r in problem.usable(k, limit)]
     resource = [*problem.arch.fu.tolist(), *problem.arch.out.tolist(), *registers]

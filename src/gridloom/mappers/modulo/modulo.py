@@ -17,21 +17,23 @@ registers and no operand FIFOs (torus and presets); all files of an array rotate
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from gridloom._version import __version__
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.modulo.mapping import Solution, congested, to_mapping
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.recompute import with_copies
-from gridloom.mappers.modulo.screening import screen
+from gridloom.mappers.modulo.screening import screen, with_pins
 from gridloom.mappers.modulo.search import BATCH, Attempt, Effort, ModuloSearch
+from gridloom.mappers.origin import origin
+from gridloom.mappers.placements import given_tiles, misplaced
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Failure, Mapping
 
@@ -59,34 +61,45 @@ class ModuloConfig:
     noise: float = 0.05
     #: Cycles beyond one II in which a node is tried.
     extra: int = 3
-    #: The chance of what touches overuse to be taken out in a round.
-    zeal: float = 0.65
+    #: The probability that what touches overuse is taken out in a round.
+    removal: float = 0.65
     #: Whether nodes may be computed more than once.
     recompute: bool = True
+    #: Nodes that stay on a tile: node -> tile name.
+    pin: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to begin from: node -> tile name, for all or some nodes.
+    init: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to keep: node -> tile name for every node; only cycles and routes are searched for.
+    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, least in (("moves", 1), ("patience", 1), ("doublings", 0), ("passes", 0), ("extra", 0)):
-            if getattr(self, name) < least:
-                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
-        for name in ("present", "ceiling", "growth", "zeal"):
-            if not getattr(self, name) > 0:
-                raise OptionError(f"{name}: expected more than 0, found {getattr(self, name)}")
-        for name in ("history", "noise"):
-            if not getattr(self, name) >= 0:
-                raise OptionError(f"{name}: expected at least 0, found {getattr(self, name)}")
-        if self.ii is not None and self.ii < 1:
-            raise OptionError(f"ii: expected at least 1, found {self.ii}")
+        check_settings(
+            self,
+            at_least={
+                "ii": 1,
+                "moves": 1,
+                "patience": 1,
+                "doublings": 0,
+                "passes": 0,
+                "extra": 0,
+                "history": 0,
+                "noise": 0,
+            },
+            positive=("present", "ceiling", "growth", "removal"),
+        )
 
 
 def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mapping | Failure:
     """A mapping of a loop on a torus-like array at the lowest II found, or why there is none.
 
     Runs until the II is the MII, the budget is used up, or (budget without limit) ``config.passes`` passes over lower
-    IIs found nothing better. OptionError for another kind of array.
+    IIs found nothing better. OptionError for another kind of array, or a placement that names what is not there.
     """
-    problem = ModuloProblem(dfg, arch)
-    bound = mii(dfg, arch)
-    reason = screen(problem, bound, config.ii)
+    refuse_unsuited("modulo", dfg, arch)
+    pinned, first = given_tiles(dfg, arch, config, shared=True)
+    problem = ModuloProblem(dfg, arch, pinned=pinned, first=first)
+    bound = with_pins(mii(dfg, arch), problem)
+    reason = misplaced(dfg, arch, pinned | first) or screen(problem, bound, config.ii)
     if reason is not None:
         return reason
     search = ModuloSearch(problem)
@@ -97,7 +110,7 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     clock.report("done", "" if best is None else f"II {best.ii}")
     if best is None:
         return walk.failure()
-    return to_mapping(best, _provenance(config, budget, clock, best.ii == bound.total))
+    return to_mapping(best, origin("modulo", config, clock, optimal=best.ii == bound.total))
 
 
 class _Walk:
@@ -184,7 +197,7 @@ class _Walk:
         times = 2 ** min(turn, c.doublings)
         return Effort(
             moves=c.moves * times, patience=c.patience * times, present=c.present, growth=c.growth, ceiling=c.ceiling,
-            history=c.history, noise=c.noise, extra=c.extra, zeal=c.zeal,
+            history=c.history, noise=c.noise, extra=c.extra, removal=c.removal,
         )  # fmt: skip
 
     def failure(self) -> Failure:
@@ -200,18 +213,3 @@ class _Walk:
             levers=("more time or effort", "another seed", f"II {tried[-1] + 1}", "more registers"),
             congested=crowded,
         )
-
-
-def _provenance(config: ModuloConfig, budget: Budget, clock: Clock, optimal: bool) -> dict[str, Any]:
-    given = {entry.name: (getattr(config, entry.name), entry.default) for entry in fields(config)}
-    changed = {name: value for name, (value, default) in given.items() if value != default}
-    origin = {
-        "mapper": "modulo",
-        "config": changed,
-        "seed": budget.seed,
-        "moves": clock.moves,
-        "optimal": optimal,
-        "version": __version__,
-    }
-    # A run ended by effort is the same byte for byte, so nothing that a clock says goes into it.
-    return origin if budget.time_limit is None else origin | {"seconds": round(clock.seconds, 6)}

@@ -8,25 +8,20 @@ room where registers and issue slots are not. Routes are written out over every 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
+from gridloom.mappers.core.arrays import Int64s
+from gridloom.mappers.core.csr import csr64
 from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
 from gridloom.mappers.modulo.schedule.resources import resources
-
-if TYPE_CHECKING:
-    from gridloom.mappers.modulo.place_kernel import Loop
-    from gridloom.mappers.modulo.route_kernel import Fabric
-
-Ints = NDArray[np.int64]
+from gridloom.mappers.modulo.state import Fabric, Loop
 
 #: Graphs with more nodes than this are refused: distances between all pairs are kept.
 MAX_NODES = 4000
@@ -60,11 +55,8 @@ class Structure:
 
 def structure(arch: Arch) -> Structure:
     """Read an array's arcs; OptionError for an array that is not made of registers between tiles."""
-    if arch.style != "modulo" or any(tile.fifo != 0 or tile.delays for tile in arch.tiles) or not len(arch.arc_source):
-        raise OptionError(
-            f"mapper 'modulo' maps to arrays like torus: output registers, register files, no operand FIFOs; "
-            f"array {arch.name!r} is {arch.style}" + ("" if arch.style != "modulo" else " with operand FIFOs")
-        )
+    if not arch.has("registers"):
+        raise OptionError(f"array {arch.name!r} has no output registers and register files between its tiles")
     arcs: dict[int, dict[int, int]] = {}
     for a, b, latency in zip(arch.arc_source.tolist(), arch.arc_target.tolist(), arch.arc_latency.tolist()):
         arcs.setdefault(a, {})[b] = latency
@@ -118,7 +110,7 @@ class _Reader:
         latency = self.arcs.get(source, {}).get(target, 0)
         if latency < 1:
             name = self.arch.resource_names[target]
-            raise OptionError(f"mapper 'modulo' needs output registers; array {self.arch.name!r} has none at {name}")
+            raise OptionError(f"output registers are needed; array {self.arch.name!r} has none at {name}")
         return latency
 
     def _load(self, tile: int) -> int:
@@ -140,11 +132,22 @@ class ModuloProblem:
     """A graph on an array; :meth:`loop` and :meth:`fabric` give the arrays for an II.
 
     With ``copies`` some nodes are there more than once: each reads what the node reads, and feeds the edges it names.
+    ``pinned`` and ``first`` are tiles by graph position: where nodes have to sit, and where a search places them first.
     """
 
-    def __init__(self, dfg: Dfg, arch: Arch, copies: Sequence[Copy] = ()) -> None:
+    def __init__(
+        self,
+        dfg: Dfg,
+        arch: Arch,
+        copies: Sequence[Copy] = (),
+        *,
+        pinned: Mapping[int, int] | None = None,
+        first: Mapping[int, int] | None = None,
+    ) -> None:
         self.dfg = dfg
         self.arch = arch
+        self.pinned = dict(pinned or {})
+        self.first = dict(first or {})
         self.structure = structure(arch)
         free = [dfg.op_class(node.id) in arch.free for node in dfg.nodes]
         timeless = [op.timeless for op in dfg.ops]
@@ -166,7 +169,9 @@ class ModuloProblem:
             and dfg.index[edge.target] in self.number
         ]
         if len(self.nodes) > MAX_NODES:
-            raise OptionError(f"mapper 'modulo' takes graphs of up to {MAX_NODES} nodes, found {len(self.nodes)}")
+            raise OptionError(
+                f"graphs of up to {MAX_NODES} nodes are mapped onto modulo-scheduled arrays, found {len(self.nodes)}"
+            )
         #: Node -> which copy of its graph node it is.
         self.copy_of = [0] * len(self.nodes)
         #: The numbers of source and target of each of ``edges``, and of each of ``ties``.
@@ -242,8 +247,6 @@ class ModuloProblem:
 
     def loop(self, ii: int) -> Loop:
         """The graph's arrays for an II."""
-        from gridloom.mappers.modulo.place_kernel import Loop
-
         dfg, count = self.dfg, len(self.nodes)
         ends = self.ends
         ties = [(dfg.edges[e], a, b) for e, (a, b) in zip(self.ties, self.tie_ends, strict=True)]
@@ -253,9 +256,10 @@ class ModuloProblem:
         both = [(n, e) for e, pair in enumerate(ends) for n in sorted(set(pair), reverse=True)]
         touch_at, touch = _csr(count, both)
         least = least_distances(count, self.dependences, ii)
+        able, latency, pool = (table[[self.class_of(k) for k in self.nodes]] for table in self.tables)
         return Loop(
             nodes=count,
-            op_class=_ints([self.class_of(k) for k in self.nodes]),
+            allowed=self._allowed(able), latency=latency, pool=pool, together=self.together(),
             has_result=_ints([dfg.ops[k].result and dfg.ops[k].op_class != "output" for k in self.nodes]),
             source=_ints([a for a, _ in ends]),
             target=_ints([b for _, b in ends]),
@@ -268,10 +272,10 @@ class ModuloProblem:
             tie_exact=_ints([edge.kind == "pair" for edge, _, _ in ties]),
             tie_at=tie_at, tie=tie,
             least=least,
-            wish=self._wish(least, ii),
+            preferred=self._preferred(least, ii),
         )  # fmt: skip
 
-    def _wish(self, least: Ints, ii: int) -> Ints:
+    def _preferred(self, least: Int64s, ii: int) -> Int64s:
         """A schedule by counts, begun late enough to leave room before it."""
         counts = resources(self.arch, self.classes)
         takes = np.zeros((len(self.nodes), len(counts.room)), dtype=np.int64)
@@ -295,19 +299,17 @@ class ModuloProblem:
 
     @staticmethod
     def offset(ii: int) -> int:
-        """Cycles before the first wish."""
+        """Cycles before the first preferred cycle."""
         return 2 * ii + 4
 
     def horizon(self, loop: Loop, ii: int) -> int:
         """Flat cycles that a search looks at."""
-        length = int(loop.wish.max(initial=0)) - self.offset(ii) + 2
+        length = int(loop.preferred.max(initial=0)) - self.offset(ii) + 2
         longest = max((self.dfg.edges[e].distance for e in self.edges), default=0)
         return self.offset(ii) + length + length // 2 + 3 * ii + ii * longest + 8
 
     def fabric(self, loop: Loop, ii: int, registers: Registers, move_price: float = 1.0) -> Fabric:
         """The array's arrays for an II and a use of its register files."""
-        from gridloom.mappers.modulo.route_kernel import Fabric
-
         s, arch = self.structure, self.arch
         tiles = len(arch.tiles)
         files = [self.usable(k, registers.limit) for k in range(len(arch.register_files))]
@@ -322,17 +324,15 @@ class ModuloProblem:
                 keeps[at[k] + r] = 0
                 span[tiles + at[k] + r] = m * ii
         read_at, read = _csr(tiles, [(t, u) for t in range(tiles) for u in sorted(s.reads[t])])
-        able, latency, pool = self.tables()
+        pool = self.tables[2]
         return Fabric(
-            ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files), horizon=self.horizon(loop, ii),
+            ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files), elements=4 * tiles + int(at[-1]) + 1,
+            horizon=self.horizon(loop, ii),
             read_at=read_at, read=read, file_at=at,
             file_of=_ints(s.file_of), turn=turn, span=_ints(span), keeps=keeps,
-            move_latency=_ints(s.move_latency), load_latency=_ints(s.load_latency),
-            able=able, latency=latency, pool=pool,
-            pool_room=_ints([p.capacity for p in arch.pools]),
-            together=self.together(),
-            move_class=self.classes.index(frozenset({"route"})),
-            memory_class=self.classes.index(frozenset({"mem"})),
+            move_latency=_ints(s.move_latency), load_latency=_ints(s.load_latency), has_memory=max(s.load_latency) > 0,
+            move_pool=pool[self.classes.index(frozenset({"route"}))],
+            memory_pool=pool[self.classes.index(frozenset({"mem"}))],
             move_price=move_price,
         )  # fmt: skip
 
@@ -347,7 +347,8 @@ class ModuloProblem:
             return record.rotating
         return min(registers.rotating, len(self.usable(file, registers.limit)))
 
-    def tables(self) -> tuple[Ints, Ints, Ints]:
+    @cached_property
+    def tables(self) -> tuple[Int64s, Int64s, Int64s]:
         """[row of ``classes``, tile] -> 1 where it runs; its latency; its pool, -1: none."""
         shape = (len(self.classes), len(self.arch.tiles))
         able, latency, pool = (np.full(shape, fill, dtype=np.int64) for fill in (0, 1, -1))
@@ -360,13 +361,27 @@ class ModuloProblem:
                 if len(found) > 1 or tile.occupancy_of(name) != 1:
                     has = f"{len(found)} pools and {tile.occupancy_of(name)} slots"
                     raise OptionError(
-                        f"mapper 'modulo' takes tiles with one pool and one slot an op; tile {tile.name!r} has {has} "
+                        f"tiles with one pool and one slot for each op are mapped to; tile {tile.name!r} has {has} "
                         f"for {name}"
                     )
                 pool[row, t] = found[0] if found else -1
         return able, latency, pool
 
-    def together(self) -> Ints:
+    @cached_property
+    def pool_room(self) -> Int64s:
+        """How many ops each pool starts in a cycle."""
+        return _ints([pool.capacity for pool in self.arch.pools])
+
+    def _allowed(self, able: Int64s) -> Int64s:
+        """[node, tile] -> 1 where a node may sit: a pinned one on its tile only."""
+        allowed = able.copy()
+        for n, k in enumerate(self.nodes):
+            if k in self.pinned:
+                allowed[n] = 0
+                allowed[n, self.pinned[k]] = able[n, self.pinned[k]]
+        return allowed
+
+    def together(self) -> Int64s:
         """[tile, tile] -> 1 when the ends of a pair edge may sit there."""
         tiles = len(self.arch.tiles)
         if not self.arch.pools:
@@ -378,15 +393,14 @@ class ModuloProblem:
         return table
 
 
-def _ints(values: object) -> Ints:
+def _ints(values: object) -> Int64s:
     return np.ascontiguousarray(np.array(values, dtype=np.int64).reshape(-1))
 
 
-def _csr(count: int, pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
-    """(row, value) pairs, in order within each row."""
+def _csr(count: int, pairs: list[tuple[int, int]]) -> tuple[Int64s, Int64s]:
+    """Rows of values from pairs of a row and a value; a row of ``count`` or more, which is a live-in's, is left out."""
     rows: list[list[int]] = [[] for _ in range(count)]
     for row, value in pairs:
         if row < count:
             rows[row].append(value)
-    at = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    return _ints(at), _ints([value for row in rows for value in row])
+    return csr64(rows)

@@ -22,8 +22,8 @@ def with_copies(problem: ModuloProblem, ii: int, rng: np.random.Generator) -> Mo
     groups = _readers(problem)
     if free < 1 or not groups:
         return None
-    wish = problem.loop(ii).wish
-    due = {e: int(wish[b]) for e, (_, b) in zip(problem.edges, problem.ends, strict=True)}
+    preferred = problem.loop(ii).preferred
+    due = {e: int(preferred[b]) for e, (_, b) in zip(problem.edges, problem.ends, strict=True)}
     for _ in range(1 + int(rng.integers(max(1, free // 4)))):
         sizes = np.array([len(group) for _, group in groups], dtype=np.float64) + 2.0 * rng.random(len(groups))
         chosen = int(sizes.argmax())
@@ -41,7 +41,9 @@ def with_copies(problem: ModuloProblem, ii: int, rng: np.random.Generator) -> Mo
         if node in seen:
             plan.append(Copy(node=node, readers=frozenset(readers)))
         seen.add(node)
-    return ModuloProblem(problem.dfg, problem.arch, plan) if plan else None
+    if not plan:
+        return None
+    return ModuloProblem(problem.dfg, problem.arch, plan, pinned=problem.pinned, first=problem.first)
 
 
 def _readers(problem: ModuloProblem) -> list[tuple[int, list[int]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.mappers.modulo.problem import ModuloProblem
@@ -21,6 +22,15 @@ def screen(problem: ModuloProblem, bound: Mii, ii: int | None) -> Failure | None
     if found is not None or ii is None:
         return found
     return _recurrence(problem, ii) or _buses(problem, ii) or _slots(problem, bound, ii)
+
+
+def with_pins(bound: Mii, problem: ModuloProblem) -> Mii:
+    """The bound on the II with the nodes that are pinned to one tile: they take a slot each."""
+    count = Counter(problem.pinned[k] for k in problem.nodes if k in problem.pinned)
+    tile, most = max(count.items(), key=lambda item: item[1], default=(0, 0))
+    if most <= bound.res:
+        return bound
+    return replace(bound, res=most, explanations=(f"{most} nodes pinned to tile {problem.arch.tiles[tile].name!r}",))
 
 
 def _named(names: list[str], most: int = 3) -> str:

@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.modulo.mapping import Solution, memory_words
 from gridloom.mappers.modulo.problem import ModuloProblem, Registers
 from gridloom.mappers.modulo.schedule.iterative import heights
-
-if TYPE_CHECKING:
-    from gridloom.mappers.modulo.place_kernel import Desk, Knobs, Loop
-    from gridloom.mappers.modulo.route_kernel import Fabric, Scratch, State
-
-Floats = NDArray[np.float64]
+from gridloom.mappers.modulo.state import Loop, Parameters, Race, empty_state, workspace
 
 #: Starts that are handed out together. Fixed, so that a result does not depend on the number of workers.
 BATCH = 4
@@ -43,7 +37,7 @@ class Effort:
     history: float
     noise: float
     extra: int
-    zeal: float
+    removal: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,30 +77,32 @@ class ModuloSearch:
         closest = min(attempts, key=lambda attempt: attempt.overuse)
         return (None if winner is None else attempts[winner]), closest
 
-    def _start(self, loop: Loop, ii: int, number: int, effort: Effort, clock: Clock, won: NDArray[np.int64]) -> Attempt:
+    def _start(self, loop: Loop, ii: int, number: int, effort: Effort, clock: Clock, won: Int64s) -> Attempt:
         from gridloom.mappers.modulo.place_kernel import negotiate
 
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
         rng = np.random.default_rng(seed)
         registers = self.registers(ii, number)
-        knobs, move_price = _knobs(effort, loop.nodes, rng)
+        parameters, move_price = _parameters(effort, loop.nodes, rng)
         fabric = self.problem.fabric(loop, ii, registers, move_price)
-        state = _empty_state(fabric, loop)
-        report = np.zeros(2, dtype=np.int64)
-        report[1] = 1 << 30
-        found = bool(
-            won[0] >= number
-            and negotiate(
-                fabric, loop, state, _scratch(fabric), _desk(fabric, loop), _rank(loop, rng), knobs,
-                int(rng.integers(1 << 31)), clock.stop, won, number, report,
-            )
-        )  # fmt: skip
+        state = empty_state(fabric, loop, self.problem.pool_room)
+        report = np.array([0, 1 << 30], dtype=np.int64)
+        rank = _rank(loop, rng)
+        work = workspace(fabric, state, rank, self._first_tiles(number), int(rng.integers(1 << 31)))
+        race = Race(stop=clock.stop, won=won, number=number)
+        found = bool(negotiate(fabric, loop, state, work, parameters, race, report))
         solution = Solution(self.problem, ii, registers, state)
         if found and not self._fits(solution):
             found = False
         if found:
             won[0] = min(int(won[0]), number)
         return Attempt(found, solution, int(report[0]), int(report[1]))
+
+    def _first_tiles(self, number: int) -> Int64s:
+        """The tile on which each node is placed first; every second start goes on from the placement that is given."""
+        problem = self.problem
+        given = problem.first if number % 2 == 0 else {}
+        return np.array([given.get(k, -1) for k in problem.nodes], dtype=np.int64)
 
     def _fits(self, solution: Solution) -> bool:
         """True when arrays, spilled values and live-ins fit the data memory."""
@@ -139,7 +135,7 @@ class ModuloSearch:
         clock = Budget().start()
         clock.stop[0] = 1
         effort = Effort(
-            moves=2, patience=1, present=1.0, growth=1.0, ceiling=1.0, history=1.0, noise=0.0, extra=1, zeal=1.0
+            moves=2, patience=1, present=1.0, growth=1.0, ceiling=1.0, history=1.0, noise=0.0, extra=1, removal=1.0
         )
         ii = 1 + sum(d.delay for d in self.problem.dependences if d.distance >= 0)
         ii = min(ii, 64)
@@ -148,25 +144,23 @@ class ModuloSearch:
         del self._loops[ii]
 
 
-def _rank(loop: Loop, rng: np.random.Generator) -> Floats:
+def _rank(loop: Loop, rng: np.random.Generator) -> Float64s:
     """The order of the first placement: along the schedule or against it, by height, outwards or back from a node."""
     kind = rng.random()
     if kind < 0.15:
-        return loop.wish + 0.5 * rng.random(loop.nodes)
+        return loop.preferred + 0.5 * rng.random(loop.nodes)
     if kind < 0.35:
         return -heights(loop.least) + 1.5 * rng.random(loop.nodes)
     if kind < 0.55:
-        return -loop.wish + 0.5 * rng.random(loop.nodes)
+        return -loop.preferred + 0.5 * rng.random(loop.nodes)
     if kind < 0.75:
         return _backwards(loop, rng)
     return _outwards(loop, rng)
 
 
-def _knobs(effort: Effort, nodes: int, rng: np.random.Generator) -> tuple[Knobs, float]:
-    """The knobs of a start and its price of a move. Starts differ: what suits one loop does not suit the next."""
-    from gridloom.mappers.modulo.place_kernel import Knobs
-
-    knobs = Knobs(
+def _parameters(effort: Effort, nodes: int, rng: np.random.Generator) -> tuple[Parameters, float]:
+    """The parameters of a start and its price of a move. Starts differ: what suits one loop does not suit the next."""
+    parameters = Parameters(
         moves=effort.moves * nodes,
         patience=effort.patience,
         present=effort.present * (1.0 + 1.5 * rng.random()),
@@ -176,12 +170,12 @@ def _knobs(effort: Effort, nodes: int, rng: np.random.Generator) -> tuple[Knobs,
         noise=effort.noise * 10.0 ** rng.random(),
         extra=effort.extra if rng.random() < 0.5 else 3 * effort.extra,
         pull=0.3,
-        zeal=min(1.0, effort.zeal + 0.4 * (rng.random() - 0.4)),
+        removal=min(1.0, effort.removal + 0.4 * (rng.random() - 0.4)),
     )
-    return knobs, 1.0 + rng.random()
+    return parameters, 1.0 + rng.random()
 
 
-def _backwards(loop: Loop, rng: np.random.Generator) -> Floats:
+def _backwards(loop: Loop, rng: np.random.Generator) -> Float64s:
     """Depth first from results to what they need, chain by chain, so that a chain finds its places together."""
     feeds: list[list[int]] = [[] for _ in range(loop.nodes)]
     for a, b, distance in zip(loop.source.tolist(), loop.target.tolist(), loop.distance.tolist()):
@@ -190,20 +184,20 @@ def _backwards(loop: Loop, rng: np.random.Generator) -> Floats:
     for a, b in zip(loop.tie_source.tolist(), loop.tie_target.tolist()):
         feeds[b].append(a)
     rank = np.full(loop.nodes, -1.0)
-    luck = 0.5 * rng.random(loop.nodes)
+    shuffle = 0.5 * rng.random(loop.nodes)
     count = 0.0
-    for start in np.argsort(heights(loop.least) + luck, kind="stable").tolist():
+    for start in np.argsort(heights(loop.least) + shuffle, kind="stable").tolist():
         waiting = [start]
         while waiting:
             node = waiting.pop()
             if rank[node] < 0:
                 rank[node] = count
                 count += 1.0
-                waiting += sorted((n for n in feeds[node] if rank[n] < 0), key=lambda n: luck[n] - loop.wish[n])
+                waiting += sorted((n for n in feeds[node] if rank[n] < 0), key=lambda n: shuffle[n] - loop.preferred[n])
     return rank
 
 
-def _outwards(loop: Loop, rng: np.random.Generator) -> Floats:
+def _outwards(loop: Loop, rng: np.random.Generator) -> Float64s:
     """Breadth first from a random node over edges in both directions."""
     rank = np.full(loop.nodes, -1.0)
     links: list[list[int]] = [[] for _ in range(loop.nodes)]
@@ -223,64 +217,3 @@ def _outwards(loop: Loop, rng: np.random.Generator) -> Floats:
                     following += links[node]
             frontier = following
     return rank
-
-
-def _empty_state(fabric: Fabric, loop: Loop) -> State:
-    from gridloom.mappers.modulo.route_kernel import State
-
-    groups = 2 * fabric.tiles + fabric.registers
-    edges, pools = len(loop.source), len(fabric.pool_room)
-    return State(
-        tile=np.full(loop.nodes, -1, dtype=np.int64),
-        cycle=np.zeros(loop.nodes, dtype=np.int64),
-        used=np.zeros((groups, fabric.ii), dtype=np.int64),
-        history=np.zeros((groups, fabric.ii)),
-        pool_used=np.zeros((pools, fabric.ii), dtype=np.int64),
-        pool_history=np.zeros((pools, fabric.ii)),
-        way=np.zeros((edges, 2 * fabric.horizon + 4), dtype=np.int64),
-        steps=np.zeros(edges, dtype=np.int64),
-        root=np.zeros(edges, dtype=np.int64),
-    )
-
-
-def _scratch(fabric: Fabric) -> Scratch:
-    from gridloom.mappers.modulo.route_kernel import Scratch
-
-    elements, storages = 4 * fabric.tiles + fabric.registers + 1, fabric.tiles + fabric.registers + 1
-    # Results of the last cycles are written after the horizon.
-    cycles = fabric.horizon + int(fabric.move_latency.max()) + int(fabric.load_latency.max()) + 1
-    files = max(1, fabric.files)
-    return Scratch(
-        own=np.zeros((cycles, elements), dtype=np.int16),
-        back=np.full((cycles, elements), -1, dtype=np.int64),
-        age=np.zeros((cycles, storages), dtype=np.int16),
-        touched=np.zeros(2 * cycles * elements, dtype=np.int64),
-        kept=np.zeros(fabric.registers, dtype=np.int64),
-        best=np.zeros((cycles, storages)),
-        came=np.zeros((cycles, storages), dtype=np.int64),
-        run=np.zeros((cycles, storages), dtype=np.int16),
-        issued=np.zeros((cycles, 3 * fabric.tiles), dtype=np.int64),
-        write=np.zeros((cycles, files)),
-        writer=np.zeros((cycles, files), dtype=np.int64),
-        least=np.zeros((cycles, files)),
-        least_at=np.zeros((cycles, files), dtype=np.int64),
-        enter=np.zeros((cycles, fabric.tiles)),
-        counts=np.zeros(4, dtype=np.int64),
-        path=np.zeros(2 * cycles + 8, dtype=np.int64),
-    )
-
-
-def _desk(fabric: Fabric, loop: Loop) -> Desk:
-    from gridloom.mappers.modulo.place_kernel import Desk
-
-    groups = 2 * fabric.tiles + fabric.registers
-    return Desk(
-        offer=np.zeros((fabric.tiles, fabric.horizon)),
-        hot=np.zeros((groups, fabric.ii), dtype=np.int64),
-        pool_hot=np.zeros((len(fabric.pool_room), fabric.ii), dtype=np.int64),
-        leaving=np.zeros(loop.nodes, dtype=np.int64),
-        loose=np.zeros(len(loop.source), dtype=np.int64),
-        counts=np.zeros(1, dtype=np.int64),
-        lost=np.ones(len(loop.source)),
-        luck=np.zeros(1, dtype=np.uint64),
-    )

@@ -17,22 +17,23 @@ the published mapper: ports are taken by nearness, power and slack are not objec
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gridloom._version import __version__
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import MissingExtra, OptionError
+from gridloom.errors import MissingExtra
 from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.origin import origin
 from gridloom.mappers.rows.mapping import Layout, to_failure, to_mapping
 from gridloom.mappers.rows.problem import OP, Ints, RowArray, RowGraph, check_rows, flatten, kernel_rows, restrict
 from gridloom.mappers.rows.screening import screen, width_bound
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
@@ -69,12 +70,7 @@ class GeneticConfig:
 
     def __post_init__(self) -> None:
         least = {"population": 2, "offspring": 1, "survivors": 2, "immigrants": 0, "generations": 1, "stall": 1}
-        for name, bound in (least | {"reroutes": 0}).items():
-            if getattr(self, name) < bound:
-                raise OptionError(f"{name}: expected at least {bound}, found {getattr(self, name)}")
-        for name in ("crossover", "mutation", "local"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise OptionError(f"{name}: expected 0 to 1, found {getattr(self, name)}")
+        check_settings(self, at_least=least | {"reroutes": 0}, shares=("crossover", "mutation", "local"))
 
 
 @dataclass(eq=False)
@@ -100,6 +96,7 @@ def genetic(dfg: Dfg, arch: Arch, config: GeneticConfig, budget: Budget) -> Mapp
     ``genetic``; OptionError for another kind of array.
     """
     _selection()
+    refuse_unsuited("genetic", dfg, arch)
     check_rows(arch)
     graph = flatten(dfg, arch)
     reason = screen(graph, arch, arch.cols)
@@ -113,8 +110,9 @@ def genetic(dfg: Dfg, arch: Arch, config: GeneticConfig, budget: Budget) -> Mapp
     clock.report("done", _in_words(best))
     if not layout.legal:
         return to_failure(graph, layout, arch.cols)
-    origin = _provenance(config, budget, clock, best, width_bound(graph, arch))
-    return to_mapping(graph, layout, "none", origin)
+    bound = width_bound(graph, arch)
+    record = origin("genetic", config, clock, optimal=best.figures[2] == bound, bound=bound)
+    return to_mapping(graph, layout, "none", record)
 
 
 def _selection() -> Any:
@@ -362,23 +360,3 @@ def _sources(graph: RowGraph) -> dict[int, list[int]]:
 def _in_words(one: _Individual) -> str:
     conflicts, wire, columns, _ = one.figures
     return f"not valid yet: {conflicts} conflicts" if conflicts else f"width {columns}, wires {wire}"
-
-
-def _provenance(
-    config: GeneticConfig, budget: Budget, clock: Clock, best: _Individual, bound: int
-) -> MappingABC[str, Any]:
-    default = GeneticConfig()
-    origin = {
-        "mapper": "genetic",
-        "config": {
-            entry.name: getattr(config, entry.name)
-            for entry in fields(config)
-            if getattr(config, entry.name) != getattr(default, entry.name)
-        },
-        "seed": budget.seed,
-        "moves": clock.moves,
-        "optimal": best.figures[2] == bound,
-        "bound": bound,
-        "version": __version__,
-    }
-    return origin if budget.time_limit is None else origin | {"seconds": round(clock.seconds, 6)}

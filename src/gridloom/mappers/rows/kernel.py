@@ -382,6 +382,8 @@ def _propose(limit: int, graph: Graph, rows: Rows, state: State, mark: Bytes, ed
         return -1, -1, count
     if draw < _REROUTES + _EXCHANGES:
         return -1, -1, _exchange_registers(graph, rows, state, mark, edges)
+    if len(graph.movable) == 0:
+        return -1, -1, 0
     a = graph.movable[np.random.randint(len(graph.movable))]
     if graph.group[a] == OP:
         there = _tile_to_try(a, limit, graph, rows, state)

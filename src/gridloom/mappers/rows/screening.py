@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as MappingABC
-
 from gridloom.archs.model import Arch
-from gridloom.errors import OptionError
 from gridloom.estimate.row_bounds import columns_needed, heard_in_row, row_windows
 from gridloom.mappers.rows.problem import CONST, LOAD, OP, STORE, RowGraph
 from gridloom.mapping.model import Failure
@@ -121,24 +118,6 @@ def _in_17_bits(value: int) -> bool:
 def _too_many(constraint: str, found: int, bound: str) -> Failure:
     levers = ("parts: gridloom partition", "a larger array")
     return Failure(constraint=constraint, demand=f"{found} {constraint}", bound=bound, levers=levers)
-
-
-def pinned_tiles(graph: RowGraph, arch: Arch, pin: MappingABC[str, str]) -> dict[int, int]:
-    """Node number -> tile; OptionError for names that do not exist and tiles that are named twice."""
-    dfg = graph.dfg
-    number = {dfg.nodes[k].id: n for n, k in enumerate(graph.nodes.tolist())}
-    placed: dict[int, int] = {}
-    for node, tile in pin.items():
-        if node not in dfg.index:
-            raise OptionError(f"pin: graph {dfg.name!r} has no node {node!r}")
-        if tile not in arch.tile_index:
-            raise OptionError(f"pin: node {node!r}: array {arch.name!r} has no tile {tile!r}")
-        if node not in number or graph.group[number[node]] == CONST:
-            raise OptionError(f"pin: node {node!r} is a {dfg.node(node).op}, which is not pinned on {arch.name!r}")
-        if arch.tile_index[tile] in placed.values():
-            raise OptionError(f"pin: tile {tile!r} is given twice; a tile takes one node")
-        placed[number[node]] = arch.tile_index[tile]
-    return placed
 
 
 def misplaced(graph: RowGraph, arch: Arch, pinned: dict[int, int], columns: int) -> Failure | None:

@@ -82,12 +82,15 @@ class Starts:
         *,
         heat: Heat | None = None,
         pinned: dict[int, int] | None = None,
+        first: dict[int, int] | None = None,
         registers: bool = False,
     ) -> None:
         self.graph = graph
         self.arch = arch
         self.heat = heat or Heat()
+        #: Node -> tile where it stays, and where it begins.
         self.pinned = pinned or {}
+        self.first = first or {}
         self._bits = (int(registers),) * (arch.settings[0].length if arch.settings else 0)
 
     def array(self, columns: int) -> RowArray:
@@ -170,28 +173,36 @@ class Starts:
         rng = np.random.default_rng(seed)
         graph = self.graph
         place = np.full(len(graph.nodes), -1, dtype=np.int32)
-        for n, tile in self.pinned.items():
+        held = self._held(array)
+        for n, tile in held.items():
             place[n] = tile
-        taken = set(self.pinned.values())
+        taken = set(held.values())
         for group, line in ((LOAD, array.ports[0]), (STORE, array.ports[1])):
-            nodes = [n for n in np.flatnonzero(graph.group == group).tolist() if n not in self.pinned]
+            nodes = [n for n in np.flatnonzero(graph.group == group).tolist() if n not in held]
             free = [tile for tile in line.tolist() if tile >= 0 and tile not in taken]
             place[nodes] = rng.permutation(free)[: len(nodes)]
         room = [[tile for tile in row.tolist() if tile >= 0 and tile not in taken] for row in array.at]
-        for r, ops in enumerate(self._rows_of_ops([len(row) for row in room], rng)):
+        for r, ops in enumerate(self._rows_of_ops([len(row) for row in room], held, rng)):
             place[ops] = sorted(rng.permutation(room[r])[: len(ops)], key=lambda tile: array.col[tile])
         return place
 
-    def _rows_of_ops(self, room: list[int], rng: np.random.Generator) -> list[list[int]]:
-        """The ops of each row, first levels first; an op has any level that its dependences allow.
+    def _held(self, array: RowArray) -> dict[int, int]:
+        """The tiles that a start gives nodes at once: pinned ones, and those to begin from in these columns."""
+        inside = {int(tile) for tile in (*array.at.ravel(), *array.ports.ravel()) if tile >= 0}
+        taken = set(self.pinned.values())
+        begin = {n: tile for n, tile in self.first.items() if n not in self.pinned and tile in inside - taken}
+        return self.pinned | begin
+
+    def _rows_of_ops(self, room: list[int], held: dict[int, int], rng: np.random.Generator) -> list[list[int]]:
+        """The ops of each row that are not held, first levels first; an op has any level that its dependences allow.
 
         Values go up, and no op has more operands from its own row than it hears of, where there is room for that.
         """
         first, last = self._levels
         depth, height = int(last.max(initial=0)) + 1, len(room)
-        row = {n: self.arch.tiles[tile].row for n, tile in self.pinned.items()}
+        row = {n: self.arch.tiles[tile].row for n, tile in held.items()}
         rows: list[list[int]] = [[] for _ in room]
-        ops = [n for n in np.flatnonzero(self.graph.group == OP).tolist() if n not in self.pinned]
+        ops = [n for n in np.flatnonzero(self.graph.group == OP).tolist() if n not in held]
         for n in sorted(ops, key=lambda n: (int(first[n]), float(rng.random()))):
             low = upon([row[a] for a in self._makers[n]], self._heard)
             high = max(low, height - 1 - self._rows_above[n])

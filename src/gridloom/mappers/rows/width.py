@@ -20,22 +20,23 @@ from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gridloom._version import __version__
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.origin import origin
+from gridloom.mappers.placements import given_tiles
 from gridloom.mappers.rows.mapping import Layout, to_failure, to_mapping
 from gridloom.mappers.rows.problem import (
     RowGraph,
     check_rows,
     flatten,
 )
-from gridloom.mappers.rows.screening import columns_by_rows, misplaced, pinned_tiles, screen, width_bound
+from gridloom.mappers.rows.screening import columns_by_rows, misplaced, screen, width_bound
 from gridloom.mappers.rows.search import (
     FIT,
     LAST_NARROW,
@@ -49,6 +50,7 @@ from gridloom.mappers.rows.search import (
     narrowest,
     seed_of,
 )
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
@@ -88,50 +90,58 @@ class WidthConfig:
     polish: bool = True
     #: Ops and ports that stay on a tile: node -> tile name.
     pin: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to begin from: node -> tile name, for all or some ops and ports.
+    init: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to keep: node -> tile name for every op and port; only routes and registers are searched for.
+    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.search not in ("rounds", "ladder", "fit", "push"):
-            raise OptionError(f"search: expected rounds, ladder, fit or push, found {self.search!r}")
-        if self.pipeline not in ("none", "all", "auto"):
-            raise OptionError(f"pipeline: expected none, all or auto, found {self.pipeline!r}")
-        for name, least in (("columns", 1), ("rounds", 1), ("doublings", 0)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise OptionError(f"{name}: expected at least {least}, found {value}")
-        for name in ("inner", "hot", "cold", "price_first", "price_last"):
-            if not getattr(self, name) > 0:
-                raise OptionError(f"{name}: expected more than 0, found {getattr(self, name)}")
-        if self.history < 0:
-            raise OptionError(f"history: expected at least 0, found {self.history}")
+        check_settings(
+            self,
+            one_of={"search": ("rounds", "ladder", "fit", "push"), "pipeline": ("none", "all", "auto")},
+            at_least={"columns": 1, "rounds": 1, "doublings": 0, "history": 0},
+            positive=("inner", "hot", "cold", "price_first", "price_last"),
+        )
 
 
 def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping | Failure:
     """A mapping of a graph on as few columns of an array of combinational rows as can be found, or why there is none.
 
     Runs until the budget is used up, ``config.rounds`` rounds are made (budget without limit) or the width is at its
-    bound. OptionError for another kind of array, or a pin that names what is not there.
+    bound. OptionError for another kind of array, or a placement that names what is not there.
     """
+    refuse_unsuited("width", dfg, arch)
     check_rows(arch)
     graph = flatten(dfg, arch)
     columns = arch.cols if config.columns is None else min(config.columns, arch.cols)
-    pinned = pinned_tiles(graph, arch, config.pin)
-    reason = screen(graph, arch, columns) or misplaced(graph, arch, pinned, columns)
+    number = {k: n for n, k in enumerate(graph.nodes.tolist())}
+    pinned, first = ({number[k]: tile for k, tile in tiles.items()} for tiles in given_tiles(dfg, arch, config))
+    reason = screen(graph, arch, columns) or misplaced(graph, arch, pinned | first, columns)
     if reason is not None:
         return reason
-    search = _Widths(graph, arch, config, columns, pinned)
+    search = _Widths(graph, arch, config, columns, pinned, first)
     search.warm_up()
     clock = budget.start()
     best = search.best(clock) if config.search == "rounds" else search.ladder(clock)
     clock.report("done", _in_words(best))
     if best is None or not best.legal:
         return to_failure(graph, best, columns)
-    return to_mapping(graph, best, config.pipeline, _provenance(config, budget, clock, best, search.bound))
+    record = origin("width", config, clock, optimal=best.array.width == search.bound, bound=search.bound)
+    return to_mapping(graph, best, config.pipeline, record)
 
 
 class _Widths:
     """Rounds over the widths, each with more moves than the one before."""
 
-    def __init__(self, graph: RowGraph, arch: Arch, config: WidthConfig, columns: int, pinned: dict[int, int]) -> None:
+    def __init__(
+        self,
+        graph: RowGraph,
+        arch: Arch,
+        config: WidthConfig,
+        columns: int,
+        pinned: dict[int, int],
+        first: dict[int, int],
+    ) -> None:
         self.graph = graph
         self.arch = arch
         self.config = config
@@ -140,7 +150,7 @@ class _Widths:
         leftmost = 1 + max((arch.tiles[tile].col for tile in pinned.values()), default=0)
         self.bound = max(width_bound(graph, arch), columns_by_rows(graph, arch) or 1, leftmost)
         heat = Heat(**{entry.name: getattr(config, entry.name) for entry in fields(Heat)})
-        self.starts = Starts(graph, arch, heat=heat, pinned=pinned, registers=config.pipeline == "all")
+        self.starts = Starts(graph, arch, heat=heat, pinned=pinned, first=first, registers=config.pipeline == "all")
         self.started = 0
 
     def warm_up(self) -> None:
@@ -262,23 +272,3 @@ def _in_words(layout: Layout | None) -> str:
     if not layout.legal:
         return f"not legal yet: {layout.conflicts} conflicts at width {layout.array.width}"
     return f"width {layout.array.width}, wires {layout.wire:g}"
-
-
-def _provenance(config: WidthConfig, budget: Budget, clock: Clock, best: Layout, bound: int) -> dict[str, Any]:
-    changed = {}
-    for entry in fields(config):
-        value = getattr(config, entry.name)
-        plain = dict(value) if isinstance(value, MappingABC) else value
-        if plain != getattr(WidthConfig(), entry.name):
-            changed[entry.name] = plain
-    origin = {
-        "mapper": "width",
-        "config": changed,
-        "seed": budget.seed,
-        "moves": clock.moves,
-        "optimal": best.array.width == bound,
-        "bound": bound,
-        "version": __version__,
-    }
-    # A run ended by effort is the same byte for byte, so nothing that a clock says goes into it.
-    return origin if budget.time_limit is None else origin | {"seconds": round(clock.seconds, 6)}

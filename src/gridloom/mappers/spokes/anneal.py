@@ -1,99 +1,68 @@
-"""Annealing for tiles with spokes: what ``anneal`` runs on a streaming engine.
+"""``anneal`` on tiles with spokes: simulated annealing of whole placements on a streaming engine.
 
-A state is a whole placement (tile and spoke of each node) that keeps the slots and C1 to C3; its cost is the cycle of
-the last result, a little for late issues, and at level strict much for each value without a link or a delay register.
-Moves: a node to a tile near a neighbour's, another spoke, two nodes or two tiles exchanged. IIs upwards, the first that
-has a legal placement is annealed on. A move costs one pass over the edges, about a microsecond for ten nodes.
+The annealer itself, with its states, its cost and its moves, is in :mod:`gridloom.mappers.spokes.annealing`; the exact
+model and the evaluation of learned policies start from it, too. IIs are tried upwards, and the first one that has a
+legal placement is annealed on until the budget ends or the cycles are at their bound.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field
 
-import numpy as np
-
-from gridloom._version import __version__
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.mappers.budget import Budget, Clock
-from gridloom.mappers.spokes.anneal_kernel import anneal as anneal_kernel
-from gridloom.mappers.spokes.mapping import Placement, to_mapping
-from gridloom.mappers.spokes.problem import Ints, SpokesProblem, build_problem
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.origin import origin
+from gridloom.mappers.placements import given_tiles, misplaced
+from gridloom.mappers.settings import check_settings
+from gridloom.mappers.spokes.annealing import BATCH, annealed, warm_up
+from gridloom.mappers.spokes.mapping import to_mapping
+from gridloom.mappers.spokes.problem import build_problem
 from gridloom.mappers.spokes.screening import screen
-from gridloom.mappers.spokes.search import Best, first_placement, longest_path, sweep
+from gridloom.mappers.spokes.search import longest_path
 from gridloom.mapping.model import Failure, Mapping
 
-#: Starts between which nothing is exchanged.
-BATCH = 2
 
-_HEAT, _COLD = 3.0, 0.05
+@dataclass(frozen=True, kw_only=True)
+class SpokesAnnealConfig:
+    """Settings of ``anneal`` on tiles with spokes."""
+
+    #: The II to map at; None: the lowest at which a placement is found.
+    ii: int | None = None
+    #: Starts when the budget has no limit.
+    starts: int = 24
+    #: Nodes that stay on a tile: node -> tile name.
+    pin: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to begin from: node -> tile name, for all or some nodes.
+    init: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to keep: node -> tile name for every node; only spokes and cycles are searched for.
+    place: MappingABC[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_settings(self, at_least={"ii": 1, "starts": 1})
 
 
-def anneal_spokes(dfg: Dfg, arch: Arch, ii: int | None, starts: int, budget: Budget) -> Mapping | Failure:
+def anneal_spokes(dfg: Dfg, arch: Arch, config: SpokesAnnealConfig, budget: Budget) -> Mapping | Failure:
     """A mapping on a streaming engine at the lowest II that is found, with few cycles; or why there is none.
 
-    Runs until the budget is used up, the cycles are at a bound, or (budget without limit) ``starts`` starts are made.
+    Runs until the budget is used up, the cycles are at a bound, or (budget without limit) ``config.starts`` starts are
+    made. OptionError for another kind of array, or a placement that names what is not there.
     """
-    problem = build_problem(dfg, arch)
-    reason = screen(problem, ii)
+    refuse_unsuited("anneal", dfg, arch)
+    pinned, first = given_tiles(dfg, arch, config, shared=True)
+    problem = build_problem(dfg, arch).pinned_to(pinned)
+    reason = misplaced(dfg, arch, pinned | first) or screen(problem, config.ii)
     if reason is not None:
         return reason
     floor = longest_path(problem)
-    _run(problem, 1, 0, 4, np.zeros(1, dtype=np.uint8), None, floor)
+    warm_up(problem, floor)
     clock = budget.start()
-    best = annealed(problem, ii, clock, max(1, starts // BATCH), floor)
+    begin = problem.pinned_to(first | pinned) if first else None
+    best = annealed(problem, config.ii, clock, max(1, config.starts // BATCH), floor, begin=begin)
     clock.report("done", best.words)
     if best.legal is None:
         return best.failure()
-    origin: dict[str, Any] = {
-        "mapper": "anneal", "seed": budget.seed, "moves": clock.moves, "version": __version__,
-        "optimal": best.legal.cycles <= floor, "bound": floor,
-    }  # fmt: skip
-    return to_mapping(problem, best.legal, origin)
-
-
-def annealed(
-    problem: SpokesProblem, ii: int | None, clock: Clock, batches: int, floor: int, start: Placement | None = None
-) -> Best:
-    """The best of batches of annealing; every second start of a later batch goes on from the best so far."""
-
-    def attempt(now: int, best: Best, turn: int) -> bool:
-        moves = _moves(problem, turn, clock)
-        legal = best.legal if best.legal is not None and best.legal.ii == now else None
-        near = best.closest if best.closest is not None and best.closest.ii == now else None
-        given = legal or (start if start is not None and start.ii == now else near)
-
-        def job(k: int) -> Any:
-            seed = int(np.random.SeedSequence((clock.budget.seed, now, turn, k)).generate_state(1, np.uint32)[0])
-            origin = given if k % 2 else None
-            return lambda: _run(problem, now, seed, moves, clock.stop, origin, floor)
-
-        for found in clock.run([job(k) for k in range(BATCH)]):
-            if found is not None:
-                tile, spoke, made = found
-                clock.moves += made
-                best.take(problem, now, tile, spoke)
-        return best.legal is not None and best.legal.cycles <= floor
-
-    return sweep(problem, ii, clock, attempt, batches)
-
-
-def _moves(problem: SpokesProblem, turn: int, clock: Clock) -> int:
-    moves = int(400 * max(4, problem.size) * 2 ** min(turn, 6))
-    effort = clock.budget.effort
-    return moves if effort is None else max(64, min(moves, effort // (4 * BATCH)))
-
-
-def _run(
-    problem: SpokesProblem, ii: int, seed: int, moves: int, stop: np.ndarray, origin: Placement | None, floor: int
-) -> tuple[Ints, Ints, int] | None:
-    """One start: from a placement with little heat, or from a random one."""
-    if origin is not None:
-        tile, spoke, heat = origin.tile.copy(), origin.spoke.copy(), 0.5 * _HEAT
-    else:
-        first = first_placement(problem, ii, seed)
-        if first is None:
-            return None
-        tile, spoke, heat = *first, _HEAT
-    _, _, made = anneal_kernel(problem.tables, ii, seed, moves, heat, _COLD, stop, tile, spoke, floor)
-    return tile, spoke, int(made)
+    record = origin("anneal", config, clock, optimal=best.legal.cycles <= floor, bound=floor)
+    return to_mapping(problem, best.legal, record)

@@ -16,8 +16,8 @@ _CLASH = 4.0
 @njit(cache=True, nogil=True)
 def _may_sit(tables: Tables, n: int, t: int, tile: Ints, other: int) -> bool:
     """True when node n may sit on tile t beside all nodes but itself and ``other``."""
-    for e in range(tables.foe_at[n], tables.foe_at[n + 1]):
-        m = tables.foe[e]
+    for e in range(tables.conflict_at[n], tables.conflict_at[n + 1]):
+        m = tables.conflict[e]
         if m != other and tile[m] == t:
             return False
     if tables.group[n] != NONE:
@@ -90,6 +90,16 @@ def _swap_tiles(tables: Tables, a: int, b: int, tile: Ints, at: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _holds_pinned(tables: Tables, t: int, at: Ints) -> bool:
+    """True when a node on tile t has to stay there."""
+    held = False
+    for s in range(at.shape[1]):
+        n = at[t, s]
+        held = held or (n != NONE and tables.pinned[n] != NONE)
+    return held
+
+
+@njit(cache=True, nogil=True)
 def _rebuild(tile: Ints, spoke: Ints, at: Ints) -> None:
     at[:] = NONE
     for n in range(len(tile)):
@@ -100,6 +110,9 @@ def _rebuild(tile: Ints, spoke: Ints, at: Ints) -> None:
 def _move_group(tables: Tables, ii: int, n: int, tile: Ints, spoke: Ints, issue: Ints, at: Ints) -> bool:
     """Move node n, with all that shares its variables, to another tile. False: no room, nothing is changed for good."""
     t = _near(tables, n, tile, tables.device[0])
+    for m in range(len(tile)):
+        if tables.pinned[m] != NONE and (m == n or (tables.group[n] != NONE and tables.group[m] == tables.group[n])):
+            return False
     for m in range(len(tile)):
         if (m == n or (tables.group[n] != NONE and tables.group[m] == tables.group[n])) and tile[m] != t:
             at[tile[m], spoke[m]] = NONE
@@ -135,7 +148,7 @@ def _propose(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, at: 
         return True
     if kind < 0.85:
         m = np.random.randint(count)
-        if m == n or tile[m] == tile[n]:
+        if m == n or tile[m] == tile[n] or tables.pinned[n] != NONE or tables.pinned[m] != NONE:
             return False
         if not _may_sit(tables, n, tile[m], tile, m) or not _may_sit(tables, m, tile[n], tile, n):
             return False
@@ -146,6 +159,8 @@ def _propose(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, at: 
         return True
     a = tile[n]
     b = min(tiles - 1, max(0, a + np.random.randint(-3, 4)))
+    if _holds_pinned(tables, a, at) or _holds_pinned(tables, b, at):
+        return False
     _swap_tiles(tables, a, b, tile, at)
     return bool(a != b)
 

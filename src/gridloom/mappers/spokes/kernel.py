@@ -145,14 +145,16 @@ def makespan(tables: Tables, issue: Ints) -> int:
 @njit(cache=True, nogil=True)
 def open_tiles(tables: Tables, n: int, tile: Ints, used: Ints, free: Flags) -> None:
     """Mark in ``free`` the tiles that node n may sit on beside the nodes placed so far (tile NONE: not placed)."""
-    free[:] = True
+    free[:] = tables.pinned[n] == NONE
+    if tables.pinned[n] != NONE:
+        free[tables.pinned[n]] = True
     limit = tables.device[4]
     if tables.entries[n] > 0:
         for t in range(len(free)):
             if used[t] + tables.entries[n] > limit:
                 free[t] = False
-    for e in range(tables.foe_at[n], tables.foe_at[n + 1]):
-        t = tile[tables.foe[e]]
+    for e in range(tables.conflict_at[n], tables.conflict_at[n + 1]):
+        t = tile[tables.conflict[e]]
         if t != NONE:
             free[t] = False
     if tables.group[n] != NONE:

@@ -10,7 +10,8 @@ so a placement is a whole schedule, and ``cycles`` is its last result. Nodes are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -41,12 +42,14 @@ class Tables(NamedTuple):
     succ_distance: Ints
     succ_far: Ints
     #: Nodes that may not share the tile of a node.
-    foe_at: Ints
-    foe: Ints
+    conflict_at: Ints
+    conflict: Ints
     #: Nodes with a number of 0 or more and the same one share a tile; -1: free.
     group: Ints
     #: Tile-memory entries that a node brings to its tile; those of a group come with its first node.
     entries: Ints
+    #: The tile that a node has to sit on; -1: any.
+    pinned: Ints
     #: Wires: source and target of each distinct (source, target) pair of routed edges, with the iterations between.
     wire_source: Ints
     wire_target: Ints
@@ -102,15 +105,21 @@ class SpokesProblem:
         """The id of a node of the problem."""
         return self.dfg.nodes[int(self.nodes[node])].id
 
+    def pinned_to(self, tiles: Mapping[int, int]) -> SpokesProblem:
+        """The problem with nodes, by position in the graph, that have to sit on given tiles.
+
+        What shares variables with a pinned node is pinned with it.
+        """
+        group = self.tables.group.tolist()
+        pinned = [tiles.get(int(k), -1) for k in self.nodes]
+        shared = {group[n]: tile for n, tile in enumerate(pinned) if tile >= 0 and group[n] >= 0}
+        pinned = [shared.get(group[n], -1) if tile < 0 else tile for n, tile in enumerate(pinned)]
+        return replace(self, tables=self.tables._replace(pinned=np.array(pinned, dtype=np.int32)))
+
     @cached_property
     def number(self) -> dict[str, int]:
         """Id -> number of a node."""
         return {self.name(k): k for k in range(self.size)}
-
-
-def is_streaming_engine(arch: Arch) -> bool:
-    """True for a row of tiles with spokes."""
-    return "flow_starts_apart" in arch.rules and arch.style == "modulo" and arch.rows == 1
 
 
 def build_problem(dfg: Dfg, arch: Arch) -> SpokesProblem:
@@ -118,8 +127,8 @@ def build_problem(dfg: Dfg, arch: Arch) -> SpokesProblem:
 
     Quadratic in the readers of a node and in the flow starts (they exclude each other pairwise), else linear.
     """
-    if not is_streaming_engine(arch):
-        raise OptionError(f"array {arch.name!r} has no spokes; this mapper takes the family streaming-engine")
+    if not arch.has("spokes"):
+        raise OptionError(f"array {arch.name!r} has no spokes")
     return _Build(dfg, arch).result()
 
 
@@ -187,18 +196,19 @@ class _Build:
     ) -> Tables:
         arcs = self._arcs(routed)
         count = len(self.nodes)
-        foes: list[set[int]] = [set() for _ in range(count)]
+        conflicts: list[set[int]] = [set() for _ in range(count)]
         for _, members in cliques:
             for n in members:
-                foes[n].update(members)
+                conflicts[n].update(members)
         group, entries = _groups(count, variables)
         wires = sorted({(self._end(k, "source"), self._end(k, "target"), self.dfg.edges[k].distance) for k in routed})
         columns = [
             *_rows(count, [(target, source, *rest) for source, target, *rest in arcs], 4),
             *_rows(count, arcs, 4),
-            *_rows(count, [(n, m) for n in range(count) for m in sorted(foes[n] - {n})], 1),
+            *_rows(count, [(n, m) for n in range(count) for m in sorted(conflicts[n] - {n})], 1),
             group,
             entries,
+            np.full(count, -1, dtype=np.int32),
             *(np.array([wire[k] for wire in wires], dtype=np.int32) for k in range(3)),
             self._device(),
         ]

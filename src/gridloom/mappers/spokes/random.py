@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridloom._version import __version__
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget
+from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.origin import origin
+from gridloom.mappers.settings import check_settings
 from gridloom.mappers.spokes.kernel import sample
 from gridloom.mappers.spokes.mapping import to_mapping
 from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
@@ -36,13 +37,12 @@ class SpokesRandomConfig:
     batches: int = 16
 
     def __post_init__(self) -> None:
-        for name in ("samples", "batches"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name}: expected at least 1, found {getattr(self, name)}")
+        check_settings(self, at_least={"ii": 1, "samples": 1, "batches": 1})
 
 
 def spokes_random(dfg: Dfg, arch: Arch, config: SpokesRandomConfig, budget: Budget) -> Mapping | Failure:
     """The best of many random placements on a streaming engine, or why there is none."""
+    refuse_unsuited("spokes-random", dfg, arch)
     problem = build_problem(dfg, arch)
     reason = screen(problem, config.ii)
     if reason is not None:
@@ -70,9 +70,8 @@ def spokes_random(dfg: Dfg, arch: Arch, config: SpokesRandomConfig, budget: Budg
     clock.report("done", best.words)
     if best.legal is None:
         return best.failure()
-    origin = {"mapper": "spokes-random", "seed": budget.seed, "moves": clock.moves, "version": __version__,
-              "optimal": best.legal.cycles <= floor, "bound": floor}  # fmt: skip
-    return to_mapping(problem, best.legal, origin)
+    record = origin("spokes-random", config, clock, optimal=best.legal.cycles <= floor, bound=floor)
+    return to_mapping(problem, best.legal, record)
 
 
 def _draw(

@@ -19,7 +19,7 @@ def screen(problem: SpokesProblem, ii: int | None) -> Failure | None:
 
     Costs the MII and a bounded backtracking search for tiles.
     """
-    reason = _shape(problem) or _apart_and_together(problem) or _crowds(problem)
+    reason = _shape(problem) or _apart_and_together(problem) or _pins(problem) or _crowds(problem)
     if reason is not None:
         return reason
     lowest = least_ii(problem)
@@ -94,6 +94,26 @@ def _apart_and_together(problem: SpokesProblem) -> Failure | None:
     return None
 
 
+def _pins(problem: SpokesProblem) -> Failure | None:
+    """Nodes pinned to two tiles that variables put on one, or pinned to one tile that C2 or C3 put on two."""
+    tables, names = problem.tables, problem.arch.tiles
+    held = [n for n in range(problem.size) if tables.pinned[n] >= 0]
+    for n in held:
+        others = set(tables.conflict[tables.conflict_at[n] : tables.conflict_at[n + 1]].tolist())
+        for m in held[: held.index(n)]:
+            together = tables.group[n] >= 0 and tables.group[n] == tables.group[m]
+            same = tables.pinned[n] == tables.pinned[m]
+            if (together and not same) or (same and m in others):
+                tiles = [names[int(tables.pinned[k])].name for k in (m, n)]
+                return Failure(
+                    constraint=f"pinned tiles of {problem.name(m)!r} and {problem.name(n)!r}",
+                    demand="one tile, for tile-memory variables" if together else "two tiles: C1 to C3",
+                    bound=f"{tiles[0]} and {tiles[1]}",
+                    levers=("other tiles",),
+                )
+    return None
+
+
 def _crowds(problem: SpokesProblem) -> Failure | None:
     """More nodes that need tiles of their own than there are tiles, more variables than the memories hold."""
     for why, members in problem.cliques:
@@ -138,11 +158,19 @@ class _Assignment:
         self.members: dict[int, list[int]] = {}
         for n, unit in enumerate(unit_of):
             self.members.setdefault(unit, []).append(n)
-        self.foes = {
-            unit: {unit_of[m] for n in nodes for m in tables.foe[tables.foe_at[n] : tables.foe_at[n + 1]].tolist()}
+        self.conflicts = {
+            unit: {
+                unit_of[m]
+                for n in nodes
+                for m in tables.conflict[tables.conflict_at[n] : tables.conflict_at[n + 1]].tolist()
+            }
             for unit, nodes in self.members.items()
         }
-        self.order = sorted(self.members, key=lambda u: (-len(self.foes[u]), -len(self.members[u]), u))
+        #: Unit -> the tile that a member is pinned to. Pinned units come first: then the tiles left empty are alike.
+        self.pinned = {unit_of[n]: int(tables.pinned[n]) for n in range(problem.size) if tables.pinned[n] >= 0}
+        self.order = sorted(
+            self.members, key=lambda u: (u not in self.pinned, -len(self.conflicts[u]), -len(self.members[u]), u)
+        )
         self.ii = ii
         self.room = [ii] * problem.tiles
         self.memory = [int(tables.device[4])] * problem.tiles
@@ -154,10 +182,11 @@ class _Assignment:
         if k == len(self.order):
             return True
         unit = self.order[k]
-        taken = {self.place[foe] for foe in self.foes[unit] if foe in self.place}
+        taken = {self.place[other] for other in self.conflicts[unit] if other in self.place}
         size, entries = len(self.members[unit]), int(self.problem.tables.entries[unit])
         fresh = False
-        for t in range(self.problem.tiles):
+        tiles = [self.pinned[unit]] if unit in self.pinned else range(self.problem.tiles)
+        for t in tiles:
             untouched = self.room[t] == self.ii
             # Empty tiles are alike: trying one of them is enough.
             if t in taken or self.room[t] < size or self.memory[t] < entries or (untouched and fresh):

@@ -13,8 +13,9 @@ from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.flow import Request, run
 from gridloom.frontend.source import load_source
 from gridloom.mappers.budget import Budget
-from gridloom.mappers.exact import ExactConfig, exact
+from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.grid.balance.exact import Timing, balance
+from gridloom.mappers.grid.exact.search import exact_static as exact
 from gridloom.mappers.grid.exact.search import relaxed_wirelength, sufficient_length
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mapping import Failure, Mapping

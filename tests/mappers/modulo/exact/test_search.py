@@ -15,9 +15,10 @@ from gridloom.flow import Request, run
 from gridloom.frontend.source import load_source
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.core.solver import solve
-from gridloom.mappers.exact import ExactConfig, exact
+from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.modulo.exact.mapping import to_mapping
 from gridloom.mappers.modulo.exact.model import LoopModel, Scope
+from gridloom.mappers.modulo.exact.search import exact_modulo as exact
 from gridloom.mappers.modulo.exact.search import sufficient_spread
 from gridloom.mappers.modulo.exact.symmetry import representatives
 from gridloom.mappers.modulo.modulo import ModuloConfig, modulo
@@ -172,9 +173,7 @@ def test_model_that_is_too_large_is_not_built(monkeypatch: pytest.MonkeyPatch):
 def test_wrong_settings_and_arrays_are_refused():
     with pytest.raises(OptionError, match="workers: expected at least 1, found 0"):
         ExactConfig(workers=0)
-    with pytest.raises(
-        OptionError, match=r"has models for static grids .* and for modulo-scheduled arrays; array 'rdu"
-    ):
+    with pytest.raises(OptionError, match=r"mapper 'exact' takes static grids .*; array 'rdu:4x4' is none of them"):
         exact(far(1), build("rdu:4x4"), QUICK, Budget())
 
 

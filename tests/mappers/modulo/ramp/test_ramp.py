@@ -238,5 +238,5 @@ def test_settings_are_checked() -> None:
         RampConfig(strategies="rout")
     with pytest.raises(OptionError, match="starts: expected at least 1, found 0"):
         RampConfig(starts=0)
-    with pytest.raises(OptionError, match="mapper 'modulo' maps to arrays like torus"):
+    with pytest.raises(OptionError, match="mapper 'ramp' takes modulo-scheduled arrays with registers such as torus"):
         ramp(loop_graph(random.Random(1)), build("mesh:2x2"), RampConfig(), QUICK)

@@ -14,8 +14,8 @@ from gridloom.archs import build
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.frontend.source import load_source
 from gridloom.mappers.budget import Budget
-from gridloom.mappers.exact_config import ExactConfig
-from gridloom.mappers.spokes.exact.search import exact_spokes
+from gridloom.mappers.exact import ExactConfig
+from gridloom.mappers.spokes.exact.mapper import exact_spokes
 from gridloom.mappers.spokes.kernel import schedule
 from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
 from gridloom.mapping.model import Failure, Mapping

@@ -12,12 +12,13 @@
 
   // -- time ---------------------------------------------------------------------------------------------------------
   const time = byId("time");
-  const panels = [...array.querySelectorAll(".panel[data-slot]")];
-  const rows = [...array.querySelectorAll(".row[data-slot]")];
-  const wholeBox = svg.getAttribute("viewBox");
-  const timed = [...array.querySelectorAll("[data-c]")].map((item) => ({ item, cycles: numbers(item.dataset.c) }));
   const line = data.timeline;
+  const panels = line.unit === "slot" ? [...array.querySelectorAll(".panel[data-slot]")] : [];
+  const rows = [...array.querySelectorAll(".row[data-slot]")];
+  let wholeBox = svg.getAttribute("viewBox");
+  const timed = [...array.querySelectorAll("[data-c]")].map((item) => ({ item, cycles: numbers(item.dataset.c) }));
   let timer = null;
+  let shown = null;
 
   function activity(cycles, now) {
     if (line.unit === "slot") {
@@ -30,6 +31,7 @@
   }
 
   function show(now) {
+    shown = now;
     const all = now === null;
     array.classList.toggle("stepping", !all && panels.length === 0);
     byId("all").setAttribute("aria-pressed", String(all));
@@ -48,7 +50,7 @@
       }
     }
     for (const row of rows) {
-      row.classList.toggle("on", Number(row.dataset.slot) === now);
+      row.classList.toggle("on", !all && Number(row.dataset.slot) === now % line.ii);
     }
     const [, , width, height] = numbers(box);
     svg.setAttribute("viewBox", box);
@@ -59,8 +61,13 @@
   function stop() {
     clearInterval(timer);
     timer = null;
-    byId("play").setAttribute("aria-pressed", "false");
-    byId("play").querySelector(".word").textContent = "Play";
+    offer("▶", "Play");
+  }
+
+  // The button says what it will do, so glyph and word change together.
+  function offer(glyph, word) {
+    byId("play").querySelector(".glyph").textContent = glyph;
+    byId("play").querySelector(".word").textContent = word;
   }
 
   function chosen() {
@@ -68,7 +75,7 @@
     show(Number(time.value));
   }
   time.addEventListener("input", chosen);
-  // Out of the overview the slider stands at 0 already: choosing 0 is no change of its value.
+  // In the overview the slider stands at 0 already, so that choosing 0 does not change its value.
   time.addEventListener("pointerup", chosen);
   time.addEventListener("keyup", (event) => {
     if (/^(Home|End|Arrow|Page)/.test(event.key)) {
@@ -84,18 +91,64 @@
       stop();
       return;
     }
-    byId("play").setAttribute("aria-pressed", "true");
-    byId("play").querySelector(".word").textContent = "Pause";
+    offer("❚❚", "Pause");
     show(Number(time.value));
     timer = setInterval(() => {
       time.value = Number(time.value) >= line.last ? 0 : Number(time.value) + 1;
       show(Number(time.value));
     }, 700);
   });
-  if (line.last === 0) {
-    time.disabled = true;
-    byId("play").disabled = true;
+  byId("times").hidden = line.last === 0;
+
+  // -- slots below each other on a narrow window ----------------------------------------------------------------------
+  const broad = {
+    box: wholeBox,
+    panels: panels.map((panel) => [panel.dataset.box, panel.getAttribute("transform")]),
+    keys: [...svg.querySelectorAll(":scope > g:not(.panel)")].map((key) => [key, key.getAttribute("transform")]),
+  };
+  const paper = svg.querySelector(":scope > .paper");
+  const move = (item, x, y) => item.setAttribute("transform", `translate(${x} ${y})`);
+
+  function spread() {
+    panels.forEach((panel, k) => {
+      [panel.dataset.box] = broad.panels[k];
+      panel.setAttribute("transform", broad.panels[k][1]);
+    });
+    broad.keys.forEach(([key, place]) => key.setAttribute("transform", place));
+    wholeBox = broad.box;
   }
+
+  function stack() {
+    const [, top] = numbers(broad.box);
+    const [, , width, height] = numbers(broad.panels[0][0]);
+    panels.forEach((panel, k) => {
+      const [x, y] = numbers(broad.panels[k][0]);
+      const [left, above] = broad.panels[k][1].match(/-?[\d.]+/g).map(Number);
+      move(panel, left - x, above - y + top + k * height);
+      panel.dataset.box = `0 ${top + k * height} ${width} ${height}`;
+    });
+    let [x, y] = [12, top + panels.length * height + 14];
+    for (const [key] of broad.keys) {
+      const room = key.getBBox().width + 18;
+      if (x > 12 && x + room > width) {
+        [x, y] = [12, y + 22];
+      }
+      move(key, x, y);
+      x += room;
+    }
+    wholeBox = `0 ${top} ${width} ${y + 16 - top}`;
+    paper.setAttribute("height", Math.max(Number(paper.getAttribute("height")), y + 16));
+  }
+
+  const narrow = matchMedia("(max-width: 600px)");
+  function arrange() {
+    if (panels.length > 1) {
+      (narrow.matches ? stack : spread)();
+      show(shown);
+    }
+  }
+  narrow.addEventListener("change", arrange);
+  arrange();
 
   // -- heat maps ----------------------------------------------------------------------------------------------------
   for (const choice of document.querySelectorAll("input[name=heat]")) {
@@ -265,7 +318,7 @@
     });
     picture.addEventListener("focusout", leave);
 
-    // One stop of the Tab key a picture; arrow keys go on from there.
+    // The Tab key stops once at each picture; arrow keys go on from there.
     const nodes = [...picture.querySelectorAll(".node[tabindex]")];
     if (nodes.length) {
       nodes[0].setAttribute("tabindex", "0");

@@ -6,11 +6,15 @@ Values are compared by identity. Integer constants are signed numbers, floats ar
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant:
-    """A number; ``undefined`` for undef and poison, which may be any number."""
+    """A number of an LLVM type.
+
+    ``undefined`` marks undef and poison, which may be any number.
+    """
 
     type: str
     value: int
@@ -19,7 +23,10 @@ class Constant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Argument:
-    """A parameter of a function. ``apart`` is C's ``restrict``; ``bytes`` what ``int x[static 8]`` promises, else 0."""
+    """A parameter of a function.
+
+    ``apart`` is C's ``restrict``; ``bytes`` is what ``int x[static 8]`` promises, else 0.
+    """
 
     name: str
     type: str
@@ -30,35 +37,33 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Global:
-    """A variable with static storage: the type of its contents and, for tables, what they are."""
+    """A variable with static storage: the type of its contents and, for tables, what they are.
 
+    As a value it is its own address.
+    """
+
+    type: ClassVar[str] = "ptr"
     name: str
     contents_type: str
     initializer: str
     constant: bool
-
-    @property
-    def type(self) -> str:
-        """A global names an address."""
-        return "ptr"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GlobalAddress:
     """An address inside a global, as bytes from its start."""
 
+    type: ClassVar[str] = "ptr"
     base: Global
     offset: int
-
-    @property
-    def type(self) -> str:
-        """An address."""
-        return "ptr"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opaque:
-    """A constant that the front end does not read; ``text`` is for messages."""
+    """A constant that the front end does not read.
+
+    ``text`` is what the module says, for messages.
+    """
 
     type: str
     text: str
@@ -66,7 +71,10 @@ class Opaque:
 
 @dataclass(slots=True, eq=False)
 class Instruction:
-    """One instruction. ``text`` is its line without metadata; successors are block names, as are ``incoming``."""
+    """One instruction.
+
+    ``text`` is its line without metadata; ``targets`` and ``incoming`` are names of blocks.
+    """
 
     name: str
     type: str

@@ -1,15 +1,13 @@
 // Function unit for integers of W bits (W = 32: domain i32). OPS has a bit for each opcode that the unit knows;
 // everything else is left out of the circuit. Opcodes are the codes of the op table; those of fused ops need seven bits.
-// Division by zero yields 0 and leaves the dividend as remainder.
+// Division by zero yields 0 and leaves the dividend as the remainder.
 module gl_alu #(
     parameter W = 32,
     parameter OPCODE_BITS = 7,
     parameter [127:0] OPS = {128{1'b1}}
 ) (
     input  wire [OPCODE_BITS-1:0] opcode,
-    input  wire [W-1:0] a,
-    input  wire [W-1:0] b,
-    input  wire [W-1:0] c,
+    input  wire [W-1:0] a, b, c,
     output reg  [W-1:0] y
 );
     localparam [6:0]
@@ -50,7 +48,7 @@ module gl_alu #(
         end
     endgenerate
 
-    // One divider, on magnitudes; signs are put back behind it. Its operands stand still while nobody divides.
+    // One divider works on magnitudes; the signs are put back behind it. Its operands are 0 while no op divides.
     wire [W-1:0] quotient, remainder;
     generate
         if (HAS_DIVISION) begin : division

@@ -1,21 +1,18 @@
-// One link of the configuration chain: hands every packet on to the next unit a cycle later, and takes those that
-// carry its own number. A packet is {unit, region, offset, data}, highest bits first.
+// One link of the configuration chain. It hands every packet on to the next unit one cycle later, and it takes the
+// packets that carry its own number. A packet is {unit, region, offset, data}, highest bits first.
 module gl_config_port #(
-    parameter ID = 0,
-    parameter ID_BITS = 8,
-    parameter OFFSET_BITS = 8,
-    parameter CHUNK = 32
+    parameter ID = 0, ID_BITS = 8, OFFSET_BITS = 8, CHUNK = 32
 ) (
-    input  wire                                   clk,
-    input  wire                                   rst,
-    input  wire                                   valid_in,
+    input  wire clk, rst,
+    input  wire valid_in,
     input  wire [ID_BITS+2+OFFSET_BITS+CHUNK-1:0] packet_in,
-    output reg                                    valid_out,
+    output reg  valid_out,
     output reg  [ID_BITS+2+OFFSET_BITS+CHUNK-1:0] packet_out,
-    output wire                                   write,
-    output wire [1:0]                             region,
-    output wire [OFFSET_BITS-1:0]                 offset,
-    output wire [CHUNK-1:0]                       data
+    // What the unit itself takes from the chain.
+    output wire write,
+    output wire [1:0] region,
+    output wire [OFFSET_BITS-1:0] offset,
+    output wire [CHUNK-1:0] data
 );
     wire [ID_BITS-1:0] unit;
     always @(posedge clk) begin

@@ -1,18 +1,13 @@
-// Context memory: one word of BITS bits a slot, written in chunks through the configuration chain
-// (offset = {chunk, slot}), read in the same cycle.
+// Context memory: one word of BITS bits for each slot. The configuration chain writes it in chunks
+// (offset = {chunk, slot}); a read answers in the same cycle.
 module gl_context_memory #(
-    parameter BITS = 8,
-    parameter CONTEXTS = 1,
-    parameter SLOT_BITS = 1,
-    parameter OFFSET_BITS = 8,
-    parameter CHUNK = 32
+    parameter BITS = 8, CONTEXTS = 1, SLOT_BITS = 1, OFFSET_BITS = 8, CHUNK = 32
 ) (
-    input  wire                   clk,
-    input  wire                   write,
+    input  wire clk, write,
     input  wire [OFFSET_BITS-1:0] offset,
-    input  wire [CHUNK-1:0]       data,
-    input  wire [SLOT_BITS-1:0]   slot,
-    output wire [BITS-1:0]        word
+    input  wire [CHUNK-1:0] data,
+    input  wire [SLOT_BITS-1:0] slot,
+    output wire [BITS-1:0] word
 );
     localparam CHUNKS = (BITS + CHUNK - 1) / CHUNK;
     wire [OFFSET_BITS-SLOT_BITS-1:0] chunk = offset[OFFSET_BITS-1:SLOT_BITS];

@@ -1,15 +1,13 @@
-// Data memory with one port a bus: loads answer in the same cycle, stores are there in the next. A model for
-// simulation; a chip has a compiled memory in its place.
+// Data memory with one port per bus: a load answers in the same cycle, a store is in memory in the next one. This is
+// a model for simulation; a chip has a compiled memory in its place.
 module gl_data_memory #(
-    parameter W = 32,
-    parameter PORTS = 1,
-    parameter ADDRESS_BITS = 10
+    parameter W = 32, PORTS = 1, ADDRESS_BITS = 10
 ) (
-    input  wire                          clk,
-    input  wire [PORTS-1:0]              store,
+    input  wire clk,
+    input  wire [PORTS-1:0] store,
     input  wire [PORTS*ADDRESS_BITS-1:0] address,
-    input  wire [PORTS*W-1:0]            word,
-    output wire [PORTS*W-1:0]            loaded
+    input  wire [PORTS*W-1:0] word,
+    output wire [PORTS*W-1:0] loaded
 );
     reg [W-1:0] words [0:(1<<ADDRESS_BITS)-1];
     integer p;

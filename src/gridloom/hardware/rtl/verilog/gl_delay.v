@@ -1,9 +1,8 @@
-// A word as it was CYCLES cycles ago. Data registers have no reset: nothing reads them before they are written.
+// A word as it was CYCLES cycles ago. Data registers have no reset, since nothing reads them before they are written.
 module gl_delay #(
-    parameter W = 32,
-    parameter CYCLES = 1
+    parameter W = 32, CYCLES = 1
 ) (
-    input  wire         clk,
+    input  wire clk,
     input  wire [W-1:0] word,
     output wire [W-1:0] delayed
 );

@@ -1,18 +1,14 @@
-// A memory bus that N tiles share. The configuration lets at most one of them ask in a cycle; the answer to a load is
-// there in the same cycle, a store is in memory in the next.
+// A memory bus that N tiles share. The configuration lets at most one of them ask in a cycle. A load is answered in the
+// same cycle, a store is in memory in the next one.
 module gl_memory_bus #(
-    parameter W = 32,
-    parameter N = 1,
-    parameter ADDRESS_BITS = 10
+    parameter W = 32, N = 1, ADDRESS_BITS = 10
 ) (
-    input  wire [N-1:0]              ask,
-    input  wire [N-1:0]              ask_store,
+    input  wire [N-1:0] ask, ask_store,
     input  wire [N*ADDRESS_BITS-1:0] ask_address,
-    input  wire [N*W-1:0]            ask_word,
-    output wire                      request,
-    output wire                      store,
-    output reg  [ADDRESS_BITS-1:0]   address,
-    output reg  [W-1:0]              word
+    input  wire [N*W-1:0] ask_word,
+    output wire request, store,
+    output reg  [ADDRESS_BITS-1:0] address,
+    output reg  [W-1:0] word
 );
     assign request = |ask;
     assign store = |(ask & ask_store);

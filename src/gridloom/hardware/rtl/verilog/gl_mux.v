@@ -1,12 +1,10 @@
 // A multiplexer: `select` names one of N words of `sources` (word 0 is the lowest).
 module gl_mux #(
-    parameter W = 32,
-    parameter N = 2,
-    parameter SELECT_BITS = 1
+    parameter W = 32, N = 2, SELECT_BITS = 1
 ) (
-    input  wire [N*W-1:0]         sources,
+    input  wire [N*W-1:0] sources,
     input  wire [SELECT_BITS-1:0] select,
-    output reg  [W-1:0]           chosen
+    output reg  [W-1:0] chosen
 );
     integer k;
     always @* begin

@@ -1,22 +1,17 @@
-// One operand of an issue slot: an initial value in the first `count` firings, then what `source` says:
+// One operand of an issue slot: an initial value in the first `count` firings, then what `source` names:
 // 0 the routed word, 1 the immediate behind the initial values, 2 the next word of a stream.
 module gl_operand #(
-    parameter W = 32,
-    parameter STAGE_BITS = 6,
-    parameter VALUE_BITS = 2,
-    parameter COUNT_BITS = 3
+    parameter W = 32, STAGE_BITS = 6, VALUE_BITS = 2, COUNT_BITS = 3
 ) (
-    input  wire [1:0]            source,
+    input  wire [1:0] source,
     input  wire [COUNT_BITS-1:0] count,
     input  wire [VALUE_BITS-1:0] base,
     input  wire [STAGE_BITS-1:0] firing,
-    input  wire                  fire,
-    input  wire [W-1:0]          routed,
-    input  wire [W-1:0]          stream,
-    input  wire [W-1:0]          value,
+    input  wire fire,
+    input  wire [W-1:0] routed, stream, value,
     output wire [VALUE_BITS-1:0] index,
-    output wire                  read,
-    output wire [W-1:0]          word
+    output wire read,
+    output wire [W-1:0] word
 );
     localparam WIDE = STAGE_BITS > COUNT_BITS ? STAGE_BITS : COUNT_BITS;
     wire [WIDE-1:0] ahead = {{(WIDE-STAGE_BITS){1'b0}}, firing};

@@ -1,43 +1,34 @@
 // A processing element without its switches: the firing window, the operands and the function unit.
-// Per operand (highest index in the highest bits) `sources`, `counts`, `bases`, `routed` and `streams` hold one field.
-// CMA chooses the function unit of domain cma24 (W = 25) instead of the integers'.
+// `sources`, `counts`, `bases`, `routed` and `streams` hold one field per operand, the highest index in the highest bits.
+// CMA chooses the function unit of domain cma24 (W = 25) instead of the one for integers.
 // `loaded` is what memory answers; `is_load` puts it in the place of the function unit's result.
 module gl_pe #(
-    parameter W = 32,
-    parameter OPERANDS = 3,
-    parameter STAGE_BITS = 6,
-    parameter VALUES = 4,
-    parameter VALUE_BITS = 2,
-    parameter COUNT_BITS = 3,
-    parameter OFFSET_BITS = 8,
-    parameter CHUNK = 32,
-    parameter CMA = 0,
-    parameter OPCODE_BITS = 6,
+    parameter W = 32, OPERANDS = 3, STAGE_BITS = 6, VALUES = 4, VALUE_BITS = 2, COUNT_BITS = 3,
+    parameter OFFSET_BITS = 8, CHUNK = 32, CMA = 0, OPCODE_BITS = 6,
     parameter [127:0] OPS = {128{1'b1}}
 ) (
-    input  wire                           clk,
-    input  wire                           run,
-    input  wire [STAGE_BITS-1:0]          stage,
-    input  wire [STAGE_BITS-1:0]          past,
-    input  wire                           value_write,
-    input  wire [OFFSET_BITS-1:0]         offset,
-    input  wire [CHUNK-1:0]               data,
-    input  wire                           valid,
-    input  wire                           always_on,
-    input  wire [STAGE_BITS-1:0]          start,
-    input  wire [OPCODE_BITS-1:0]         opcode,
-    input  wire [OPERANDS*2-1:0]          sources,
+    input  wire clk, run,
+    input  wire [STAGE_BITS-1:0] stage, past,
+    // Immediates and initial values, written through the configuration chain.
+    input  wire value_write,
+    input  wire [OFFSET_BITS-1:0] offset,
+    input  wire [CHUNK-1:0] data,
+    // What the context of this slot says.
+    input  wire valid, always_on,
+    input  wire [STAGE_BITS-1:0] start,
+    input  wire [OPCODE_BITS-1:0] opcode,
+    input  wire [OPERANDS*2-1:0] sources,
     input  wire [OPERANDS*COUNT_BITS-1:0] counts,
     input  wire [OPERANDS*VALUE_BITS-1:0] bases,
-    input  wire [OPERANDS*W-1:0]          routed,
-    input  wire [OPERANDS*W-1:0]          streams,
-    input  wire                           is_load,
-    input  wire [W-1:0]                   loaded,
-    output wire                           fire,
-    output wire [STAGE_BITS-1:0]          firing,
-    output wire [OPERANDS-1:0]            stream_read,
-    output wire [OPERANDS*W-1:0]          operands,
-    output wire [W-1:0]                   result
+    // Words from wires, streams and memory.
+    input  wire [OPERANDS*W-1:0] routed, streams,
+    input  wire is_load,
+    input  wire [W-1:0] loaded,
+    output wire fire,
+    output wire [STAGE_BITS-1:0] firing,
+    output wire [OPERANDS-1:0] stream_read,
+    output wire [OPERANDS*W-1:0] operands,
+    output wire [W-1:0] result
 );
     gl_window #(.STAGE_BITS(STAGE_BITS)) window (
         .run(run), .valid(valid), .always_on(always_on), .start(start), .stage(stage), .past(past), .fire(fire),

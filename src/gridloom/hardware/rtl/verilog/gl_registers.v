@@ -1,21 +1,18 @@
-// Register file. Register k takes word k of `words` where `write[k]` is set; otherwise it keeps its value, or, when
-// `turn_round` is set, the first `rotating` registers turn: k takes k + 1, the last of them takes 0.
+// Register file. Register k takes word k of `words` where `write[k]` is set. Otherwise it keeps its value or, when
+// `turn_round` is set, the first `rotating` registers rotate: k takes the value of k + 1, the last one that of 0.
 module gl_registers #(
-    parameter W = 32,
-    parameter REGS = 4,
-    parameter COUNT_BITS = 3,
-    parameter OFFSET_BITS = 8,
-    parameter CHUNK = 32
+    parameter W = 32, REGS = 4, COUNT_BITS = 3, OFFSET_BITS = 8, CHUNK = 32
 ) (
-    input  wire                   clk,
-    input  wire                   preset,
+    input  wire clk,
+    // Values before the first cycle, written through the configuration chain.
+    input  wire preset,
     input  wire [OFFSET_BITS-1:0] offset,
-    input  wire [CHUNK-1:0]       data,
-    input  wire                   turn_round,
-    input  wire [COUNT_BITS-1:0]  rotating,
-    input  wire [REGS-1:0]        write,
-    input  wire [REGS*W-1:0]      words,
-    output reg  [REGS*W-1:0]      held
+    input  wire [CHUNK-1:0] data,
+    input  wire turn_round,
+    input  wire [COUNT_BITS-1:0] rotating,
+    input  wire [REGS-1:0] write,
+    input  wire [REGS*W-1:0] words,
+    output reg  [REGS*W-1:0] held
 );
     integer k;
     always @(posedge clk)

@@ -1,18 +1,14 @@
-// The way of a result: LATENCY - 1 stages, then the output register, which keeps its value until the next write.
+// The path of a result: LATENCY - 1 stages, then the output register, which keeps its value until the next write.
 // `done` and `done_word` say what the output register (and any register that takes it) will hold in the next cycle.
 module gl_result #(
-    parameter W = 32,
-    parameter LATENCY = 1,
-    parameter LATENCY_BITS = 1
+    parameter W = 32, LATENCY = 1, LATENCY_BITS = 1
 ) (
-    input  wire                    clk,
-    input  wire                    rst,
-    input  wire                    write,
+    input  wire clk, rst, write,
     input  wire [LATENCY_BITS-1:0] latency,
-    input  wire [W-1:0]            word,
-    output wire                    done,
-    output wire [W-1:0]            done_word,
-    output reg  [W-1:0]            out
+    input  wire [W-1:0] word,
+    output wire done,
+    output wire [W-1:0] done_word,
+    output reg  [W-1:0] out
 );
     generate
         if (LATENCY == 1) begin : direct

@@ -1,35 +1,25 @@
 // Counts cycles for the whole array: slot = cycle mod II, stage = rounds begun (saturating), past = rounds since the
 // iterations ran out (saturating), turn = low bits of the round. While `run` is low everything stands at cycle 0.
 module gl_sequencer #(
-    parameter ID = 0,
-    parameter ID_BITS = 8,
-    parameter SLOT_BITS = 1,
-    parameter STAGE_BITS = 6,
-    parameter TURN_BITS = 1,
-    parameter SETTING_BITS = 1,
-    parameter OFFSET_BITS = 8,
-    parameter CHUNK = 32
+    parameter ID = 0, ID_BITS = 8, SLOT_BITS = 1, STAGE_BITS = 6, TURN_BITS = 1, SETTING_BITS = 1,
+    parameter OFFSET_BITS = 8, CHUNK = 32
 ) (
-    input  wire                                   clk,
-    input  wire                                   rst,
-    input  wire                                   cfg_valid_in,
+    input  wire clk, rst, run,
+    input  wire [31:0] iterations,
+    input  wire cfg_valid_in,
     input  wire [ID_BITS+2+OFFSET_BITS+CHUNK-1:0] cfg_packet_in,
-    output wire                                   cfg_valid_out,
+    output wire cfg_valid_out,
     output wire [ID_BITS+2+OFFSET_BITS+CHUNK-1:0] cfg_packet_out,
-    input  wire                                   run,
-    input  wire [31:0]                            iterations,
-    output reg  [SLOT_BITS-1:0]                   slot,
-    output wire [STAGE_BITS-1:0]                  stage,
-    output wire [STAGE_BITS-1:0]                  past,
-    output wire [TURN_BITS-1:0]                   turn,
-    output wire                                   last_slot,
-    output reg  [SETTING_BITS-1:0]                settings,
-    output wire                                   done
+    output reg  [SLOT_BITS-1:0] slot,
+    output wire [STAGE_BITS-1:0] stage, past,
+    output wire [TURN_BITS-1:0] turn,
+    output wire last_slot, done,
+    output reg  [SETTING_BITS-1:0] settings
 );
-    wire                   write;
-    wire [1:0]             region;
+    wire write;
+    wire [1:0] region;
     wire [OFFSET_BITS-1:0] offset;
-    wire [CHUNK-1:0]       data;
+    wire [CHUNK-1:0] data;
     gl_config_port #(.ID(ID), .ID_BITS(ID_BITS), .OFFSET_BITS(OFFSET_BITS), .CHUNK(CHUNK)) port (
         .clk(clk), .rst(rst), .valid_in(cfg_valid_in), .packet_in(cfg_packet_in), .valid_out(cfg_valid_out),
         .packet_out(cfg_packet_out), .write(write), .region(region), .offset(offset), .data(data));

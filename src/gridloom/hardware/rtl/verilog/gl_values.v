@@ -1,19 +1,13 @@
 // The words of a tile that do not travel: immediates, live-ins and the values that the first firings read.
-// One read port an operand; written through the configuration chain (offset = number of the word).
+// There is one read port per operand; the configuration chain writes the words (offset = number of the word).
 module gl_values #(
-    parameter W = 32,
-    parameter VALUES = 4,
-    parameter VALUE_BITS = 2,
-    parameter PORTS = 3,
-    parameter OFFSET_BITS = 8,
-    parameter CHUNK = 32
+    parameter W = 32, VALUES = 4, VALUE_BITS = 2, PORTS = 3, OFFSET_BITS = 8, CHUNK = 32
 ) (
-    input  wire                        clk,
-    input  wire                        write,
-    input  wire [OFFSET_BITS-1:0]      offset,
-    input  wire [CHUNK-1:0]            data,
+    input  wire clk, write,
+    input  wire [OFFSET_BITS-1:0] offset,
+    input  wire [CHUNK-1:0] data,
     input  wire [PORTS*VALUE_BITS-1:0] index,
-    output wire [PORTS*W-1:0]          words
+    output wire [PORTS*W-1:0] words
 );
     reg [VALUES*W-1:0] store;
     integer v;

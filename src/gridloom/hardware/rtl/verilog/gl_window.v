@@ -3,13 +3,9 @@
 module gl_window #(
     parameter STAGE_BITS = 6
 ) (
-    input  wire                  run,
-    input  wire                  valid,
-    input  wire                  always_on,
-    input  wire [STAGE_BITS-1:0] start,
-    input  wire [STAGE_BITS-1:0] stage,
-    input  wire [STAGE_BITS-1:0] past,
-    output wire                  fire,
+    input  wire run, valid, always_on,
+    input  wire [STAGE_BITS-1:0] start, stage, past,
+    output wire fire,
     output wire [STAGE_BITS-1:0] firing
 );
     assign fire = run && valid && (always_on || (stage >= start && past <= start));

@@ -1,4 +1,4 @@
-"""Exact mapping to static grids: the best wirelength, deepest FIFO or latency, and what is proved of it.
+"""``exact`` on static grids: the best wirelength, deepest FIFO or latency, and what is proved of it.
 
 How long routes have to be looked at. An edge of d + 1 links adds d to the wirelength, so that a mapping of wirelength V
 has no route of more than V + 1 links: refuting V with such routes refutes it. The same goes for the latency. For FIFOs
@@ -18,14 +18,16 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.estimate.spatial_bounds import Bound, fifo_bound, latency_bound, wirelength_bound
 from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.solver import ModelTooLargeError, Solved, cp_model, solve, too_large
-from gridloom.mappers.exact_config import ExactConfig, provenance
+from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.grid.balance.exact import Balance, Timing, balance
 from gridloom.mappers.grid.exact.model import StaticModel, StaticScope
 from gridloom.mappers.grid.mapping import to_mapping
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import Candidate
+from gridloom.mappers.origin import origin
 from gridloom.mapping.model import Failure, Mapping
 
 # The part of what is left of the budget that a proof may take before anything has been found.
@@ -37,6 +39,7 @@ _SHORT = 4
 
 def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
     """A graph on a static grid, best by the objective as far as the budget allows, or why there is none."""
+    refuse_unsuited("exact", dfg, arch)
     cp_model()
     problem = build_problem(dfg, arch)
     reason = screen(problem)
@@ -86,9 +89,8 @@ class _Search:
             return self._failure()
         value = self._value(self.best)
         self.proof.append(f"{self._words(value)}: found")
-        origin = provenance(self.config, self.clock.budget, self.clock.seconds)
-        told = {"optimal": value <= self.bound, "bound": self.bound, "proof": self.proof}
-        return to_mapping(self.problem, self.best, origin | told)
+        proved = {"optimal": value <= self.bound, "bound": self.bound, "proof": self.proof}
+        return to_mapping(self.problem, self.best, origin("exact", self.config, self.clock, **proved))
 
     def _counted(self) -> Bound:
         dfg, arch = self.problem.dfg, self.problem.arch

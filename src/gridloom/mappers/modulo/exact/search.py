@@ -1,4 +1,4 @@
-"""Exact mapping of loops: II by II, what the models find or refute, and for which schedules a refutation holds.
+"""``exact`` on modulo-scheduled arrays: what the models find or refute, II by II, and for which schedules that holds.
 
 How long a schedule has to be looked at. Let S be the number of output registers and registers, T of tiles, L the
 longest latency of a move or a load. At most one signal of one age is in a register in a slot, so that all values
@@ -21,13 +21,15 @@ from typing import Literal
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.solver import ModelTooLargeError, Solved, cp_model, solve, too_large
-from gridloom.mappers.exact_config import ExactConfig, provenance
+from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.modulo.exact.mapping import to_mapping
 from gridloom.mappers.modulo.exact.model import LoopModel, Scope
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.schedule.iterative import NONE, least_distances
 from gridloom.mappers.modulo.screening import screen
+from gridloom.mappers.origin import origin
 from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Failure, Mapping
 
@@ -43,6 +45,7 @@ _SHARE = 0.5
 
 def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
     """A loop on a torus-like array at the lowest II that is not refuted, or why there is none."""
+    refuse_unsuited("exact", dfg, arch)
     cp_model()
     problem = ModuloProblem(dfg, arch)
     bound = mii(dfg, arch)
@@ -185,8 +188,8 @@ class _Walk:
         why = "; ".join(self.bound.explanations) or "no II is less than 1"
         proof = [f"II below {self.bound.total}: refuted by counting ({why})"]
         proof += [decision.sentence for _, decision in sorted(self.decisions.items())]
-        origin = provenance(self.config, self.clock.budget, self.clock.seconds)
-        return to_mapping(model, solved, origin | {"optimal": ii == bound, "bound": bound, "proof": proof})
+        record = origin("exact", self.config, self.clock, optimal=ii == bound, bound=bound, proof=proof)
+        return to_mapping(model, solved, record)
 
     def _failure(self) -> Failure:
         tried = sorted(self.decisions)

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.modulo.ramp.graph import WorkGraph
 from gridloom.mappers.modulo.ramp.place import Attempt
 from gridloom.mappers.modulo.ramp.run import run_technique
 from gridloom.mappers.modulo.ramp.search import Limits, Technique
 from gridloom.mappers.modulo.ramp.strategies import Editor
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 #: Dependences of at least this length go through memory: store, load and use take a cycle each.
@@ -40,11 +40,7 @@ class MemmapConfig:
     moves: int = 1500
 
     def __post_init__(self) -> None:
-        for name in ("attempts", "moves"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name}: expected at least 1, found {getattr(self, name)}")
-        if self.ii is not None and self.ii < 1:
-            raise OptionError(f"ii: expected at least 1, found {self.ii}")
+        check_settings(self, at_least={"ii": 1, "attempts": 1, "moves": 1})
 
 
 def memmap(dfg: Dfg, arch: Arch, config: MemmapConfig, budget: Budget) -> Mapping | Failure:

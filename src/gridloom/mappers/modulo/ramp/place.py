@@ -76,7 +76,7 @@ class Placer:
         self.over_file = joint if rules.shared_files else joint & self.same_tile
         #: PEs that read an output; 0 where a register takes a value to any PE.
         self.reach = 0 if (self.over_file & ~self.reads).any() else int(self.reads.sum(axis=1).max(initial=0))
-        self.able, self.latency, self.pool = problem.tables()
+        self.able, self.latency, self.pool = problem.tables
         self.together = problem.together().astype(np.bool_)
         if any(pool.capacity != 1 for pool in problem.arch.pools):
             raise OptionError(f"array {problem.arch.name!r}: this mapper takes buses of capacity 1")

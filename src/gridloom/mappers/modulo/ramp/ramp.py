@@ -23,6 +23,7 @@ from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.modulo.ramp.run import run_technique
 from gridloom.mappers.modulo.ramp.search import STRATEGIES, Limits, Technique
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 
@@ -48,18 +49,9 @@ class RampConfig:
     strategies: str = ",".join(STRATEGIES)
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("attempts", 1),
-            ("starts", 1),
-            ("moves", 1),
-            ("links", 1),
-            ("sideways", 0),
-            ("options", 1),
-        ):
-            if getattr(self, name) < least:
-                raise OptionError(f"{name}: expected at least {least}, found {getattr(self, name)}")
-        if self.ii is not None and self.ii < 1:
-            raise OptionError(f"ii: expected at least 1, found {self.ii}")
+        check_settings(
+            self, at_least={"ii": 1, "attempts": 1, "starts": 1, "moves": 1, "links": 1, "sideways": 0, "options": 1}
+        )
         for name in self.names:
             if name not in STRATEGIES:
                 raise OptionError(f"strategies: no strategy is called {name!r}; known: {', '.join(STRATEGIES)}")

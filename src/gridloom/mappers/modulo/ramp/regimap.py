@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.modulo.ramp.place import Rules
 from gridloom.mappers.modulo.ramp.run import run_technique
 from gridloom.mappers.modulo.ramp.search import Limits, Technique
+from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 
@@ -36,11 +36,7 @@ class RegimapConfig:
     options: int = 80
 
     def __post_init__(self) -> None:
-        for name in ("attempts", "moves", "links", "options"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name}: expected at least 1, found {getattr(self, name)}")
-        if self.ii is not None and self.ii < 1:
-            raise OptionError(f"ii: expected at least 1, found {self.ii}")
+        check_settings(self, at_least={"ii": 1, "attempts": 1, "moves": 1, "links": 1, "options": 1})
 
 
 def regimap(dfg: Dfg, arch: Arch, config: RegimapConfig, budget: Budget) -> Mapping | Failure:

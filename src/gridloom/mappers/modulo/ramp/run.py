@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
-from gridloom._version import __version__
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.ramp.mapping import to_mapping
 from gridloom.mappers.modulo.ramp.search import Limits, RampSearch, Technique
 from gridloom.mappers.modulo.screening import screen
+from gridloom.mappers.origin import origin
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Failure, Mapping
 
@@ -21,6 +21,7 @@ def run_technique(
     name: str, dfg: Dfg, arch: Arch, technique: Technique, limits: Limits, config: Any, budget: Budget
 ) -> Mapping | Failure:
     """A mapping by a technique at the first II it succeeds at, or why there is none."""
+    refuse_unsuited(name, dfg, arch)
     problem = ModuloProblem(dfg, arch)
     bound = mii(dfg, arch)
     reason = screen(problem, bound, limits.ii)
@@ -33,9 +34,9 @@ def run_technique(
     clock.report("done", "" if found is None else f"II {found.ii}")
     if found is None:
         return _failure(search)
-    origin = _provenance(name, config, budget, clock, found.ii == bound.total)
-    origin["strategies"] = dict(sorted(search.trace.chosen.items()))
-    return to_mapping(search.placer, found, origin)
+    strategies = dict(sorted(search.trace.chosen.items()))
+    record = origin(name, config, clock, optimal=found.ii == bound.total, strategies=strategies)
+    return to_mapping(search.placer, found, record)
 
 
 def _failure(search: RampSearch) -> Failure:
@@ -55,20 +56,6 @@ def _failure(search: RampSearch) -> Failure:
         bound=f"{len(left)} without a PE at best ({', '.join(names[:4])}{', ...' if len(names) > 4 else ''})",
         levers=("more registers", "a larger array", "mapper 'modulo'"),
     )
-
-
-def _provenance(name: str, config: Any, budget: Budget, clock: Clock, optimal: bool) -> dict[str, Any]:
-    given = {entry.name: (getattr(config, entry.name), entry.default) for entry in fields(config)}
-    origin: dict[str, Any] = {
-        "mapper": name,
-        "config": {key: value for key, (value, default) in given.items() if value != default},
-        "seed": budget.seed,
-        "moves": clock.moves,
-        "optimal": optimal,
-        "version": __version__,
-    }
-    # A run ended by effort is the same byte for byte, so nothing that a clock says goes into it.
-    return origin if budget.time_limit is None else origin | {"seconds": round(clock.seconds, 6)}
 
 
 def warm_up() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from gridloom.mappers.core.arrays import Int64s
 
 _NONE = -(1 << 28)
 
 
 @njit(cache=True, nogil=True)
-def close_distances(table: NDArray[np.int64]) -> None:
+def close_distances(table: Int64s) -> None:
     """Turn lengths of arcs into lengths of longest paths, in place (Floyd and Warshall)."""
     count = table.shape[0]
     for k in range(count):

@@ -14,10 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from gridloom.mappers.core.arrays import Float64s, Int64s
 
 # Placements a node after which a schedule is given up.
 _TRIES = 12
@@ -37,7 +35,7 @@ class Dependence:
     distance: int
 
 
-def least_distances(count: int, dependences: Sequence[Dependence], ii: int) -> Ints:
+def least_distances(count: int, dependences: Sequence[Dependence], ii: int) -> Int64s:
     """[a, b] -> least cycles from the issue of a to that of b; NONE: no dependence. A positive diagonal: II too low."""
     from gridloom.mappers.modulo.schedule.distance_kernel import close_distances
 
@@ -48,15 +46,15 @@ def least_distances(count: int, dependences: Sequence[Dependence], ii: int) -> I
     return table
 
 
-def heights(least: Ints) -> Ints:
+def heights(least: Int64s) -> Int64s:
     """For each node the longest chain of dependences that follows it."""
-    tallest: Ints = np.maximum(least.max(axis=1, initial=0), 0).astype(np.int64)
+    tallest: Int64s = np.maximum(least.max(axis=1, initial=0), 0).astype(np.int64)
     return tallest
 
 
 def modulo_schedule(
-    least: Ints, ii: int, takes: Ints, room: Ints, *, start: Ints | None = None, shake: Floats | None = None
-) -> Ints | None:
+    least: Int64s, ii: int, takes: Int64s, room: Int64s, *, start: Int64s | None = None, shake: Float64s | None = None
+) -> Int64s | None:
     """Issue cycles from 0 on that respect dependences and room; None where the search for them is given up.
 
     ``takes[n, r]`` is what node n takes of resource r in its slot, ``room[r]`` what there is. ``start`` holds cycles
@@ -75,7 +73,15 @@ def modulo_schedule(
 
 
 def shorten_lifetimes(
-    least: Ints, ii: int, takes: Ints, room: Ints, links: Ints, latency: Ints, cycle: Ints, *, reach: int = 0
+    least: Int64s,
+    ii: int,
+    takes: Int64s,
+    room: Int64s,
+    links: Int64s,
+    latency: Int64s,
+    cycle: Int64s,
+    *,
+    reach: int = 0,
 ) -> None:
     """Move nodes to cycles, in place, where fewer values wait, and less long. ``links``: source, target, distance.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+from typing import Any
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+import numpy as np
+
+from gridloom.mappers.core.arrays import Float64s, Int64s
+from gridloom.mappers.core.kernels import borrowing, kernel
 
 _NONE = -(1 << 28)
 # Periods by which a node may move later at once.
@@ -15,26 +15,28 @@ _REACH = 64
 # What a reader costs that has no place next to its value.
 _CROWDED = 4.0
 
-internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+# Steps of a count. They have a type, since a function is compiled once more for each literal.
+_ADD: Any = np.int64(1)
+_TAKE: Any = np.int64(-1)
 
 
-@internal
-def _fits(takes: Ints, table: Ints, room: Ints, node: int, slot: int) -> bool:
+@borrowing
+def _fits(takes: Int64s, table: Int64s, room: Int64s, node: int, slot: int) -> bool:
     free = True
     for r in range(len(room)):
         free = free and (takes[node, r] == 0 or table[r, slot] + takes[node, r] <= room[r])
     return free
 
 
-@internal
-def _book(takes: Ints, table: Ints, node: int, slot: int, step: int) -> None:
+@borrowing
+def _book(takes: Int64s, table: Int64s, node: int, slot: int, step: int) -> None:
     for r in range(table.shape[0]):
         table[r, slot] += step * takes[node, r]
 
 
-@internal
-def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, rank: Floats, node: int, when: int,
-              ii: int) -> None:  # fmt: skip
+@borrowing
+def _displace(least: Int64s, takes: Int64s, table: Int64s, room: Int64s, cycle: Int64s, rank: Float64s, node: int,
+              when: int, ii: int) -> None:  # fmt: skip
     """Take out what cannot stay when ``node`` issues at ``when``: broken dependences, then what fills its slot."""
     count, slot = len(cycle), when % ii
     for other in range(count):
@@ -43,7 +45,7 @@ def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, ra
         late = least[node, other] > _NONE and when + least[node, other] > cycle[other]
         early = least[other, node] > _NONE and cycle[other] + least[other, node] > when
         if late or early:
-            _book(takes, table, other, cycle[other] % ii, -1)
+            _book(takes, table, other, cycle[other] % ii, _TAKE)
             cycle[other] = -1
     while not _fits(takes, table, room, node, slot):
         gone = -1
@@ -58,12 +60,12 @@ def _displace(least: Ints, takes: Ints, table: Ints, room: Ints, cycle: Ints, ra
                 gone = other
         if gone < 0:
             return
-        _book(takes, table, gone, slot, -1)
+        _book(takes, table, gone, slot, _TAKE)
         cycle[gone] = -1
 
 
-@internal
-def _window(least: Ints, cycle: Ints, node: int) -> tuple[int, int]:
+@borrowing
+def _window(least: Int64s, cycle: Int64s, node: int) -> tuple[int, int]:
     low, high = 0, 1 << 28
     for other in range(len(cycle)):
         if least[other, node] > _NONE:
@@ -77,27 +79,44 @@ def _window(least: Ints, cycle: Ints, node: int) -> tuple[int, int]:
     return low, high
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: Ints, ii: int, tries: int,
-                    cycle: Ints) -> bool:  # fmt: skip
+@borrowing
+def _next_node(rank: Float64s, cycle: Int64s) -> int:
+    """The first node by rank that has no cycle yet; -1: all have one."""
+    node = -1
+    for k in range(len(cycle)):
+        if cycle[k] < 0 and (node < 0 or rank[k] < rank[node]):
+            node = k
+    return node
+
+
+@borrowing
+def _kept(start: Int64s, cycle: Int64s) -> bool:
+    """True when no node has left the cycle that it was given."""
+    kept = True
+    for node in range(len(start)):
+        kept = kept and (start[node] < 0 or cycle[node] == start[node])
+    return kept
+
+
+@kernel
+def schedule_modulo(least: Int64s, takes: Int64s, room: Int64s, rank: Float64s, start: Int64s, ii: int, tries: int,
+                    cycle: Int64s) -> bool:  # fmt: skip
     """Fill ``cycle``; False after ``tries`` placements without an end. ``rank``: who comes first, least first.
 
     ``start`` holds cycles that are kept as they are, -1: free.
     """
     count = len(rank)
     table = np.zeros((len(room), ii), dtype=np.int64)
-    tried = np.full(count, -1, dtype=np.int64)
+    tried = np.zeros(count, dtype=np.int64)
+    tried[:] = -1
     for node in range(count):
         cycle[node] = start[node]
         if start[node] >= 0:
-            _book(takes, table, node, start[node] % ii, 1)
+            _book(takes, table, node, start[node] % ii, _ADD)
     for _ in range(tries):
-        node = -1
-        for k in range(count):
-            if cycle[k] < 0 and (node < 0 or rank[k] < rank[node]):
-                node = k
+        node = _next_node(rank, cycle)
         if node < 0:
-            return bool(np.all((start < 0) | (cycle == start)))
+            return _kept(start, cycle)
         low, high = _window(least, cycle, node)
         when = -1
         for t in range(low, min(low + ii, high + 1)):
@@ -112,13 +131,13 @@ def schedule_modulo(least: Ints, takes: Ints, room: Ints, rank: Floats, start: I
                     return False
         tried[node] = when
         _displace(least, takes, table, room, cycle, rank, node, when, ii)
-        _book(takes, table, node, when % ii, 1)
+        _book(takes, table, node, when % ii, _ADD)
         cycle[node] = when
     return False
 
 
-@internal
-def _length(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: int) -> float:
+@borrowing
+def _length(links: Int64s, latency: Int64s, cycle: Int64s, node: int, when: int, ii: int) -> float:
     """What the dependences of a node cost at a cycle: those that are not met at once, and how long they wait."""
     cost = 0.0
     for k in range(links.shape[0]):
@@ -133,8 +152,10 @@ def _length(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: i
     return cost
 
 
-@internal
-def _crowd(links: Ints, latency: Ints, cycle: Ints, source: int, node: int, when: int, ii: int, reach: int) -> float:
+@borrowing
+def _crowd(
+    links: Int64s, latency: Int64s, cycle: Int64s, source: int, node: int, when: int, ii: int, reach: int
+) -> float:
     """Readers that cannot all be near their value: more at once than wires lead to, or in one slot of one tile."""
     issue = when if source == node else cycle[source]
     cost, at_once = 0.0, 0
@@ -156,8 +177,8 @@ def _crowd(links: Ints, latency: Ints, cycle: Ints, source: int, node: int, when
     return cost + _CROWDED * max(0, at_once - reach)
 
 
-@internal
-def _price(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: int, reach: int) -> float:
+@borrowing
+def _price(links: Int64s, latency: Int64s, cycle: Int64s, node: int, when: int, ii: int, reach: int) -> float:
     cost = _length(links, latency, cycle, node, when, ii)
     if reach > 0:
         cost += _crowd(links, latency, cycle, node, node, when, ii, reach)
@@ -167,9 +188,9 @@ def _price(links: Ints, latency: Ints, cycle: Ints, node: int, when: int, ii: in
     return cost
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency: Ints, ii: int, reach: int,
-                      sweeps: int, cycle: Ints) -> None:  # fmt: skip
+@kernel
+def shorten_lifetimes(least: Int64s, takes: Int64s, room: Int64s, links: Int64s, latency: Int64s, ii: int, reach: int,
+                      sweeps: int, cycle: Int64s) -> None:  # fmt: skip
     """Move nodes within their windows to cycles with room where their values wait less.
 
     ``links``: rows of source, target, distance. ``reach``: tiles that read an output, where values wait in files of one
@@ -178,14 +199,14 @@ def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency
     count = len(cycle)
     table = np.zeros((len(room), ii), dtype=np.int64)
     for node in range(count):
-        _book(takes, table, node, cycle[node] % ii, 1)
+        _book(takes, table, node, cycle[node] % ii, _ADD)
     for sweep in range(sweeps):
         moved = False
         for k in range(count):
             node = count - 1 - k if sweep % 2 == 0 else k
             low, high = _window(least, cycle, node)
             now = cycle[node]
-            _book(takes, table, node, now % ii, -1)
+            _book(takes, table, node, now % ii, _TAKE)
             best, when = _price(links, latency, cycle, node, now, ii, reach), now
             # A period from either end, and around where it is: further in, nothing is different.
             for first in (low, now - ii, now, high - ii + 1):
@@ -196,6 +217,6 @@ def shorten_lifetimes(least: Ints, takes: Ints, room: Ints, links: Ints, latency
                             best, when = cost, t
             moved = moved or when != now
             cycle[node] = when
-            _book(takes, table, node, when % ii, 1)
+            _book(takes, table, node, when % ii, _ADD)
         if not moved:
             return

@@ -16,19 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from gridloom._version import __version__
-from gridloom.archs.model import Arch
-from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.core.solver import Solved, cp_model, solve
-from gridloom.mappers.exact_config import ExactConfig
-from gridloom.mappers.spokes.anneal import annealed
+from gridloom.mappers.spokes.annealing import annealed
 from gridloom.mappers.spokes.exact.links import Links, add_links, modelled, placement
-from gridloom.mappers.spokes.mapping import Placement, to_mapping
-from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
-from gridloom.mappers.spokes.screening import screen
-from gridloom.mappers.spokes.search import Best, iis, longest_path
-from gridloom.mapping.model import Failure, Mapping
+from gridloom.mappers.spokes.mapping import Placement
+from gridloom.mappers.spokes.problem import SpokesProblem
+from gridloom.mappers.spokes.search import Best, longest_path
 
 #: Share of the time, seconds at most, and batches that annealing has for a first solution.
 _SHARE, _MOST, _BATCHES = 0.2, 3.0, 3
@@ -41,31 +35,6 @@ class _Model:
     spoke: list[Any]
     issue: list[Any]
     links: Links | None = None
-
-
-def exact_spokes(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
-    """The mapping with the fewest cycles at the lowest II, or the best found with a bound; or why there is none."""
-    problem = build_problem(dfg, arch)
-    reason = screen(problem, config.ii)
-    if reason is not None:
-        return reason
-    clock = budget.start()
-    floor = longest_path(problem)
-    tried: list[int] = []
-    for ii in iis(problem, config.ii):
-        tried.append(ii)
-        best, bound, refuted = optimum(problem, ii, clock, floor, config.workers)
-        clock.report(f"II {ii}", best.words)
-        if best.legal is not None:
-            return to_mapping(problem, best.legal, _provenance(budget, clock, best.legal, bound))
-        if clock.over() and not refuted:
-            break
-    return Failure(
-        constraint=f"exact search at II {tried[0]} to {tried[-1]}",
-        demand="a slot, a link and a delay register for every value",
-        bound="none found within the budget" if clock.over() else "none",
-        levers=("more time", "more spokes", "more tiles"),
-    )
 
 
 def optimum(problem: SpokesProblem, ii: int, clock: Clock, floor: int, workers: int) -> tuple[Best, int, bool]:
@@ -173,15 +142,3 @@ def _hints(model: _Model, start: Placement) -> list[tuple[Any, int]]:
 
 def _values(found: Solved, row: list[Any]) -> np.ndarray:
     return np.array([found.value(variable) for variable in row], dtype=np.int32)
-
-
-def _provenance(budget: Budget, clock: Clock, best: Placement, bound: int) -> dict[str, Any]:
-    return {
-        "mapper": "exact",
-        "seed": budget.seed,
-        "moves": clock.moves,
-        "version": __version__,
-        "optimal": best.cycles <= bound,
-        "bound": bound,
-        "proof": "fewest cycles at this II" if best.cycles <= bound else "a bound on the cycles at this II",
-    }

@@ -1,0 +1,176 @@
+"""The options that several commands share: each is declared once, so that it reads and behaves the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gridloom.cli.completion import offer_mappers, offer_names, offer_sources
+from gridloom.cli.quiet import be_quiet
+from gridloom.errors import OptionError
+
+
+def _seed(value: int) -> int:
+    if value is not None and value < 0:
+        raise OptionError(f"expected at least 0, found {value}", where="--seed")
+    return value
+
+
+# -- what is worked on ------------------------------------------------------------------------------------------------
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A graph: a file, FILE.c:FUNCTION, or kernel:NAME,key=value,... for a built-in kernel.",
+        autocompletion=offer_sources,
+    ),
+]
+MappingFile = Annotated[str, typer.Argument(metavar="MAPPING", help="A mapping file, as gridloom map -o writes it.")]
+Arch = Annotated[
+    str,
+    typer.Option(
+        "--arch",
+        metavar="ARCH",
+        help="The array: a family with parameters (mesh:5x5, torus:4x4,regs=4) or a YAML file.",
+        autocompletion=offer_names("archs"),
+    ),
+]
+ColumnArch = Annotated[
+    str,
+    typer.Option(
+        "--arch",
+        metavar="ARCH",
+        help="The array, which needs ports in its columns, such as vpcma.",
+        autocompletion=offer_names("archs"),
+    ),
+]
+Model = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A model's name; gridloom list models shows them.",
+        autocompletion=offer_names("models"),
+    ),
+]
+
+# -- how it is searched -----------------------------------------------------------------------------------------------
+
+Mapper = Annotated[
+    str,
+    typer.Option(
+        "--mapper",
+        metavar="NAME",
+        help="The mapper; gridloom list mappers shows them, and auto takes the one that suits the array.",
+        autocompletion=offer_mappers,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed", metavar="N", callback=_seed, help="The random seed; the same seed and effort give the same result."
+    ),
+]
+TimeLimit = Annotated[
+    float | None, typer.Option("--time-limit", metavar="SECONDS", help="End each search after this many seconds.")
+]
+Effort = Annotated[
+    int | None, typer.Option("--effort", metavar="N", help="End each search after this many moves of the mapper.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; the option may be given several times."),
+]
+Estimator = Annotated[
+    str,
+    typer.Option(
+        "--estimator",
+        metavar="NAME",
+        help="What judges graphs: learned (a network), bound (counting), or auto (learned where it can run).",
+    ),
+]
+
+# -- where it runs, and what it keeps ---------------------------------------------------------------------------------
+
+Workers = Annotated[int, typer.Option("--jobs", metavar="N", help="How many workers search at the same time.")]
+Processes = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", help="How many processes work at the same time; default: one for each core."),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="ADDRESS", help="Run on a Dask cluster: local, or a scheduler (tcp://host:port)."
+    ),
+]
+StoreFile = Annotated[
+    Path | None, typer.Option("--store", metavar="FILE", help="Keep rows in this SQLite file as they arrive.")
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Take the rows that the store already has and compute the others.")
+]
+GraphFolder = Annotated[
+    Path | None,
+    typer.Option("--folder", metavar="DIR", help="The folder of the published graphs."),
+]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--folder", metavar="DIR", help="The folder of data sets and checkpoints; default: ~/.cache/gridloom/MODEL."
+    ),
+]
+
+# -- what is written and printed --------------------------------------------------------------------------------------
+
+Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write a picture to this SVG file.")]
+SpokeRam = Annotated[
+    Path | None,
+    typer.Option(
+        "--spoke-ram",
+        metavar="FILE",
+        help="For a streaming engine: write what each tile does in each spoke to this JSON file.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "-q",
+        "--quiet",
+        is_eager=True,
+        expose_value=False,
+        callback=be_quiet,
+        help="Print no progress and no notes; results and errors are still printed.",
+    ),
+]
+
+# -- which loop of a C or Python file ---------------------------------------------------------------------------------
+
+Function = Annotated[
+    str | None,
+    typer.Option("--function", metavar="NAME", help="For C and Python files: the function that holds the loop."),
+]
+Loop = Annotated[
+    int | None,
+    typer.Option(
+        "--loop",
+        metavar="N",
+        min=0,
+        help="For C files: which loop of the function, counted from 0; gridloom show FILE.c lists them.",
+    ),
+]
+Flatten = Annotated[
+    bool, typer.Option("--flatten", help="For C files: run the two innermost levels of a nest as one loop.")
+]
+Unroll = Annotated[
+    int | None,
+    typer.Option("--unroll", metavar="N", help="For C and Python files: put this many iterations into one."),
+]
+Size = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--size", metavar="ARRAY=N", help="For C and Python files: the length of an array in words; may be repeated."
+    ),
+]

@@ -1,0 +1,73 @@
+"""The report of a search that found no mapping: which constraint stands in the way, and where it is tight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from typing import Any
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.emit.picture import palette
+from gridloom.emit.picture.array import arch_summary
+from gridloom.emit.picture.graph import graph_picture
+from gridloom.emit.picture.text import escape
+from gridloom.emit.report.congestion import congestion_picture
+from gridloom.emit.report.data import flat_facts
+from gridloom.emit.report.source_listing import SourceListing, listing_card
+from gridloom.emit.report.template import aspect, asset, filled, policy, rows, style
+from gridloom.mapping.model import Failure
+
+
+def failure_report(
+    dfg: Dfg,
+    arch: Arch,
+    failure: Failure,
+    *,
+    stats: MappingABC[str, Any],
+    command: str,
+    source: SourceListing | None = None,
+) -> str:
+    """The page as HTML text: the constraint, what it needs and has, what would help, and the congested places.
+
+    ``stats``: what is known of the search, by name. ``command`` repeats it. ``source``: the text that the graph was
+    made of. Linear in the graph and the array; nothing is fetched when it is opened.
+    """
+    array = congestion_picture(arch, failure.congested)
+    fields = {
+        "title": escape(f"{dfg.name} on {arch.name}"),
+        "policy": policy(),
+        "style": style(),
+        "summary": escape(f"{len(dfg.nodes)} nodes · {len(dfg.edges)} edges · {arch_summary(arch)}"),
+        "reason": _reason(failure),
+        "array": array,
+        "span": "wide" if aspect(array) > 1.35 else "half",
+        "caption": _caption(failure),
+        "graph": graph_picture(dfg, live=False),
+        "source": listing_card(source, dfg),
+        "metrics": rows(flat_facts(stats)),
+        "command": escape(command),
+        "again": "" if command else "hidden",
+    }
+    return filled(asset("failure.html"), fields)
+
+
+def _reason(failure: Failure) -> str:
+    facts = [("constraint", failure.constraint), ("it needs", failure.demand), ("there is", failure.bound)]
+    if failure.conflicts is not None:
+        facts.append(("conflicts left by the best try", str(failure.conflicts)))
+    table = f'<table id="reason"><tbody>{rows(facts)}</tbody></table>'
+    if not failure.levers:
+        return table
+    levers = "".join(f"<li>{escape(lever)}</li>" for lever in failure.levers)
+    return f'{table}<h3>What would help</h3><ul id="levers">{levers}</ul>'
+
+
+def _caption(failure: Failure) -> str:
+    if not failure.congested:
+        return "The failure does not depend on a place of the array: no resource is marked."
+    scale = "".join(f'<i style="background:{colour}"></i>' for colour in palette.HEAT[1:])
+    names = ", ".join(f"{k}&nbsp;{escape(name)}" for k, name in enumerate(failure.congested, 1))
+    return (
+        "The numbered places are those that signals competed for most; 1 is the worst. "
+        f'<span class="scale"><span>mild</span>{scale}<span>hot</span></span><br>{names}'
+    )

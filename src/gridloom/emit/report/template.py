@@ -1,0 +1,55 @@
+"""What the pages of the report share: assets of the package, templates with slots, tables and the style."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping as MappingABC
+from collections.abc import Sequence
+from importlib import resources
+from typing import Final
+
+from gridloom.emit.picture import palette
+from gridloom.emit.picture.text import escape
+
+_SLOT: Final = re.compile(r"\{\{(\w+)\}\}")
+
+
+def asset(name: str) -> str:
+    """The text of a file that comes with the report."""
+    return resources.files("gridloom.emit.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def filled(template: str, fields: MappingABC[str, str]) -> str:
+    """The template with every slot filled in one pass: text that looks like a slot stays text."""
+    return _SLOT.sub(lambda match: fields[match[1]], template)
+
+
+def policy(script: str = "") -> str:
+    """The page's security policy as an attribute: no script runs but the one given, and nothing is fetched."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    scripts = f"script-src 'sha256-{digest}'" if script else "script-src 'none'"
+    rules = ("default-src 'none'", "style-src 'unsafe-inline'", scripts, "base-uri 'none'", "form-action 'none'")
+    return escape("; ".join(rules))
+
+
+def style() -> str:
+    """The style sheet for light and dark windows."""
+    dark = palette.css_rules(dark=True)
+    return (
+        f"{asset('report.css')}\n{palette.css_rules(dark=False)}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+    )
+
+
+def rows(facts: Sequence[tuple[str, str]]) -> str:
+    """The rows of a table of (name, text) facts."""
+    if not facts:
+        return '<tr><td colspan="2">none given</td></tr>'
+    return "".join(f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in facts)
+
+
+def aspect(svg: str) -> float:
+    """Width over height of a picture: a broad one gets the whole width of the page."""
+    size = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
+    return float(size[1]) / float(size[2]) if size else 1.0

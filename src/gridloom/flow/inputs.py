@@ -1,0 +1,102 @@
+"""What goes into a flow: a SOURCE and an ARCH become a graph as the array takes it, and the array.
+
+``prepare`` is the only way in. ``map``, ``partition``, ``estimate``, ``program``, ``explore`` and ``bench`` all use it,
+so that the same source on the same array is the same graph, whatever is asked about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gridloom.archs.model import Arch
+from gridloom.archs.spec import build
+from gridloom.dfg.model import Dfg
+from gridloom.frontend.loops.spec import Memory, is_loop
+from gridloom.frontend.source import load_source, names_module
+from gridloom.transform.fuse import fuse
+from gridloom.transform.streams import needs_memory, streams_to_memory
+
+if TYPE_CHECKING:
+    from gridloom.flow.loops.loop_text import LoopText
+    from gridloom.frontend.python.kernel import PythonKernel
+
+    #: A graph, a function decorated with ``@gridloom.kernel``, or a SOURCE: a file or ``kernel:NAME,key=value,...``.
+    Source = Dfg | PythonKernel | str | Path
+
+#: An array, a dictionary with ``family`` and its parameters, or an ARCH: a family with parameters, a YAML or XML file.
+ArchLike = Arch | Mapping[str, Any] | str | Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A graph that is fitted to its array."""
+
+    dfg: Dfg
+    arch: Arch
+    #: The text of the loop that the graph was read from, for the report; None for other sources.
+    text: LoopText | None = None
+
+
+def prepare(source: Source, arch: ArchLike) -> Prepared:
+    """Read an array and a source, and lower the source's graph to what the array takes.
+
+    The accesses of a loop become loads and stores, or streams, as the array has it; on arrays that fuse instructions
+    the graph is fused, and streams become memory accesses where there is no port. Raises a GridloomError for bad input.
+    Costs one run of the front end (of clang for C) and passes that are linear in the graph.
+    """
+    array = read_arch(arch)
+    dfg, text = _read(source, memory_of(array))
+    return Prepared(dfg=fitted(dfg, array), arch=array, text=text)
+
+
+def read_arch(arch: ArchLike) -> Arch:
+    """Return the array that a description stands for; an array stands for itself."""
+    if isinstance(arch, Arch):
+        return arch
+    if isinstance(arch, str | Path) and str(arch).endswith(".xml"):
+        from gridloom.archs.families.genmap import read
+
+        return read(Path(arch))
+    return build(arch)
+
+
+def read_source(source: Source, memory: Memory | None = None) -> Dfg:
+    """Return the graph of a source before it is fitted to an array; a graph stands for itself.
+
+    ``memory`` says what the accesses of a loop become where the source does not: loads and stores by default.
+    """
+    return _read(source, memory or "arrays")[0]
+
+
+def memory_of(arch: Arch) -> Memory:
+    """Return what the accesses of a loop become on an array: loads and stores (``arrays``), or ``streams``."""
+    return "arrays" if arch.has("memory_access") else "streams"
+
+
+def fitted(dfg: Dfg, arch: Arch) -> Dfg:
+    """Return the graph as the array takes it: with fused instructions, or with loads and stores instead of streams.
+
+    Streams become memory accesses only on arrays that have memory units and no ports. Linear in the graph.
+    """
+    if arch.has("fuses"):
+        return fuse(dfg)
+    return streams_to_memory(dfg) if needs_memory(dfg, arch) else dfg
+
+
+def _read(source: Source, memory: Memory) -> tuple[Dfg, LoopText | None]:
+    """Return the graph of a source, and its text where the source is a loop."""
+    if isinstance(source, Dfg):
+        return source, None
+    if not isinstance(source, str | Path):
+        from gridloom.flow.loops.loop_text import trace_kernel
+
+        return trace_kernel(source, memory)
+    text = str(source)
+    if is_loop(text) and not names_module(text):
+        from gridloom.flow.loops.loop_text import read_loop
+
+        return read_loop(text, memory)
+    return load_source(text, memory=memory), None

@@ -1,0 +1,37 @@
+"""How a notebook shows a result: a small table, and the picture of its mapping or of its graph."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from gridloom.emit import svg
+
+if TYPE_CHECKING:
+    from gridloom.flow.result import Result
+
+
+def result_html(result: Result) -> str:
+    """The result as HTML: what it is, its main figures, and a picture. Linear in the mapping."""
+    record = result.to_dict()
+    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in _facts(record))
+    title = f"{record['dfg']['name']} on {record['arch']['name']}: {record['status']}"
+    picture = svg(result.dfg if result.mapping is None else result.mapping)
+    return f"<div><strong>{escape(title)}</strong><table><tbody>{rows}</tbody></table>{picture}</div>"
+
+
+def _facts(record: dict[str, Any]) -> list[tuple[str, Any]]:
+    failure = record["failure"]
+    facts = [("mapper", record["mapper"]), ("seed", record["seed"]), ("II", record["ii"]), ("MII", record["mii"])]
+    if failure is None:
+        buffers = record["buffers"] or {}
+        facts += [("latency", record["latency"]), ("period", record["period"]), ("wirelength", record["wirelength"])]
+        facts += [("buffers", buffers.get("total")), ("tiles", f"{record['tiles_used']} of {record['arch']['tiles']}")]
+    else:
+        facts += [
+            ("constraint", failure["constraint"]),
+            ("it needs", failure["demand"]),
+            ("there is", failure["bound"]),
+        ]
+        facts += [("would help", ", ".join(failure["levers"]))]
+    return [(name, value) for name, value in facts if value not in (None, "")]

@@ -1,0 +1,53 @@
+"""The HTML report of a result or of a mapping: what ``gridloom map --html`` and ``gl.save`` write."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gridloom.flow.result import Result
+from gridloom.mapping.model import Mapping
+
+#: Fields of the record that a report lists as metrics; the rest is in its title, badges and command.
+REPORTED: Final = (
+    "mapper", "seed", "seconds", "ii", "mii", "res_mii", "rec_mii", "latency", "period", "throughput", "wirelength",
+    "longest_wire", "placed_wirelength", "buffers", "width", "height", "tiles_used", "routing_tiles", "occupancy",
+    "slots", "optimal", "bound", "proof", "found_by",
+)  # fmt: skip
+#: Those that mean something where there is no mapping.
+_OF_A_FAILURE: Final = ("mapper", "seed", "seconds", "mii", "res_mii", "rec_mii")
+
+
+def result_page(result: Result, *, command: str = "") -> str:
+    """The report of a result: of its mapping, or of why there is none.
+
+    ``command`` is the one that gives the same result again. Linear in the mapping, the graph and the array.
+    """
+    from gridloom.emit import failure_report, html_report
+    from gridloom.flow.tensor.dataflow_load import dataflow_load
+
+    record = result.to_dict()
+    source = None if result.text is None else result.text.listing(result.dfg)
+    if result.mapping is None:
+        if result.failure is None:
+            raise ValueError("a result has a mapping or a failure")
+        stats = {name: record[name] for name in _OF_A_FAILURE if record[name] is not None}
+        return failure_report(result.dfg, result.arch, result.failure, stats=stats, command=command, source=source)
+    stats = {name: record[name] for name in REPORTED if record[name] is not None}
+    return html_report(
+        result.mapping,
+        stats=stats,
+        verdict=record["verified"],
+        command=command,
+        source=source,
+        load=dataflow_load(result.mapping),
+    )
+
+
+def mapping_page(mapping: Mapping) -> str:
+    """The report of a mapping without its result: it is checked and measured here, and not simulated."""
+    from gridloom.emit import html_report
+    from gridloom.flow.confirmation import illegalities, metrics
+
+    found = illegalities(mapping)
+    stats = {name: value for name, value in metrics(mapping).items() if value is not None}
+    return html_report(mapping, stats=stats, verdict={"legal": not found}, command="", violations=found)

@@ -1,0 +1,111 @@
+"""Address arithmetic of a region: linear forms become operations, pointers that move become carried values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridloom.errors import SourceError
+from gridloom.frontend.c.address import Form, Pointers
+from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
+from gridloom.frontend.c.predicates import Predicates
+from gridloom.frontend.c.region import Region
+from gridloom.frontend.loops.body import Body
+from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.loops.operations import Carried, Const, Operand
+
+
+class Indexing:
+    """Emits what the accesses of a region compute to find their elements; equal symbols are computed once.
+
+    ``value`` gives the operand of an IR value, ``runs`` the condition of a block, ``fresh`` the flag that the inner
+    loop of a flattened nest begins again in this iteration.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        region: Region,
+        pointers: Pointers,
+        predicates: Predicates,
+        value: Callable[[Value], Operand],
+        runs: Callable[[str], Operand],
+        fresh: Callable[[], Operand],
+    ) -> None:
+        self.body, self.region, self.pointers, self.predicates = body, region, pointers, predicates
+        self.value, self.runs, self.fresh = value, runs, fresh
+        self._moved: dict[Value, Operand] = {}
+        self._carried: dict[Instruction, Carried] = {}
+
+    def linear(self, form: Form, unit: int) -> Operand:
+        """A form divided by a unit, as operations: the operand that holds the quotient.
+
+        SourceError for a form that is no multiple of the unit.
+        """
+        if any(c * self.pointers.unit(s) % unit for s, c in form.terms.items()) or form.constant % unit:
+            form = self.pointers.expand(form)
+        if any(c * self.pointers.unit(s) % unit for s, c in form.terms.items()) and unit & (unit - 1) == 0:
+            return self.body.emit("lshr", self.linear(form, 1), Const(unit.bit_length() - 1))
+        total: Operand | None = None
+        for symbol, coefficient in form.terms.items():
+            factor, rest = divmod(coefficient * self.pointers.unit(symbol), unit)
+            if rest:
+                raise SourceError(f"an address moves by {coefficient} bytes, which is no multiple of {unit}")
+            term = self._symbol(symbol)
+            if total is not None and factor == -1:
+                total = self.body.emit("sub", total, term)
+                continue
+            scaled = self._scaled(term, factor)
+            total = scaled if total is None else self.body.emit("add", total, scaled)
+        if form.constant % unit:
+            raise SourceError(f"an address is {form.constant % unit} bytes off its elements of {unit} bytes")
+        offset = Const(wrap(form.constant // unit))
+        return offset if total is None else self.body.emit("add", total, offset)
+
+    def _scaled(self, term: Operand, factor: int) -> Operand:
+        """A term times a constant: a shift where that is enough."""
+        if factor > 0 and factor & (factor - 1) == 0:
+            return self.body.emit("shl", term, Const(factor.bit_length() - 1))
+        return self.body.emit("mul", term, Const(wrap(factor)))
+
+    def _symbol(self, symbol: Value) -> Operand:
+        """The operand of a symbol: an integer value, or what a pointer has moved, in its units."""
+        if symbol.type != "ptr":
+            return self.value(symbol)
+        if symbol not in self._moved:
+            assert isinstance(symbol, Instruction)
+            self._moved[symbol] = self._pointer_phi(symbol) if self.region.owner(symbol) else self._choice(symbol)
+        return self._moved[symbol]
+
+    def close(self) -> None:
+        """Tie every pointer that the loop moves to where an iteration leaves it. Called once all blocks are done."""
+        for symbol in list(self._moved):
+            if isinstance(symbol, Instruction) and self.region.owner(symbol):
+                self._close_pointer(symbol)
+
+    def _pointer_phi(self, phi: Instruction) -> Operand:
+        """What a pointer that the loop moves has moved so far."""
+        carried = self.body.recur(phi.name, 0)
+        self._carried[phi] = carried
+        if self.region.inner and phi.block == self.region.inner.header:
+            return self.body.select(self.fresh(), Const(0), carried, phi.name)
+        return carried
+
+    def _close_pointer(self, phi: Instruction) -> None:
+        """Tie one moving pointer to where the iteration leaves it."""
+        after = self.linear(self.pointers.moves(phi)[0], self.pointers.unit(phi))
+        if self.region.inner and phi.block == self.region.loop.header:
+            after = self.body.select(self.runs(self.region.loop.latches[0]), after, self._moved[phi])
+        self.body.carried[self._carried[phi].name].next = after
+
+    def _choice(self, item: Instruction) -> Operand:
+        """What a pointer that is chosen by a condition adds: a choice between the alternatives."""
+        unit = self.pointers.unit(item)
+        forms = iter(self.pointers.choices[item])
+        operands = item.operands[1:] if item.opcode == "select" else item.operands
+        alternatives = [
+            None if isinstance(o, Constant) and o.undefined else self.linear(next(forms), unit) for o in operands
+        ]
+        if item.opcode == "select":
+            yes, no = (value if value is not None else Const(0) for value in alternatives)
+            return self.body.select(self.value(item.operands[0]), yes, no)
+        return self.predicates.merge(item.block, list(zip(item.incoming, alternatives)), item.name)

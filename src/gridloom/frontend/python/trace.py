@@ -1,0 +1,108 @@
+"""A trace: what one iteration of a Python kernel does, written down while the kernel is called with symbols."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Final
+
+from gridloom.errors import SourceError
+from gridloom.frontend.loops.body import Body
+from gridloom.frontend.loops.motion import Motion, meetings, order
+from gridloom.frontend.loops.operations import Operand
+
+if TYPE_CHECKING:
+    from gridloom.frontend.python.numbers import State, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """An integer as constant + step * iteration + coefficients of operands: what distances are proved with."""
+
+    constant: int = 0
+    step: int = 0
+    terms: tuple[tuple[Operand, int], ...] = ()
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        """This one plus a multiple of another."""
+        terms = dict(self.terms)
+        for operand, coefficient in other.terms:
+            terms[operand] = terms.get(operand, 0) + factor * coefficient
+        kept = tuple(sorted(((o, c) for o, c in terms.items() if c), key=repr))
+        return Linear(self.constant + factor * other.constant, self.step + factor * other.step, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """One load or store of the traced body, and how its place moves."""
+
+    array: str
+    node: str
+    is_store: bool
+    place: Motion
+
+
+@dataclass
+class Trace:
+    """A kernel being traced: its body, and where in the function the trace is."""
+
+    body: Body
+    streams: bool = False
+    phase: str = "before"
+    #: Operands that may differ from one iteration to the next.
+    varying: set[Operand] = field(default_factory=set)
+    states: list[State] = field(default_factory=list)
+    accesses: list[_Access] = field(default_factory=list)
+    #: The code of the kernel's function, whose lines the operations come from.
+    code: CodeType | None = None
+
+    def locate(self) -> None:
+        """Tell the body which line of the kernel is running."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code is not self.code:
+            frame = frame.f_back
+        self.body.line = frame.f_lineno if frame is not None else 0
+
+    def emit(self, op: str, operands: Sequence[Operand]) -> Operand:
+        """An operation; none may follow the loop."""
+        if self.phase == "after":
+            raise SourceError("computes after its loop; return the loop's values and compute outside the kernel")
+        self.locate()
+        made = self.body.emit(op, *operands)
+        if any(operand in self.varying for operand in operands):
+            self.varying.add(made)
+        return made
+
+    def motion(self, linear: Linear) -> Motion:
+        """How a place moves over the iterations."""
+        varying = frozenset(term for term in linear.terms if term[0] in self.varying)
+        return Motion(linear.step, frozenset(linear.terms) - varying, varying, linear.constant)
+
+    def touch(self, array: str, node: str, is_store: bool, index: Value) -> None:
+        """Remember an access, so that :meth:`finish` can order it."""
+        self.accesses.append(_Access(array, node, is_store, self.motion(index.linear)))
+
+    def finish(self) -> None:
+        """Close the states and order the accesses."""
+        for state in self.states:
+            state.close()
+        for k, first in enumerate(self.accesses):
+            for second in self.accesses[k + 1 :]:
+                if first.array == second.array and (first.is_store or second.is_store):
+                    self._order(first, second)
+
+    def _order(self, first: _Access, second: _Access) -> None:
+        """Add the order edges of two accesses; streams refuse accesses that may meet."""
+        for forward, distance in meetings(first.place, second.place):
+            source, target = (first, second) if forward else (second, first)
+            if self.streams and source.is_store:
+                what = "stores twice to elements of" if target.is_store else "reads what it stored in"
+                raise SourceError(f"{what} {first.array}, so that is no stream; use an array with memory units")
+            if not self.streams:
+                self.body.orders.append(order(source.node, target.node, distance, source.is_store))
+
+
+ACTIVE: Final[ContextVar[Trace | None]] = ContextVar("gridloom_trace", default=None)

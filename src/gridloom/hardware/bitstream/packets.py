@@ -1,0 +1,223 @@
+"""Packets of configuration bits: from named fields to packets and back.
+
+``encode.encode`` turns a configuration into :class:`Fields` (named numbers, one set per unit and slot), :func:`pack`
+turns those into packets, :func:`unpack` reads packets back, ``files.disassemble`` prints them. The module
+:mod:`gridloom.hardware.rtl.layout` and ``docs/hardware.md`` describe the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gridloom.errors import MappingError
+from gridloom.hardware.rtl.layout import (
+    CHUNK,
+    OFFSET_BITS,
+    REGION_CONTEXT,
+    REGION_REGISTER,
+    REGION_SETTING,
+    REGION_VALUE,
+    context_layout,
+    rotating_bits,
+)
+from gridloom.hardware.rtl.structure import Hardware, Unit
+
+SEQUENCER = 0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Packet:
+    """One word for one unit."""
+
+    unit: int
+    region: int
+    offset: int
+    data: int
+
+    def to_int(self) -> int:
+        """Return the packet as a number of 64 bits: unit (16), region (2), offset (14), data (32).
+
+        >>> f"{Packet(unit=3, region=REGION_VALUE, offset=2, data=7).to_int():016x}"
+        '0003400200000007'
+        """
+        return self.unit << 48 | self.region << 46 | self.offset << 32 | self.data
+
+    @staticmethod
+    def from_int(word: int) -> Packet:
+        """Return the packet that a number of 64 bits stands for; the inverse of :meth:`to_int`.
+
+        >>> Packet.from_int(0x0003400200000007)
+        Packet(unit=3, region=1, offset=2, data=7)
+        """
+        return Packet(word >> 48, word >> 46 & 3, word >> 32 & (1 << OFFSET_BITS) - 1, word & 0xFFFFFFFF)
+
+
+@dataclass(kw_only=True)
+class UnitFields:
+    """What one unit is set to."""
+
+    #: Slot -> field name -> number; fields that are 0 are left out.
+    contexts: dict[int, dict[str, int]] = field(default_factory=dict)
+    #: Number of a value -> the value: an immediate, a live-in or an initial value.
+    values: dict[int, int] = field(default_factory=dict)
+    #: Number of a register -> what it holds before the first cycle.
+    registers: dict[int, int] = field(default_factory=dict)
+    #: Of a register file how many registers rotate, of a constant register its value.
+    setting: int | None = None
+
+
+@dataclass(kw_only=True)
+class Fields:
+    """What an array is set to, as named numbers."""
+
+    ii: int
+    #: Settings of the whole array, bit by bit.
+    settings: tuple[int, ...] = ()
+    units: dict[str, UnitFields] = field(default_factory=dict)
+
+
+def pack(hardware: Hardware, fields: Fields, *, only: Iterable[str] | None = None) -> list[Packet]:
+    """Return the packets that set an array, or ``only`` the named units of it (partial reconfiguration).
+
+    They write all contexts below II of each unit, unused ones as 0, so that nothing of an earlier configuration stays.
+    MappingError for a field that a unit does not have or a number that does not fit.
+    """
+    names = None if only is None else set(only)
+    unknown = (names or set()) - {unit.name for unit in hardware.units}
+    if unknown:
+        raise MappingError(f"array {hardware.arch.name!r} has no tile {sorted(unknown)[0]!r}")
+    packets: list[Packet] = []
+    if names is None:
+        packets += _pack_settings(hardware, fields)
+    for unit in hardware.units:
+        if names is None or unit.name in names:
+            packets += _pack_unit(hardware, unit, fields.units.get(unit.name, UnitFields()), fields.ii)
+    return packets
+
+
+def difference(old: Iterable[Packet], new: Iterable[Packet]) -> list[Packet]:
+    """Return the packets of ``new`` that change something after ``old``: what a partial reconfiguration sends.
+
+    >>> before = [Packet(1, REGION_VALUE, 0, 5), Packet(1, REGION_VALUE, 1, 6)]
+    >>> difference(before, [Packet(1, REGION_VALUE, 0, 5), Packet(1, REGION_VALUE, 1, 9)])
+    [Packet(unit=1, region=1, offset=1, data=9)]
+    """
+    held = {(p.unit, p.region, p.offset): p.data for p in old}
+    return [p for p in new if held.get((p.unit, p.region, p.offset)) != p.data]
+
+
+def _pack_settings(hardware: Hardware, fields: Fields) -> list[Packet]:
+    """The packets of the sequencer: the II, and the settings of the array, 32 per word."""
+    words = [fields.ii - 1]
+    for first in range(0, len(fields.settings), CHUNK):
+        words.append(sum(bit << k for k, bit in enumerate(fields.settings[first : first + CHUNK])))
+    return [Packet(SEQUENCER, REGION_SETTING, k, word) for k, word in enumerate(words)]
+
+
+def _pack_unit(hardware: Hardware, unit: Unit, fields: UnitFields, ii: int) -> list[Packet]:
+    """The packets of one unit: all its contexts below II, then values, registers and setting."""
+    layout = context_layout(unit.shape, hardware.parameters)
+    packets = []
+    if layout.bits:
+        for slot in range(ii):
+            word = _context_word(hardware, unit, slot, fields.contexts.get(slot, {}))
+            for chunk in range(layout.chunks):
+                offset = chunk << hardware.slot_bits | slot
+                packets.append(Packet(unit.id, REGION_CONTEXT, offset, word >> CHUNK * chunk & (1 << CHUNK) - 1))
+    mask = (1 << hardware.width) - 1
+    for index, value in sorted(fields.values.items()):
+        packets.append(Packet(unit.id, REGION_VALUE, index, value & mask))
+    for index, value in sorted(fields.registers.items()):
+        packets.append(Packet(unit.id, REGION_REGISTER, index, value & mask))
+    setting = fields.setting
+    if setting is None and unit.shape.rotates:
+        setting = 0
+    if setting is not None:
+        packets.append(Packet(unit.id, REGION_SETTING, 0, setting & mask))
+    return packets
+
+
+def _context_word(hardware: Hardware, unit: Unit, slot: int, numbers: Mapping[str, int]) -> int:
+    """The context word of a slot. MappingError for an unknown field or a number that does not fit."""
+    layout = context_layout(unit.shape, hardware.parameters)
+    table = layout.by_name
+    word = 0
+    for name, number in numbers.items():
+        if name not in table:
+            if number:
+                raise MappingError(f"{unit.name}, slot {slot}: the hardware has no field {name!r} for {number}")
+            continue
+        place = table[name]
+        if not 0 <= number < 1 << place.width:
+            raise MappingError(f"{unit.name}, slot {slot}: {name} = {number} does not fit {place.width} bits")
+        word |= number << place.offset
+    return word
+
+
+def unpack(hardware: Hardware, packets: Iterable[Packet]) -> Fields:
+    """Return the fields that packets set; the inverse of :func:`pack`.
+
+    MappingError for a packet that no unit of the array takes.
+    """
+    by_id = {unit.id: unit for unit in hardware.units}
+    fields = Fields(ii=1)
+    settings: dict[int, int] = {}
+    words: dict[tuple[int, int], int] = {}
+    for packet in packets:
+        if packet.unit == SEQUENCER:
+            settings[packet.offset] = packet.data
+            continue
+        if packet.unit not in by_id:
+            raise MappingError(f"packet for unit {packet.unit}: array {hardware.arch.name!r} has {len(by_id)} units")
+        unit = by_id[packet.unit]
+        record = fields.units.setdefault(unit.name, UnitFields())
+        if packet.region == REGION_CONTEXT:
+            slot = packet.offset & (1 << hardware.slot_bits) - 1
+            chunk = packet.offset >> hardware.slot_bits
+            words[packet.unit, slot] = words.get((packet.unit, slot), 0) | packet.data << CHUNK * chunk
+        elif packet.region == REGION_SETTING:
+            record.setting = packet.data
+        else:
+            table = record.values if packet.region == REGION_VALUE else record.registers
+            table[packet.offset] = packet.data
+    for (number, slot), word in words.items():
+        unit = by_id[number]
+        fields.units[unit.name].contexts[slot] = _context_fields(hardware, unit, word)
+    fields.ii = settings.get(0, 0) + 1
+    bits = hardware.setting_bits
+    fields.settings = tuple(settings.get(1 + k // CHUNK, 0) >> k % CHUNK & 1 for k in range(bits))
+    return fields
+
+
+def _context_fields(hardware: Hardware, unit: Unit, word: int) -> dict[str, int]:
+    layout = context_layout(unit.shape, hardware.parameters)
+    numbers = {f.name: word >> f.offset & (1 << f.width) - 1 for f in layout.fields}
+    return {name: number for name, number in numbers.items() if number}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How many bits a configuration has."""
+
+    #: Bits of all memories of the array that a full configuration may write.
+    capacity: int
+    #: Bits that this configuration writes.
+    bits: int
+    packets: int
+
+
+def size(hardware: Hardware, packets: Iterable[Packet], ii: int) -> Size:
+    """Return the size of a configuration of some II, and of all memories that a configuration may write."""
+    count = sum(1 for _ in packets)
+    width = hardware.width
+    capacity = written = 0
+    for unit in hardware.units:
+        shape = unit.shape
+        context = context_layout(shape, hardware.parameters).bits
+        values = (hardware.parameters.values if shape.kind == "pe" else shape.kind == "const") * width
+        rest = values + (rotating_bits(shape) if shape.rotates else 0) + shape.registers * width
+        capacity += context * shape.contexts + rest
+        written += context * ii + rest
+    fixed = hardware.slot_bits + hardware.setting_bits
+    return Size(capacity=capacity + fixed, bits=written + fixed, packets=count)

@@ -1,0 +1,93 @@
+"""Tables of the cost model: variants and ablations by cross-validation, and training for another tool chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gridloom.learn.cost_model import data, training
+from gridloom.run.work import Work
+
+if TYPE_CHECKING:
+    from gridloom.learn.cost_model.model import CostModelConfig
+
+#: The variants, and what is left out of each, as the table lists them.
+_ROWS: Final = (
+    ("sharing", "nothing"),
+    ("algorithm", "nothing"),
+    ("text", "nothing"),
+    ("text", "edges"),
+    ("text", "nodes"),
+    ("sharing", "edges"),
+    ("sharing", "nodes"),
+    ("sharing", "annotations"),
+)
+_ERAS: Final[tuple[data.Era, ...]] = ("past", "present")
+
+
+def cross_validate(
+    groups: list[training.GraphSamples],
+    size: CostModelConfig,
+    work: Work,
+    variant: Any = "sharing",
+    without: Any = "nothing",
+) -> dict[str, Any]:
+    """Return figures over all graphs, each predicted by a model that was not trained on it."""
+    folds = training.fold_of(groups, size.folds)
+    predicted: list[Any] = [None] * len(groups)
+    for fold in range(size.folds):
+        seen = [group for group, mine in zip(groups, folds) if mine != fold]
+        model = training.train(
+            seen, variant=variant, without=without, epochs=size.epochs, width=size.width, layers=size.layers,
+            seed=work.seed + fold, told=lambda _share: work.stopped(),
+        )  # fmt: skip
+        for k, group in enumerate(groups):
+            if folds[k] == fold:
+                predicted[k] = training.predictions(model, group)
+        work.progress(f"{variant} without {without}: fold {fold + 1}", (fold + 1) / (size.folds + 1))
+    return training.figures(predicted, groups)
+
+
+def ablations(samples: list[data.Sample], size: CostModelConfig, work: Work) -> dict[str, Any]:
+    """Return cross-validated figures of every variant and ablation, beside those of the hand-written cost model."""
+    groups = training.by_graph(samples)
+    rows = [{"model": "heuristic", **training.figures([group.heuristic for group in groups], groups)}]
+    for variant, without in _ROWS:
+        if work.over():
+            break
+        name = variant if without == "nothing" else f"{variant} - {without}"
+        rows.append({"model": name, **cross_validate(groups, size, work, variant, without)})
+    return {"decisions": sum(len(group.labels) for group in groups), "rows": rows}
+
+
+def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig, work: Work) -> dict[str, Any]:
+    """Return figures of models trained on each state of the tool chain, on graphs that no training saw, in both states.
+
+    The hand-written cost model is in the table as well: it stays as it is when the tool chain changes, and so does a
+    model that is not trained again.
+    """
+    tests = {era: _tests(era, work) for era in _ERAS}
+    rows: list[dict[str, Any]] = []
+    for era in _ERAS:
+        rules = [group.heuristic for group in tests[era]]
+        rows.append({"model": "heuristic", "tested": era, **training.figures(rules, tests[era])})
+    for era in _ERAS:
+        if work.over():
+            break
+        work.progress(f"training on {era}", 0.5)
+        model = training.train(
+            training.by_graph(samples[era]), epochs=size.epochs, width=size.width, layers=size.layers, seed=work.seed,
+            told=lambda _share: work.stopped(),
+        )  # fmt: skip
+        for other in _ERAS:
+            predicted = [training.predictions(model, group) for group in tests[other]]
+            rows.append({"model": f"trained on {era}", "tested": other, **training.figures(predicted, tests[other])})
+    decisions = {era: sum(len(item.labels) for item in samples[era]) for era in _ERAS}
+    return {"decisions": decisions, "rows": rows}
+
+
+def _tests(era: data.Era, work: Work) -> list[training.GraphSamples]:
+    """The graphs that no training sees, labelled in one state of the tool chain."""
+    listed = [*data.held_out_graphs(), *data.large_graphs()]
+    for some, each in ((data.held_out_graphs(), 3), (data.large_graphs(), 1)):
+        data.make(work, era=era, decisions=each * data.CHAINS * len(some), listed=some)
+    return training.by_graph(data.load(work.folder, era, listed))

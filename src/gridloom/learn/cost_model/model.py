@@ -1,0 +1,200 @@
+"""The model ``cost-model``: its data set, its training, and the figures that judge it.
+
+After "Learned Cost Model for Placement on Reconfigurable Dataflow Hardware" (Guha et al.): a graph network predicts
+the throughput of a placed and routed pipeline over the bound of its slowest stage. Their labels were measured on
+hardware, ours by `gridloom.sim.elastic_measure`. Inference does not need torch (`cost_model.inference`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from gridloom.errors import OptionError
+from gridloom.learn import weights
+from gridloom.learn.cost_model import data
+from gridloom.learn.cost_model.inference import NAME, LearnedCostModel
+from gridloom.mappers.settings import check_settings
+from gridloom.run.work import Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostModelConfig:
+    """Settings of data, training and evaluation."""
+
+    #: How many decisions (placements with routes) the data set has.
+    decisions: int = 9728
+    #: The state of the tool chain that the data comes from.
+    era: Literal["present", "past"] = "present"
+    #: Passes over the data set.
+    epochs: int = 12
+    #: Values per node and per edge, and layers of the graph network.
+    width: int = 24
+    layers: int = 2
+    #: Folds of the cross-validation; a graph is in one fold.
+    folds: int = 5
+    #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, past and present tool chain,
+    #: searches at equal time, or how the temperature of the searches was chosen.
+    report: Literal["accuracy", "tables", "adaptivity", "search", "tuning"] = "accuracy"
+    #: For the searches: CPU seconds per search, seeds, and families with a plus between them (none: all).
+    seconds: float = 3.0
+    seeds: int = 5
+    subjects: str = ""
+
+    def __post_init__(self) -> None:
+        at_least = {"decisions": 1, "epochs": 1, "width": 1, "layers": 1, "seeds": 1, "folds": 2}
+        check_settings(self, at_least=at_least)
+
+
+class DataflowCostModel:
+    """What the registry holds under ``cost-model``, for ``gridloom train`` and ``gridloom eval``."""
+
+    name = NAME
+    config: type[Any] = CostModelConfig
+
+    def make_data(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+        """Make what is missing of the data set of an era, and return its counts and the spread of its labels."""
+        made = data.make(work, era=config.era, decisions=config.decisions)
+        samples = data.load(work.folder, config.era)
+        labels = np.concatenate([item.labels for item in samples]) if samples else np.zeros(1)
+        low, high = np.percentile(labels, [10, 90])
+        return {**made, "decisions": int(labels.size), "spread": round(float(high / max(low, 1e-9)), 3)}
+
+    def train(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+        """Train on all graphs and save the weights; then cross-validate by graph and save the figures with them."""
+        from gridloom.learn.cost_model import training
+        from gridloom.learn.cost_model.cross_validation import cross_validate
+
+        samples = self._samples(config, work)
+        groups = training.by_graph(samples)
+        began = time.process_time()
+        work.progress("all graphs", 0.0)
+        model = training.train(
+            groups, epochs=config.epochs, width=config.width, layers=config.layers, seed=work.seed,
+            told=lambda share: _told(work, "all graphs", share / (config.folds + 1)),
+        )  # fmt: skip
+        about: dict[str, Any] = {
+            "model": NAME,
+            "variant": "sharing",
+            "layers": config.layers,
+            "width": config.width,
+            "epochs": config.epochs,
+            "era": config.era,
+            "decisions": sum(len(group.labels) for group in groups),
+            "graphs": len(groups),
+            "data": data.digest(samples),
+        }
+        target = work.weights or work.folder / f"{NAME}.npz"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        weights.save(target, model.state_dict(), about)
+        if not work.over():
+            about["cross_validation"] = cross_validate(groups, config, work)
+        about["cpu_seconds"] = round(time.process_time() - began, 1)
+        weights.save(target, model.state_dict(), about)
+        return {**about, "weights": str(target)}
+
+    def _samples(self, config: CostModelConfig, work: Work) -> list[data.Sample]:
+        """The stored samples of an era; OptionError where there are none."""
+        if not (work.folder / data.STORE_NAME).exists():
+            raise OptionError(
+                "there is no data set here; make it with `gridloom train cost-model --make-data`",
+                where=str(work.folder),
+            )
+        samples = data.load(work.folder, config.era)[: -(-config.decisions // data.CHAINS)]
+        if not samples:
+            raise OptionError(f"the data set has no decisions of era {config.era}", where=str(work.folder))
+        return samples
+
+    def evaluate(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+        """Return the figures that `CostModelConfig.report` asks for."""
+        if config.report == "search":
+            from gridloom.learn.cost_model.search_comparison import compare
+
+            return compare(work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects)
+        if config.report == "tuning":
+            from gridloom.learn.cost_model.search_comparison import tune
+
+            return tune(work, seconds=config.seconds, seeds=config.seeds)
+        if config.report == "accuracy":
+            return self._accuracy(config, work)
+        from gridloom.learn.cost_model import cross_validation
+
+        if config.report == "tables":
+            return {"era": config.era, **cross_validation.ablations(self._samples(config, work), config, work)}
+        eras: tuple[data.Era, ...] = ("past", "present")
+        return cross_validation.adaptivity(
+            {era: self._samples(replace(config, era=era), work) for era in eras}, config, work
+        )
+
+    def _accuracy(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+        """Errors and ranks of the weights on graphs that they were not trained on, measured now; and their speed."""
+        model = LearnedCostModel(work.weights)
+        report: dict[str, Any] = {}
+        for name, listed, decisions in (
+            ("building blocks", data.held_out_graphs(), 48 * 8),
+            ("large networks", data.large_graphs(), 16 * 14),
+        ):
+            work.progress(name, 0.1 if not report else 0.6)
+            data.make(work, era=config.era, decisions=decisions, listed=listed)
+            report[name] = judged(model, data.load(work.folder, config.era, listed))
+        blocks = report["building blocks"]
+        return {
+            "learned": blocks["learned"],
+            "heuristic": blocks["heuristic"],
+            "decisions": blocks["decisions"],
+            "large": report["large networks"],
+            "cross_validation": model.about.get("cross_validation"),
+            **speed(model),
+        }
+
+
+def _told(work: Work, what: str, share: float) -> bool:
+    """Report how far training is; True when it has to end."""
+    work.progress(what, share)
+    return work.stopped()
+
+
+def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any]:
+    """Return figures of the learned and of the hand-written cost model on samples."""
+    from gridloom.learn.cost_model import training
+
+    groups = training.by_graph(samples)
+    predicted = []
+    for group in groups:
+        logits = model.logits(group.pipeline, group.features.numpy())
+        predicted.append(1.0 / (1.0 + np.exp(-logits.astype(np.float64))))
+    return {
+        "learned": training.figures(predicted, groups),
+        "heuristic": training.figures([group.heuristic for group in groups], groups),
+        "decisions": sum(len(group.labels) for group in groups),
+    }
+
+
+def speed(model: LearnedCostModel, batch: int = 64) -> dict[str, float]:
+    """Return CPU milliseconds per decision of a three-layer MLP of 1,024: features and network, and routing."""
+    pipeline = data.graph_pipeline("mlp", (("layers", 3), ("width", 1024)), "present")
+    places = _random_places(pipeline, batch)
+    decisions = data.routed(pipeline, places, "present")
+    model.efficiency(pipeline, decisions)
+    seconds = {}
+    for name, call in (
+        ("ms_per_decision", lambda: model.efficiency(pipeline, decisions)),
+        ("ms_per_routing", lambda: data.routed(pipeline, places, "present")),
+    ):
+        began = time.thread_time()
+        for _ in range(10):
+            call()
+        seconds[name] = round((time.thread_time() - began) / (10 * batch) * 1e3, 4)
+    return seconds
+
+
+def _random_places(pipeline: Any, count: int) -> Any:
+    from gridloom.mappers.elastic.search import DataflowConfig, Search
+
+    return Search(pipeline, DataflowConfig(cost="heuristic", chains=count, start="random"), 0).places
+
+
+MODEL = DataflowCostModel()

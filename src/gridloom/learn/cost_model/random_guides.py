@@ -1,0 +1,44 @@
+"""Guides of the searches that the data set comes from: cost rules with random weights, for placements of many kinds.
+
+A cost model that guides searches meets placements that searches by other rules do not reach. With data from one rule
+alone it would have to guess there; therefore every job of the data set draws a rule of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Pipeline
+from gridloom.estimate.heuristic import heuristic
+from gridloom.learn.cost_model.inference import features
+from gridloom.learn.cost_model.kernel import EDGE_FEATURES
+
+_WINDOW = EDGE_FEATURES.index("window")
+_PEAKS = EDGE_FEATURES.index("peaks")
+
+
+@dataclass(kw_only=True)
+class RoundTripGuide:
+    """A guide by round trips: how much of the FIFOs' time they take, as a power mean over the flows."""
+
+    #: The power of the mean: 1 is the plain mean, large values are near the worst flow.
+    power: float
+    #: The weight of the peak rates on shared links beside the round trips.
+    peaks: float
+    name: str = "windows"
+
+    def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
+        """Return a number of 0 to 1 per decision, higher is better; it only orders placements. Linear in the hops."""
+        edges = features(pipeline, decisions).astype(np.float64)
+        taken = edges[:, :, _WINDOW] + self.peaks * edges[:, :, _PEAKS]
+        mean: Floats = np.mean(taken**self.power, axis=1) ** (1.0 / self.power)
+        return 1.0 / (1.0 + mean)
+
+
+def random_guide(random: np.random.Generator) -> CostModel:
+    """Return the guide of one job: the hand-written cost model, or round trips with random weights."""
+    if random.random() < 0.5:
+        return heuristic()
+    return RoundTripGuide(power=float(2 ** random.uniform(0, 4)), peaks=float(random.random()))

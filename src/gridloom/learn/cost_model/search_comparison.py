@@ -1,0 +1,177 @@
+"""Does a better cost model find better placements? Searches with equal CPU time, judged by the simulator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping as MappingABC
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from gridloom import registry
+from gridloom.estimate.dataflow import Pipeline
+from gridloom.estimate.dataflow import pipeline as build_pipeline
+from gridloom.learn.cost_model import data
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.elastic.search import DataflowConfig
+from gridloom.mapping.model import Failure, Mapping
+from gridloom.run.work import Work
+from gridloom.transform.lower_tensor import alike, lower
+
+Network = tuple[str, dict[str, int]]
+
+#: The networks that are searched, all sections that differ. None of them is in the training set, and no network of the
+#: last two families is.
+SUBJECTS: Final[tuple[Network, ...]] = (
+    ("mlp", {"width": 512, "layers": 3}),
+    ("mha", {"width": 512, "heads": 8, "rows": 64}),
+    ("bert_large", {"layers": 1}),
+    ("gpt2_xl", {"layers": 1}),
+)
+#: The networks that settings of the searches are chosen on: neither reported nor trained on.
+TUNING: Final[tuple[Network, ...]] = (
+    ("mlp", {"width": 448, "layers": 3}),
+    ("mha", {"width": 448, "heads": 8, "rows": 64}),
+)
+#: First temperature of searches by each cost model: the best on `TUNING` (of equal ones the mapper's). The last
+#: temperature is a tenth of it.
+HOT: Final[MappingABC[str, float]] = {"heuristic": 0.001, "learned": 0.003, "simulated": 0.003}
+COSTS: Final = ("heuristic", "learned")
+_CHAINS: Final = 4
+
+
+class Part(NamedTuple):
+    """A section of a network."""
+
+    pipeline: Pipeline
+    #: How many blocks of a sample pass it, in all sections that are equal to it.
+    blocks: int
+    section: int
+
+
+def parts(subject: Network) -> list[Part]:
+    """Return the sections of a network that differ, each with the blocks that pass all sections equal to it."""
+    family, sizes = subject
+    lowered = lower(registry.load("networks", family).build(**sizes), data.array())
+    return [
+        Part(
+            pipeline=build_pipeline(group[0].dfg, data.array()),
+            blocks=group[0].blocks * len(group),
+            section=lowered.sections.index(group[0]),
+        )
+        for group in alike(lowered.sections)
+    ]
+
+
+def compare(work: Work, *, seconds: float, seeds: int, start: str = "random", subjects: str = "") -> dict[str, Any]:
+    """Return for each network the efficiencies that searches by the two cost models reach, and the best known one.
+
+    Every search of a section begins at random and has the same CPU seconds (turned into moves by timing some of them
+    first); the simulator measures its finalists and the best of them counts. The best known efficiency of a section
+    comes from a search by the simulator that begins with short routes, or from any of the searches. A network's
+    efficiency is the cycles that its sections need at least over those they take. ``subjects`` names families with a
+    plus between them; empty: all.
+    """
+    chosen = [item for item in SUBJECTS if not subjects or item[0] in subjects.split("+")]
+    rows: list[dict[str, Any]] = []
+    for number, subject in enumerate(chosen):
+        listed = parts(subject)
+        results = []
+        for k, part in enumerate(listed):
+            if work.over():
+                return {"cpu_seconds_a_search": seconds, "seeds": seeds, "start": start, "rows": rows}
+            work.progress(f"{subject[0]}: section {part.section}", (number + k / len(listed)) / len(chosen))
+            results.append(searched(part, seconds, seeds, start))
+        rows.append(_row(subject, listed, results))
+    return {"cpu_seconds_a_search": seconds, "seeds": seeds, "start": start, "rows": rows}
+
+
+def searched(part: Part, seconds: float, seeds: int, start: str) -> dict[str, Any]:
+    """Return the efficiencies that searches by each cost model reach on one section."""
+    pipeline = part.pipeline
+    reached: dict[str, list[float]] = {}
+    moves: dict[str, int] = {}
+    for cost in COSTS:
+        moves[cost] = moves_in(pipeline, cost, seconds)
+        reached[cost] = [search(pipeline, config(cost, start), moves[cost], seed) for seed in range(seeds)]
+    long = search(pipeline, config("simulated", "short"), moves_in(pipeline, "simulated", 2 * seconds), 0)
+    best = max([long, *(value for values in reached.values() for value in values)])
+    return {"section": part.section, "units": pipeline.units, **reached, "best_known": best, "moves": moves}
+
+
+def _row(subject: Network, listed: list[Part], results: list[dict[str, Any]]) -> dict[str, Any]:
+    """The sections together: the cycles that a sample needs at least over those it takes, for each seed."""
+    cycles = np.array([part.pipeline.bound * part.blocks for part in listed], dtype=np.float64)
+
+    def whole(efficiencies: Any) -> Any:
+        return cycles.sum() / (cycles / np.maximum(np.asarray(efficiencies, dtype=np.float64), 1e-9)).sum(axis=-1)
+
+    values = {cost: whole(np.array([section[cost] for section in results]).T) for cost in COSTS}
+    best = float(whole([section["best_known"] for section in results]))
+    rule, learned = (float(np.mean(values[cost])) for cost in COSTS)
+    gap = best - rule
+    family, sizes = subject
+    return {
+        "network": ",".join([family, *(f"{key}={value}" for key, value in sizes.items())]),
+        "heuristic": round(rule, 4),
+        "learned": round(learned, 4),
+        "best_known": round(best, 4),
+        "gain": round(learned / rule - 1, 4),
+        "gap_closed": round((learned - rule) / gap, 3) if gap > 1e-9 else None,
+        "seeds": {cost: [round(float(value), 4) for value in values[cost]] for cost in COSTS},
+        "sections": [_short(section) for section in results],
+    }
+
+
+def _short(section: dict[str, Any]) -> dict[str, Any]:
+    means = {cost: round(float(np.mean(section[cost])), 4) for cost in COSTS}
+    return {**section, **means, "best_known": round(section["best_known"], 4)}
+
+
+def config(cost: str, start: str, hot: float | None = None) -> DataflowConfig:
+    """Return the settings of a search; from a random start the cost model alone guides it, wire has no price."""
+    first = HOT[cost] if hot is None else hot
+    if start == "short":
+        return DataflowConfig(cost=cost, start="short", chains=_CHAINS, hot=first, cold=first / 10)
+    return DataflowConfig(cost=cost, start="random", chains=_CHAINS, wire=0.0, hot=first, cold=first / 10)
+
+
+def tune(work: Work, *, seconds: float, seeds: int) -> dict[str, Any]:
+    """Return the efficiencies that first temperatures reach on the networks for tuning; `HOT` was chosen by them."""
+    rows: list[dict[str, Any]] = []
+    for family, sizes in TUNING:
+        pipeline = parts((family, sizes))[0].pipeline
+        for cost in COSTS:
+            moves = moves_in(pipeline, cost, seconds)
+            for hot in (0.001, 0.003, 0.01, 0.03):
+                if work.over():
+                    break
+                work.progress(f"{family}: {cost}, {hot}", len(rows) / 16)
+                reached = [search(pipeline, config(cost, "random", hot), moves, seed) for seed in range(seeds)]
+                rows.append(
+                    {"network": family, "cost": cost, "hot": hot, "efficiency": round(float(np.mean(reached)), 4)}
+                )
+    return {"cpu_seconds_a_search": seconds, "seeds": seeds, "rows": rows}
+
+
+def search(pipeline: Pipeline, settings: DataflowConfig, moves: int, seed: int) -> float:
+    """Return the measured efficiency that a search of so many moves reaches; 0 where it finds no placement."""
+    mapping = _dataflow(pipeline, settings, Budget(effort=moves, seed=seed))
+    value: float = 0.0 if isinstance(mapping, Failure) else mapping.provenance["efficiency"]
+    return value
+
+
+def _dataflow(pipeline: Pipeline, settings: DataflowConfig, budget: Budget) -> Mapping | Failure:
+    result: Mapping | Failure = registry.load("mappers", "dataflow")(pipeline.dfg, pipeline.arch, settings, budget)
+    return result
+
+
+def moves_in(pipeline: Pipeline, cost: str, seconds: float) -> int:
+    """Return how many moves a search makes in so many CPU seconds. Runs a short search to measure it."""
+    steps = 2 if cost == "simulated" else 60
+    settings = DataflowConfig(cost=cost, judge=None, start="random", chains=_CHAINS, wire=0.0)
+    _dataflow(pipeline, settings, Budget(effort=_CHAINS, seed=0))
+    began = time.process_time()
+    _dataflow(pipeline, settings, Budget(effort=steps * _CHAINS, seed=0))
+    each = (time.process_time() - began) / ((steps + 1) * _CHAINS)
+    return max(_CHAINS, int(seconds / each))

@@ -1,0 +1,367 @@
+"""The model ``mappability``: does a graph fit an array of rows, and how many columns does it need?
+
+Its data set, its training and its evaluation beside DGCNN and the bounds. Importing this needs no torch, since the
+shipped estimator runs on numpy; training needs it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gridloom.archs import build
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.estimate.width_estimate import WidthEstimate
+from gridloom.learn.mappability import data
+from gridloom.learn.mappability.checkpoints import Checkpoints
+from gridloom.learn.mappability.features import ArrayShape
+from gridloom.learn.mappability.inference import (
+    NAME,
+    LearnedEstimator,
+    load_network,
+    save_network,
+    shipped_estimator,
+)
+from gridloom.learn.mappability.metrics import Judged, calibration_error, metrics
+from gridloom.learn.mappability.random_graphs import OVERFULL
+from gridloom.mappers.settings import check_settings
+from gridloom.run.work import Work
+
+if TYPE_CHECKING:
+    from gridloom.learn.mappability.training import DgcnnSettings, NetworkSettings, Sample
+
+FEWEST = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class MappabilityConfig:
+    """Settings of ``gridloom train mappability`` and ``gridloom eval mappability``."""
+
+    #: How many families of graphs, and how many graphs of each.
+    families: int = 640
+    graphs: int = 8
+    #: The array that the figures are measured on.
+    arch: str = "vpcma"
+    #: Further arrays that training sees, and arrays that are only measured on; spaces separate them.
+    others: str = "vpcma:4x12 vpcma:6x12 vpcma:10x12 vpcma:8x16"
+    unseen: str = "vpcma:7x12 vpcma:9x14"
+    #: For each of those arrays: how many families, and how many graphs of each.
+    others_families: int = 100
+    others_graphs: int = 1
+    #: Folds of the cross-validation; a family is in one fold.
+    folds: int = 5
+    #: Evaluation: also train and measure DGCNN, which takes most of the time.
+    dgcnn: bool = True
+    #: Trials of Optuna on DGCNN's settings before its folds; 0: the published defaults.
+    trials: int = 0
+    #: Passes over the data when our network and when DGCNN is trained.
+    epochs: int = 20
+    dgcnn_epochs: int = 30
+    #: Networks whose outputs are averaged; each is trained without a share of the families.
+    members: int = 8
+    #: The highest false-positive rate (share of the graphs that do not map) at which the threshold is chosen.
+    most_false: float = 0.016
+
+    def __post_init__(self) -> None:
+        at_least = {"families": 1, "graphs": 1, "folds": 2, "trials": 0, "epochs": 1, "dgcnn_epochs": 1, "members": 1,
+                    "others_families": 1, "others_graphs": 1}  # fmt: skip
+        check_settings(self, at_least=at_least, shares=("most_false",))
+
+    def others_and_unseen(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the arrays beside the main one; OptionError where two of all arrays have the same shape."""
+        others, unseen = tuple(self.others.split()), tuple(self.unseen.split())
+        seen: dict[ArrayShape, str] = {}
+        for spec in (self.arch, *others, *unseen):
+            shape = ArrayShape.of(data.array(spec))
+            if shape in seen:
+                raise OptionError(f"others, unseen: {spec!r} is the same array as {seen[shape]!r}; name each once")
+            seen[shape] = spec
+        return others, unseen
+
+
+class MappabilityModel:
+    """What the registry holds under ``mappability``."""
+
+    name = NAME
+    config = MappabilityConfig
+
+    def estimator(self, path: Path | None = None) -> LearnedEstimator:
+        """Return the estimator with the shipped weights, or with those of a file."""
+        return shipped_estimator() if path is None else LearnedEstimator(load_network(path))
+
+    def make_data(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
+        """Label what is missing of the data set and return its counts; a stopped run continues where it was."""
+        others, unseen = config.others_and_unseen()
+        more = data.Others(arrays=(*others, *unseen), families=config.others_families, graphs=config.others_graphs)
+        return data.make(config.families, config.graphs, config.arch, work, more)
+
+    def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:
+        """Return the estimate of the estimator with the shipped weights."""
+        return self.estimator().estimate(dfg, arch)
+
+    def train(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
+        """Train our network on all graphs of the data set but those of the unseen arrays, save it, return its card."""
+        from gridloom.learn.mappability.training import train_network
+
+        labelled = _labelled(config, work)
+        rows = labelled.trained
+        began = time.process_time()
+        samples = [*labelled.samples, *labelled.others]
+        network = train_network(samples, _network_settings(config), work.seed, work.over, _kept(rows, work))
+        path = work.weights or work.folder / f"{NAME}.npz"
+        about = {
+            "data": data.summary(rows),
+            "settings": asdict(_network_settings(config)),
+            "seed": work.seed,
+            "arch": config.arch,
+        }
+        save_network(path, network, about)
+        return {"weights": str(path), "bytes": path.stat().st_size, "cpu_seconds": time.process_time() - began, **about}
+
+    def evaluate(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
+        """Return figures of our network, DGCNN and the bounds on held-out families, and the estimator's time per graph.
+
+        All figures are of the main array, except those under ``arrays``: there each other array has its own, and
+        ``trained`` says whether training saw it (with other families) or never did.
+        """
+        labelled = _labelled(config, work)
+        # DGCNN sees the main array only: other arrays do not make its folds another piece of work.
+        kept = _kept(labelled.rows, work).of(folds=config.folds)
+        settings = tuned(config, labelled.samples, labelled.shape, work, kept) if config.dgcnn else None
+        judged = _folds(config, settings, labelled, work, kept)
+        whole = len(judged["bound", config.arch]) == len(labelled.samples)
+        trained = {config.arch, *config.others.split()}
+        report: dict[str, Any] = {"data": data.summary([*labelled.trained, *labelled.unseen]), "folds": config.folds}
+        for (name, spec), predictions in judged.items():
+            figures = _figures(predictions, labelled.decided(spec) if whole else None)
+            if spec == config.arch:
+                report[name] = {**figures, **({} if name == "dgcnn" else {"arrays": {}})}
+            else:
+                report[name]["arrays"][spec] = {"trained": spec in trained, **figures}
+        report["own"]["calibration_error"] = calibration_error(judged["own", config.arch])
+        report["own"]["ms_a_graph"] = milliseconds(labelled.samples, config, work)
+        if settings is not None:
+            report["dgcnn"]["settings"] = asdict(settings)
+        return report
+
+    def by_size(self, folder: Path, step: int) -> list[dict[str, Any]]:
+        """Return the mappable share and the utilisation N_op / (W * H) of the data set's graphs by number of ops."""
+        rows = [row for row in data.read(folder / data.STORE_NAME) if row.family < OVERFULL and data.is_main(row)]
+        groups: dict[int, list[data.Row]] = {}
+        for row in rows:
+            groups.setdefault((row.counts[0] - 1) // step, []).append(row)
+        return [_point(k * step + 1, (k + 1) * step, groups[k]) for k in sorted(groups)]
+
+
+def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
+    """Mappable share and utilisation of the graphs of one range of sizes."""
+    mapped = [row for row in rows if row.width is not None]
+    shapes = {arch: ArrayShape.of(data.array(arch)) for arch in {row.arch for row in rows}}
+    used = [row.counts[0] / ((row.width or 1) * shapes[row.arch].rows) for row in mapped]
+    return {
+        "from": first,
+        "to": last,
+        "ops": round(sum(row.counts[0] for row in rows) / len(rows), 2),
+        "graphs": len(rows),
+        "mappable": round(len(mapped) / len(rows), 4),
+        "utilisation": round(sum(used) / len(used), 4) if used else None,
+    }
+
+
+def _figures(judged: Sequence[Judged], decided: int | None) -> dict[str, Any]:
+    """Metrics on the graphs that counting does not decide, and on all graphs where ``decided`` counts the others.
+
+    Those that counting decides are in no fold, so they are left out where only a part of the folds was run.
+    """
+    if decided is None:
+        return {"undecided": metrics(judged)}
+    refused = Judged(actual=None, predicted=None, open=False)
+    return {"undecided": metrics(judged), "all": metrics([*judged, *[refused] * decided])}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Labelled:
+    """The data set as training and evaluation use it."""
+
+    shape: ArrayShape
+    #: Rows of the main array; rows of all arrays that are trained on; rows of the unseen arrays.
+    rows: list[data.Row]
+    trained: list[data.Row]
+    unseen: list[data.Row]
+    #: Samples of the main array, of the others, and of the unseen ones.
+    samples: list[Sample]
+    others: list[Sample]
+    further: list[Sample]
+
+    def decided(self, spec: str) -> int:
+        """Return how many graphs of an array counting decides."""
+        return sum(row.decided == "bound" and row.arch == spec for row in (*self.trained, *self.unseen))
+
+
+def _labelled(config: MappabilityConfig, work: Work) -> _Labelled:
+    """Read the data set; OptionError where it has too little of the main array, or nothing of another."""
+    from gridloom.learn.mappability.training import samples_of
+
+    others, unseen = config.others_and_unseen()
+    by_array: dict[str, list[data.Row]] = {spec: [] for spec in (config.arch, *others, *unseen)}
+    for row in data.read(work.folder / data.STORE_NAME):
+        if row.arch in by_array and data.is_main(row) == (row.arch == config.arch):
+            by_array[row.arch].append(row)
+    main = by_array[config.arch]
+    beside, further = ([row for spec in specs for row in by_array[spec]] for specs in (others, unseen))
+    samples = samples_of(main)
+    if len(samples) < FEWEST:
+        raise OptionError(
+            f"the data set has {len(samples)} graphs that counting does not decide, expected at least {FEWEST}; "
+            "make more: `gridloom train mappability --make-data`",
+            where=str(work.folder),
+        )
+    missing = [spec for spec, rows in by_array.items() if all(row.decided == "bound" for row in rows)]
+    if missing:
+        raise OptionError(
+            f"the data set has no graphs of {', '.join(missing)} that counting does not decide; make some with "
+            "`gridloom train mappability --make-data`, or leave these arrays out: --set others= --set unseen=",
+            where=str(work.folder),
+        )
+    return _Labelled(
+        shape=ArrayShape.of(data.array(config.arch)),
+        rows=main,
+        trained=[*main, *beside],
+        unseen=further,
+        samples=samples,
+        others=samples_of(beside),
+        further=samples_of(further),
+    )
+
+
+def _network_settings(config: MappabilityConfig) -> NetworkSettings:
+    from gridloom.learn.mappability.training import NetworkSettings
+
+    return NetworkSettings(epochs=config.epochs, members=config.members, most_false=config.most_false)
+
+
+def _folds(
+    config: MappabilityConfig, dgcnn: DgcnnSettings | None, labelled: _Labelled, work: Work, kept: Checkpoints
+) -> dict[tuple[str, str], list[Judged]]:
+    """What each model predicts for each array's graphs, by the model's name and the array, the main array first."""
+    from gridloom.learn.mappability import training
+
+    main = config.arch
+    specs = (main, *config.others.split(), *config.unseen.split())
+    names = ("own", "rows", "bound")
+    judged: dict[tuple[str, str], list[Judged]] = {(name, spec): [] for name in names for spec in specs}
+    if dgcnn is not None:
+        judged["dgcnn", main] = []
+    known = {id(sample) for sample in (*labelled.samples, *labelled.others)}
+    folds = training.folds_of([*labelled.samples, *labelled.others, *labelled.further], config.folds, work.seed)
+    own = _kept(labelled.trained, work).of(folds=config.folds)
+    for k, held in enumerate(folds):
+        rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold if id(sample) in known]
+        part = {"held": k, "split": work.seed}
+        network = training.train_network(rest, _network_settings(config), work.seed + k, work.over, own.of(**part))
+        for spec in specs:
+            here = [sample for sample in held if sample.row.arch == spec]
+            judged["own", spec] += training.judge_network(network, here)
+            judged["rows", spec] += training.judge_rows(here)
+            judged["bound", spec] += training.judge_bound(here)
+        if dgcnn is not None:
+            seen, asked = ([sample for sample in some if sample.row.arch == main] for some in (rest, held))
+            judged["dgcnn", main] += _dgcnn_fold(dgcnn, seen, asked, labelled.shape, work, kept.of(**part), k)
+        work.progress(f"fold {k + 1} of {config.folds}", (k + 1) / config.folds)
+        if work.over():
+            break
+    return judged
+
+
+def _kept(rows: list[data.Row], work: Work) -> Checkpoints:
+    return Checkpoints(folder=work.folder, about={"data": data.data_hash(rows)}, resume=work.resume, over=work.over)
+
+
+def _dgcnn_fold(
+    settings: DgcnnSettings,
+    rest: Sequence[Sample],
+    held: Sequence[Sample],
+    shape: ArrayShape,
+    work: Work,
+    kept: Checkpoints,
+    k: int,
+) -> list[Judged]:
+    """What DGCNN predicts for a fold when it is trained on the others."""
+    from gridloom.learn.mappability import training
+
+    def predictions() -> list[int | None]:
+        model = training.train_dgcnn(rest, settings, shape.cols, work.seed + k, work.over)
+        return [item.predicted for item in training.judge_dgcnn(model, held, shape.cols)]
+
+    widths = kept.of(settings=asdict(settings)).plain("dgcnn", predictions)
+    return [Judged(actual=sample.row.width, predicted=width) for sample, width in zip(held, widths, strict=True)]
+
+
+def tuned(
+    config: MappabilityConfig, samples: Sequence[Sample], shape: ArrayShape, work: Work, kept: Checkpoints
+) -> DgcnnSettings:
+    """Return DGCNN's settings: the published ones, or the best of some trials on two folds with half of the epochs.
+
+    One fold would say too little: settings that train well on it may diverge on others.
+    """
+    from gridloom.learn.mappability import training
+
+    if config.trials == 0:
+        return training.DgcnnSettings(epochs=config.dgcnn_epochs)
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    folds = training.folds_of(samples, config.folds, work.seed + 1)
+
+    def trial(asked: optuna.Trial) -> float:
+        """Accuracy of one choice of settings on two folds."""
+        settings = training.DgcnnSettings(
+            channels=asked.suggest_categorical("channels", [16, 32, 64]),
+            layers=asked.suggest_int("layers", 2, 4),
+            kept=asked.suggest_categorical("kept", [20, 30, 50]),
+            dropout=asked.suggest_float("dropout", 0.1, 0.5),
+            rate=asked.suggest_float("rate", 3e-4, 1e-2, log=True),
+            epochs=max(1, config.dgcnn_epochs // 2),
+        )
+        judged: list[Judged] = []
+        for k in range(2):
+            rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold]
+            model = training.train_dgcnn(rest, settings, shape.cols, work.seed + k, work.over)
+            judged += training.judge_dgcnn(model, folds[k], shape.cols)
+        return float(metrics(judged)["accuracy"])
+
+    def best() -> dict[str, Any]:
+        """The best parameters of all trials."""
+        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=work.seed))
+        # The published settings are the first trial: others have to do better after the short training.
+        usual = training.DgcnnSettings()
+        study.enqueue_trial({name: getattr(usual, name) for name in ("channels", "layers", "kept", "dropout", "rate")})
+        study.optimize(trial, n_trials=config.trials)
+        return dict(study.best_params)
+
+    chosen = kept.of(trials=config.trials, epochs=config.dgcnn_epochs, seed=work.seed, on=2).plain("tuning", best)
+    return training.DgcnnSettings(epochs=config.dgcnn_epochs, **chosen)
+
+
+def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Work) -> float | None:
+    """Return the CPU milliseconds that the estimator takes per graph, features included; None: there are no weights."""
+    try:
+        estimator = MODEL.estimator(work.weights)
+    except OptionError:
+        return None
+    arch = build(config.arch)
+    graphs = [data.decode(sample.row) for sample in samples[:: max(1, len(samples) // 200)]]
+    for graph in graphs[:5]:
+        estimator.estimate(graph, arch)
+    began = time.process_time()
+    for graph in graphs:
+        estimator.estimate(graph, arch)
+    return round(1000 * (time.process_time() - began) / len(graphs), 3)
+
+
+MODEL = MappabilityModel()

@@ -1,0 +1,88 @@
+"""The graphs that placement is learned from: random graphs of many shapes and sizes, each with an array and an II.
+
+Seeds of training graphs begin where those of suites and of evaluations end, so that no graph is in both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from gridloom.archs.model import Arch
+from gridloom.archs.spec import build
+from gridloom.dfg.model import Dfg
+from gridloom.frontend.source import load_source
+from gridloom.learn.placement.boards import BoardOptions
+from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
+from gridloom.mappers.spokes.screening import screen
+from gridloom.transform.fuse import fuse
+
+#: The first seed of training graphs; seeds below it are for suites, evaluations and tests.
+FIRST_SEED: Final = 100_000
+
+_TILES, _MANY_TILES, _SPOKES = 16, 64, 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A graph on an array, with the rules of its boards."""
+
+    source: str
+    problem: SpokesProblem
+    options: BoardOptions
+
+
+@cache
+def engine(tiles: int, spokes: int, level: str = "paper") -> Arch:
+    """Return a streaming engine, built once."""
+    return build(f"streaming-engine:{tiles},spokes={spokes},level={level}")
+
+
+def problem_of(source: str, arch: Arch) -> SpokesProblem:
+    """Return the placement problem of a SOURCE on an array."""
+    return build_problem(fuse(load_source(source)), arch)
+
+
+def draw_task(rng: np.random.Generator, large: float = 0.25) -> Task:
+    """Return a random task; a share ``large`` of them has 25 to 52 nodes on 64 tiles, the others 6 to 24 on 16."""
+    while True:
+        big = rng.random() < large
+        source = _source(rng, big)
+        tiles = _MANY_TILES if big else _TILES
+        dfg = fuse(load_source(source))
+        if rng.random() < 0.2:
+            dfg = _with_variables(dfg, rng)
+        problem = build_problem(dfg, engine(tiles, _SPOKES))
+        least = max(2, -(-13 * problem.size // (10 * tiles)))
+        ii = 6 if rng.random() < 0.6 else int(rng.integers(min(least, _SPOKES), _SPOKES + 1))
+        if screen(problem, ii) is None:
+            weight = float(rng.random()) if rng.random() < 0.2 else 0.0
+            options = BoardOptions(ii=ii, reward="bound", penalty=30.0, tiles_weight=weight)
+            return Task(source=source, problem=problem, options=options)
+
+
+def _source(rng: np.random.Generator, big: bool) -> str:
+    """The SOURCE of a random graph."""
+    nodes = int(rng.integers(25, 53)) if big else int(rng.integers(6, 25))
+    seed = FIRST_SEED + int(rng.integers(1 << 30))
+    shape = rng.random()
+    if shape < 0.65:
+        return f"kernel:random_growing,nodes={nodes},inputs={int(rng.integers(2, 10))},seed={seed},domain=opaque"
+    if shape < 0.85:
+        width = int(rng.integers(2, 9 if big else 6))
+        return f"kernel:random_layered,layers={max(1, nodes // width)},width={width},seed={seed},domain=opaque"
+    return f"kernel:random_series_parallel,nodes={nodes},seed={seed},domain=opaque"
+
+
+def _with_variables(dfg: Dfg, rng: np.random.Generator) -> Dfg:
+    """The graph with one or two tile-memory variables, each used by two or three ops."""
+    nodes = list(dfg.nodes)
+    inner = [k for k, node in enumerate(nodes) if node.op not in ("input", "output", "const", "livein")]
+    for number in range(int(rng.integers(1, 3))):
+        users = rng.choice(inner, size=min(len(inner), int(rng.integers(2, 4))), replace=False)
+        for k in users:
+            nodes[k] = replace(nodes[k], variable=f"shared_{number}")
+    return replace(dfg, nodes=tuple(nodes))

@@ -1,0 +1,283 @@
+"""The arrays that the kernels of the ``modulo`` mapper share, in tuples by subject, and how empty ones are made.
+
+Each kernel takes only the tuples that it uses: every array of an argument costs compilation time in each function that
+it passes through.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gridloom.mappers.core.arrays import Float64s, Int16s, Int64s, Uint8s, Uint64s
+
+
+class Fabric(NamedTuple):
+    """An array at an II: which storages tiles read, how registers hold, what is shared."""
+
+    ii: int
+    tiles: int
+    registers: int
+    files: int
+    #: Number of elements: three issue elements for each tile, then output registers, registers and the memory.
+    elements: int
+    #: Flat cycles that are considered: 0 to horizon - 1.
+    horizon: int
+    #: CSR: tile -> tiles whose output register it reads; file -> its registers (contiguous).
+    read_at: Int64s
+    read: Int64s
+    file_at: Int64s
+    #: Tile -> its file, -1: none.
+    file_of: Int64s
+    #: Register -> the register that it becomes when an iteration ends.
+    turn: Int64s
+    #: Storage -> cycles that it holds one value at most; register -> 1 when it may keep a live-in.
+    span: Int64s
+    keeps: Int64s
+    move_latency: Int64s
+    #: 0: the tile has no memory.
+    load_latency: Int64s
+    #: True when some tile has memory.
+    has_memory: bool
+    #: Tile -> the pool of its moves and of its memory accesses, -1: none.
+    move_pool: Int64s
+    memory_pool: Int64s
+    #: Price of an issue slot for a move, a load or a store: the fewer slots are left, the dearer.
+    move_price: float
+
+
+class Usage(NamedTuple):
+    """Who uses what, and what overuse has added to prices so far."""
+
+    #: [group, slot] -> signals; groups are issue slots, output registers, registers.
+    used: Int64s
+    history: Float64s
+    #: [pool, slot] -> ops; pool -> how many ops it starts in a cycle.
+    pool_used: Int64s
+    pool_history: Float64s
+    pool_room: Int64s
+
+
+class Routes(NamedTuple):
+    """The route of each edge."""
+
+    #: [edge, step] -> code; number of steps, 0: no route; where it begins.
+    codes: Int64s
+    length: Int64s
+    root: Int64s
+
+
+class Tree(NamedTuple):
+    """What the net that is open occupies; empty between two nets."""
+
+    #: The numbers of tiles and of elements of the array.
+    tiles: int
+    elements: int
+    #: [cycle, element]: uses by the open net, the code before; [cycle, storage]: cycles held so far.
+    own: Int16s
+    back: Int64s
+    age: Int16s
+    #: The codes that are in use, ``used_codes[0]`` of them.
+    touched: Int64s
+    used_codes: Int64s
+    #: Register -> routes of the open net that begin there.
+    kept: Int64s
+
+
+class Labels(NamedTuple):
+    """Least prices that a sweep over cycles finds, and how each state is reached."""
+
+    #: [cycle, storage]: least price, the code it came from, cycles held.
+    best: Float64s
+    came: Int64s
+    run: Int16s
+    #: [cycle, issue element] -> the storage it reads.
+    issued: Int64s
+    #: [cycle, file]: least price of what a tile writes to the file, and its code; least price in the file, and where.
+    write: Float64s
+    writer: Int64s
+    least: Float64s
+    least_at: Int64s
+    #: [cycle, tile]: least price from the tile's result to the goal.
+    enter: Float64s
+    #: The codes of the route that is traced.
+    path: Int64s
+
+
+class Loop(NamedTuple):
+    """A graph on an array: nodes that take a slot, then live-ins; routed edges; ties between issue cycles."""
+
+    nodes: int
+    #: [node, tile] -> 1 where the node may sit, its latency there, its pool there (-1: none).
+    allowed: Int64s
+    latency: Int64s
+    pool: Int64s
+    #: [tile, tile] -> 1 when the ends of a pair edge may sit there.
+    together: Int64s
+    has_result: Int64s
+    #: Routed edges. A source of ``nodes`` or more is a live-in.
+    source: Int64s
+    target: Int64s
+    distance: Int64s
+    #: CSR: net -> edges that read it; node -> edges that it reads; node -> both, each edge once.
+    out_at: Int64s
+    out: Int64s
+    in_at: Int64s
+    into: Int64s
+    touch_at: Int64s
+    touch: Int64s
+    #: Order and pair edges: target issues (exactly) ``delay`` after source; CSR node -> ties that name it.
+    tie_source: Int64s
+    tie_target: Int64s
+    tie_delay: Int64s
+    tie_distance: Int64s
+    tie_exact: Int64s
+    tie_at: Int64s
+    tie: Int64s
+    #: [a, b] -> least cycles from the issue of a to that of b at this II; NONE: none.
+    least: Int64s
+    #: The cycle at which a schedule without routes issues each node: where nodes without placed neighbours go.
+    preferred: Int64s
+
+
+class State(NamedTuple):
+    """A mapping in the making: tile (-1: not placed) and issue cycle of each node, routes, and who uses what."""
+
+    tile: Int64s
+    cycle: Int64s
+    usage: Usage
+    routes: Routes
+
+
+class Parameters(NamedTuple):
+    """How a start searches."""
+
+    #: Moves and rounds without progress after which a start gives up.
+    moves: int
+    patience: int
+    present: float
+    growth: float
+    ceiling: float
+    history: float
+    noise: float
+    extra: int
+    #: Weight of the distance to ``preferred`` for nodes without placed neighbours.
+    pull: float
+    #: The probability that what touches overuse is taken out in a round.
+    removal: float
+
+
+class Marks(NamedTuple):
+    """Where there is overuse, and what is to be taken out because of it."""
+
+    #: [group, slot] and [pool, slot] -> 1 where there are more signals than there is room for.
+    overused: Int64s
+    pool_overused: Int64s
+    #: Node -> 1 when it is to be taken out; edge -> 1 when its route is; ``marked[0]`` is not 0 when some are.
+    leaving: Int64s
+    rerouted: Int64s
+    marked: Int64s
+
+
+class Workspace(NamedTuple):
+    """Memory of the placer."""
+
+    tree: Tree
+    labels: Labels
+    marks: Marks
+    #: [tile, cycle] -> price of a candidate.
+    cost: Float64s
+    #: Edge -> times that it had no route, plus 1: what fails often is given way to.
+    failures: Float64s
+    #: Node -> the tile where it is placed first, -1: any.
+    first_tile: Int64s
+    #: The number of every edge.
+    every_edge: Int64s
+    #: The order of the first placement, least first.
+    rank: Float64s
+    #: The state of the random numbers.
+    random_state: Uint64s
+
+
+class Race(NamedTuple):
+    """What ends a start early: the user's stop, or the lowest number of a start that has won."""
+
+    stop: Uint8s
+    won: Int64s
+    #: This start's own number.
+    number: int
+
+
+def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
+    """A state with nothing placed and nothing routed."""
+    groups = 2 * fabric.tiles + fabric.registers
+    edges, pools = len(loop.source), len(pool_room)
+    usage = Usage(
+        used=np.zeros((groups, fabric.ii), dtype=np.int64),
+        history=np.zeros((groups, fabric.ii)),
+        pool_used=np.zeros((pools, fabric.ii), dtype=np.int64),
+        pool_history=np.zeros((pools, fabric.ii)),
+        pool_room=pool_room,
+    )
+    routes = Routes(
+        codes=np.zeros((edges, 2 * fabric.horizon + 4), dtype=np.int64),
+        length=np.zeros(edges, dtype=np.int64),
+        root=np.zeros(edges, dtype=np.int64),
+    )
+    tile, cycle = np.full(loop.nodes, -1, dtype=np.int64), np.zeros(loop.nodes, dtype=np.int64)
+    return State(tile=tile, cycle=cycle, usage=usage, routes=routes)
+
+
+def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, seed: int) -> Workspace:
+    """The memory of a start, with its own stream of random numbers."""
+    # Results of the last cycles are written after the horizon.
+    cycles = fabric.horizon + int(fabric.move_latency.max()) + int(fabric.load_latency.max()) + 1
+    nodes, edges = len(state.tile), len(state.routes.length)
+    return Workspace(
+        tree=_tree(fabric, cycles),
+        labels=_labels(fabric, cycles),
+        marks=Marks(
+            overused=np.zeros_like(state.usage.used),
+            pool_overused=np.zeros_like(state.usage.pool_used),
+            leaving=np.zeros(nodes, dtype=np.int64),
+            rerouted=np.zeros(edges, dtype=np.int64),
+            marked=np.zeros(1, dtype=np.int64),
+        ),
+        cost=np.zeros((fabric.tiles, fabric.horizon)),
+        failures=np.ones(edges),
+        first_tile=first_tile,
+        every_edge=np.arange(edges),
+        rank=rank,
+        random_state=np.array([seed], dtype=np.uint64),
+    )
+
+
+def _tree(fabric: Fabric, cycles: int) -> Tree:
+    storages = fabric.tiles + fabric.registers + 1
+    return Tree(
+        tiles=fabric.tiles,
+        elements=fabric.elements,
+        own=np.zeros((cycles, fabric.elements), dtype=np.int16),
+        back=np.full((cycles, fabric.elements), -1, dtype=np.int64),
+        age=np.zeros((cycles, storages), dtype=np.int16),
+        touched=np.zeros(2 * cycles * fabric.elements, dtype=np.int64),
+        used_codes=np.zeros(1, dtype=np.int64),
+        kept=np.zeros(fabric.registers, dtype=np.int64),
+    )
+
+
+def _labels(fabric: Fabric, cycles: int) -> Labels:
+    storages, files = fabric.tiles + fabric.registers + 1, max(1, fabric.files)
+    return Labels(
+        best=np.zeros((cycles, storages)),
+        came=np.zeros((cycles, storages), dtype=np.int64),
+        run=np.zeros((cycles, storages), dtype=np.int16),
+        issued=np.zeros((cycles, 3 * fabric.tiles), dtype=np.int64),
+        write=np.zeros((cycles, files)),
+        writer=np.zeros((cycles, files), dtype=np.int64),
+        least=np.zeros((cycles, files)),
+        least_at=np.zeros((cycles, files), dtype=np.int64),
+        enter=np.zeros((cycles, fabric.tiles)),
+        path=np.zeros(2 * cycles + 8, dtype=np.int64),
+    )

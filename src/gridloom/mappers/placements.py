@@ -1,0 +1,97 @@
+"""Placements that a user gives a mapper: where nodes have to sit, where a search begins, where everything sits.
+
+Every mapper that takes ``pin``, ``init`` or ``place`` reads them with these functions, so that the same names are
+refused in the same words on every style of array. A live-in or a constant that registers, the memory or constant
+registers keep does not sit on a tile and is not placed; neither is what the array gives for free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from typing import Protocol
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.mapping.model import Failure
+
+#: Names that a message lists before it says that there are more.
+_NAMED = 3
+
+
+class GivenPlacements(Protocol):
+    """The settings of a configuration that give placements, each as node -> tile name; empty: none is given."""
+
+    @property
+    def pin(self) -> MappingABC[str, str]:
+        """Nodes that stay on a tile."""
+
+    @property
+    def init(self) -> MappingABC[str, str]:
+        """A placement of all or some nodes to begin from."""
+
+    @property
+    def place(self) -> MappingABC[str, str]:
+        """A placement of every node to keep."""
+
+
+def sits_on_tile(dfg: Dfg, arch: Arch, position: int) -> bool:
+    """Whether the node at a position of the graph takes a tile of the array."""
+    return dfg.op_class(dfg.nodes[position].id) not in arch.free and not dfg.ops[position].timeless
+
+
+def given_tiles(
+    dfg: Dfg, arch: Arch, config: GivenPlacements, *, shared: bool = False
+) -> tuple[dict[int, int], dict[int, int]]:
+    """(tiles that nodes have to sit on, tiles that a search begins from), both by position in the graph.
+
+    ``shared``: a tile takes several nodes, in different cycles. OptionError for a name that does not exist, for a node
+    that takes no tile, for a tile that is given twice though a tile takes one node, and for a ``place`` that leaves
+    nodes out. Linear in the names given.
+    """
+    fixed = tiles_of(dfg, arch, config.place or config.pin, "place" if config.place else "pin", shared=shared)
+    if config.place:
+        check_complete(dfg, arch, fixed)
+    return fixed, tiles_of(dfg, arch, config.init, "init", shared=shared)
+
+
+def tiles_of(dfg: Dfg, arch: Arch, given: MappingABC[str, str], what: str, *, shared: bool = False) -> dict[int, int]:
+    """Position in the graph -> tile, for names that a user gave as the setting ``what``; see :func:`given_tiles`."""
+    placed: dict[int, int] = {}
+    owner: dict[str, str] = {}
+    for node, tile in given.items():
+        if node not in dfg.index:
+            raise OptionError(f"{what}: graph {dfg.name!r} has no node {node!r}")
+        if tile not in arch.tile_index:
+            raise OptionError(f"{what}: node {node!r}: array {arch.name!r} has no tile {tile!r}")
+        if tile in owner and not shared:
+            raise OptionError(
+                f"{what}: tile {tile!r} is given to {owner[tile]!r} and to {node!r}; a tile takes one node"
+            )
+        if not sits_on_tile(dfg, arch, dfg.index[node]):
+            raise OptionError(f"{what}: node {node!r} is a {dfg.node(node).op}, which needs no tile on {arch.name!r}")
+        owner[tile] = node
+        placed[dfg.index[node]] = arch.tile_index[tile]
+    return placed
+
+
+def check_complete(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> None:
+    """OptionError unless every node that takes a tile has one."""
+    missing = [node.id for k, node in enumerate(dfg.nodes) if k not in placed and sits_on_tile(dfg, arch, k)]
+    if missing:
+        rest = ", ..." if len(missing) > _NAMED else ""
+        raise OptionError(f"place: no tile for {', '.join(missing[:_NAMED])}{rest}; every node needs one")
+
+
+def misplaced(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> Failure | None:
+    """The Failure of the first node whose tile does not have its op class; None when all have."""
+    for position, tile in placed.items():
+        name, record = dfg.nodes[position].id, arch.tiles[tile]
+        if not dfg.required_classes(name) <= record.classes:
+            return Failure(
+                constraint=f"node {name!r} on tile {record.name!r}",
+                demand=f"op class {' and '.join(sorted(dfg.required_classes(name)))}",
+                bound=f"classes {', '.join(sorted(record.classes)) or 'none'}",
+                levers=("another tile",),
+            )
+    return None

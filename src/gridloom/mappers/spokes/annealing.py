@@ -1,0 +1,95 @@
+"""Annealing of placements on tiles with spokes.
+
+A state is a whole placement (tile and spoke of each node) that keeps the slots and C1 to C3; its cost is the cycle of
+the last result, a little for late issues, and at level strict much for each value without a link or a delay register.
+A move takes a node to a tile near a neighbour's or to another spoke, or exchanges two nodes or two tiles. A move costs
+one pass over the edges, about a microsecond for ten nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gridloom.mappers.budget import Clock
+from gridloom.mappers.spokes.anneal_kernel import anneal as anneal_kernel
+from gridloom.mappers.spokes.mapping import Placement, realise
+from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mappers.spokes.search import Best, first_placement, sweep
+
+#: Starts between which nothing is exchanged.
+BATCH = 2
+
+_HEAT, _COLD = 3.0, 0.05
+
+
+def warm_up(problem: SpokesProblem, floor: int) -> None:
+    """Load or compile the kernel before any clock runs."""
+    _run(problem, 1, 0, 4, np.zeros(1, dtype=np.uint8), None, floor)
+
+
+def annealed(
+    problem: SpokesProblem,
+    ii: int | None,
+    clock: Clock,
+    batches: int,
+    floor: int,
+    *,
+    start: Placement | None = None,
+    begin: SpokesProblem | None = None,
+) -> Best:
+    """The best of batches of annealing; every second start of a later batch goes on from the best so far.
+
+    ``start`` is a placement to go on from at its II. ``begin`` is the same problem with more nodes pinned: every second
+    start begins from a placement of it.
+    """
+
+    def attempt(now: int, best: Best, turn: int) -> bool:
+        moves = _moves(problem, turn, clock)
+        legal = best.legal if best.legal is not None and best.legal.ii == now else None
+        near = best.closest if best.closest is not None and best.closest.ii == now else None
+        given = legal or (start if start is not None and start.ii == now else near)
+
+        def job(k: int) -> Any:
+            seed = int(np.random.SeedSequence((clock.budget.seed, now, turn, k)).generate_state(1, np.uint32)[0])
+            origin = given if k % 2 else None
+            if begin is not None and origin is None:
+                origin = _begun(begin, now, seed)
+            return lambda: _run(problem, now, seed, moves, clock.stop, origin, floor)
+
+        for found in clock.run([job(k) for k in range(BATCH)]):
+            if found is not None:
+                tile, spoke, made = found
+                clock.moves += made
+                best.take(problem, now, tile, spoke)
+        return best.legal is not None and best.legal.cycles <= floor
+
+    return sweep(problem, ii, clock, attempt, batches)
+
+
+def _begun(begin: SpokesProblem, ii: int, seed: int) -> Placement | None:
+    """A placement with the nodes that are given on their tiles; None where the others find no place beside them."""
+    first = first_placement(begin, ii, seed)
+    return None if first is None else realise(begin, ii, *first)
+
+
+def _moves(problem: SpokesProblem, turn: int, clock: Clock) -> int:
+    moves = int(400 * max(4, problem.size) * 2 ** min(turn, 6))
+    effort = clock.budget.effort
+    return moves if effort is None else max(64, min(moves, effort // (4 * BATCH)))
+
+
+def _run(
+    problem: SpokesProblem, ii: int, seed: int, moves: int, stop: np.ndarray, origin: Placement | None, floor: int
+) -> tuple[Ints, Ints, int] | None:
+    """One start: from a placement with little heat, or from a random one."""
+    if origin is not None:
+        tile, spoke, heat = origin.tile.copy(), origin.spoke.copy(), 0.5 * _HEAT
+    else:
+        first = first_placement(problem, ii, seed)
+        if first is None:
+            return None
+        tile, spoke, heat = *first, _HEAT
+    _, _, made = anneal_kernel(problem.tables, ii, seed, moves, heat, _COLD, stop, tile, spoke, floor)
+    return tile, spoke, int(made)

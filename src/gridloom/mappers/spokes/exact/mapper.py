@@ -1,0 +1,45 @@
+"""``exact`` on tiles with spokes: IIs upwards, and at each the fewest cycles that the model finds or proves."""
+
+from __future__ import annotations
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.exact import ExactConfig
+from gridloom.mappers.origin import origin
+from gridloom.mappers.spokes.exact.search import optimum
+from gridloom.mappers.spokes.mapping import to_mapping
+from gridloom.mappers.spokes.problem import build_problem
+from gridloom.mappers.spokes.screening import screen
+from gridloom.mappers.spokes.search import iis, longest_path
+from gridloom.mapping.model import Failure, Mapping
+
+
+def exact_spokes(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
+    """The mapping with the fewest cycles at the lowest II, or the best found with a bound; or why there is none."""
+    refuse_unsuited("exact", dfg, arch)
+    problem = build_problem(dfg, arch)
+    reason = screen(problem, config.ii)
+    if reason is not None:
+        return reason
+    clock = budget.start()
+    floor = longest_path(problem)
+    tried: list[int] = []
+    for ii in iis(problem, config.ii):
+        tried.append(ii)
+        best, bound, refuted = optimum(problem, ii, clock, floor, config.workers)
+        clock.report(f"II {ii}", best.words)
+        if best.legal is not None:
+            optimal = best.legal.cycles <= bound
+            proof = "fewest cycles at this II" if optimal else "a bound on the cycles at this II"
+            record = origin("exact", config, clock, optimal=optimal, bound=bound, proof=proof)
+            return to_mapping(problem, best.legal, record)
+        if clock.over() and not refuted:
+            break
+    return Failure(
+        constraint=f"exact search at II {tried[0]} to {tried[-1]}",
+        demand="a slot, a link and a delay register for every value",
+        bound="none found within the budget" if clock.over() else "none",
+        levers=("more time", "more spokes", "more tiles"),
+    )

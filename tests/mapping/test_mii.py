@@ -1,0 +1,91 @@
+"""MII: demands on tiles and pools, recurrences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gridloom.archs import build
+from gridloom.dfg import Dfg, DfgBuilder, Edge, Node
+from gridloom.mapping.mii import mii
+
+
+def ops(**counts: int) -> Dfg:
+    nodes = tuple(Node(id=f"{op}{k}", op=op, value=k) for op, count in counts.items() for k in range(count))
+    return Dfg(name="ops", domain="opaque", nodes=nodes)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(1, 1), (4, 1), (5, 2), (8, 2), (9, 3)])
+def test_ops_share_all_tiles(count: int, expected: int):
+    assert mii(ops(add=count), build("torus:2x2")).res == expected
+
+
+def test_rare_class_bounds_the_ii():
+    # Two of four tiles multiply: five products need three slots there, though seven ops need two on four tiles.
+    bound = mii(ops(mul=5, add=2), build("torus:2x2,mul=checkerboard"))
+    assert (bound.res, bound.explanations) == (3, ("mul take 5 slots on 2 tiles",))
+
+
+def test_two_classes_on_the_same_few_tiles_add_up():
+    # mul and mem each fit their two tiles at II 2; together they need II 4 there.
+    two = {"tiles": [[0, 0], [1, 1]]}
+    arch = build({"family": "torus", "rows": 2, "cols": 2, "mul": two, "memory": two, "bus": None})
+    bound = mii(ops(mul=4, load=4), arch)
+    assert (bound.res, bound.explanations) == (4, ("mem + mul take 8 slots on 2 tiles",))
+
+
+def test_union_of_classes_with_different_tiles():
+    # mul on column 0, mem on column 1: four of each at II 2; ten of both need ceil(10 / 4) only.
+    arch = build(
+        {
+            "family": "torus", "rows": 2, "cols": 2, "bus": None,
+            "mul": {"tiles": [[0, 0], [1, 0]]}, "memory": {"tiles": [[0, 1], [1, 1]]},
+        }
+    )  # fmt: skip
+    assert mii(ops(mul=4, load=4), arch).res == 2
+    assert mii(ops(mul=4, load=4, add=2), arch).res == 3
+
+
+def test_row_buses_bound_memory_ops():
+    bound = mii(ops(load=5), build("torus:2x2"))
+    assert (bound.res, bound.explanations) == (3, ("mem ops need 5 of 2 bus cycles per slot",))
+    assert mii(ops(load=5), build("torus:2x2,bus=dedicated")).res == 2
+
+
+def test_occupancy_counts():
+    arch = build("torus:2x2")
+    slow = replace(arch, tiles=tuple(replace(tile, occupancy={"*": 1, "mul": 4}) for tile in arch.tiles))
+    assert mii(ops(mul=3), slow).res == 3
+
+
+def test_free_nodes_and_kept_live_ins_take_no_tile():
+    assert mii(ops(const=9, livein=9, add=1), build("torus:2x2")).res == 1
+    assert mii(ops(input=9, output=9, add=1), build("streaming-engine:2")).res == 1
+    assert mii(ops(livein=9, add=1), build("vpcma:rows=2,cols=2,constants=4")).res == 3
+
+
+def test_class_that_nobody_has_is_missing():
+    assert mii(ops(input=1), build("torus:2x2")).missing == ("input",)
+
+
+@pytest.mark.parametrize(("arch", "expected"), [("torus:2x2", 2), ("streaming-engine:4", 6), ("mesh:2x2", 2)])
+def test_recurrence_takes_the_latency_of_the_array(arch: str, expected: int):
+    dfg = Dfg(
+        name="loop",
+        domain="opaque",
+        nodes=(Node(id="a", op="f"), Node(id="b", op="f")),
+        edges=(Edge(source="a", target="b"), Edge(source="b", target="a", distance=1)),
+    )
+    bound = mii(dfg, build(arch))
+    assert (bound.rec, bound.total, bound.explanations) == (expected, expected, (f"recurrences need II {expected}",))
+
+
+def test_least_latency_of_any_tile_counts():
+    arch = build("torus:2x2")
+    mixed = replace(arch, tiles=(*(replace(t, latency={"*": 5}) for t in arch.tiles[:3]), arch.tiles[3]))
+    b = DfgBuilder("acc", "i32")
+    b.add("add", id="s")
+    b.carry("s", "s", operand=0)
+    b.edges.append(Edge(source=b.const(1), target="s", operand=1))
+    assert mii(b.build(), mixed).rec == 1
