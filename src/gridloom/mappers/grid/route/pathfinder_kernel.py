@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.mappers.core.arrays import Float64s, Int16s, Int32s, Uint8s
-from gridloom.mappers.core.kernels import internal, kernel
+from gridloom.mappers.core.kernels import int64, internal, kernel
 
 _FAR = 1e300
 
@@ -252,7 +252,7 @@ def _reroute(
         if not everything and not _conflicts(e, ways, usage.used):
             continue
         _lift(e, ways, layers.own, usage.used)
-        window = Window(windows.source[e], windows.target[e], np.int64(windows.low[e]), np.int64(windows.high[e]))
+        window = Window(windows.source[e], windows.target[e], int64(windows.low[e]), int64(windows.high[e]))
         ways.length[e] = search(window, links, layers, usage, prices, ways.way[e])
         lost += ways.length[e] == 0
         _lay(e, ways, layers.own, usage.used)
@@ -270,7 +270,7 @@ def negotiate(
     ``ways`` holds the routes to start from (length 0: none) and gets the result; the history of links is kept between
     calls. Ends after ``rounds``, or when ``patience`` rounds brought nothing.
     """
-    depths = np.int64(2)
+    depths = int64(2)
     for e in nets.edges:
         depths = max(depths, windows.high[e] + 2)
     layers = empty_layers(len(links.target), depths)
