@@ -41,7 +41,8 @@ $(VENV)/.ready-%: pyproject.toml constraints.txt
 
 demo: $(VENV)/.ready-demo
 	$(BIN)/gridloom show examples/kernels/fir.c
-	$(BIN)/gridloom map examples/kernels/fir.c --arch torus:4x4 --time-limit 5 -o demo-mapping.json --html report.html
+	$(BIN)/gridloom map examples/kernels/fir.c --arch torus:4x4 --seed 1 --effort 20000 \
+		-o demo-mapping.json --html report.html
 	$(BIN)/gridloom show demo-mapping.json
 
 # NO_MKDOCS_2_WARNING keeps the theme's advertisement of its successor out of the output.

@@ -255,7 +255,7 @@ def family_breaches(package: Path) -> list[str]:
         if module.unit != "archs"
         for node in ast.walk(module.tree)
         if isinstance(node, ast.expr)
-        for what in _asks(node, knows_rules=module.unit in KNOWS_RULES or module.name == "flow.choice")
+        for what in _asks(node, knows_rules=module.unit in KNOWS_RULES)
     ]
 
 

@@ -1,4 +1,7 @@
-"""README and docs are run: console blocks give the lines they show (numbers aside), Python blocks their values."""
+"""docs/cli.md and docs/api.md are run: commands print the lines shown (numbers aside), Python gives its values.
+
+README.md and docs/walkthrough.md are run by tests/test_walkthrough.py, to the letter.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "docs/cli.md"]
+PAGES = ["docs/cli.md"]
 
 
 def blocks(page, language):
@@ -46,7 +49,7 @@ def test_console_blocks_show_what_the_commands_print(gridloom, page):
         assert shape(done.out) == shape(shown) or target, line
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
+@pytest.mark.parametrize("page", ["docs/api.md"])
 def test_python_blocks_give_the_values_they_show(page):
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL)
     source = "\n".join(blocks(page, "pycon"))

@@ -106,7 +106,7 @@ def test_the_dashboard_shows_rate_time_left_and_the_best():
     console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     console.print(panel(space, moment))
     text = console.export_text()
-    for words in ("3 of 8", "1.2 a second", "4 s left", "1 of 4", "1 rows from the store"):
+    for words in ("3 of 8", "1.2 per second", "4 s left", "1 of 4", "1 rows from the store"):
         assert words in text
 
 

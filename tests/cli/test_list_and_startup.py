@@ -56,6 +56,17 @@ def test_list_as_json(gridloom):
     assert rows[0] == {"name": "mesh", "summary": "static grid in which each tile has 4 neighbours", "extra": None}
 
 
+def test_list_without_a_group_lists_the_groups(gridloom):
+    done = gridloom("list")
+    assert (done.status, [line.split()[0] for line in done.out.splitlines()]) == (0, list(registry.REGISTRY))
+    rows = gridloom("list", "--json").record["groups"]
+    assert rows[0] == {
+        "name": "archs",
+        "summary": "families of arrays, for --arch",
+        "names": len(registry.names("archs")),
+    }
+
+
 def test_unknown_list_names_the_known_ones(gridloom):
     done = gridloom("list", "arch")
     assert (done.status, done.out) == (2, "")
@@ -65,7 +76,7 @@ def test_unknown_list_names_the_known_ones(gridloom):
 def test_unknown_command(gridloom):
     done = gridloom("mapp")
     assert done.status == 2
-    assert done.err.startswith("error: No such command 'mapp'")
+    assert done.err == "error: No such command 'mapp'. Did you mean 'map'? See gridloom --help\n"
 
 
 def test_closed_output_ends_without_a_word():

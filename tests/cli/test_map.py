@@ -132,6 +132,7 @@ BAD = [
     ([*FIR, "--set", "starts=no"], "error: --set: starts: mapper 'anneal' takes a whole number here, found 'no'"),
     ([*FIR, "--set", "starts=0"], "error: starts: expected at least 1, found 0"),
     ([*FIR, "--set", "starts"], "error: --set: expected key=value, found 'starts'"),
+    (["fir", "--arch", "mesh:6x6"], "error: fir: there is no such file; did you mean kernel:fir?"),
     ([*FIR, "--seed", "x"], "error: Invalid value for '--seed': "),
     ([*FIR, "--seed", "-1"], "error: --seed: expected at least 0, found -1"),
     ([*FIR, "--effort", "0"], "error: effort: expected at least 1 move, found 0"),

@@ -156,7 +156,7 @@ def graph_of_partition(source: str, arch: Arch, monkeypatch: pytest.MonkeyPatch)
 
 def graph_of_estimate(source: str, arch: Arch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partition_flow.BoundEstimator, "estimate", raises_first_graph)
-    estimate_command.estimate(source, arch.name, estimator="bound")
+    estimate_command.estimate(source=source, arch=arch.name, estimator="bound")
 
 
 def graph_of_explore(source: str, arch: Arch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_a_mapping_with_its_report_runs_clang_once(tmp_path: Path, clang_runs: l
 def test_an_estimate_runs_clang_once(tmp_path: Path, clang_runs: list[Path]) -> None:
     path = tmp_path / "blend.c"
     path.write_text(C_LOOP, encoding="utf-8")
-    assert estimate_command.estimate(str(path), "vpcma", estimator="bound") == 0
+    assert estimate_command.estimate(source=str(path), arch="vpcma", estimator="bound") == 0
     assert clang_runs == [path]
 
 

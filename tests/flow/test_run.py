@@ -13,6 +13,7 @@ FIELDS = {
     "status", "verified", "mapper", "seed", "seconds", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii",
     "latency", "period", "throughput", "wirelength", "longest_wire", "placed_wirelength", "buffers", "width",
     "height", "tiles_used", "routing_tiles", "occupancy", "optimal", "bound", "proof", "found_by",
+    "slots",
 }  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("sample_mappers")

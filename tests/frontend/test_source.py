@@ -11,7 +11,7 @@ from gridloom import registry
 from gridloom.dfg import Dfg, DfgBuilder, json_format
 from gridloom.errors import GridloomError, OptionError
 from gridloom.frontend.graphs import dot_writer
-from gridloom.frontend.source import ENDINGS, load_source, parse_kernel
+from gridloom.frontend.source import ENDINGS, load_source
 
 
 class FakeKernel:
@@ -103,10 +103,6 @@ def test_a_path_that_no_file_can_have_is_refused() -> None:
 def test_a_kernel_is_built_with_its_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "load", lambda group, name: {("kernels", "chain"): FakeKernel}[group, name])
     assert len(load_source("kernel:chain,length=3").nodes) == 4
-
-
-def test_kernel_parameters_are_numbers_flags_and_words() -> None:
-    assert parse_kernel("k, a=1,b=2.5,c=true,d=row") == ("k", {"a": 1, "b": 2.5, "c": True, "d": "row"})
 
 
 @pytest.mark.parametrize(

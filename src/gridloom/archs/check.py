@@ -1,4 +1,4 @@
-"""``check_arch``: what is odd about an array, before anybody maps to it."""
+"""``check_arch``: a self-test of arrays that says what is odd about one before anybody maps to it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _WANTED = {
 
 
 def check_arch(arch: Arch) -> list[str]:
-    """Findings about an array, one sentence each; an empty list means that nothing is odd.
+    """Return findings about an array, one sentence each; an empty list means that nothing is odd.
 
-    Looks for tiles that no other can reach or that reach none, parts without a way between them, op classes that
+    It looks for tiles that no other can reach or that reach none, parts without a way between them, op classes that
     nobody has, pools without tiles or capacity, registers and inputs that nothing drives, arcs that are defined twice
     with different latencies. Linear in the arcs.
     """
@@ -32,6 +32,7 @@ def check_arch(arch: Arch) -> list[str]:
 
 
 def _isolated(arch: Arch) -> list[str]:
+    """Find tiles that no other tile reaches, and tiles that reach no other."""
     findings = []
     working = [k for k, tile in enumerate(arch.tiles) if tile.kind not in ("const",)]
     if len(working) < 2:
@@ -55,7 +56,7 @@ def _isolated(arch: Arch) -> list[str]:
 
 
 def _islands(arch: Arch) -> list[str]:
-    """Parts of at least two tiles without a way between them; single tiles are the business of ``_isolated``."""
+    """Find parts of at least two tiles without a way between them; ``_isolated`` finds single tiles."""
     import rustworkx
 
     # A tile's resources belong together, whatever arcs they have; what belongs to no tile stands for itself.
@@ -82,11 +83,13 @@ def _leaves(arch: Arch, tile: int) -> bool:
 
 
 def _missing_classes(arch: Arch) -> list[str]:
+    """Find op classes that the style needs and no tile has."""
     present = set().union(*(tile.classes for tile in arch.tiles)) | arch.free
     return [f"no tile has op class {name}" for name in _WANTED[arch.style] if name not in present]
 
 
 def _pools(arch: Arch) -> list[str]:
+    """Find pools without tiles, without capacity, or whose tiles lack the op classes they limit."""
     findings = []
     for pool in arch.pools:
         if not pool.tiles:
@@ -99,6 +102,7 @@ def _pools(arch: Arch) -> list[str]:
 
 
 def _undriven(arch: Arch) -> list[str]:
+    """Find inputs, outputs, registers and links that no arc leads to."""
     others = arch.arc_source != arch.arc_target
     driven = np.zeros(len(arch.kind), dtype=bool)
     driven[arch.arc_target[others]] = True
@@ -107,6 +111,7 @@ def _undriven(arch: Arch) -> list[str]:
 
 
 def _double_arcs(arch: Arch) -> list[str]:
+    """Find pairs of resources that two arcs join with different latencies."""
     seen: dict[tuple[int, int], tuple[int, int]] = {}
     findings = []
     columns = (arch.arc_source, arch.arc_target, arch.arc_latency, arch.arc_gate)

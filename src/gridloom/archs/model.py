@@ -1,4 +1,4 @@
-"""The array: tiles, resources, arcs, pools, and what a mapping may switch.
+"""The model of an array: its tiles, resources, arcs and pools, and the settings that a mapping may choose.
 
 An ``Arch`` is a directed graph of *resources* (function units, operand inputs, output registers, links, registers,
 switch outputs, constant registers, memory) held as flat arrays. A signal that is in resource ``u`` at cycle ``c`` can
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int32]
 
-#: An array with more arcs does not fit a machine that one maps on: a size or a number in its description is a mistake.
+#: An array with more arcs does not fit in the memory of the machine that maps onto it: its description is a mistake.
 MAX_ARCS = 4_000_000
 Style = Literal["static", "modulo", "elastic"]
 
 
 class Kind(IntEnum):
-    """What a resource is."""
+    """What a resource is; the table at the head of this module explains each kind."""
 
     FU = 0
     IN = 1
@@ -68,7 +68,7 @@ ISSUE_KINDS = (Kind.FU, Kind.LOAD, Kind.STORE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """One place of the array."""
+    """One place of the array: a processing element, a port, a register for constants, a unit or a switch."""
 
     name: str
     row: int
@@ -83,27 +83,30 @@ class Tile:
     occupancy: Mapping[str, int] = field(default_factory=lambda: {"*": 1})
     #: How many operands the function unit has.
     operands: int = 3
-    #: FIFO cycles an operand may wait; None: no limit.
+    #: Cycles that an operand may wait in its FIFO; None: no limit.
     fifo: int | None = 0
     #: Registers for waiting operands, shared by the tile's operands and slots; None: no limit.
     delays: int | None = None
     #: Slots of the context memory; None: no limit.
     contexts: int | None = None
-    #: Elastic arrays: tokens that fit in one input buffer, tokens a memory unit holds.
+    #: Elastic arrays: tokens that fit in one input buffer, or that a memory unit holds. Spokes: variables per tile.
     buffer: int = 0
 
     def latency_of(self, op_class: str) -> int:
-        """Cycles from issue to result."""
+        """Return the cycles from the issue of an op of this class to its result."""
         return self.latency.get(op_class, self.latency.get("*", 1))
 
     def occupancy_of(self, op_class: str) -> int:
-        """Cycles the issue slot stays taken."""
+        """Return the cycles for which an op of this class keeps the issue slot."""
         return self.occupancy.get(op_class, self.occupancy.get("*", 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """A capacity that a set of tiles shares: at most ``capacity`` ops of ``classes`` a slot."""
+    """A capacity that a set of tiles shares: at most ``capacity`` ops of ``classes`` issue per slot.
+
+    A memory bus that serves a row of tiles is a pool.
+    """
 
     name: str
     capacity: int
@@ -116,7 +119,7 @@ class RegisterFile:
     """Registers that rotate together. The mapping sets how many rotate (``settings["rotating"][name]``).
 
     The first m registers rotate: what is register k in the last slot of an iteration is register k - 1 (mod m) in the
-    first slot of the next, so that a value may live longer than II.
+    first slot of the next one. A value may therefore live longer than II without being overwritten by its successor.
     """
 
     name: str
@@ -128,7 +131,7 @@ class RegisterFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Bits that a mapping may switch on the array."""
+    """Bits of the array that a mapping sets: ``length`` of them, under one name in ``Mapping.settings``."""
 
     name: str
     length: int
@@ -137,7 +140,10 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Arch:
-    """An array, ready to be mapped to. Built by :func:`gridloom.archs.build` or by a family."""
+    """An array, ready to be mapped to. :func:`gridloom.archs.build` makes one from a description.
+
+    An Arch never changes. What is looked up often is derived once and kept (``fu``, ``out``, ``links``, ``hops``).
+    """
 
     name: str
     style: Style
@@ -166,7 +172,7 @@ class Arch:
     free: frozenset[str] = frozenset({"const", "livein"})
     #: ``aligned``: every input issues at cycle 0; ``skewed``: each at its own cycle; ``free``: no rule.
     inputs: Literal["aligned", "skewed", "free"] = "free"
-    #: Further rules that verify knows by name.
+    #: Rules beyond those of every array, by the names under which ``verify`` knows them.
     rules: tuple[str, ...] = ()
     #: Bytes of data memory for arrays and spills; None: no limit.
     data_memory: int | None = None
@@ -180,7 +186,7 @@ class Arch:
         known_traits(self.traits)
 
     def has(self, trait: str) -> bool:
-        """True when the array has a trait; ArchError for a trait that no array can have."""
+        """Return whether the array has a trait; raise ArchError for a name that ``TRAITS`` does not list."""
         if trait not in TRAITS:
             known_traits([trait])
         return trait in self.traits
@@ -199,16 +205,16 @@ class Arch:
 
     @cached_property
     def resource_index(self) -> Mapping[str, int]:
-        """Resource name -> index."""
+        """The index of each resource by its name."""
         return {name: k for k, name in enumerate(self.resource_names)}
 
     @cached_property
     def tile_index(self) -> Mapping[str, int]:
-        """Tile name -> index."""
+        """The index of each tile by its name."""
         return {tile.name: k for k, tile in enumerate(self.tiles)}
 
     def resource(self, name: str) -> int:
-        """The index of a resource; ArchError when there is none of that name."""
+        """Return the index of a resource; raise ArchError when there is none of that name."""
         try:
             return self.resource_index[name]
         except KeyError:
@@ -216,7 +222,7 @@ class Arch:
 
     @cached_property
     def fu(self) -> Ints:
-        """For each tile the index of its FU (or CONST) resource: where an instance sits; -1: none."""
+        """For each tile, the index of its FU (or CONST) resource, where an instance sits; -1 where there is none."""
         table = np.full(len(self.tiles), -1, dtype=np.int32)
         for r in np.flatnonzero((self.kind == Kind.FU) | (self.kind == Kind.CONST)):
             table[self.tile[r]] = r
@@ -224,7 +230,7 @@ class Arch:
 
     @cached_property
     def operand_inputs(self) -> Ints:
-        """[tile, operand] -> index of the IN resource, -1: none."""
+        """A table [tile, operand] of the index of the IN resource; -1 where there is none."""
         width = max([tile.operands for tile in self.tiles] + [1])
         table = np.full((len(self.tiles), width), -1, dtype=np.int32)
         for r in np.flatnonzero(self.kind == Kind.IN):
@@ -233,7 +239,7 @@ class Arch:
 
     @cached_property
     def out(self) -> Ints:
-        """For each tile the index of its OUT resource, -1: none."""
+        """For each tile, the index of its OUT resource; -1 where there is none."""
         table = np.full(len(self.tiles), -1, dtype=np.int32)
         for r in np.flatnonzero(self.kind == Kind.OUT):
             table[self.tile[r]] = r
@@ -241,7 +247,7 @@ class Arch:
 
     @cached_property
     def links(self) -> tuple[tuple[int, int, int], ...]:
-        """(source tile, target tile, resource) of every LINK, in resource order."""
+        """The source tile, the target tile and the resource of every LINK, in the order of the resources."""
         names = self.tile_index
         rows = []
         for r in np.flatnonzero(self.kind == Kind.LINK):
@@ -251,16 +257,19 @@ class Arch:
 
     @cached_property
     def hops(self) -> NDArray[np.int16]:
-        """[tile, tile] -> least number of links between them (-1: unreachable). Breadth first, O(tiles * links)."""
+        """A table [tile, tile] of the least number of links between two tiles; -1 where there is no way.
+
+        It is found by a breadth-first search from all tiles at once, in O(tiles * links), when it is first asked for.
+        """
         return hop_distances(len(self.tiles), [(a, b) for a, b, _ in self.links])
 
     def tiles_for(self, op_class: str) -> tuple[int, ...]:
-        """The tiles that can run an op class."""
+        """Return the indices of the tiles that can run an op class. Linear in the tiles."""
         return tuple(k for k, tile in enumerate(self.tiles) if op_class in tile.classes)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of everything that a mapping relies on."""
+        """A hash of everything that a mapping relies on: two arrays with one fingerprint take the same mappings."""
         digest = hashlib.blake2b(digest_size=12)
         for part in (self.resource_names, [repr(_plain(tile)) for tile in self.tiles], self.pools_plain, self.rules):
             digest.update("\n".join(map(str, part)).encode())
@@ -274,11 +283,14 @@ class Arch:
 
     @property
     def pools_plain(self) -> list[str]:
-        """The pools in a form that does not depend on set order."""
+        """The pools as text that does not depend on the order in which sets are stored."""
         return [f"{p.name} {p.capacity} {p.tiles} {sorted(p.classes)}" for p in self.pools]
 
     def unroll(self, ii: int, settings: Mapping[str, Any] | None = None) -> ResourceGraph:
-        """The time-expanded resource graph for an II, as flat arrays. O(arcs * II)."""
+        """Return the time-expanded resource graph for an II, as flat arrays. O(arcs * II).
+
+        ``settings`` are those of a mapping: registers that rotate and pipeline bits. ArchError for unknown ones.
+        """
         from gridloom.archs.unroll import unroll
 
         return unroll(self, ii, settings or {})
@@ -292,15 +304,16 @@ def _plain(tile: Tile) -> tuple[Any, ...]:
 
 
 def hop_distances(count: int, links: Iterable[tuple[int, int]]) -> NDArray[np.int16]:
-    """All-pairs least number of links; -1 where there is no path."""
+    """Return the least number of links between all pairs of tiles; -1 where there is no path."""
     before: list[list[int]] = [[] for _ in range(count)]
     for a, b in links:
         before[b].append(a)
     most = max(map(len, before), default=0)
-    # Breadth first from all tiles at once, a row a goal; a tile with fewer links stands in for the missing ones itself.
+    # The search goes breadth first from all tiles at once, with one row per goal. A tile with fewer links than the
+    # others stands in for the missing ones itself.
     entering = [np.array([row[k] if k < len(row) else b for b, row in enumerate(before)]) for k in range(most)]
     frontier = np.eye(count, dtype=np.bool_)
-    found = frontier.copy()
+    visited = frontier.copy()
     table = np.where(frontier, 0, -1).astype(np.int16)
     hops = 0
     while frontier.any():
@@ -308,14 +321,14 @@ def hop_distances(count: int, links: Iterable[tuple[int, int]]) -> NDArray[np.in
         reached = np.zeros_like(frontier)
         for goals in entering:
             reached |= frontier[goals]
-        frontier = reached & ~found
-        found |= frontier
+        frontier = reached & ~visited
+        visited |= frontier
         np.copyto(table, np.int16(hops), where=frontier)
     return np.ascontiguousarray(table.T)
 
 
 class ArchBuilder:
-    """Collects tiles, resources and arcs; ``build`` freezes them into an Arch."""
+    """Collects the tiles, resources and arcs of an array; ``build`` freezes them into an Arch."""
 
     def __init__(self) -> None:
         self.tiles: list[Tile] = []
@@ -327,14 +340,17 @@ class ArchBuilder:
         self.register_files: list[RegisterFile] = []
 
     def add_tile(self, tile: Tile) -> int:
-        """Add a tile; returns its index."""
+        """Add a tile and return its index."""
         self.tiles.append(tile)
         return len(self.tiles) - 1
 
     def add(
         self, name: str, kind: Kind, tile: int = -1, *, position: int = 0, capacity: int = 1, group: int | None = None
     ) -> int:
-        """Add a resource; returns its index."""
+        """Add a resource and return its index; raise ArchError for a name that is taken.
+
+        ``group`` names the resource whose slot it shares; without it, the resource has slots of its own.
+        """
         if name in self.index:
             raise ArchError(f"resource {name!r} is defined twice")
         r = len(self.names)
@@ -344,13 +360,13 @@ class ArchBuilder:
         return r
 
     def arc(self, source: int, target: int, latency: int = 0, gate: int = -1) -> None:
-        """A signal may go from ``source`` to ``target`` in ``latency`` cycles (one more when bit ``gate`` is on)."""
+        """Let signals go from ``source`` to ``target`` in ``latency`` cycles, and one more when bit ``gate`` is on."""
         if len(self.arcs) >= MAX_ARCS:
             raise ArchError(f"the array has more than {MAX_ARCS} arcs; describe a smaller one")
         self.arcs.append((source, target, latency, gate))
 
     def build(self, **fields: Any) -> Arch:
-        """The Arch; ``fields`` are its remaining ones."""
+        """Return the Arch; ``fields`` are those of its fields that the builder does not hold."""
         columns = np.array(self.columns, dtype=np.int32).reshape(-1, 5)
         arcs = np.array(sorted(set(self.arcs)), dtype=np.int32).reshape(-1, 4)
         return Arch(

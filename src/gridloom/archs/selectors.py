@@ -1,4 +1,4 @@
-"""Which tiles: the small language in which a description says where something is.
+"""The small language in which a description of an array says which tiles have something.
 
 A *selector* is a layout name (``all``, ``none``, ``checkerboard``, ``columns``, ``borders``), ``{layout: [rows of # and
 .]}``, ``{region: {rows: [first, last], cols: [first, last]}}``, ``{tiles: [[row, col], ...]}``, or a list of selectors
@@ -31,7 +31,7 @@ LAYOUTS["border"] = LAYOUTS["borders"]
 
 
 def select(selector: Any, rows: int, cols: int, key: str) -> Mask:
-    """The mask [row, col] of the tiles that a selector names; ``key`` is for the error message."""
+    """Return the mask [row, col] of the tiles that a selector names; an ArchError about it begins with ``key``."""
     if isinstance(selector, str) or selector is None:
         # An ARCH string's ``none`` is read as null.
         return _named(selector or "none", rows, cols, key)
@@ -55,7 +55,7 @@ def select(selector: Any, rows: int, cols: int, key: str) -> Mask:
 
 
 def numbers(value: Any, rows: int, cols: int, key: str, default: int | None) -> list[list[int | None]]:
-    """The number [row][col] that a number map gives each tile; None is 'no limit'."""
+    """Return the number [row][col] that a number map gives each tile; None stands for 'no limit'."""
     if value is None or _is_count(value):
         return [[value] * cols for _ in range(rows)]
     if isinstance(value, dict) and set(value) == {"layout"}:
@@ -92,6 +92,7 @@ def _drawn(lines: Any, rows: int, cols: int, key: str) -> Mask:
 
 
 def _region(value: Any, rows: int, cols: int, key: str) -> Mask:
+    """Return the mask of a rectangle of rows and columns."""
     mask = np.zeros((rows, cols), dtype=bool)
     bounds = {"rows": (0, rows - 1), "cols": (0, cols - 1)}
     if not isinstance(value, dict) or set(value) - set(bounds):
@@ -107,6 +108,7 @@ def _region(value: Any, rows: int, cols: int, key: str) -> Mask:
 
 
 def _listed(tiles: Any, rows: int, cols: int, key: str) -> Mask:
+    """Return the mask of tiles that are listed one by one."""
     mask = np.zeros((rows, cols), dtype=bool)
     if not isinstance(tiles, list):
         raise ArchError(f"{key}.tiles: expected a list of [row, col], found {tiles!r}")
@@ -119,6 +121,7 @@ def _listed(tiles: Any, rows: int, cols: int, key: str) -> Mask:
 
 
 def _number_layout(lines: Any, rows: int, cols: int, key: str) -> list[list[int | None]]:
+    """Return the numbers of a map that gives one for each tile."""
     good = isinstance(lines, list) and len(lines) == rows
     if not good or any(not isinstance(line, list) or len(line) != cols for line in lines):
         raise ArchError(f"{key}.layout: expected {rows} lists of {cols} numbers, found {lines!r}")

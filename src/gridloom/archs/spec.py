@@ -22,7 +22,9 @@ P = TypeVar("P")
 
 
 def build(description: str | Path | Mapping[str, Any]) -> Arch:
-    """The array that an ARCH string, a YAML file or a dictionary describes.
+    """Return the array that an ARCH string, a YAML file or a dictionary describes.
+
+    ArchError says where the description is wrong, what was found there and what was expected.
 
     >>> build("mesh:2x3").name
     'mesh:2x3'
@@ -36,7 +38,7 @@ def build(description: str | Path | Mapping[str, Any]) -> Arch:
 
 
 def build_spec(spec: dict[str, Any], where: str) -> Arch:
-    """Build from a dictionary; errors are located at ``where``."""
+    """Return the array of a dictionary with ``family`` and its parameters; errors are located at ``where``."""
     family = spec.get("family")
     if not isinstance(family, str):
         raise ArchError(f"family: expected the name of a family, found {family!r}", where=where)
@@ -54,7 +56,10 @@ def build_spec(spec: dict[str, Any], where: str) -> Arch:
 
 
 def parse_string(text: str) -> dict[str, Any]:
-    """``family[:size][,key=value...]`` as a dictionary. ``8x8`` gives rows and cols, a lone number gives tiles."""
+    """Return ``family[:size][,key=value...]`` as a dictionary.
+
+    A size of ``8x8`` becomes rows and cols, a lone number becomes tiles.
+    """
     head, _, tail = text.partition(":")
     spec: dict[str, Any] = {"family": head}
     if "," in head:
@@ -78,7 +83,7 @@ def parse_string(text: str) -> dict[str, Any]:
 
 
 def scalar(text: str) -> Any:
-    """A value of an ARCH string: a number, none, or a word."""
+    """Return a value of an ARCH string: a number, None, a truth value or a word."""
     if text.lstrip("-").isdecimal() and len(text) < 12:
         return int(text)
     if text in ("none", "null") or text == "unbounded":
@@ -89,7 +94,7 @@ def scalar(text: str) -> Any:
 
 
 def load_yaml(path: Path) -> Arch:
-    """The array of a YAML file; errors name the file, the line and the key."""
+    """Return the array of a YAML file; errors name the file, the line and the key."""
     where = str(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -118,7 +123,7 @@ def _line_of(data: Any, message: str, path: str) -> str:
 
 
 def plain(data: Any) -> Any:
-    """ruamel's containers and scalars as plain Python ones."""
+    """Return ruamel's containers and scalars as plain Python ones."""
     if isinstance(data, Mapping):
         return {str(key): plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -133,7 +138,7 @@ def plain(data: Any) -> Any:
 
 
 def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
-    """The parameter record of a family from a description; unknown keys and wrong types are ArchErrors."""
+    """Return the parameter record of a family from a description; unknown keys and wrong types are ArchErrors."""
     from pydantic import TypeAdapter, ValidationError
 
     fields = {key: value for key, value in spec.items() if key != "family"}
@@ -153,7 +158,7 @@ def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
 
 
 def array_name(spec: Mapping[str, Any]) -> str:
-    """The ARCH string of a description, as far as its values are words and numbers."""
+    """Return the ARCH string of a description, as far as its values are words and numbers."""
     rest = {key: value for key, value in spec.items() if key not in ("family", "rows", "cols", "tiles")}
     size = f"{spec['rows']}x{spec['cols']}" if "rows" in spec else str(spec.get("tiles", ""))
     words = [size] if size else []
@@ -164,20 +169,20 @@ def array_name(spec: Mapping[str, Any]) -> str:
 
 
 def build_described(builder: ArchBuilder, spec: Mapping[str, Any], *, size: tuple[int, int], **fields: Any) -> Arch:
-    """The array that a family has put together, with its description and the name that follows from it."""
+    """Return the array that a family has put together, with its description and the name that follows from it."""
     rows, cols = size
     return builder.build(name=array_name(spec), rows=rows, cols=cols, spec=dict(spec), **fields)
 
 
 def check_range(record: object, key: str, low: int, high: int) -> None:
-    """ArchError unless a parameter that is a number lies within bounds."""
+    """Raise ArchError unless a parameter that is a number lies within bounds."""
     value = getattr(record, key)
     if value is not None and not low <= value <= high:
         raise ArchError(f"{key}: expected {low} to {high}, found {value}")
 
 
 def check_latency(latency: Mapping[str, int]) -> None:
-    """ArchError unless latencies are named by op class and leave room for the output register."""
+    """Raise ArchError unless latencies are named by op class and leave room for the output register."""
     for name, cycles in latency.items():
         if name != "*" and name not in OP_CLASSES:
             raise ArchError(f"latency.{name}: no such op class; known: *, {', '.join(OP_CLASSES)}")
@@ -186,7 +191,7 @@ def check_latency(latency: Mapping[str, int]) -> None:
 
 
 def check_size(rows: int, cols: int, limit: int = 128) -> None:
-    """ArchError unless the grid has a size that can be built."""
+    """Raise ArchError unless the grid has a size that can be built."""
     for key, value in (("rows", rows), ("cols", cols)):
         if not 1 <= value <= limit:
             raise ArchError(f"{key}: expected 1 to {limit}, found {value}")

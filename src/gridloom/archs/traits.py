@@ -31,7 +31,7 @@ TRAITS: Final[Mapping[str, str]] = {
 
 
 def known_traits(names: Iterable[str]) -> frozenset[str]:
-    """The traits as a set; ArchError names the first one that ``TRAITS`` does not have."""
+    """Return the traits as a set; ArchError names the first one that ``TRAITS`` does not have."""
     traits = frozenset(names)
     unknown = sorted(traits - TRAITS.keys())
     if unknown:

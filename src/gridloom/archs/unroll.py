@@ -22,7 +22,7 @@ MAX_UNROLLED_ARCS = 20_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ResourceGraph:
-    """An array unrolled over II slots."""
+    """An array unrolled over II slots, which :meth:`gridloom.archs.model.Arch.unroll` makes."""
 
     arch: Arch
     ii: int
@@ -35,12 +35,12 @@ class ResourceGraph:
 
     @property
     def nodes(self) -> int:
-        """The number of (resource, slot) nodes."""
+        """The number of nodes: one for each resource and slot."""
         return len(self.arch.kind) * self.ii
 
     @cached_property
     def predecessors(self) -> tuple[Ints, Ints, Ints]:
-        """The same arcs backwards: (indptr, source, latency)."""
+        """The same arcs backwards, in CSR form: the row starts, the sources and the latencies."""
         count = self.nodes
         sources = np.repeat(np.arange(count, dtype=np.int32), np.diff(self.indptr))
         order = np.argsort(self.target, kind="stable")
@@ -49,14 +49,18 @@ class ResourceGraph:
         return indptr, sources[order].astype(np.int32), self.latency[order]
 
     def latencies(self, source: int, slot: int, target: int) -> tuple[int, ...]:
-        """The latencies of the arcs from resource ``source`` in ``slot`` to resource ``target``; empty: no arc."""
+        """Return the latencies of all arcs from ``source`` in ``slot`` to ``target``; empty where there is no arc."""
         node = source * self.ii + slot
         span = slice(self.indptr[node], self.indptr[node + 1])
         return tuple(self.latency[span][self.target[span] // self.ii == target].tolist())
 
 
 def unroll(arch: Arch, ii: int, settings: Mapping[str, Any]) -> ResourceGraph:
-    """Expand an array over ``ii`` slots under the given settings."""
+    """Expand an array over ``ii`` slots under the given settings. O(arcs * II).
+
+    ArchError for settings that the array does not have, for an II that its style does not have, and for a graph that
+    would not fit in memory.
+    """
     if ii < 1:
         raise ArchError(f"II must be at least 1, found {ii}")
     if arch.style != "modulo" and ii != 1:
@@ -96,7 +100,7 @@ def _gate_bits(arch: Arch, settings: Mapping[str, Any]) -> np.ndarray[Any, np.dt
 
 
 def _rotate(arch: Arch, settings: Mapping[str, Any], source: Ints, goal: Any, slot: Any, ii: int) -> None:
-    """Turn the hold arcs of rotating registers: r_k of the last slot is r_(k-1) of the next first slot."""
+    """Redirect the hold arcs of rotating registers: r_k of the last slot is r_(k-1) of the first slot after it."""
     turned = np.arange(len(arch.kind), dtype=np.int64)
     for file in arch.register_files:
         count = settings["rotating"].get(file.name, file.rotating)
@@ -107,7 +111,7 @@ def _rotate(arch: Arch, settings: Mapping[str, Any], source: Ints, goal: Any, sl
 
 
 def check_settings(arch: Arch, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with defaults filled in; ArchError for one that the array does not have."""
+    """Return the settings with defaults filled in; raise ArchError for one that the array does not have."""
     known = {setting.name: setting for setting in arch.settings}
     chosen: dict[str, Any] = {name: [0] * setting.length for name, setting in known.items()}
     chosen["rotating"] = {}
@@ -128,6 +132,7 @@ def _check_bits(arch: Arch, length: int, name: str, value: Any) -> list[int]:
 
 
 def _check_rotating(arch: Arch, value: Any) -> dict[str, int]:
+    """Return how many registers of each file rotate; ArchError for files and numbers that the array does not have."""
     files = {file.name: file for file in arch.register_files}
     if not isinstance(value, Mapping):
         raise ArchError(f"setting 'rotating' takes a number a register file, found {value!r}")

@@ -1,4 +1,4 @@
-"""``gridloom bench area``: a table of what arrays cost in hardware."""
+"""``gridloom bench area`` prints a table of what arrays cost in hardware."""
 
 from __future__ import annotations
 

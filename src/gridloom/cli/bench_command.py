@@ -1,4 +1,4 @@
-"""``gridloom bench``: a suite through the executor, a table of its cells, and the judgement against golden results."""
+"""``gridloom bench`` runs a suite, prints a table of its cells and compares them with golden results."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _open_store(path: Path | None) -> Iterator[Store | None]:
 
 
 def describe(report: Report, comparison: Comparison | None) -> list[str]:
-    """A report as lines of text: one a cell, then the sums, then what changed."""
+    """A report as lines of text: one for each cell, then the sums, then what changed."""
     from gridloom.flow.bench.run import summary
 
     lines = [_cell_line(row) for row in report.rows]
@@ -194,21 +194,23 @@ def describe(report: Report, comparison: Comparison | None) -> list[str]:
 
 
 def _loop_lines(loops: Mapping[str, Any] | None) -> list[str]:
-    """Loops by mapper and array, and the first mapper against the others."""
+    """The loops that each mapper maps onto each array, and how the first mapper compares with the others."""
     if loops is None:
         return []
     lines = []
     for mapper, archs in loops["mappers"].items():
         for arch, part in archs.items():
             if part["mapped"]:
-                figures = f"MII/II {part['mii_over_ii']:.3f}, {part['speedup']:.2f}x a processor"
+                figures = f"MII/II {part['mii_over_ii']:.3f}, {part['speedup']:.2f} times as fast as a processor"
             else:
                 figures = "none to measure"
             lines.append(f"{mapper} on {arch}: {part['mapped']} of {part['cells']} loops, {figures}")
     first = next(iter(loops["mappers"]), "")
     for other, part in loops["ratios"].items():
         if part["speedup"] is not None:
-            lines.append(f"{first} over {other}: {part['speedup']:.2f}x on {part['cells']} loops that both map")
+            lines.append(
+                f"{first}: {part['speedup']:.2f} times as fast as {other} on {part['cells']} loops that both map"
+            )
     return lines
 
 
@@ -233,7 +235,7 @@ def _cell_line(row: Mapping[str, Any]) -> str:
 
 def _totals_words(part: dict[str, Any]) -> str:
     median = part["median_elapsed"]
-    whole = "" if median is None else f"; from source to checks: median {median:.2f} s a mapping"
+    whole = "" if median is None else f"; from source to checks: median {median:.2f} s per mapping"
     return (
         f"{part['mapped']} of {part['cells']} cells mapped, wirelength {part['wirelength']}, "
         f"buffers {part['buffers']}, {part['seconds']:.1f} s of search{whole}"

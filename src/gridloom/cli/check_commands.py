@@ -1,4 +1,4 @@
-"""``gridloom check`` and ``gridloom simulate``: a saved mapping judged without the mapper that made it."""
+"""``gridloom check`` and ``gridloom simulate`` judge a saved mapping without the mapper that made it."""
 
 from __future__ import annotations
 

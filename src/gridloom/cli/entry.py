@@ -1,4 +1,4 @@
-"""From arguments to an exit status: every way a command can end, in one place."""
+"""From arguments to an exit status: every way in which a command can end is handled here."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         return _interrupted(interrupt)
     except BrokenPipeError:
-        # Whoever read the output has had enough (gridloom list kernels | head).
+        # The program that reads the output has closed it (gridloom list kernels | head).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except SystemExit as stop:
@@ -68,8 +68,10 @@ def _interrupted(cause: BaseException | None) -> int:
 def _usage_message(error: Any) -> str:
     message: str = error.format_message()
     context = getattr(error, "ctx", None)
-    hint = f"; see {context.command_path} --help" if context is not None else ""
-    return message.rstrip(".") + hint
+    if context is None:
+        return message.rstrip(".")
+    help_words = f"{context.command_path} --help"
+    return f"{message} See {help_words}" if message.endswith("?") else f"{message.rstrip('.')}; see {help_words}"
 
 
 def _complain(message: str) -> int:
@@ -78,7 +80,7 @@ def _complain(message: str) -> int:
 
 
 def one_line(text: str) -> str:
-    """Text of a file or an option as a terminal can bear it: line ends and control characters are escaped."""
+    """Text of a file or an option as it can be printed: line ends and control characters are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 

@@ -1,4 +1,4 @@
-"""``gridloom explore``: many arrays for a set of kernels, and what that says."""
+"""``gridloom explore`` maps a set of kernels onto many arrays and says which arrays are worth building."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _one_array_lines(space: Space, record: dict[str, Any]) -> list[str]:
 
 
 def describe(found: Exploration) -> list[str]:
-    """An exploration as lines of text: the front, what steps buy and cost, the best arrays."""
+    """An exploration as lines of text: the Pareto front, what each step of a parameter changes, the best arrays."""
     from gridloom.explore import best_arrays, front, sensitivity
 
     names = found.space.objectives
@@ -203,7 +203,7 @@ def _draw(found: Exploration, html: Path | None, folder: Path | None, command: s
 
 @contextmanager
 def dashboard(space: Space) -> Iterator[Any]:
-    """A panel on terminals: progress, rate, time left and the best so far. Nothing anywhere else."""
+    """On terminals, a panel with progress, rate, time left and the best array so far; elsewhere nothing."""
     if not shows_progress():
         yield None
         return

@@ -1,9 +1,9 @@
-"""``gridloom list``: the names that can be used, from the registry alone, so that it answers at once."""
+"""``gridloom list`` lists the names that can be used, from the registry alone, so that it answers at once."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -11,21 +11,35 @@ from gridloom import registry
 from gridloom.cli.completion import offer_groups
 from gridloom.cli.options import AsJson, Quiet
 
+#: What the names of a group stand for.
+_GROUPS: Final = {
+    "archs": "families of arrays, for --arch",
+    "mappers": "mapping algorithms, for --mapper",
+    "kernels": "built-in kernels, as the source kernel:NAME",
+    "networks": "built-in neural networks, as the source model:NAME",
+    "costs": "cost models of the mapper dataflow",
+    "readers": "formats of source files",
+    "suites": "benchmarks, for gridloom bench",
+    "models": "learned models, for gridloom train and gridloom eval",
+}
+
 
 def list_names(
     *,
     group: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="GROUP",
-            help="One of archs, mappers, kernels, networks, costs, suites, models and readers.",
+            help="One of archs, mappers, kernels, networks, costs, suites, models and readers; none lists the groups.",
             autocompletion=offer_groups,
         ),
-    ],
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
-    """List the names of a group that can be used, each with one line about it."""
+    """List the names of a group that can be used, each with one line about it; without a group, list the groups."""
+    if group is None:
+        return _list_groups(as_json)
     entries = {name: registry.entry(group, name) for name in registry.names(group)}
     if as_json:
         rows = [
@@ -40,6 +54,16 @@ def list_names(
         print(f"{name:<{width}}  {_for_arrays(item)}{item.summary}{extra}")
     if not entries:
         print(f"no {group} yet")
+    return 0
+
+
+def _list_groups(as_json: bool) -> int:
+    rows = [{"name": name, "summary": _GROUPS[name], "names": len(registry.names(name))} for name in registry.REGISTRY]
+    if as_json:
+        print(json.dumps({"groups": rows}))
+        return 0
+    for row in rows:
+        print(f"{row['name']:<8}  {row['summary']} ({row['names']} names)")
     return 0
 
 

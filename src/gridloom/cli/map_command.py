@@ -213,14 +213,11 @@ def _texts(
     from gridloom.flow.report import result_page
     from gridloom.mapping import json_format
 
-    texts: dict[Path, str] = {}
-    if html is not None:
-        listing = None if result.text is None else result.text.listing(result.dfg)
-        texts[html] = result_page(result, command=command_line(request), source=listing)
+    page = {} if html is None else {html: result_page(result, command=command_line(request))}
     if result.mapping is None:
-        return texts
+        return page
     writers = ((output, json_format.dumps), (svg, emit.svg_mapping), (spokes, spoke_text))
-    return texts | {path: write(result.mapping) for path, write in writers if path is not None}
+    return {path: write(result.mapping) for path, write in writers if path is not None} | page
 
 
 def command_line(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""``gridloom train`` and ``gridloom eval``: learned models, their data and their figures."""
+"""``gridloom train`` and ``gridloom eval`` make, train and measure learned models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gridloom program``: several flows with channels between them on one streaming engine."""
+"""``gridloom program`` maps several flows with channels between them onto one streaming engine."""
 
 from __future__ import annotations
 

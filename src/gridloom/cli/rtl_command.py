@@ -82,7 +82,7 @@ def _numbers(pairs: list[str]) -> dict[str, int]:
 
 
 def _refusal(mapping: Mapping) -> list[str]:
-    """Why a mapping gets no bits: what checker or simulator find wrong with it."""
+    """Why no bits are written for a mapping: what the checker or the simulator finds wrong with it."""
     from gridloom.flow.confirmation import illegalities, run_simulation
 
     found = illegalities(mapping)

@@ -22,7 +22,11 @@ MAX_WORDS: Final = 1 << 24
 
 
 def check(dfg: Dfg) -> None:
-    """Raise DfgError for the first rule that a graph breaks. Linear in nodes and edges."""
+    """Raise DfgError for the first rule that a graph breaks. Linear in nodes and edges.
+
+    The order of the rules is that of the file: sizes, ids, arrays, nodes, edges, operands of each node, and last that
+    no cycle has distance 0. Error texts name the graph and the node or edge.
+    """
     where = f"graph {dfg.name!r}"
     if not dfg.nodes:
         raise DfgError("has no node; a graph needs at least one", where=where)
@@ -46,6 +50,7 @@ def check(dfg: Dfg) -> None:
 
 
 def _check_arrays(dfg: Dfg, where: str) -> None:
+    """Names differ, lengths are positive, and all words together stay below the limit."""
     names: set[str] = set()
     for array in dfg.arrays:
         if array.name in names:
@@ -59,6 +64,7 @@ def _check_arrays(dfg: Dfg, where: str) -> None:
 
 
 def _check_node(dfg: Dfg, node: Node, where: str) -> None:
+    """The op exists, constants have a value that the domain can hold, accesses name an array."""
     here = f"{where}: node {node.id!r}"
     try:
         op = lookup(dfg.domain, node.op)
@@ -90,6 +96,7 @@ def _representable(domain: str, value: int | float) -> bool:
 
 
 def _check_array(dfg: Dfg, node: Node, here: str) -> None:
+    """An access names an array that is declared."""
     if node.array is None:
         raise DfgError(f"is a {node.op} without 'array'; name the array it touches", where=here)
     if node.array not in dfg.array_length:
@@ -98,6 +105,7 @@ def _check_array(dfg: Dfg, node: Node, here: str) -> None:
 
 
 def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
+    """Both ends exist, numbers are in range, and the source has a value to carry."""
     here = f"{where}: edge {k} ({edge.source} -> {edge.target})"
     for end in (edge.source, edge.target):
         if end not in dfg.index:
@@ -119,8 +127,8 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
     if edge.tokens < 1 or (edge.takes is not None and edge.takes < 1):
         raise DfgError(f"has tokens {edge.tokens}, takes {edge.takes}; expected at least 1", where=here)
     if edge.puts_every < 1 or edge.takes_every < 1 or (edge.room is not None and edge.room < 1):
-        found = f"puts_every {edge.puts_every}, takes_every {edge.takes_every}, room {edge.room}"
-        raise DfgError(f"has {found}; expected at least 1", where=here)
+        rates = f"puts_every {edge.puts_every}, takes_every {edge.takes_every}, room {edge.room}"
+        raise DfgError(f"has {rates}; expected at least 1", where=here)
     if edge.carries_value and dfg.op(edge.source).name == "output":
         raise DfgError("leaves an output; let it leave the node that the output reads", where=here)
     if edge.carries_value and not dfg.op(edge.source).result:
@@ -130,16 +138,17 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
 
 
 def _check_operands(dfg: Dfg, node: Node, where: str) -> None:
-    found = [dfg.edges[k].operand for k in dfg.operand_edges(node.id)]
+    """Each operand that the op takes is fed once."""
+    operands = [dfg.edges[k].operand for k in dfg.operand_edges(node.id)]
     arity = dfg.op(node.id).arity
-    if arity != ANY_ARITY and found != list(range(arity)):
+    if arity != ANY_ARITY and operands != list(range(arity)):
         expected = ", ".join(map(str, range(arity))) or "none"
         raise DfgError(
-            f"op {node.op!r} takes operands {expected}; found {', '.join(map(str, found)) or 'none'}",
+            f"op {node.op!r} takes operands {expected}; found {', '.join(map(str, operands)) or 'none'}",
             where=f"{where}: node {node.id!r}",
         )
-    if arity == ANY_ARITY and found != list(range(len(found))):
+    if arity == ANY_ARITY and operands != list(range(len(operands))):
         raise DfgError(
-            f"operands must be 0, 1, ... once each; found {', '.join(map(str, found))}",
+            f"operands must be 0, 1, ... once each; found {', '.join(map(str, operands))}",
             where=f"{where}: node {node.id!r}",
         )

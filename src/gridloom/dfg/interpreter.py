@@ -28,7 +28,10 @@ class Stimulus:
 
 @dataclass(kw_only=True)
 class Observation:
-    """What a run shows: every output stream, final memory, live-outs, and each node's value in each iteration."""
+    """What a run shows: every output stream, final memory, live-outs, and each node's value in each iteration.
+
+    Two runs are the same when their outputs, memory and live-outs agree; values are for looking closer.
+    """
 
     iterations: int
     outputs: dict[str, Words]
@@ -39,7 +42,10 @@ class Observation:
 
 
 def random_stimulus(dfg: Dfg, iterations: int, seed: int = 0, *, within: Mapping[str, int] | None = None) -> Stimulus:
-    """Random streams, live-ins and memory for a graph. ``within`` bounds the values of named streams (for indices)."""
+    """Random streams, live-ins and memory for a graph. ``within`` bounds the values of named streams (for indices).
+
+    The same seed gives the same stimulus. Streams are as long as ``iterations``; memory does not depend on it.
+    """
     rng = np.random.default_rng(seed)
     stimulus = Stimulus(iterations=iterations)
     for node in dfg.nodes:
@@ -54,7 +60,11 @@ def random_stimulus(dfg: Dfg, iterations: int, seed: int = 0, *, within: Mapping
 
 
 def random_words(domain: str, rng: np.random.Generator, count: int, bound: int | None) -> Words:
-    """Random carriers of a domain: half of them small, so that compares and shifts see both sides."""
+    """Random carriers of a domain: half of them small, so that compares and shifts see both sides.
+
+    With a bound, they are numbers from 0 up to it, whatever the domain. ``f32`` gives finite singles; ``opaque`` and
+    ``tensor`` give wide numbers only, since nothing compares them.
+    """
     if bound is not None:
         return rng.integers(0, max(bound, 1), count, dtype=np.int64)
     if domain == "f32":
@@ -82,7 +92,11 @@ class Interpreter:
         self._buffer = np.zeros(max([len(row) for row in self._operands] + [1]), dtype=np.int64)
 
     def run(self, stimulus: Stimulus) -> Observation:
-        """Run ``stimulus.iterations`` iterations and return everything that can be observed."""
+        """Run ``stimulus.iterations`` iterations and return everything that can be observed.
+
+        Needs a stream of at least so many values for each input, and a value for each live-in; arrays that the stimulus
+        leaves out are zero. The stimulus is not changed. SimulationError for an index outside its array.
+        """
         dfg, n = self.dfg, stimulus.iterations
         values = np.zeros((n, len(dfg.nodes)), dtype=np.int64)
         memory = {name: words.copy() for name, words in stimulus.memory.items()}
@@ -96,6 +110,7 @@ class Interpreter:
         return Observation(iterations=n, outputs=outputs, memory=memory, liveouts=liveouts, values=values)
 
     def _fire(self, k: int, iteration: int, values: Words, memory: dict[str, Words], stimulus: Stimulus) -> int:
+        """The value of node k in an iteration; operands of earlier iterations are looked up in ``values``."""
         dfg = self.dfg
         node = dfg.nodes[k]
         buffer = self._buffer
@@ -117,9 +132,11 @@ class Interpreter:
         return self._compute(k, buffer, count)
 
     def _compute(self, k: int, buffer: Words, count: int) -> int:
+        """The result of an op of the op table."""
         return int(evaluate(self._domain, self.dfg.ops[k].code, self._salts[k], buffer, count))
 
     def _access(self, k: int, buffer: Words, iteration: int, memory: dict[str, Words]) -> int:
+        """A load or a store. SimulationError for an index outside the array."""
         node = self.dfg.nodes[k]
         if node.op in ("load_address", "store_address"):
             return int(buffer[0])
@@ -142,5 +159,8 @@ class Interpreter:
 
 
 def interpret(dfg: Dfg, stimulus: Stimulus) -> Observation:
-    """Run a graph once. Build an :class:`Interpreter` to run the same graph many times."""
+    """Run a graph once. Build an :class:`Interpreter` to run the same graph many times.
+
+    Costs O(iterations * edges) kernel calls.
+    """
     return Interpreter(dfg).run(stimulus)

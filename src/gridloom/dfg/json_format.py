@@ -20,7 +20,10 @@ VERSION: Final = 1
 
 
 def to_dict(dfg: Dfg) -> dict[str, Any]:
-    """A Dfg as plain JSON data."""
+    """A Dfg as plain JSON data.
+
+    Fields that hold their default are left out; :func:`from_dict` gives an equal graph back. Linear in its size.
+    """
     data: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": dfg.name, "domain": dfg.domain}
     if dfg.notes:
         data["notes"] = dfg.notes
@@ -32,7 +35,11 @@ def to_dict(dfg: Dfg) -> dict[str, Any]:
 
 
 def from_dict(data: Any, where: str = "graph") -> Dfg:
-    """The Dfg that plain JSON data describes; a DfgError names the path, what was found and what was expected."""
+    """The Dfg that plain JSON data describes; a DfgError names the path, what was found and what was expected.
+
+    ``where`` names the document in errors. Needs pydantic, which is imported here. Linear in the data; documents with
+    more nodes or edges than a graph may have are refused before they are validated.
+    """
     from pydantic import ValidationError
 
     if not isinstance(data, dict):
@@ -85,11 +92,12 @@ def first_error(error: Any) -> str:
     """The first of pydantic's errors as one message: path, what is wrong, what was found."""
     item = error.errors(include_url=False)[0]
     path = ".".join(str(part) for part in item["loc"]) or "top level"
-    found = json.dumps(item.get("input"), default=str)
-    return f"{path}: {item['msg']}, found {found if len(found) < 80 else found[:77] + '...'}"
+    value = json.dumps(item.get("input"), default=str)
+    return f"{path}: {item['msg']}, found {value if len(value) < 80 else value[:77] + '...'}"
 
 
 def _record(record: Node | Edge | Array) -> dict[str, Any]:
+    """The fields of a record that differ from their defaults."""
     defaults = {f.name: f.default for f in record.__dataclass_fields__.values()}
     values = {name: getattr(record, name) for name in record.__slots__}
     return {
@@ -101,6 +109,7 @@ def _record(record: Node | Edge | Array) -> dict[str, Any]:
 
 @cache
 def _adapter() -> Any:
+    """Pydantic's validator of the document, built when the first graph is read."""
     from typing import NotRequired
 
     from pydantic import ConfigDict, TypeAdapter

@@ -230,7 +230,11 @@ class Dfg:
         return replace(self, name=name)
 
     def to_networkx(self) -> networkx.MultiDiGraph:
-        """A networkx multigraph with every field as an attribute."""
+        """A networkx multigraph with every field as an attribute.
+
+        Nodes are keyed by id, edges by their position. Needs networkx, which is imported here. The graph is a copy:
+        changing it does not change the Dfg.
+        """
         import networkx
 
         graph = networkx.MultiDiGraph(name=self.name, domain=self.domain)
@@ -264,13 +268,18 @@ class DfgBuilder:
         self._constants: dict[int | float, str] = {}
 
     def _fresh(self, stem: str) -> str:
+        """An id that is free: the stem and a number."""
         k = len(self.nodes)
         while (name := f"{stem}{k}") in self._ids:
             k += 1
         return name
 
     def add(self, op: str, *operands: str, id: str | None = None, **attributes: Any) -> str:
-        """Add a node whose operands are the given nodes; returns its id."""
+        """Add a node whose operands are the given nodes; returns its id.
+
+        Further attributes are those of :class:`Node`. Nothing is checked before :meth:`build`; an operand may be a node
+        that is added later.
+        """
         name = id or self._fresh(op)
         self._ids.add(name)
         self.nodes.append(Node(id=name, op=op, **attributes))
@@ -324,7 +333,10 @@ class DfgBuilder:
         self.edges.append(Edge(source=source, target=target, kind="order", delay=delay, distance=distance))
 
     def build(self) -> Dfg:
-        """The graph; raises DfgError when it breaks a rule."""
+        """The graph; raises DfgError when it breaks a rule.
+
+        The builder can be used further: a later call gives a graph with what was added since.
+        """
         arrays = tuple(Array(name=name, length=length) for name, length in self.arrays.items())
         return Dfg(
             name=self.name,
@@ -337,6 +349,7 @@ class DfgBuilder:
 
 
 def _topological_order(dfg: Dfg) -> tuple[int, ...] | None:
+    """Kahn's algorithm over distance-0 edges with a heap, so that ties go by position; None for a cycle."""
     import heapq
 
     degree = [0] * len(dfg.nodes)
@@ -360,6 +373,7 @@ def _topological_order(dfg: Dfg) -> tuple[int, ...] | None:
 
 
 def _cycle_message(dfg: Dfg) -> str:
+    """The text that names the nodes of a cycle."""
     import rustworkx
 
     graph = rustworkx.PyDiGraph()

@@ -57,6 +57,7 @@ def repetitions(dfg: Dfg, edges: list[int] | None = None) -> list[int]:
 
 
 def _contradiction(dfg: Dfg, k: int) -> str:
+    """What is wrong with the rates of an edge, for the error."""
     edge = dfg.edges[k]
     return (
         f"edge {k} ({edge.source} -> {edge.target}) puts {edge.tokens} tokens and takes {taken(edge)}, "
@@ -65,7 +66,10 @@ def _contradiction(dfg: Dfg, k: int) -> str:
 
 
 def edge_tokens(dfg: Dfg, counts: list[int]) -> list[int]:
-    """Tokens that each edge carries in one iteration, given the firings of each node."""
+    """Tokens that each edge carries in one iteration, given the firings of each node.
+
+    ``counts`` are those of :func:`repetitions`.
+    """
     return [counts[dfg.index[edge.source]] * edge.tokens // edge.puts_every for edge in dfg.edges]
 
 

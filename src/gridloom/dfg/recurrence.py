@@ -1,4 +1,8 @@
-"""RecMII: the least II that a graph's recurrences allow."""
+"""RecMII: the least II that a graph's recurrences allow.
+
+Each cycle of a graph takes the sum of its latencies and spans the sum of its distances in iterations; an II below the
+quotient would start an iteration before the values that it needs are there.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +54,7 @@ def _on_cycles(count: int, arcs: list[tuple[int, int, int, int]]) -> list[int]:
 
 
 def _has_positive_cycle(count: int, arcs: list[tuple[int, int, int, int]], ii: int) -> bool:
+    """True when some cycle is longer than ``ii`` times its distance (Bellman-Ford)."""
     longest = [0] * count
     for _ in range(count + 1):
         changed = False

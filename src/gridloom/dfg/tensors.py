@@ -33,7 +33,10 @@ def steps(node: Node) -> int:
 
 
 def contraction(dfg: Dfg, node: Node) -> int:
-    """What a matrix product sums over: the size of operand 0 over the rows of the result. DfgError if not whole."""
+    """What a matrix product sums over: the size of operand 0 over the rows of the result. DfgError if not whole.
+
+    It follows from shapes alone, since a tensor graph does not say which dimension a product sums over.
+    """
     left = operands(dfg, node)[0]
     inner, rest = divmod(prod(left.shape) * node.shape[-1], prod(node.shape))
     if rest or not inner:

@@ -54,7 +54,10 @@ def evaluate_word(op: str, width: int, *operands: int) -> int:
 
 
 def narrowed(stimulus: Stimulus, width: int) -> Stimulus:
-    """The stimulus with every word cut to ``width`` bits."""
+    """The stimulus with every word cut to ``width`` bits.
+
+    The stimulus that is passed in is not changed.
+    """
 
     def cut(table: dict[str, Words]) -> dict[str, Words]:
         half = 1 << width - 1

@@ -130,13 +130,13 @@ class Details:
     def moves(self) -> tuple[Move, ...]:
         """Moves through function units and spills, each once, by tile and cycle."""
         names = {Kind.FU: "move", Kind.STORE: "store", Kind.LOAD: "load"}
-        found = {
+        moves = {
             Move(int(self.arch.tile[r]), cycle, names[Kind(int(self.arch.kind[r]))], way.signal)
             for way in self.ways
             for r, cycle in way.hops
             if int(self.arch.kind[r]) in names
         }
-        return tuple(sorted(found, key=lambda move: (move.tile, move.cycle, move.kind, move.signal)))
+        return tuple(sorted(moves, key=lambda move: (move.tile, move.cycle, move.kind, move.signal)))
 
     @cached_property
     def fifo(self) -> MappingABC[int, int]:
@@ -216,7 +216,11 @@ class Details:
 
 
 def node_caption(label: str | None, op: str, value: int | float | None) -> str:
-    """Return the short text of a node: its label, its constant, or its op."""
+    """Return the short text of a node: its label, its constant, or its op.
+
+    >>> node_caption(None, "const", 3), node_caption(None, "add", None), node_caption("x[i]", "load", None)
+    ('3', 'add', 'x[i]')
+    """
     if label:
         return label
     return f"{value:g}" if op == "const" and isinstance(value, float) else str(value) if op == "const" else op

@@ -64,12 +64,12 @@ def spoke_ram(mapping: Mapping) -> list[SpokeEntry]:
 
 def _links(mapping: Mapping, route: Route) -> list[tuple[str, str, int]]:
     """(from tile, to tile, cycle) of each link of a route."""
-    found = []
+    links = []
     for name, cycle in route.hops:
         if mapping.arch.kind[mapping.arch.resource(name)] == Kind.LINK:
             source, _, target = name.partition(">")
-            found.append((source, target, cycle))
-    return found
+            links.append((source, target, cycle))
+    return links
 
 
 def _offset(column: dict[str, int], here: str, there: str) -> str:

@@ -103,7 +103,11 @@ class Guide(Protocol):
 
 
 def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:
-    """The pipeline of a graph of units. OptionError for an array that is not elastic. Linear in nodes and edges."""
+    """The pipeline of a graph of units. OptionError for an array that is not elastic. Linear in nodes and edges.
+
+    Needs a graph of units, as :mod:`gridloom.transform` makes one from a tensor program. The rates assume that the
+    slowest compute unit never waits.
+    """
     if arch.style != "elastic":
         raise OptionError(f"array {arch.name!r} is {arch.style}; dataflow pipelines run on elastic ones")
     counts = rates.repetitions(dfg)

@@ -64,10 +64,10 @@ def _highest_source(arch: Arch) -> list[int]:
 
 def upon(rows: Iterable[int], heard: int) -> int:
     """The lowest row of an op that reads ops of these rows."""
-    found = sorted(rows, reverse=True)
-    if len(found) > heard:
-        return max(found[0], found[heard] + 1)
-    return found[0] if found else 0
+    ranked = sorted(rows, reverse=True)
+    if len(ranked) > heard:
+        return max(ranked[0], ranked[heard] + 1)
+    return ranked[0] if ranked else 0
 
 
 def row_windows(is_op: Sequence[bool], edges: Iterable[tuple[int, int]], heard: int) -> tuple[list[int], list[int]]:

@@ -53,9 +53,9 @@ def parity_bound(dfg: Dfg, arch: Arch) -> Bound:
     cost = np.zeros(1, dtype=np.int64)
     odd = 0
     for members in graph.components():
-        found = graph.odd_cycles(members)
-        odd += found
-        cost = _convolved(cost, graph.colourings(members, found))
+        cycles = graph.odd_cycles(members)
+        odd += cycles
+        cost = _convolved(cost, graph.colourings(members, cycles))
     count = len(cost) - 1
     fits = [int(cost[k]) for k in range(count + 1) if k <= sizes[0] and count - k <= sizes[1]]
     least = min(fits, default=_NEVER)
@@ -69,7 +69,10 @@ def parity_bound(dfg: Dfg, arch: Arch) -> Bound:
 
 
 def degree_bound(dfg: Dfg, arch: Arch) -> Bound:
-    """Edges that find no neighbouring tile, if the nodes with most partners sit on the tiles with most neighbours."""
+    """Edges that find no neighbouring tile, if the nodes with most partners sit on the tiles with most neighbours.
+
+    A sum over nodes that counts each edge at most twice is halved. Costs a sort of nodes and tiles.
+    """
     around: list[set[int]] = [set() for _ in arch.tiles]
     for a, b, _ in arch.links:
         around[a].add(b)
@@ -103,7 +106,10 @@ def latency_bound(dfg: Dfg, arch: Arch) -> Bound:
 
 
 def fifo_bound(dfg: Dfg, arch: Arch) -> Bound:
-    """The least depth of the deepest FIFO with which links suffice: what waits less in FIFOs waits in longer wires."""
+    """The least depth of the deepest FIFO with which links suffice: what waits less in FIFOs waits in longer wires.
+
+    Depths are tried from 0 on; each costs a minimum-cost flow. 0 where the readers alone take too many links.
+    """
     room = len(arch.links)
     deepest = 0
     least = least_links(dfg, arch, _NEVER >> 1)
@@ -216,15 +222,15 @@ class _Partners:
     def odd_cycles(self, members: list[int]) -> int:
         """A number of odd cycles no two of which share an edge: short ones are taken first, not the most there are."""
         rest = {node: set(self.partners[node]) for node in members}
-        found = 0
+        count = 0
         while True:
             cycle = min((c for c in (_odd_cycle(rest, node) for node in members) if c), key=len, default=None)
             if cycle is None:
-                return found
+                return count
             for a, b in zip(cycle, cycle[1:] + cycle[:1]):
                 rest[a].discard(b)
                 rest[b].discard(a)
-            found += 1
+            count += 1
 
     def colourings(self, members: list[int], odd: int) -> Costs:
         """For each number of nodes of the first colour, edges within a colour that a connected part has at least."""

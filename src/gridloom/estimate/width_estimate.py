@@ -2,6 +2,8 @@
 
 The bound is max(ops / rows, loads, stores); constants and op classes are tests. A learned estimator gives the same
 record (see ``gridloom.learn``) and never says less than the bound.
+
+The estimate answers before any search whether a graph is worth mapping, and how wide a part of the array it will take.
 """
 
 from __future__ import annotations
@@ -67,7 +69,10 @@ def check_columns(arch: Arch) -> None:
 
 
 def demand(dfg: Dfg, arch: Arch) -> Demand:
-    """What the graph asks of the array. Linear in its nodes."""
+    """What the graph asks of the array. Linear in its nodes.
+
+    Nodes of op classes that the array has for free are not counted.
+    """
     counts = {"ops": 0, "constants": 0, "loads": 0, "stores": 0}
     for k, node in enumerate(dfg.nodes):
         op = dfg.ops[k]
@@ -90,6 +95,7 @@ def bound_estimate(dfg: Dfg, arch: Arch) -> WidthEstimate:
 
 
 def _refusal(dfg: Dfg, arch: Arch, need: Demand, bound: int, registers: int) -> str:
+    """Why counting excludes a mapping; empty where it does not."""
     classes = frozenset.union(*(tile.classes for tile in arch.tiles)) | arch.free
     missing = sorted({name for node in dfg.nodes for name in dfg.required_classes(node.id)} - classes)
     if missing:
@@ -114,5 +120,5 @@ class BoundEstimator:
 
     def probability(self, dfg: Dfg, arch: Arch, columns: int) -> float | None:
         """0 where counting excludes it; counting alone has no opinion otherwise."""
-        found = bound_estimate(dfg, arch)
-        return 0.0 if found.width is None or found.bound > columns else None
+        estimate = bound_estimate(dfg, arch)
+        return 0.0 if estimate.width is None or estimate.bound > columns else None

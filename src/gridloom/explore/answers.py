@@ -63,24 +63,29 @@ def front(points: Sequence[Evaluated], objectives: Sequence[str]) -> list[Evalua
 
 def _scores(one: Evaluated, objectives: Sequence[str]) -> tuple[float, ...] | None:
     """The figures with signs such that less is better; None when one is missing."""
-    found = [one.figures.get(name) for name in objectives]
-    if any(value is None for value in found):
+    values = [one.figures.get(name) for name in objectives]
+    if any(value is None for value in values):
         return None
-    return tuple(-value if OBJECTIVES[name] else value for name, value in zip(objectives, found) if value is not None)
+    return tuple(-value if OBJECTIVES[name] else value for name, value in zip(objectives, values) if value is not None)
 
 
 def _dominates(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Whether scores (less is better) are nowhere worse than others and somewhere better.
+
+    >>> _dominates((1, 2), (1, 3)), _dominates((1, 3), (1, 3)), _dominates((0, 4), (1, 3))
+    (True, False, False)
+    """
     return all(x <= y for x, y in zip(a, b)) and any(x < y for x, y in zip(a, b))
 
 
-def sensitivity(found: Exploration, names: Sequence[str] | None = None) -> list[Step]:
+def sensitivity(exploration: Exploration, names: Sequence[str] | None = None) -> list[Step]:
     """Return every step of every parameter between neighbouring values for which points differ in it alone."""
-    objectives = list(dict.fromkeys([*(names or found.space.objectives), "mapped", "area"]))
+    objectives = list(dict.fromkeys([*(names or exploration.space.objectives), "mapped", "area"]))
     steps = []
-    for parameter in found.space.parameters:
-        values = found.space.values(parameter)
+    for parameter in exploration.space.parameters:
+        values = exploration.space.values(parameter)
         groups: dict[str, dict[int, Evaluated]] = defaultdict(dict)
-        for one in found.points:
+        for one in exploration.points:
             rest = repr([(key, value) for key, value in one.point.values.items() if key != parameter])
             groups[rest][values.index(one.point.values[parameter])] = one
         for k in range(len(values) - 1):
@@ -92,6 +97,7 @@ def sensitivity(found: Exploration, names: Sequence[str] | None = None) -> list[
 
 
 def _changes(pairs: Sequence[tuple[Evaluated, Evaluated]], objectives: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Objective -> mean change over pairs of points: in percentage points for shares, else in per cent."""
     for name in objectives:
         known = [(a, b) for one, two in pairs
                  if (a := one.figures.get(name)) is not None and (b := two.figures.get(name)) is not None]  # fmt: skip
@@ -106,14 +112,14 @@ def _changes(pairs: Sequence[tuple[Evaluated, Evaluated]], objectives: Sequence[
             yield name, 100 * sum(b - a for a, b in known) / whole if whole else 0.0
 
 
-def best_arrays(found: Exploration) -> dict[str, Evaluated]:
+def best_arrays(exploration: Exploration) -> dict[str, Evaluated]:
     """Return objective -> the feasible point that is best by it; ties go to the smaller area, then to the earlier."""
     best = {}
-    for name in found.space.objectives:
-        first = best_of(found.points, name)
+    for name in exploration.space.objectives:
+        first = best_of(exploration.points, name)
         if first is None:
             continue
-        equal = [one for one in found.points if one.feasible and one.figures[name] == first.figures[name]]
+        equal = [one for one in exploration.points if one.feasible and one.figures[name] == first.figures[name]]
         best[name] = min(equal, key=lambda one: one.figures.get("area") or math.inf)
     return best
 
@@ -137,29 +143,30 @@ def yaml_text(spec: Mapping[str, Any]) -> str:
     return text.getvalue()
 
 
-def to_dict(found: Exploration) -> dict[str, Any]:
+def to_dict(exploration: Exploration) -> dict[str, Any]:
     """Return the exploration and its answers as plain JSON data."""
     return {
-        "space": found.space.explore,
-        "kernels": list(found.kernels),
-        "objectives": list(found.space.objectives),
-        "constraints": list(found.space.constraints),
-        "jobs": found.jobs,
-        "seconds": round(found.seconds, 3),
-        "interrupted": found.interrupted,
+        "space": exploration.space.explore,
+        "kernels": list(exploration.kernels),
+        "objectives": list(exploration.space.objectives),
+        "constraints": list(exploration.space.constraints),
+        "jobs": exploration.jobs,
+        "seconds": round(exploration.seconds, 3),
+        "interrupted": exploration.interrupted,
         "skipping": {
-            "skipped": found.skipping.skipped,
-            "sampled": found.skipping.sampled,
-            "mapped_after_all": found.skipping.mapped_after_all,
+            "skipped": exploration.skipping.skipped,
+            "sampled": exploration.skipping.sampled,
+            "mapped_after_all": exploration.skipping.mapped_after_all,
         },
-        "points": [one.to_dict() for one in found.points],
-        "front": [one.to_dict() for one in front(found.points, found.space.objectives)],
-        "sensitivity": [step.to_dict() for step in sensitivity(found)],
-        "best": {name: one.to_dict() for name, one in best_arrays(found).items()},
+        "points": [one.to_dict() for one in exploration.points],
+        "front": [one.to_dict() for one in front(exploration.points, exploration.space.objectives)],
+        "sensitivity": [step.to_dict() for step in sensitivity(exploration)],
+        "best": {name: one.to_dict() for name, one in best_arrays(exploration).items()},
     }
 
 
 def _change(name: str, change: float) -> str:
+    """One change in words."""
     if name == "mapped":
         return f"{abs(change):.3g} % {'more' if change > 0 else 'fewer'} kernels mapped"
     unit = "points" if name in _SHARES else "%"

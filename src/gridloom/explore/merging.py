@@ -86,6 +86,7 @@ def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
 
 
 def _smallest(spec: Mapping[str, Any], bound: int, mapper: Mapper) -> Shared:
+    """The smallest grid that every graph maps onto, and what the mappings use."""
     for rows, cols in _sizes(bound):
         sized = {**spec, "rows": rows, "cols": cols}
         uses = mapper.uses(dict.fromkeys(mapper.sources, sized))
@@ -99,7 +100,11 @@ def _smallest(spec: Mapping[str, Any], bound: int, mapper: Mapper) -> Shared:
 
 
 def _sizes(bound: int) -> Iterator[tuple[int, int]]:
-    """Rows and columns by growing area; there are no fewer columns than rows, and at most half as many more."""
+    """Rows and columns by growing area; there are no fewer columns than rows, and at most half as many more.
+
+    >>> list(_sizes(4))
+    [(2, 2), (2, 3)]
+    """
     most = math.ceil(bound * _SLACK)
     side = math.isqrt(most) + 1
     sizes = [(rows, cols) for rows in range(1, side + 1) for cols in range(rows, (3 * rows + 1) // 2 + 1)]

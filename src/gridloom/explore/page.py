@@ -17,29 +17,29 @@ _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _CAPTIONS = {"front": "Objectives against each other", "sensitivity": "What each step of a parameter changes"}
 
 
-def html_page(found: Exploration, command: str) -> str:
+def html_page(exploration: Exploration, command: str) -> str:
     """Return the report as HTML text. Needs matplotlib for the figures.
 
     Linear in points and kernels, except for the front.
     """
-    space = found.space
-    best = front(found.points, space.objectives)
-    titles = point_titles(found.points, space.objectives)
+    space = exploration.space
+    best = front(exploration.points, space.objectives)
+    titles = point_titles(exploration.points, space.objectives)
     pictures = [
         f'<section class="card picture"><h2>{_CAPTIONS[name]}</h2>{svg_text(figure, titles)}</section>'
-        for name, figure in figures(found).items()
+        for name, figure in figures(exploration).items()
     ]
     fields = {
         "title": escape(space.explore),
-        "summary": escape(_summary(found)),
-        "badges": _badges(found, best),
+        "summary": escape(_summary(exploration)),
+        "badges": _badges(exploration, best),
         "style": _asset("gridloom.emit.report", "report.css") + _asset("gridloom.explore", "page.css"),
         "figures": "".join(pictures),
-        "front": _table(best, found),
-        "steps": _steps(found),
-        "best": _best(found),
-        "points": _table(found.points, found, marked=best),
-        "notes": _notes(found, command),
+        "front": _table(best, exploration),
+        "steps": _steps(exploration),
+        "best": _best(exploration),
+        "points": _table(exploration.points, exploration, marked=best),
+        "notes": _notes(exploration, command),
     }
     return _SLOT.sub(lambda slot: fields[slot.group(1)], _asset("gridloom.explore", "page.html"))
 
@@ -48,22 +48,25 @@ def _asset(package: str, name: str) -> str:
     return resources.files(package).joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _summary(found: Exploration) -> str:
-    words = f"{len(found.points)} arrays, {len(found.kernels)} kernels, {found.jobs} mappings, {found.seconds:.1f} s"
-    return f"{found.space.summary} - {words}" if found.space.summary else words
+def _summary(exploration: Exploration) -> str:
+    counts = f"{len(exploration.points)} arrays, {len(exploration.kernels)} kernels, {exploration.jobs} mappings"
+    words = f"{counts}, {exploration.seconds:.1f} s"
+    return f"{exploration.space.summary} - {words}" if exploration.space.summary else words
 
 
-def _badges(found: Exploration, best: Sequence[Evaluated]) -> str:
-    feasible = sum(one.feasible for one in found.points)
+def _badges(exploration: Exploration, best: Sequence[Evaluated]) -> str:
+    """The short statements in the page's head."""
+    feasible = sum(one.feasible for one in exploration.points)
     texts = [("good" if best else "bad", f"{len(best)} on the front")]
-    texts.append(("good" if feasible else "bad", f"{feasible} of {len(found.points)} meet every constraint"))
-    if found.interrupted:
+    texts.append(("good" if feasible else "bad", f"{feasible} of {len(exploration.points)} meet every constraint"))
+    if exploration.interrupted:
         texts.append(("open", "stopped early"))
     return "".join(f'<li class="badge-{kind}">{text}</li>' for kind, text in texts)
 
 
-def _table(points: Sequence[Evaluated], found: Exploration, marked: Sequence[Evaluated] = ()) -> str:
-    names = list(dict.fromkeys([*found.space.objectives, *(limit.name for limit in found.space.limits)]))
+def _table(points: Sequence[Evaluated], exploration: Exploration, marked: Sequence[Evaluated] = ()) -> str:
+    """A table of points with their objectives and constraints; ``marked`` points stand out."""
+    names = list(dict.fromkeys([*exploration.space.objectives, *(limit.name for limit in exploration.space.limits)]))
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
     best = {id(one) for one in marked}
     rows = []
@@ -77,22 +80,24 @@ def _table(points: Sequence[Evaluated], found: Exploration, marked: Sequence[Eva
     return f"<table><thead><tr><th>array</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _steps(found: Exploration) -> str:
-    items = "".join(f"<li>{escape(step.sentence())}</li>" for step in sensitivity(found))
+def _steps(exploration: Exploration) -> str:
+    items = "".join(f"<li>{escape(step.sentence())}</li>" for step in sensitivity(exploration))
     return f'<ul class="steps">{items}</ul>' if items else "<p>No two points differ in one parameter alone.</p>"
 
 
-def _best(found: Exploration) -> str:
+def _best(exploration: Exploration) -> str:
+    """The best array of each objective as YAML, folded."""
     parts = []
-    for name, one in best_arrays(found).items():
+    for name, one in best_arrays(exploration).items():
         head = f"{name.replace('_', ' ')}: {one.point.name} ({_number(one.figures[name])})"
         parts.append(f"<details><summary>{escape(head)}</summary><pre>{escape(array_yaml(one))}</pre></details>")
     return "".join(parts) or "<p>No array meets every constraint.</p>"
 
 
-def _notes(found: Exploration, command: str) -> str:
+def _notes(exploration: Exploration, command: str) -> str:
+    """The command and how the figures are computed."""
     model = fitted()
-    skipping = found.skipping
+    skipping = exploration.skipping
     lines = [
         f"<code>{escape(command)}</code>",
         "Every mapping that counts is legal and simulated; figures other than the share of mapped kernels are over the "
@@ -100,9 +105,9 @@ def _notes(found: Exploration, command: str) -> str:
         f"Area: a linear model fitted to {model['area']['units']} synthesised units, {model['area']['error']:.1%} mean "
         f"error on units left out. Logic levels: {model['levels']['error']:.1%} on {model['levels']['units']} units.",
         "Energy: area x logic levels x cycles of "
-        f"{found.space.iterations} iterations; it compares arrays and is no figure in joules.",
+        f"{exploration.space.iterations} iterations; it compares arrays and is no figure in joules.",
     ]
-    if found.space.skip is not None:
+    if exploration.space.skip is not None:
         lines.append(
             f"{skipping.skipped} mappings were skipped as hopeless; of {skipping.sampled} hopeless ones tried all the "
             f"same, {skipping.mapped_after_all} mapped."

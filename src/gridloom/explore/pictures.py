@@ -38,23 +38,23 @@ UNITS: Final[Mapping[str, str]] = {
 }
 
 
-def figures(found: Exploration) -> dict[str, Any]:
+def figures(exploration: Exploration) -> dict[str, Any]:
     """Return name -> matplotlib figure: two objectives against each other, and the steps of each parameter."""
     made = {}
-    if len(found.space.objectives) > 1:
-        made["front"] = front_figure(found)
-    if sensitivity(found):
-        made["sensitivity"] = step_figure(found)
+    if len(exploration.space.objectives) > 1:
+        made["front"] = front_figure(exploration)
+    if sensitivity(exploration):
+        made["sensitivity"] = step_figure(exploration)
     return made
 
 
-def front_figure(found: Exploration) -> Any:
+def front_figure(exploration: Exploration) -> Any:
     """Return a figure of all points by the last objective (x) and the first (y), with the front as a line."""
-    up, across = found.space.objectives[0], found.space.objectives[-1]
+    up, across = exploration.space.objectives[0], exploration.space.objectives[-1]
     figure, axes = _axes(7.2, 4.6)
-    key = next(iter(found.space.parameters), None)
-    values = found.space.values(key) if key else ()
-    for k, one in enumerate(found.points):
+    key = next(iter(exploration.space.parameters), None)
+    values = exploration.space.values(key) if key else ()
+    for k, one in enumerate(exploration.points):
         x, y = one.figures.get(across), one.figures.get(up)
         if x is None or y is None:
             continue
@@ -65,7 +65,7 @@ def front_figure(found: Exploration) -> Any:
             marker=MARKERS[group % len(MARKERS)], alpha=0.9 if one.feasible else 0.45, zorder=3,
         )  # fmt: skip
         dots.set_gid(f"point-{k}")
-    best = sorted((one.figures[across], one.figures[up]) for one in front(found.points, (up, across)))
+    best = sorted((one.figures[across], one.figures[up]) for one in front(exploration.points, (up, across)))
     axes.step([x for x, _ in best], [y for _, y in best], where="post", color="#1c2430", linewidth=1.2, zorder=2)
     for group, value in enumerate(values):
         colour, marker = COLOURS[group % len(COLOURS)], MARKERS[group % len(MARKERS)]
@@ -78,9 +78,9 @@ def front_figure(found: Exploration) -> Any:
     return figure
 
 
-def step_figure(found: Exploration) -> Any:
+def step_figure(exploration: Exploration) -> Any:
     """Return a bar chart of how each step of each parameter changes the objectives."""
-    steps = sensitivity(found)
+    steps = sensitivity(exploration)
     names = list(steps[0].changes)
     figure, axes = _axes(7.2, max(2.2, 0.34 * len(steps) * max(1, len(names) / 2) + 1.0))
     height = 0.8 / len(names)
@@ -149,6 +149,7 @@ def _number(value: float | None) -> str:
 
 
 def _axes(width: float, height: float) -> tuple[Any, Any]:
+    """A figure with one plain plot. MissingExtra where matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -80,16 +80,17 @@ def expand_kernels(texts: Iterable[str], folder: Path | None) -> list[str]:
         if text.startswith("suite:"):
             sources += _of_suite(text.removeprefix("suite:"), folder)
         elif glob.has_magic(text) and not text.startswith("kernel:"):
-            found = sorted(glob.glob(text, recursive=True))
-            if not found:
+            files = sorted(glob.glob(text, recursive=True))
+            if not files:
                 raise OptionError(f"no file matches {text!r}", where="kernels")
-            sources += found
+            sources += files
         else:
             sources.append(text)
     return list(dict.fromkeys(sources))
 
 
 def _of_suite(name: str, folder: Path | None) -> list[str]:
+    """The sources of a suite; OptionError where it reads files and no folder is given."""
     suite = load_suite(name)
     sources = [source for group in suite.groups for source in group.sources]
     if not suite.files:
@@ -134,11 +135,11 @@ def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[An
 
 def evaluated(space: Space, one: Candidate, rows: Sequence[Mapping[str, Any]], skipped: int = 0) -> Evaluated:
     """Return the point with its figures; skipped jobs count as not mapped."""
-    found = figures(rows, one.cost, iterations=space.iterations, asked=len(rows) + skipped)
+    values = figures(rows, one.cost, iterations=space.iterations, asked=len(rows) + skipped)
     if one.arch is not None:
-        found["tiles"] = float(len(one.arch.tiles))
-    excess = tuple(limit.excess(found.get(limit.name)) for limit in space.limits)
-    return Evaluated(one.point, found, excess, rows, one.broken, skipped)
+        values["tiles"] = float(len(one.arch.tiles))
+    excess = tuple(limit.excess(values.get(limit.name)) for limit in space.limits)
+    return Evaluated(one.point, values, excess, rows, one.broken, skipped)
 
 
 def figures(
@@ -180,10 +181,11 @@ def probability(estimator: str, source: str, one: Candidate) -> float:
 
 
 def _mappability(dfg: Dfg, arch: Arch) -> float:
+    """The probability by the learned estimator that a graph maps."""
     from gridloom import registry
 
-    found = registry.load("models", "mappability").estimate(dfg, arch)
-    return float(found.mappable) if found.probability is None else float(found.probability)
+    estimate = registry.load("models", "mappability").estimate(dfg, arch)
+    return float(estimate.mappable) if estimate.probability is None else float(estimate.probability)
 
 
 def _cycles(row: Mapping[str, Any], iterations: int) -> float:

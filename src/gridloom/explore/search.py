@@ -194,6 +194,7 @@ def _random(explorer: _Explorer) -> None:
 
 
 def _optimised(explorer: _Explorer) -> None:
+    """Evaluate the points that an optimiser proposes, batch by batch."""
     space = explorer.space
     study, distributions = _study(space)
     left = space.search.points or 0
@@ -212,6 +213,7 @@ def _optimised(explorer: _Explorer) -> None:
 
 
 def _study(space: Space) -> tuple[Any, dict[str, Any]]:
+    """An Optuna study of the objectives, and the distributions of the parameters."""
     try:
         import optuna
     except ImportError:

@@ -90,6 +90,7 @@ class Mapper:
                 raise RuntimeError(f"{source} is not legal on the array found: {violations[0]}")
 
     def _job(self, source: str, spec: Mapping[str, Any], seed: int) -> Job[Any]:
+        """The job that maps one graph onto one array."""
         budget = self.space.budget
         return ask(
             run_usage,
@@ -184,7 +185,11 @@ def _alone(shared: Shared, feature: Feature, source: str) -> int:
 
 
 def layout(need: Needs, rows: int, cols: int) -> list[list[int]]:
-    """Return amounts by row and column."""
+    """Return amounts by row and column.
+
+    >>> layout({"pe_0_1": 2, "pe_1_0": 1}, rows=2, cols=2)
+    [[0, 2], [1, 0]]
+    """
     table = [[0] * cols for _ in range(rows)]
     for tile, amount in need.items():
         row, col = place(tile)
@@ -193,6 +198,10 @@ def layout(need: Needs, rows: int, cols: int) -> list[list[int]]:
 
 
 def place(tile: str) -> tuple[int, int]:
-    """Return row and column of a tile of a grid, by its name."""
+    """Return row and column of a tile of a grid, by its name.
+
+    >>> place("pe_3_11")
+    (3, 11)
+    """
     row, col = tile.removeprefix("pe_").split("_")
     return int(row), int(col)

@@ -58,7 +58,11 @@ class Range(_Strict):
     step: int = Field(default=1, ge=1)
 
     def values(self) -> tuple[Value, ...]:
-        """Return every number of the range."""
+        """Return every number of the range.
+
+        >>> Range(low=2, high=8, step=3).values()
+        (2, 5, 8)
+        """
         return tuple(range(self.low, self.high + 1, self.step))
 
 
@@ -105,6 +109,10 @@ class Constraint:
         """Return how far a figure is from meeting the constraint; 0 when it does.
 
         A missing figure is infinitely far.
+
+        >>> limit = Constraint("mapped", ">=", 0.75)
+        >>> limit.excess(1.0), limit.excess(0.5), limit.excess(None)
+        (0.0, 0.25, inf)
         """
         if figure is None:
             return math.inf
@@ -193,7 +201,10 @@ class Space(_Strict):
             yield self.point(dict(zip(names, values)))
 
     def at(self, index: int) -> Point:
-        """Return the point of the grid with that index."""
+        """Return the point of the grid with that index, without making the points before it.
+
+        An index counts as in :meth:`grid`, with the last parameter changing fastest.
+        """
         chosen: dict[str, Value] = {}
         for name in reversed(list(self.parameters)):
             index, k = divmod(index, len(self.values(name)))
@@ -246,6 +257,7 @@ def parse_space(text: str, where: str) -> Space:
 
 
 def _first_error(error: ValidationError) -> str:
+    """The first error of a validation as a sentence."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("Range", "tuple[nullable[union[...]],...]"))
     message = first["msg"].removeprefix("Value error, ")
@@ -258,6 +270,7 @@ def _first_error(error: ValidationError) -> str:
 
 
 def _constraint(text: str) -> Constraint:
+    """The constraint of a text; ValueError where it is none."""
     match = _CONSTRAINT.match(text)
     if match is None or match.group(1) not in OBJECTIVES:
         raise ValueError(f"expected OBJECTIVE <= NUMBER (or >=, ==, <, >), found {text!r}")
@@ -265,6 +278,7 @@ def _constraint(text: str) -> Constraint:
 
 
 def _texts(value: Any) -> Iterator[str]:
+    """All texts within nested data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -276,7 +290,11 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _filled(value: Any, chosen: Mapping[str, Value]) -> Any:
-    """A template with the values filled in; a text that consists of one ``{name}`` alone keeps the value's type."""
+    """A template with the values filled in; a text that consists of one ``{name}`` alone keeps the value's type.
+
+    >>> _filled({"rows": "{side}", "name": "a{side}"}, {"side": 4})
+    {'rows': 4, 'name': 'a4'}
+    """
     if isinstance(value, str):
         whole = _PLACE.fullmatch(value)
         return chosen[whole.group(1)] if whole else _PLACE.sub(lambda m: _word(chosen[m.group(1)]), value)

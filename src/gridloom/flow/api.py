@@ -15,7 +15,7 @@ from gridloom.flow.bench.run import Report
 from gridloom.flow.bench.run import bench as run_suite
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.files import load_any, load_mapping
-from gridloom.flow.inputs import read_arch, read_source
+from gridloom.flow.inputs import ArchLike, read_arch, read_source
 from gridloom.flow.picture import Picture
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
@@ -40,12 +40,11 @@ class GraphBuilder(Protocol):
 
 
 Source = Dfg | PythonKernel | GraphBuilder | str | Path
-Array = Arch | MappingABC[str, Any] | str | Path
 
 
 def map(
     source: Source,
-    arch: Array,
+    arch: ArchLike,
     *,
     mapper: str = "auto",
     ii: int | None = None,
@@ -86,7 +85,7 @@ def map(
     """
     return run_flow(
         Request(
-            source=_source(source),
+            source=_readable(source),
             arch=arch,
             mapper=mapper,
             ii=ii,
@@ -108,10 +107,10 @@ def map(
 
 def load(source: Source) -> Dfg:
     """The graph of a SOURCE: a file of any format that is read, ``kernel:NAME,key=value,...``, or a kernel."""
-    return read_source(_source(source))
+    return read_source(_readable(source))
 
 
-def arch(description: Array) -> Arch:
+def arch(description: ArchLike) -> Arch:
     """The array of an ARCH string (``chess:8x8``), a YAML file or a dictionary with ``family`` and its parameters."""
     return read_arch(description)
 
@@ -202,8 +201,8 @@ def bench(
         return run_suite(load_suite(suite), folder=where, executor=executor, store=opened, resume=True)
 
 
-def _source(source: Source) -> Dfg | PythonKernel | str | Path:
-    """A source as a flow takes it: what builds a graph becomes the graph."""
+def _readable(source: Source) -> Dfg | PythonKernel | str | Path:
+    """A source as a flow takes it: what builds a graph has built it."""
     if isinstance(source, Dfg | PythonKernel | str | Path):
         return source
     if callable(getattr(source, "build", None)):

@@ -1,4 +1,4 @@
-"""What can be said before any search: the MII, and a Failure where the counts alone already say no."""
+"""What is known before any search: the MII, and a Failure where counting shows that there is no mapping."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from gridloom.mapping.model import Failure
 
 
 def lower_bound(dfg: Dfg, arch: Arch) -> Mii | None:
-    """The MII of a graph on an array; None on elastic arrays, which have no II."""
+    """Return the MII of a graph on an array; None on elastic arrays, which have no II."""
     return None if arch.style == "elastic" else mii(dfg, arch)
 
 
 def count_failure(dfg: Dfg, arch: Arch, ii: int | None = None) -> Failure | None:
-    """Why no mapper can succeed, where counting shows it: a missing op class, too few tiles, a recurrence too long.
+    """Return why no mapper can succeed, where counting shows it; None where a search has to tell.
 
-    ``ii`` is the II that was asked for. Static arrays are left to their mappers, which can name nodes. Costs the MII.
+    The reasons are an op class that no tile has, too few tiles, and a recurrence that is too long for ``ii``, the II
+    that was asked for. Static arrays are left to their mappers, which can name nodes. Costs the MII.
     """
     if arch.style == "static":
         return None
@@ -40,6 +41,7 @@ def count_failure(dfg: Dfg, arch: Arch, ii: int | None = None) -> Failure | None
 
 
 def _missing_classes(arch: Arch, missing: tuple[str, ...]) -> Failure:
+    """Return the Failure of a graph with op classes that no tile has."""
     return Failure(
         constraint="op classes",
         demand=f"a tile for {' and for '.join(missing)}",
@@ -49,6 +51,7 @@ def _missing_classes(arch: Arch, missing: tuple[str, ...]) -> Failure:
 
 
 def _more_room(dfg: Dfg, arch: Arch, bound: Mii, slots: int) -> tuple[str, ...]:
+    """Return what would give the graph enough slots: a larger II, or more columns."""
     levers = [f"II {bound.total}"] if arch.style == "modulo" else []
     placed = sum(dfg.op_class(node.id) not in arch.free and not op.timeless for node, op in zip(dfg.nodes, dfg.ops))
     short = placed - slots * len(arch.tiles)

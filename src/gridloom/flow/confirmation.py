@@ -1,4 +1,4 @@
-"""What makes a mapping count: the checker finds no violation, and simulated it computes what the graph computes."""
+"""A mapping counts when the checker finds no violation and the simulated array computes what the graph computes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _SHOWN = 5
 
 
 def confirm(result: Result, mapping: Mapping, *, iterations: int = 64) -> Result:
-    """The result with a mapping that ``verify`` and ``sim`` have passed, and its metrics; or with their reasons."""
+    """Return the result with the mapping and its metrics if ``verify`` and ``sim`` pass it, else with their reasons.
+
+    Costs time linear in the mapping's hops and in iterations times tiles.
+    """
     violations = illegalities(mapping)
     if violations:
         return replace(result, failure=_refusal("legality", violations), refused=mapping)
@@ -30,14 +33,14 @@ def confirm(result: Result, mapping: Mapping, *, iterations: int = 64) -> Result
 
 
 def illegalities(mapping: Mapping) -> list[str]:
-    """What ``verify`` finds wrong with a mapping, one sentence each."""
+    """Return what ``verify`` finds wrong with a mapping, one sentence each."""
     from gridloom.verify import legal
 
     return [str(violation) for violation in legal(mapping)]
 
 
 def metrics(mapping: Mapping) -> dict[str, Any]:
-    """The metrics that ``verify`` recomputes from a mapping."""
+    """Return the metrics that ``verify`` recomputes from a mapping."""
     from gridloom.verify import stats
 
     return dict(stats(mapping).to_dict())
@@ -54,7 +57,7 @@ class Simulation:
 
     @property
     def rate(self) -> dict[str, float]:
-        """Period and throughput where the array has them."""
+        """The period and the throughput, where the array has them."""
         return {} if not self.period else {"period": self.period, "throughput": 1 / self.period}
 
 
@@ -69,13 +72,14 @@ def run_simulation(mapping: Mapping, *, iterations: int, seed: int) -> Simulatio
 
 
 def run_configuration(configuration: Configuration, *, iterations: int, seed: int) -> Simulation:
-    """:func:`run_simulation` of a configuration, for a caller that runs it again."""
+    """Run a configuration as :func:`run_simulation` runs a mapping, for a caller that uses it again."""
     from gridloom.sim.compare import simulate_configuration
 
     return _told(simulate_configuration(configuration, iterations=iterations, seed=seed))
 
 
 def _told(verdict: Verdict) -> Simulation:
+    """Return a simulator's verdict as findings in words."""
     found = [verdict.error] if verdict.error else []
     found += [str(mismatch) for mismatch in verdict.mismatches]
     if verdict.divergence is not None:
@@ -89,7 +93,7 @@ def _told(verdict: Verdict) -> Simulation:
 
 
 def _refusal(check: str, reasons: Sequence[str]) -> Failure:
-    """A mapper's result that did not pass a check: our error, told as what it is."""
+    """Return the Failure of a mapping that its mapper believed in and a check refused: an error in gridloom."""
     more = f" and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
     return Failure(
         constraint=f"{check} of what the mapper returned (an error in gridloom; please report it)",

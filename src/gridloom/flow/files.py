@@ -20,7 +20,7 @@ from gridloom.text_file import read_text
 
 
 def load_mapping(path: str | Path) -> Mapping:
-    """The mapping in a JSON file; MappingError names the file, the key, what was found and what was expected."""
+    """Return the mapping in a JSON file; MappingError names the file, the key, what was found and what was expected."""
     try:
         text = read_text(Path(path))
     except SourceError as error:
@@ -29,7 +29,7 @@ def load_mapping(path: str | Path) -> Mapping:
 
 
 def check_names(mapping: Mapping) -> None:
-    """MappingError for the first name of a node, edge, tile or resource that graph or array does not have."""
+    """Raise MappingError for the first name of a node, edge, tile or resource that graph or array does not have."""
     dfg, arch = mapping.dfg, mapping.arch
     for instance in mapping.instances:
         if instance.node not in dfg.index:
@@ -47,7 +47,10 @@ def check_names(mapping: Mapping) -> None:
 
 
 def examples_folder() -> Path:
-    """The C loops that come with gridloom: beside its sources, else installed below ``share``; OptionError without."""
+    """Return the folder of the C loops that come with gridloom; OptionError where they are not installed.
+
+    It is beside the sources in a clone, and below ``share`` in an installation.
+    """
     beside = Path(__file__).resolve().parents[3]
     installed = Path(sysconfig.get_path("data")) / "share" / "gridloom"
     for folder in (beside, installed):
@@ -57,7 +60,7 @@ def examples_folder() -> Path:
 
 
 def load_any(text: str) -> Mapping | Arch | Dfg:
-    """What a MAPPING, ARCH or SOURCE stands for; a mapping that names what does not exist is a MappingError."""
+    """Return what a MAPPING, ARCH or SOURCE stands for; a mapping that names what does not exist is a MappingError."""
     kind = kind_of(text)
     if kind == "mapping":
         mapping = load_mapping(text)
@@ -70,7 +73,7 @@ def load_any(text: str) -> Mapping | Arch | Dfg:
 
 
 def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
-    """Whether a text names a mapping, an array or a source; OptionError when it is none of them.
+    """Return whether a text names a mapping, an array or a source; OptionError when it is none of them.
 
     A JSON file is told by its ``format``, everything else by its ending or its first word.
     """
@@ -91,7 +94,7 @@ def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
 
 
 def is_mapping_file(path: Path) -> bool:
-    """True for a JSON file that says it is a mapping; what else may be wrong with it is for its reader to say."""
+    """Return True for a JSON file that says it is a mapping; its reader finds what else may be wrong with it."""
     if path.suffix != ".json":
         return False
     try:

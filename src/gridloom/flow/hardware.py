@@ -38,9 +38,9 @@ def cosimulate_mapping(
 ) -> Cosimulation:
     """Run a mapping on the generated hardware of its array, loaded with its bits, and in ``sim``; compare them.
 
-    Random streams, live-ins and memories; a run of ``iterations`` iterations, one of 2 and one of 1. MissingExtra when
-    the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its words.
-    Costs the compilation of the hardware unless a ``bench`` is given.
+    Streams, live-ins and memories are random; there are runs of ``iterations``, of 2 and of 1 iterations. MissingExtra
+    when the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its
+    words. Costs the compilation of the hardware unless a ``bench`` is given.
     """
     from gridloom.hardware.bitstream.encode import fitted
     from gridloom.hardware.cosimulation import Bench
@@ -61,7 +61,7 @@ def cosimulate_mapping(
 
 
 def _expected(configuration: Configuration, width: int, iterations: int, seed: int) -> tuple[Stimulus, Observation]:
-    """A stimulus and what has to show: by the simulator, or by the interpreter for words that are not its own."""
+    """Return a stimulus and the expected observation: the simulator's, or the interpreter's for narrower words."""
     from gridloom.dfg.words import WordInterpreter, narrowed
     from gridloom.sim import run, stimulus_for
     from gridloom.sim.stimulus import fitting_stimulus
@@ -75,29 +75,30 @@ def _expected(configuration: Configuration, width: int, iterations: int, seed: i
 
 
 def compare(configuration: Configuration, stimulus: Stimulus, shown: HardwareRun) -> list[str]:
-    """The differences between a run of the hardware and the simulator's run of the same stimulus, in words."""
+    """Return the differences between a run of the hardware and the simulator's run, one sentence each."""
     from gridloom.sim import run
 
     return differences(configuration, run(configuration, stimulus), shown)
 
 
 def differences(configuration: Configuration, expected: Observation, shown: HardwareRun) -> list[str]:
-    """The differences between what has to show and what a run of the hardware shows, in words."""
-    found = shown.observation
+    """Return the differences between the expected observation and a run of the hardware, one sentence each."""
+    observed = shown.observation
     where = f" (run of {expected.iterations})"
     findings = [problem + where for problem in shown.problems]
     nodes = configuration.dfg.nodes
-    for iteration, k in zip(*(axis.tolist() for axis in np.nonzero(expected.values != found.values))):
-        values = f"expected {expected.values[iteration, k]}, hardware {found.values[iteration, k]}"
+    for iteration, k in zip(*(axis.tolist() for axis in np.nonzero(expected.values != observed.values))):
+        values = f"expected {expected.values[iteration, k]}, hardware {observed.values[iteration, k]}"
         findings.append(f"node {nodes[k].id} in iteration {iteration}: {values}{where}")
-    return findings + [text + where for text in _end_differences(expected, found)]
+    return findings + [text + where for text in _end_differences(expected, observed)]
 
 
-def _end_differences(expected: Observation, found: Observation) -> list[str]:
+def _end_differences(expected: Observation, observed: Observation) -> list[str]:
+    """Return the differences in outputs, memories and live-outs, one sentence each."""
     lines = []
     for kind, want, got in (
-        ("output", expected.outputs, found.outputs),
-        ("memory", expected.memory, found.memory),
+        ("output", expected.outputs, observed.outputs),
+        ("memory", expected.memory, observed.memory),
     ):
         for name, words in want.items():
             lines += [
@@ -105,6 +106,6 @@ def _end_differences(expected: Observation, found: Observation) -> list[str]:
                 for k in np.flatnonzero(words != got[name]).tolist()
             ]
     for name, value in expected.liveouts.items():
-        if found.liveouts.get(name) != value:
-            lines.append(f"live-out {name}: expected {value}, hardware {found.liveouts.get(name)}")
+        if observed.liveouts.get(name) != value:
+            lines.append(f"live-out {name}: expected {value}, hardware {observed.liveouts.get(name)}")
     return lines

@@ -16,7 +16,7 @@ from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.frontend.loops.spec import Memory, is_loop
 from gridloom.frontend.source import load_source, names_module
-from gridloom.transform.fuse import fuse, fuses
+from gridloom.transform.fuse import fuse
 from gridloom.transform.streams import needs_memory, streams_to_memory
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def prepare(source: Source, arch: ArchLike) -> Prepared:
 
 
 def read_arch(arch: ArchLike) -> Arch:
-    """The array that a description stands for; an array stands for itself."""
+    """Return the array that a description stands for; an array stands for itself."""
     if isinstance(arch, Arch):
         return arch
     if isinstance(arch, str | Path) and str(arch).endswith(".xml"):
@@ -64,7 +64,7 @@ def read_arch(arch: ArchLike) -> Arch:
 
 
 def read_source(source: Source, memory: Memory | None = None) -> Dfg:
-    """The graph of a source before it is fitted to an array; a graph stands for itself.
+    """Return the graph of a source before it is fitted to an array; a graph stands for itself.
 
     ``memory`` says what the accesses of a loop become where the source does not: loads and stores by default.
     """
@@ -72,18 +72,22 @@ def read_source(source: Source, memory: Memory | None = None) -> Dfg:
 
 
 def memory_of(arch: Arch) -> Memory:
-    """What the accesses of a loop become on an array."""
+    """Return what the accesses of a loop become on an array: loads and stores (``arrays``), or ``streams``."""
     return "arrays" if arch.has("memory_access") else "streams"
 
 
 def fitted(dfg: Dfg, arch: Arch) -> Dfg:
-    """The graph as the array takes it: fused instructions, or streams as loads and stores where there is no port."""
-    if fuses(arch):
+    """Return the graph as the array takes it: with fused instructions, or with loads and stores instead of streams.
+
+    Streams become memory accesses only on arrays that have memory units and no ports. Linear in the graph.
+    """
+    if arch.has("fuses"):
         return fuse(dfg)
     return streams_to_memory(dfg) if needs_memory(dfg, arch) else dfg
 
 
 def _read(source: Source, memory: Memory) -> tuple[Dfg, LoopText | None]:
+    """Return the graph of a source, and its text where the source is a loop."""
     if isinstance(source, Dfg):
         return source, None
     if not isinstance(source, str | Path):

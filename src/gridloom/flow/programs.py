@@ -1,4 +1,4 @@
-"""Programs of several flows: read, map each flow onto tiles of its own, confirm the whole.
+"""Programs of several flows: each flow is read and mapped onto tiles of its own, and the whole is confirmed.
 
 A program file (YAML):
 
@@ -40,7 +40,7 @@ _FLOW_KEYS: Final = ("name", "source", "iterations", "ii", "base", "tiles")
 
 @dataclass(frozen=True, kw_only=True)
 class FlowSource:
-    """A flow that is to be mapped; None: to be found."""
+    """A flow that is to be mapped. What is None is found by the mapper: II, base tile, number of tiles."""
 
     name: str
     dfg: Dfg
@@ -61,7 +61,7 @@ class ProgramSource:
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramResult:
-    """The outcome; ``program`` is there exactly when it is legal and was simulated."""
+    """The outcome of mapping a program; ``program`` is there exactly when it is legal and was simulated."""
 
     name: str
     arch: Arch
@@ -73,7 +73,7 @@ class ProgramResult:
     verdict: ProgramVerdict | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The record that the command prints."""
+        """Return the record that the command prints."""
         record: dict[str, Any] = {"status": "mapped" if self.program else "failed", "program": self.name,
                                   "arch": {"name": self.arch.name, "tiles": len(self.arch.tiles)}}  # fmt: skip
         legal = self.verdict is not None and not self.violations
@@ -96,6 +96,7 @@ class ProgramResult:
 
 
 def _flow_record(flow: Flow, verdict: ProgramVerdict) -> dict[str, Any]:
+    """Return a mapped flow as plain JSON data."""
     run = next(run for run in verdict.flows if run.flow == flow.name)
     mapping = flow.mapping
     tiles = {tile.name: tile for tile in mapping.arch.tiles}
@@ -108,7 +109,7 @@ def _flow_record(flow: Flow, verdict: ProgramVerdict) -> dict[str, Any]:
 
 
 def read_program(path: Path, arch: ArchLike) -> ProgramSource:
-    """The program that a YAML file describes, for an array; sources are relative to the file.
+    """Return the program that a YAML file describes, for an array; sources are relative to the file.
 
     OptionError names the key that is wrong. Costs one run of the front end for each flow.
     """
@@ -127,6 +128,7 @@ def read_program(path: Path, arch: ArchLike) -> ProgramSource:
 
 
 def _rows(data: MappingABC[str, Any], key: str, path: Path) -> list[dict[str, Any]]:
+    """Return the list under a key of the file; OptionError for anything else."""
     rows = data.get(key, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise OptionError(f"{key}: expected a list of keys and values", where=str(path))
@@ -134,6 +136,7 @@ def _rows(data: MappingABC[str, Any], key: str, path: Path) -> list[dict[str, An
 
 
 def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory) -> FlowSource:
+    """Return a flow of the file with its graph; errors name the flow's number in the list."""
     where = f"{path}: flows.{k}"
     for key in row:
         if key not in _FLOW_KEYS:
@@ -156,6 +159,7 @@ def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory) -> Flo
 
 
 def _channel(row: dict[str, Any], path: Path, k: int) -> Channel:
+    """Return a channel of the file; OptionError for a wrong kind or wrong ends."""
     where = f"{path}: channels.{k}"
     kinds = get_args(ChannelKind)
     if row.get("kind") not in kinds:
@@ -185,10 +189,10 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
     mapped = []
     for flow, (base, tiles) in zip(flows, places):
         small = build_spec({**arch.spec, "tiles": tiles}, f"flow {flow.name}")
-        found = map_graph(replace(request, source=flow.dfg, arch=small, ii=flow.ii), flow.dfg, small)
-        if found.mapping is None:
-            return replace(result, failure=found.failure, flow=flow.name)
-        mapping = moved(found.mapping, arch, base)
+        outcome = map_graph(replace(request, source=flow.dfg, arch=small, ii=flow.ii), flow.dfg, small)
+        if outcome.mapping is None:
+            return replace(result, failure=outcome.failure, flow=flow.name)
+        mapping = moved(outcome.mapping, arch, base)
         mapped.append(Flow(name=flow.name, iterations=flow.iterations, base=base, tiles=tiles, mapping=mapping))
     program = Program(name=source.name, arch=arch, flows=tuple(mapped), channels=source.channels)
     violations = tuple(legal_program(program))
@@ -198,7 +202,10 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
 
 
 def windows(flows: list[FlowSource], arch: Arch) -> list[tuple[int, int]] | Failure:
-    """(base tile, tiles) of each flow: as given, else in proportion to its ops, from the left, none overlapping."""
+    """Return the base tile and the number of tiles of each flow, or why there are too few tiles.
+
+    What a flow does not give is in proportion to its ops; windows are filled from the left and do not overlap.
+    """
     count = len(arch.tiles)
     ops = {flow.name: sum(flow.dfg.op_class(node.id) not in arch.free for node in flow.dfg.nodes) for flow in flows}
     fixed = sum(flow.tiles or 0 for flow in flows)
@@ -226,7 +233,10 @@ def windows(flows: list[FlowSource], arch: Arch) -> list[tuple[int, int]] | Fail
 
 
 def _gap(width: int, shrinks: bool, taken: list[tuple[int, int]], count: int) -> tuple[int, int] | None:
-    """The leftmost free tiles side by side of a width; where there are none, the most there are, if that will do."""
+    """Return the first tile and the width of the leftmost gap that is wide enough.
+
+    Where there is none, a flow that ``shrinks`` takes the widest gap.
+    """
     ends = [0, *(end for _, end in taken)]
     gaps = [(first, end - first) for first, end in zip(ends, [*(first for first, _ in taken), count]) if end > first]
     wide = [first for first, room in gaps if room >= width]
@@ -236,7 +246,7 @@ def _gap(width: int, shrinks: bool, taken: list[tuple[int, int]], count: int) ->
 
 
 def moved(mapping: Mapping, arch: Arch, base: int) -> Mapping:
-    """The mapping ``base`` tiles further to the right, on a longer row of the same tiles."""
+    """Return the mapping ``base`` tiles further to the right, on a longer row of the same tiles."""
     small = mapping.arch
     tiles = {tile.name: arch.tiles[k + base].name for k, tile in enumerate(small.tiles)}
     there = dict(zip(_parts(arch, 0), arch.resource_names))
@@ -253,5 +263,5 @@ def moved(mapping: Mapping, arch: Arch, base: int) -> Mapping:
 
 
 def _parts(arch: Arch, base: int) -> list[tuple[int, int, int]]:
-    """For each resource of a row of tiles the tile, moved by ``base``, and which of its resources it is."""
+    """Return for each resource its tile, moved by ``base``, its kind and its position within that kind."""
     return [(t + base, k, p) for t, k, p in zip(arch.tile.tolist(), arch.kind.tolist(), arch.position.tolist())]

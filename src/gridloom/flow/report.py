@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gridloom.flow.result import Result
 from gridloom.mapping.model import Mapping
-
-if TYPE_CHECKING:
-    from gridloom.emit.report.source_listing import SourceListing
 
 #: Fields of the record that a report lists as metrics; the rest is in its title, badges and command.
 REPORTED: Final = (
@@ -20,15 +17,16 @@ REPORTED: Final = (
 _OF_A_FAILURE: Final = ("mapper", "seed", "seconds", "mii", "res_mii", "rec_mii")
 
 
-def result_page(result: Result, *, command: str = "", source: SourceListing | None = None) -> str:
-    """The report of a result: of its mapping, or of why there is none. Linear in the mapping, the graph and the array.
+def result_page(result: Result, *, command: str = "") -> str:
+    """The report of a result: of its mapping, or of why there is none.
 
-    ``command`` is the one that gives the same result again, ``source`` the text that the graph was made of.
+    ``command`` is the one that gives the same result again. Linear in the mapping, the graph and the array.
     """
     from gridloom.emit import failure_report, html_report
     from gridloom.flow.tensor.dataflow_load import dataflow_load
 
     record = result.to_dict()
+    source = None if result.text is None else result.text.listing(result.dfg)
     if result.mapping is None:
         if result.failure is None:
             raise ValueError("a result has a mapping or a failure")

@@ -53,18 +53,18 @@ def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:
     if failure is not None:
         return replace(result, failure=failure)
     with reported(request.progress):
-        found = search(request, mapper, config, dfg, arch)
-        result = replace(result, seconds=found.seconds)
-        if isinstance(found.outcome, Failure):
-            return replace(result, failure=found.outcome)
-        return confirm(result, found.outcome, iterations=request.iterations)
+        searched = search(request, mapper, config, dfg, arch)
+        result = replace(result, seconds=searched.seconds)
+        if isinstance(searched.outcome, Failure):
+            return replace(result, failure=searched.outcome)
+        return confirm(result, searched.outcome, iterations=request.iterations)
 
 
 # -- the steps --------------------------------------------------------------------------------------------------------
 
 
 def check_ii(ii: int | None, arch: Arch) -> None:
-    """OptionError when an II is asked for that the array's style does not have."""
+    """Raise OptionError when an II is asked for that the array's style does not have."""
     if ii is None or arch.style == "modulo":
         return
     if arch.style == "elastic":
@@ -74,7 +74,7 @@ def check_ii(ii: int | None, arch: Arch) -> None:
 
 
 def mapper_config(request: Request, mapper: str, dfg: Dfg, arch: Arch) -> Any:
-    """The mapper's configuration with what the request says of II and placement."""
+    """Return the mapper's configuration with what the request says of II and placement."""
     given: dict[str, Any] = {}
     if request.ii is not None and arch.style == "modulo":
         given["ii"] = request.ii

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gridloom.errors import OptionError
+from gridloom.text_file import shown
 
 #: The value of a parameter.
 Setting = int | str
@@ -84,6 +86,40 @@ def spec(name: str, declared: Parameters, settings: Mapping[str, Setting]) -> st
     """The text that names a generator with its settings, defaults left out: ``kmeans,n=5``."""
     changed = [f"{key}={value}" for key, value in settings.items() if value != declared[key].default]
     return ",".join([name, *changed])
+
+
+def parse_spec(text: str) -> tuple[str, dict[str, int | float | bool | str]]:
+    """Name and parameters of ``NAME,key=value,...``; numbers and true/false are converted.
+
+    >>> parse_spec("kmeans,k=4,n=5")
+    ('kmeans', {'k': 4, 'n': 5})
+    """
+    name, *pairs = (part.strip() for part in text.split(","))
+    if not name:
+        raise OptionError(f"{shown('kernel:' + text)} names no kernel; expected kernel:NAME,key=value,...")
+    parameters: dict[str, int | float | bool | str] = {}
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not key.isidentifier() or not value:
+            raise OptionError(f"kernel {name}: found {shown(pair)}; expected key=value")
+        if key in parameters:
+            raise OptionError(f"kernel {name}: {key} is given twice")
+        parameters[key] = _value(value)
+    return name, parameters
+
+
+def _value(text: str) -> int | float | bool | str:
+    """A parameter's value: a number, true or false, or text."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    convert: Any
+    for convert in (int, float):
+        try:
+            number: int | float = convert(text)
+        except ValueError:
+            continue
+        return number
+    return text
 
 
 def _listed(declared: Parameters) -> str:

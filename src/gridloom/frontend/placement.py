@@ -60,7 +60,11 @@ def dumps(placement: Placement) -> str:
 
 
 def loads_json(text: str, dfg: Dfg, arch: Arch) -> Placement:
-    """The placement in a JSON text; node names may not repeat."""
+    """The placement in a JSON text; node names may not repeat.
+
+    A value is ``[row, column]`` or the name of a tile. MappingError names the node that has neither, or that the graph
+    does not have.
+    """
     try:
         data = json.loads(text, object_pairs_hook=_unrepeated)
     except json.JSONDecodeError as error:
@@ -87,7 +91,11 @@ def loads_json(text: str, dfg: Dfg, arch: Arch) -> Placement:
 
 
 def loads_vpr(text: str, dfg: Dfg, arch: Arch) -> Placement:
-    """The placement in the text of a VPR ``.place`` file."""
+    """The placement in the text of a VPR ``.place`` file.
+
+    Coordinates are shifted by one where the placement is for an array with VPR's ring of pads. MappingError names the
+    line.
+    """
     lines = text.split("\n")
     shift = 0
     placement: Placement = {}
@@ -113,7 +121,10 @@ def loads_vpr(text: str, dfg: Dfg, arch: Arch) -> Placement:
 
 
 def loads_neosa(text: str, dfg: Dfg, arch: Arch) -> Placement:
-    """The placement in a grid as NeoSA prints it."""
+    """The placement in a grid as NeoSA prints it.
+
+    Lines are rows, entries columns. MappingError names the line of a vertex that does not exist or is placed twice.
+    """
     ids = sorted(node.id for node in dfg.nodes)
     places = _tiles_by_place(arch)
     placement: Placement = {}
@@ -133,6 +144,7 @@ def loads_neosa(text: str, dfg: Dfg, arch: Arch) -> Placement:
 
 
 def _entries(line: str) -> list[str]:
+    """The entries of one line of a printed grid."""
     if "," not in line:
         return line.split()
     entries = [entry.strip() for entry in line.split(",")]
@@ -141,6 +153,7 @@ def _entries(line: str) -> list[str]:
 
 
 def _vpr_shift(width: int, height: int, arch: Arch, here: str) -> int:
+    """How far VPR's coordinates are off ours: 1 where its ring of pads is part of the array."""
     if (width, height) == (arch.cols, arch.rows):
         return 0
     if (width, height) == (arch.cols + 2, arch.rows + 2):
@@ -153,6 +166,7 @@ def _vpr_shift(width: int, height: int, arch: Arch, here: str) -> int:
 
 
 def _number(text: str, what: str, here: str) -> int:
+    """A whole number; MappingError names the line."""
     try:
         return integer(text, what, here)
     except GridloomError as error:
@@ -160,6 +174,7 @@ def _number(text: str, what: str, here: str) -> int:
 
 
 def _unrepeated(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON whose keys differ."""
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
@@ -169,15 +184,18 @@ def _unrepeated(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_node(node: str, dfg: Dfg, here: str) -> None:
+    """Refuse a node that the graph does not have."""
     if node not in dfg.index:
         raise MappingError(f"graph {dfg.name!r} has no node {shown(node)}", where=here)
 
 
 def _tiles_by_place(arch: Arch) -> dict[tuple[int, int], str]:
+    """(row, column) -> the name of the tile there."""
     return {(tile.row, tile.col): tile.name for tile in arch.tiles}
 
 
 def _tile_at(places: dict[tuple[int, int], str], row: int, col: int, arch: Arch, here: str) -> str:
+    """The tile at a row and a column. MappingError where there is none."""
     try:
         return places[row, col]
     except KeyError:
@@ -189,6 +207,7 @@ def _tile_at(places: dict[tuple[int, int], str], row: int, col: int, arch: Arch,
 
 
 def _check_complete(placement: Placement, dfg: Dfg, arch: Arch) -> None:
+    """Refuse a placement that leaves out a node which needs a tile."""
     missing = [node.id for node in dfg.nodes if node.id not in placement and dfg.op_class(node.id) not in arch.free]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gridloom import registry
 from gridloom.dfg import Dfg
 from gridloom.errors import OptionError, SourceError
 from gridloom.frontend.loops.spec import Memory, is_loop, parse
+from gridloom.frontend.parameters import parse_spec
 from gridloom.text_file import read_text, shown
 
 KERNEL_PREFIX: Final = "kernel:"
@@ -48,14 +49,14 @@ def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
     ending is not known.
     """
     if text.startswith(KERNEL_PREFIX):
-        name, parameters = parse_kernel(text.removeprefix(KERNEL_PREFIX))
+        name, parameters = parse_spec(text.removeprefix(KERNEL_PREFIX))
         # Networks may be called kernels, too, where no kernel has the name.
         known = name in registry.names("kernels") or name not in registry.names("networks")
         kernel = registry.load("kernels" if known else "networks", name)
         graph: Dfg = kernel.build(**parameters)
         return graph
     if text.startswith(NETWORK_PREFIX):
-        name, parameters = parse_kernel(text.removeprefix(NETWORK_PREFIX))
+        name, parameters = parse_spec(text.removeprefix(NETWORK_PREFIX))
         network: Dfg = registry.load("networks", name).build(**parameters)
         return network
     if names_module(text):
@@ -64,10 +65,13 @@ def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
         return read_module(text)
     if is_loop(text):
         return _read_loop(text, memory)
+    if text.partition(",")[0] in registry.names("kernels") and not Path(text).exists():
+        raise OptionError(f"{text}: there is no such file; did you mean kernel:{text}?")
     return read_graph(Path(text))
 
 
 def _read_loop(text: str, memory: Memory | None) -> Dfg:
+    """The graph of a loop of a C or Python file."""
     if parse(text).path.suffix == ".c":
         from gridloom.frontend.c import read_spec
 
@@ -99,40 +103,8 @@ def read_graph(path: Path) -> Dfg:
     return reader(path)
 
 
-def parse_kernel(text: str) -> tuple[str, dict[str, int | float | bool | str]]:
-    """Name and parameters of ``NAME,key=value,...``; numbers and true/false are converted.
-
-    >>> parse_kernel("kmeans,k=4,n=5")
-    ('kmeans', {'k': 4, 'n': 5})
-    """
-    name, *pairs = (part.strip() for part in text.split(","))
-    if not name:
-        raise OptionError(f"{shown(KERNEL_PREFIX + text)} names no kernel; expected kernel:NAME,key=value,...")
-    parameters: dict[str, int | float | bool | str] = {}
-    for pair in pairs:
-        key, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not key.isidentifier() or not value:
-            raise OptionError(f"kernel {name}: found {shown(pair)}; expected key=value")
-        if key in parameters:
-            raise OptionError(f"kernel {name}: {key} is given twice")
-        parameters[key] = _value(value)
-    return name, parameters
-
-
-def _value(text: str) -> int | float | bool | str:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    convert: Any
-    for convert in (int, float):
-        try:
-            number: int | float = convert(text)
-        except ValueError:
-            continue
-        return number
-    return text
-
-
 def _reader_name(path: Path) -> str:
+    """The reader of a file by its name, and by the files beside it where an ending is used twice."""
     name = next((reader for ending, reader in ENDINGS if path.name.endswith(ending)), None)
     if name == "satmapit" and path.suffix == ".dot" and not _siblings(path, "_loop_graph.dot", "_nodes", "_edges"):
         return "dot"
@@ -147,11 +119,13 @@ def _reader_name(path: Path) -> str:
 
 
 def _siblings(path: Path, ending: str, *others: str) -> bool:
+    """True when the other files of a loop stand beside a file."""
     stem = path.name.removesuffix(ending)
     return all(path.with_name(stem + other).is_file() for other in others)
 
 
 def _refuse_other_xml(path: Path) -> None:
+    """A SourceError for an XML file that describes an array."""
     head = read_text(path)[:65536]
     if "<PEArray" in head:
         raise SourceError("describes an array, not a graph; give it to --arch", where=str(path))

@@ -94,6 +94,7 @@ class Bench:
         self._compile(sorted(texts))
 
     def _compile(self, names: list[str]) -> None:
+        """Compile all modules and the testbench with the simulator."""
         if self.simulator == "icarus":
             command = ["iverilog", "-g2012", "-Wall", "-Wno-timescale", "-o", "bench.vvp", "-s", TESTBENCH, *names]
         else:
@@ -137,6 +138,7 @@ def cosimulate(
 
 
 def _call(command: list[str], folder: Path) -> None:
+    """Run a program in a folder. SimulationError with its first messages where it fails."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
@@ -180,6 +182,7 @@ def _write_inputs(folder: Path, hardware: Hardware, configuration: Configuration
 
 
 def _write_hex(path: Path, words: Iterable[int | None], width: int) -> None:
+    """Write words as hexadecimal digits, one per line; undefined words as x."""
     digits = -(-width // 4)
     mask = (1 << width) - 1
     rows = ("x" * digits if word is None else f"{word & mask:0{digits}x}" for word in words)
@@ -237,6 +240,7 @@ class _Reader:
         return HardwareRun(observation=observation, firings=firings, cycles=self.cycles, problems=tuple(self.problems))
 
     def _number(self, text: str) -> int:
+        """A word of the trace as a number; UNDEFINED where it has undefined bits."""
         if not all(letter in "0123456789abcdef" for letter in text.lower()):
             return UNDEFINED
         number, width = int(text, 16), self.hardware.width
@@ -285,6 +289,7 @@ class _Reader:
         return {key for key, slots in count.items() if slots > 1}
 
     def _outputs(self, values: Words, emitted: dict[tuple[int, int], int]) -> dict[str, Words]:
+        """Output node -> its words: initial values first, then what left the array in the right cycles."""
         dfg = self.configuration.dfg
         slots = {s.node: s for s in self.configuration.slots if s.kind == "op" and s.copy == 0}
         outputs: dict[str, Words] = {}
@@ -307,6 +312,7 @@ class _Reader:
         return outputs
 
     def _memory(self, text: str) -> dict[str, Words]:
+        """Array name -> its words after the run; as before it where the hardware has no memory."""
         words = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("//", "@"))]
         numbers = [self._number(word) for word in " ".join(words).split()]
         table: dict[str, Words] = {}

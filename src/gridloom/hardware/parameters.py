@@ -64,7 +64,12 @@ class HardwareParameters:
                 raise OptionError(f"ops: {op!r} is not an integer op of the op table")
 
     def at_least(self, **needs: int) -> HardwareParameters:
-        """Return the same parameters with each named number raised to what is needed."""
+        """Return the same parameters with each named number raised to what is needed.
+
+        >>> raised = HardwareParameters(fifo=4).at_least(fifo=2, values=9)
+        >>> raised.fifo, raised.values
+        (4, 9)
+        """
         return replace(self, **{name: max(getattr(self, name), value) for name, value in needs.items()})
 
     @property
@@ -98,6 +103,10 @@ def parse_parameters(settings: Mapping[str, str]) -> HardwareParameters:
     """Return parameters from ``key=value`` settings: numbers, ``true``, ``false``, ``none``; ops as ``add+mul``.
 
     OptionError names an unknown key or a value out of range.
+
+    >>> chosen = parse_parameters({"width": "16", "memory": "none", "ops": "add+mul"})
+    >>> chosen.width, chosen.memory, chosen.ops
+    (16, None, ('add', 'mul'))
     """
     words: dict[str, Any] = {"true": True, "false": False, "none": None, "null": None}
     values: dict[str, Any] = {}

@@ -155,6 +155,7 @@ class _Derivation:
         self.arrival: dict[tuple[int, int], int] = {}
 
     def result(self) -> Configuration:
+        """The configuration: links of an elastic array, or multiplexers and slots of any other."""
         mapping = self.mapping
         token_paths: tuple[TokenPath, ...] = ()
         if self.arch.style == "elastic":
@@ -180,6 +181,7 @@ class _Derivation:
     # -- routes -----------------------------------------------------------------------------------------------------
 
     def _route(self, route: Route) -> None:
+        """Set the multiplexers along one route, and the slots of the moves and spills on it."""
         edge = self._edge(route.edge)
         hops = [(self._resource(name, f"route of edge {route.edge}"), cycle) for name, cycle in route.hops]
         source = self.mapping.instance_of.get((edge.source, route.source_copy))
@@ -202,6 +204,7 @@ class _Derivation:
         return previous == resource or kinds == (Kind.REG, Kind.REG) or Kind.MEM in kinds
 
     def _origin(self, source: Instance) -> int:
+        """The function unit of an instance; -1 for a value that sits in a register or in memory."""
         if source.place in self.arch.tile_index:
             return int(self.arch.fu[self.arch.tile_index[source.place]])
         return -1
@@ -283,6 +286,7 @@ class _Derivation:
         return self.spill_of[key]
 
     def _spill(self, node: str, copy: int, resource: int, stored: int, last: int) -> int:
+        """The buffer of a value that a store puts away, deep enough for the load at cycle ``last``."""
         key = (node, copy, resource, stored)
         if key not in self.spill_of:
             self.spill_of[key] = len(self.spills)
@@ -293,6 +297,7 @@ class _Derivation:
         return number
 
     def _token_path(self, route: Route) -> TokenPath:
+        """The links of one route of an elastic array."""
         edge = self._edge(route.edge)
         ends = []
         for node, copy in ((edge.source, route.source_copy), (edge.target, route.copy)):
@@ -307,6 +312,7 @@ class _Derivation:
     # -- ops --------------------------------------------------------------------------------------------------------
 
     def _op(self, instance: Instance) -> Slot | None:
+        """The slot of an instance; None for a constant or live-in that only presets a resource."""
         if instance.node not in self.dfg.index:
             raise MappingError(f"instance of {instance.node!r}: the graph has no such node")
         k = self.dfg.index[instance.node]
@@ -336,6 +342,7 @@ class _Derivation:
         )
 
     def _operand(self, e: int, instance: Instance, tile: int) -> Operand:
+        """Where an op takes one operand from."""
         edge = self.dfg.edges[e]
         source = self.dfg.index[edge.source]
         source_class = self.dfg.op_class(edge.source)
@@ -364,17 +371,20 @@ class _Derivation:
     # -- names ------------------------------------------------------------------------------------------------------
 
     def _edge(self, number: int) -> Any:
+        """The edge of that number. MappingError where the graph has fewer."""
         if not 0 <= number < len(self.dfg.edges):
             raise MappingError(f"route of edge {number}: the graph has {len(self.dfg.edges)} edges")
         return self.dfg.edges[number]
 
     def _resource(self, name: str, where: str) -> int:
+        """The number of a resource. MappingError where the array has none of that name."""
         try:
             return self.arch.resource_index[name]
         except KeyError:
             raise MappingError(f"{where}: array {self.arch.name!r} has no resource {name!r}") from None
 
     def _tile(self, instance: Instance) -> int:
+        """The number of an instance's tile. MappingError where the array has none of that name."""
         try:
             return self.arch.tile_index[instance.place]
         except KeyError:

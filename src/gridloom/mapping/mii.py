@@ -1,7 +1,9 @@
 """MII: the least II that the demands on tiles and pools (ResMII) and the recurrences of a graph (RecMII) allow.
 
 ResMII is a Hall bound: whatever set of op classes is taken, its ops must fit the tiles that can run at least one of
-them. A class on its own gives the textbook figure; sets matter where classes fight for the few tiles that have them.
+them. A class on its own gives the textbook figure; sets matter where classes compete for the few tiles that have them.
+
+No modulo schedule is below the MII; that there is one at it is not said.
 """
 
 from __future__ import annotations
@@ -69,6 +71,7 @@ def _demand(dfg: Dfg, arch: Arch) -> tuple[dict[str, int], tuple[str, ...]]:
 
 
 def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]]:
+    """For each set of op classes the II that it needs on the tiles that have one of them, and why."""
     # Classes that the same tiles have only ever matter together.
     alike: dict[frozenset[int], list[str]] = {}
     for name in sorted(demand):

@@ -98,7 +98,10 @@ class Program:
 
 
 def flow_order(names: list[str], channels: tuple[Channel, ...]) -> list[str]:
-    """The flows in an order in which channels go forward; MappingError for flows that wait for each other."""
+    """The flows in an order in which channels go forward; MappingError for flows that wait for each other.
+
+    Flows that could come next keep the order of ``names``. Costs O(flows^2 * channels).
+    """
     left, order = list(names), []
     while left:
         ready = [n for n in left if not any(c.target == n and c.source in left for c in channels)]
@@ -114,7 +117,11 @@ def flow_order(names: list[str], channels: tuple[Channel, ...]) -> list[str]:
 def check_channels(
     graphs: MappingABC[str, Dfg], iterations: MappingABC[str, int], channels: tuple[Channel, ...]
 ) -> None:
-    """Raise MappingError for the first channel that names what is not there, or feeds what is fed already."""
+    """Raise MappingError for the first channel that names what is not there, or feeds what is fed already.
+
+    A transfer needs as many iterations on both ends; two arrays that are joined need the same length. Flows may not
+    wait for each other in a circle.
+    """
     fed: set[tuple[str, str]] = set()
     for channel in channels:
         for name in (channel.source, channel.target):
@@ -139,6 +146,7 @@ def check_channels(
 
 
 def _check_ends(channel: Channel, source: Dfg, target: Dfg) -> None:
+    """What leaves the source flow and what it becomes in the target exist and fit each other."""
     if source.domain != target.domain:
         raise MappingError(f"the flows are in domains {source.domain} and {target.domain}", where=str(channel))
     if channel.kind == "transfer":
@@ -160,12 +168,16 @@ def _check_ends(channel: Channel, source: Dfg, target: Dfg) -> None:
 
 
 def _named(channel: Channel, what: str, name: str | None, known: list[str]) -> None:
+    """Refuse a name that is not among the known ones."""
     if name not in known:
         raise MappingError(f"{name!r} is not among the {what}: {', '.join(known) or 'none'}", where=str(channel))
 
 
 def dumps(program: Program) -> str:
-    """JSON text; every flow holds its mapping whole."""
+    """JSON text; every flow holds its mapping whole.
+
+    The text embeds the array once for each flow. :func:`loads` gives an equal program back.
+    """
     flows = [
         {"name": flow.name, "iterations": flow.iterations, "base": flow.base, "tiles": flow.tiles,
          "mapping": json_format.to_dict(flow.mapping)}
@@ -177,7 +189,10 @@ def dumps(program: Program) -> str:
 
 
 def loads(text: str, where: str = "program") -> Program:
-    """The program in a JSON text; MappingError names what is wrong with it."""
+    """The program in a JSON text; MappingError names what is wrong with it.
+
+    All flows are on the array of the first one. The channels are checked, the mappings are not: see ``verify``.
+    """
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -200,6 +215,7 @@ def loads(text: str, where: str = "program") -> Program:
 
 
 def _flow(row: dict[str, Any], where: str) -> Flow:
+    """The record of one flow."""
     numbers = {key: row[key] for key in ("iterations", "base", "tiles")}
     for key, number in numbers.items():
         if not isinstance(number, int) or number < (0 if key == "base" else 1):
@@ -208,6 +224,7 @@ def _flow(row: dict[str, Any], where: str) -> Flow:
 
 
 def _channel(row: dict[str, Any], where: str) -> Channel:
+    """The record of one channel."""
     if row["kind"] not in get_args(ChannelKind):
         raise MappingError(f"kind: expected {', '.join(get_args(ChannelKind))}, found {row['kind']!r}", where=where)
     return Channel(kind=row["kind"], source=row["source"], target=row["target"], value=row.get("value"),

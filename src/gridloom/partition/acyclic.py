@@ -44,7 +44,10 @@ class ClusterGraph:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """Clusters in an order in which every arc goes forward."""
+        """Clusters in an order in which every arc goes forward.
+
+        Computed once, in linear time.
+        """
         waiting = [len(row) for row in self.predecessors]
         ready = [k for k, count in enumerate(waiting) if count == 0]
         order = []
@@ -89,7 +92,11 @@ def _csr(rows: Sequence[Sequence[int]]) -> tuple[Int32s, Int32s]:
 
 
 def cluster(dfg: Dfg) -> ClusterGraph:
-    """The clusters of a graph's ops. Linear in nodes and edges."""
+    """The clusters of a graph's ops. Linear in nodes and edges.
+
+    Ops that a loop-carried cycle, a ``pair`` or ``async`` edge or a written array ties together are one cluster.
+    Clusters are numbered by their first op, so that the result is the same each time.
+    """
     ops = [node.id for k, node in enumerate(dfg.nodes) if is_op(dfg, k)]
     number = {name: k for k, name in enumerate(ops)}
     graph: rustworkx.PyDiGraph[int, None] = rustworkx.PyDiGraph(multigraph=False)
@@ -133,7 +140,7 @@ def _values(dfg: Dfg, home: dict[str, int]) -> tuple[tuple[int, tuple[int, ...]]
     for edge in dfg.edges:
         if edge.carries_value and not dfg.op(edge.source).timeless and edge.target in home:
             readers.setdefault(edge.source, set()).add(home[edge.target])
-    return tuple((home.get(source, -1), tuple(sorted(found))) for source, found in sorted(readers.items()))
+    return tuple((home.get(source, -1), tuple(sorted(clusters))) for source, clusters in sorted(readers.items()))
 
 
 def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
@@ -142,7 +149,7 @@ def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
     Both sides are tried as the first; wherever an arc runs backwards, either the reader is moved after it or the maker
     before it, with all that this entails.
     """
-    found = []
+    repaired = []
     for first in (0, 1):
         wanted = [int(s != first) for s in side]
         later = list(wanted)
@@ -153,8 +160,8 @@ def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
         for k in reversed(graph.order):
             if not all(earlier[j] for j in graph.successors[k]):
                 earlier[k] = 0
-        found += [later, earlier, _meeting(graph, wanted)]
-    return found
+        repaired += [later, earlier, _meeting(graph, wanted)]
+    return repaired
 
 
 def _meeting(graph: ClusterGraph, wanted: list[int]) -> list[int]:
@@ -189,6 +196,7 @@ def transfers(graph: ClusterGraph, side: Sequence[int]) -> int:
 
 
 def _transfer(side: Sequence[int], maker: int, readers: Sequence[int]) -> int:
+    """Loads and stores that the cut adds for one value."""
     sides = {side[k] for k in readers}
     if maker < 0:
         return len(sides) - 1 if sides else 0
@@ -203,5 +211,5 @@ def refine(graph: ClusterGraph, side: Sequence[int], limit: int) -> list[int]:
     """
     from gridloom.partition.refine_kernel import passes
 
-    found: list[int] = passes(graph.flat, np.array(side, dtype=np.int32), limit).tolist()
-    return found
+    refined: list[int] = passes(graph.flat, np.array(side, dtype=np.int32), limit).tolist()
+    return refined

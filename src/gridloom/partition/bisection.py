@@ -74,7 +74,10 @@ def _rank(cut: Bisection, method: str, limit: int) -> tuple[object, ...]:
 
 
 def bisections(dfg: Dfg, config: BisectionConfig | None = None) -> tuple[Bisection, ...]:
-    """All different bisections that the seeds lead to, for a caller with a measure of its own."""
+    """All different bisections that the seeds lead to, for a caller with a measure of its own.
+
+    They come in the order in which they are found, each once. DfgError for a graph that cannot be cut.
+    """
     config = config or BisectionConfig()
     graph = cluster(dfg)
     if graph.size < 2:
@@ -88,6 +91,7 @@ def bisections(dfg: Dfg, config: BisectionConfig | None = None) -> tuple[Bisecti
 
 
 def _bisection(graph: ClusterGraph, side: Sequence[int]) -> Bisection:
+    """The record of a bisection of clusters."""
     sizes = tuple(sum(w for w, s in zip(graph.weight, side) if s == part) for part in (0, 1))
     return Bisection(
         assignment={name: side[k] for k, ops in enumerate(graph.members) for name in ops},
@@ -98,16 +102,17 @@ def _bisection(graph: ClusterGraph, side: Sequence[int]) -> Bisection:
 
 def _both(graph: ClusterGraph, sides: Iterator[list[int]]) -> Iterator[list[int]]:
     """The bisections with something on either side; where there is none, the first op of an order against the rest."""
-    found = False
+    any_side = False
     for side in sides:
         if 0 < sum(side) < graph.size:
-            found = True
+            any_side = True
             yield side
-    if not found:
+    if not any_side:
         yield [int(k != graph.order[0]) for k in range(graph.size)]
 
 
 def _published(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[int]]:
+    """Kernighan-Lin from each seed, each result made to run one way."""
     import networkx
 
     plain = networkx.Graph()
@@ -123,6 +128,7 @@ def _published(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[in
 
 
 def _multilevel(graph: ClusterGraph, config: BisectionConfig, limit: int) -> Iterator[list[int]]:
+    """Starts from METIS and from cuts of topological orders, made to run one way and refined."""
     metis = _metis()
     neighbours = [sorted({*a, *b}) for a, b in zip(graph.successors, graph.predecessors)]
 
@@ -161,6 +167,7 @@ def _order_cuts(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[i
 
 
 def _metis() -> Any:
+    """The module of METIS; MissingExtra where it is not installed."""
     try:
         import pymetis
     except ImportError:

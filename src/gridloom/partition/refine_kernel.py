@@ -38,14 +38,15 @@ def passes(graph: Flat, start: Int32s, limit: int) -> Int32s:
     score = _score(graph, best, limit)
     while True:
         candidate = _pass(graph, best, limit, score)
-        found = _score(graph, candidate, limit)
-        if not _less(found, score):
+        reached = _score(graph, candidate, limit)
+        if not _less(reached, score):
             return best
-        best, score = candidate, found
+        best, score = candidate, reached
 
 
 @njit(cache=True, nogil=True)
 def _less(a: tuple[int, int, int], b: tuple[int, int, int]) -> bool:
+    """True when the first score is better, compared number by number."""
     if a[0] != b[0]:
         return a[0] < b[0]
     if a[1] != b[1]:
@@ -96,9 +97,9 @@ def _pass(graph: Flat, start: Int32s, limit: int, score: tuple[int, int, int]) -
             if not free[k] or not _may_move(graph, side, k):
                 continue
             moved = abs(balance + (-2 if side[k] else 2) * graph.weight[k])
-            found = (max(0, moved - limit), _change(graph, side, k), moved)
-            if chosen < 0 or _less(found, option):
-                chosen, option = k, found
+            move = (max(0, moved - limit), _change(graph, side, k), moved)
+            if chosen < 0 or _less(move, option):
+                chosen, option = k, move
         if chosen < 0:
             return best
         balance += (-2 if side[chosen] else 2) * graph.weight[chosen]

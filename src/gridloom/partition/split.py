@@ -73,6 +73,7 @@ def _homes(dfg: Dfg, assignment: Mapping[str, int], position: Mapping[int, int])
 
 
 def _check_order(dfg: Dfg, home: Mapping[str, int], where: str) -> None:
+    """Values only go to later parts, and edges that tie ops together are not cut."""
     for edge in dfg.edges:
         if edge.source not in home or edge.target not in home:
             continue
@@ -114,12 +115,14 @@ def _stored(dfg: Dfg, home: Mapping[str, int]) -> dict[str, str]:
 
 
 def _fresh(dfg: Dfg, name: str) -> str:
+    """A node id that the graph does not have."""
     while name in dfg.index:
         name += "_"
     return name
 
 
 def _part(dfg: Dfg, home: Mapping[str, int], stored: Mapping[str, str], k: int, count: int) -> Part:
+    """Part k as a graph of its own, with its loads and stores."""
     inside = {name for name, part in home.items() if part == k}
     edges: list[Edge] = []
     read: set[str] = set()
@@ -166,7 +169,11 @@ def _part(dfg: Dfg, home: Mapping[str, int], stored: Mapping[str, str], k: int, 
 
 
 def run_parts(parts: Sequence[Part], stimulus: Stimulus) -> dict[str, Words]:
-    """Interpret the parts in order; what one stores, later ones load. Returns the output streams by node."""
+    """Interpret the parts in order; what one stores, later ones load. Returns the output streams by node.
+
+    Memory that one part writes is what later parts start from. Needs a stimulus of the whole graph. The result equals
+    that of the whole graph, which the tests check on random graphs and cuts.
+    """
     values: dict[str, Words] = dict(stimulus.streams)
     memory = dict(stimulus.memory)
     outputs: dict[str, Words] = {}

@@ -83,10 +83,12 @@ class BundlingExecutor(Executor):
         self._executor.shutdown(wait=wait)
 
     def _send(self, bundle: list[tuple[Future[Any], Call]]) -> None:
+        """Submit a bundle as one task."""
         task = self._executor.submit(run_bundle, [call for _, call in bundle])
         task.add_done_callback(lambda done: self._settle(bundle, done))
 
     def _settle(self, bundle: list[tuple[Future[Any], Call]], task: Future[tuple[float, list[Any]]]) -> None:
+        """Give each call of a bundle its result; the calls of one that died become suspects."""
         if task.cancelled():
             for future, _ in bundle:
                 future.cancel()
@@ -94,7 +96,7 @@ class BundlingExecutor(Executor):
         error = task.exception()
         if error is None:
             seconds, results = task.result()
-            self._learn(seconds / len(bundle))
+            self._update_mean(seconds / len(bundle))
             for (future, _), result in zip(bundle, results, strict=True):
                 if future.set_running_or_notify_cancel():
                     future.set_result(result)
@@ -111,9 +113,10 @@ class BundlingExecutor(Executor):
             self._trying = True
             suspect = self._suspects.popleft()
         task = self._executor.submit(run_bundle, [suspect[1]])
-        task.add_done_callback(lambda done: self._judge(suspect[0], done))
+        task.add_done_callback(lambda done: self._settle_suspect(suspect[0], done))
 
-    def _judge(self, future: Future[Any], task: Future[tuple[float, list[Any]]]) -> None:
+    def _settle_suspect(self, future: Future[Any], task: Future[tuple[float, list[Any]]]) -> None:
+        """Give a call that ran alone its result, or the error that it caused, and go on with the next suspect."""
         with self._lock:
             self._trying = False
         if task.cancelled():
@@ -126,7 +129,8 @@ class BundlingExecutor(Executor):
                 future.set_exception(error)
         self._try_next()
 
-    def _learn(self, seconds: float) -> None:
+    def _update_mean(self, seconds: float) -> None:
+        """Update the mean duration of a call."""
         # Recent bundles count most: suites often go from small graphs to large ones.
         known = math.isfinite(self._mean_seconds)
         self._mean_seconds = 0.8 * self._mean_seconds + 0.2 * seconds if known else seconds

@@ -88,6 +88,7 @@ def open_cluster(address: str, *, workers: int | None = None, retries: int = 3) 
 
 
 def _import_dask() -> tuple[Any, Any]:
+    """The modules of Dask; MissingExtra where it is not installed."""
     try:
         import dask
         import distributed
@@ -100,6 +101,7 @@ def _import_dask() -> tuple[Any, Any]:
 
 
 def _connect(distributed: Any, target: Any, address: str) -> Any:
+    """A client of the scheduler. RunError where nothing answers."""
     try:
         return distributed.Client(target, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -111,6 +113,7 @@ def _connect(distributed: Any, target: Any, address: str) -> Any:
 
 
 def _check_workers(client: Any, address: str) -> None:
+    """Raise RunError unless the workers can import this package."""
     # Found out now, this is one message; later it would be a lost job for each job.
     try:
         client.run(limit_threads)

@@ -53,7 +53,11 @@ class ExecutorSpec:
 
     @classmethod
     def parse(cls, *, jobs: int | None = None, cluster: str | None = None) -> ExecutorSpec:
-        """Return what ``--jobs`` and ``--cluster`` ask for: one job at a time runs here, more on processes."""
+        """Return what ``--jobs`` and ``--cluster`` ask for: one job at a time runs here, more on processes.
+
+        With ``--cluster`` the jobs go there, and ``--jobs`` is the number of workers of a ``local`` one. RunError for
+        what is no address.
+        """
         if cluster is not None:
             if cluster != "local" and "://" not in cluster:
                 raise RunError(
@@ -107,12 +111,14 @@ def open_executor(where: ExecutorSpec | Executor) -> Iterator[_Site]:
 
 @contextlib.contextmanager
 def _open_inline(spec: ExecutorSpec) -> Iterator[_Site]:
+    """Jobs run in the call that submits them."""
     # One in flight, or the first outcome would wait for the jobs after it.
     yield _Site(InlineExecutor(), lambda: 1)
 
 
 @contextlib.contextmanager
 def _open_threads(spec: ExecutorSpec) -> Iterator[_Site]:
+    """A pool of threads of this process."""
     size = spec.workers or usable_cores()
     pool = ThreadPoolExecutor(size, thread_name_prefix="gridloom-job")
     try:
@@ -126,6 +132,7 @@ def _open_threads(spec: ExecutorSpec) -> Iterator[_Site]:
 
 @contextlib.contextmanager
 def _open_processes(spec: ExecutorSpec) -> Iterator[_Site]:
+    """A pool of worker processes."""
     pool = WorkerPool(spec.workers, retries=spec.retries)
     try:
         yield _Site(pool, lambda: 2 * pool.size)
@@ -137,6 +144,7 @@ def _open_processes(spec: ExecutorSpec) -> Iterator[_Site]:
 
 @contextlib.contextmanager
 def _open_dask(spec: ExecutorSpec) -> Iterator[_Site]:
+    """A connection to a Dask cluster."""
     with open_cluster(spec.cluster, workers=spec.workers, retries=spec.retries) as cluster:
         yield _Site(cluster.executor, cluster.in_flight, cluster.call, cluster.executor.flush)
 
@@ -162,6 +170,7 @@ def completed(
 
 
 def _require_importable(function: Callable[..., object]) -> None:
+    """Raise RunError for a function that another process cannot import by its name."""
     try:
         pickle.dumps(function)
     except Exception as error:
@@ -183,6 +192,7 @@ class _Drive(Generic[A, R]):
         self._arrived: queue.SimpleQueue[Future[Outcome[R]]] = queue.SimpleQueue()
 
     def outcomes(self) -> Iterator[Outcome[R]]:
+        """Yield the outcomes in the order in which they arrive; Ctrl-C yields what has arrived and passes on."""
         try:
             while not self._exhausted or self._pending:
                 self._fill()
@@ -197,6 +207,7 @@ class _Drive(Generic[A, R]):
                 future.cancel()
 
     def _fill(self) -> None:
+        """Submit jobs until there is no room, or none is ready."""
         room = self._site.in_flight() - len(self._pending)
         while room > 0 and not self._exhausted:
             try:
@@ -210,6 +221,7 @@ class _Drive(Generic[A, R]):
             room -= 1
 
     def _submit(self, job: Job[A]) -> None:
+        """Submit one job; one that cannot be pickled has its outcome at once."""
         try:
             future = self._site.executor.submit(self._site.call, self._function, job.key, job.argument)
         except BrokenExecutor as error:
@@ -222,6 +234,7 @@ class _Drive(Generic[A, R]):
         future.add_done_callback(self._arrived.put)
 
     def _next_arrival(self) -> Future[Outcome[R]] | None:
+        """The next future that is done; None after a short wait without one."""
         if not self._pending:
             if not self._exhausted:
                 time.sleep(_POLL)
@@ -234,6 +247,7 @@ class _Drive(Generic[A, R]):
             return None
 
     def _outcome(self, future: Future[Outcome[R]]) -> Outcome[R]:
+        """The outcome of a job that is done. RunError where the executor itself has failed."""
         key = self._pending.pop(future)
         if future.cancelled():
             raise RunError(
@@ -249,6 +263,7 @@ class _Drive(Generic[A, R]):
         return Outcome(key, "lost", None, JobError(type(error).__name__, str(error)))
 
     def _rest(self) -> Iterator[Outcome[R]]:
+        """After an interrupt: cancel what is pending, and yield what has arrived already."""
         for future in list(self._pending):
             future.cancel()
         while True:
@@ -305,6 +320,7 @@ def run_jobs(
 
 
 def _noting(jobs: Iterable[Job[A]], keys: list[str]) -> Iterator[Job[A]]:
+    """Pass jobs on and note their keys; RunError for a key that comes twice."""
     seen: set[str] = set()
     for job in jobs:
         if job.key in seen:

@@ -61,14 +61,16 @@ def export_parquet(store: Store, path: str | os.PathLike[str]) -> int:
 
 
 def _columns(rows: Iterator[Row]) -> list[str]:
-    found: set[str] = set()
+    """All column names that occur, in a stable order."""
+    names: set[str] = set()
     for row in rows:
-        found.update(_cells(row))
+        names.update(_cells(row))
     fixed = {*_FIXED_FIRST, *_FIXED_LAST}
-    return [*_FIXED_FIRST, *sorted(found - fixed), *_FIXED_LAST]
+    return [*_FIXED_FIRST, *sorted(names - fixed), *_FIXED_LAST]
 
 
 def _cells(row: Row) -> dict[str, Json]:
+    """One row of the store as cells by column name."""
     asked = dict(row.asked)
     cells: dict[str, Json] = {
         "key": row.key,
@@ -89,18 +91,21 @@ def _cells(row: Row) -> dict[str, Json]:
 
 
 def _flat(name: str, value: Json) -> dict[str, Json]:
+    """The leaves of nested objects under dotted names."""
     if isinstance(value, dict) and value:
         return {path: cell for key, item in value.items() for path, cell in _flat(f"{name}.{key}", item).items()}
     return {name: json.dumps(value) if isinstance(value, list | dict) else value}
 
 
 def _text(cell: Json) -> str:
+    """A cell as text; empty for none."""
     if cell is None:
         return ""
     return cell if isinstance(cell, str) else json.dumps(cell)
 
 
 def _array(pyarrow: Any, cells: list[Json]) -> Any:
+    """A column of Arrow's; JSON text where its cells differ in type."""
     try:
         return pyarrow.array(cells)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):

@@ -48,6 +48,7 @@ def canonical_json(value: object) -> str:
 
 
 def _plain(value: object, where: str) -> Json:
+    """A value as JSON's own types; ``where`` names its place in messages."""
     # Subclasses of the built-in types (enumerations, NumPy's float64) are reduced to the type that JSON knows.
     if value is None or isinstance(value, bool):
         return value
@@ -73,6 +74,7 @@ def _plain(value: object, where: str) -> Json:
 
 
 def _finite(value: float, where: str) -> float:
+    """A float that JSON can hold. RunError for infinities and NaN."""
     if math.isfinite(value):
         return value
     raise RunError(
@@ -82,6 +84,7 @@ def _finite(value: float, where: str) -> float:
 
 
 def _text_key(key: object, where: str) -> str:
+    """The key of a mapping, which has to be text."""
     if isinstance(key, str):
         return str.__str__(key)
     raise RunError(
@@ -119,6 +122,7 @@ def ask(
 
 
 def _module_name(function: Callable[..., object]) -> str:
+    """The module that a function is stored under."""
     # A script's functions keep their keys when the script is imported by another, and differ from other scripts'.
     if function.__module__ != "__main__":
         return function.__module__

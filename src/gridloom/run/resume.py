@@ -117,6 +117,7 @@ class _Unstored:
         self._store.put(job, outcome, replace_failed_before=self._retry_failed_before)
 
     def _take(self, job: Job[A], meter: ProgressMeter) -> bool:
+        """Claim a job; True when it is this run's to compute. One that another run has claimed is deferred."""
         answer = self._store.claim(job.key, lease=self._lease, retry_failed_before=self._retry_failed_before)
         if answer == "granted":
             self._running[job.key] = job
@@ -127,6 +128,7 @@ class _Unstored:
         return answer == "granted"
 
     def _retake(self, meter: ProgressMeter) -> Iterator[Job[Any]]:
+        """Try all deferred jobs once more, and yield those that are free by now."""
         for _ in range(len(self._deferred)):
             job = self._deferred.popleft()
             if self._take(job, meter):
@@ -135,6 +137,7 @@ class _Unstored:
 
 @contextlib.contextmanager
 def _heartbeat(store: Store, lease: float) -> Iterator[None]:
+    """Renew this run's claims while the block runs."""
     # A thread, because a job in this process keeps the main thread busy for longer than a lease.
     stop = threading.Event()
 

@@ -151,8 +151,8 @@ class Store:
         with self._transaction() as connection:
             if self._is_stored(key, retry_failed_before):
                 return "stored"
-            found = connection.execute("SELECT owner, expires FROM claims WHERE key = ?", (key,)).fetchone()
-            if found is not None and found[1] > now and not _is_dead(found[0]):
+            claim = connection.execute("SELECT owner, expires FROM claims WHERE key = ?", (key,)).fetchone()
+            if claim is not None and claim[1] > now and not _is_dead(claim[0]):
                 return "taken"
             connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (key, self.owner, now + lease))
             return "granted"
@@ -181,22 +181,25 @@ class Store:
             return dict(connection.execute("SELECT status, count(*) FROM results GROUP BY status ORDER BY status"))
 
     def missing(self, keys: Iterable[str]) -> list[str]:
-        """Return those of ``keys`` that have no row yet, in their order."""
+        """Return those of ``keys`` that have no row yet, in their order.
+
+        Asks the file in chunks, so that any number of keys may be given.
+        """
         wanted = list(keys)
         stored: set[str] = set()
         with self._reading() as connection:
             for start in range(0, len(wanted), _CHUNK):
                 chunk = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(chunk))
-                found = connection.execute(f"SELECT key FROM results WHERE key IN ({marks})", chunk)
-                stored.update(key for (key,) in found)
+                known = connection.execute(f"SELECT key FROM results WHERE key IN ({marks})", chunk)
+                stored.update(key for (key,) in known)
         return [key for key in wanted if key not in stored]
 
     def get(self, key: str) -> Row | None:
         """Return the row of a job, or None."""
         with self._reading() as connection:
-            found = connection.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
-        return None if found is None else _row(found)
+            record = connection.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
+        return None if record is None else _row(record)
 
     def rows(self) -> Iterator[Row]:
         """Yield all rows as of now, ordered by key, whatever is written meanwhile. One row is in memory at a time."""
@@ -215,15 +218,17 @@ class Store:
                 connection.close()
 
     def _is_stored(self, key: str, retry_failed_before: float) -> bool:
+        """Whether a job has a row that counts: a result, or a failure that is not to be retried."""
         with self._reading() as connection:
-            found = connection.execute(
+            records = connection.execute(
                 "SELECT 1 FROM results WHERE key = ? AND (status = 'done' OR finished >= ?)", (key, retry_failed_before)
             )
-            return found.fetchone() is not None
+            return records.fetchone() is not None
 
     # The file
 
     def _connect(self, *, readonly: bool) -> sqlite3.Connection:
+        """Open the file, for reading only or for both."""
         mode = "ro" if readonly else "rwc"
         return sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}",
@@ -234,6 +239,7 @@ class Store:
         )
 
     def _prepare(self) -> None:
+        """Bring the file into write-ahead mode and its schema up to date."""
         if not self.readonly:
             self._write_ahead()
             self._connection.execute("PRAGMA synchronous = NORMAL")
@@ -250,6 +256,7 @@ class Store:
             connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def _write_ahead(self) -> None:
+        """Switch the file to write-ahead mode, and wait for others that do so at the same time."""
         # SQLite does not wait for the lock that this change needs, and two runs may create the file at once.
         deadline = time.monotonic() + _BUSY_SECONDS
         while True:
@@ -262,6 +269,7 @@ class Store:
                 time.sleep(0.02)
 
     def _checked_version(self) -> int:
+        """The schema version of the file. StoreError for another program's file, or one of a newer version."""
         application = self._connection.execute("PRAGMA application_id").fetchone()[0]
         version: int = self._connection.execute("PRAGMA user_version").fetchone()[0]
         tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -290,6 +298,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that keeps other writers out from its start; undone by any exception."""
         with self._lock, self._explaining():
             # Ctrl-C may come as soon as a transaction has begun, before anyone is there to end it.
             if self._connection.in_transaction:
@@ -307,11 +316,13 @@ class Store:
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
+        """The connection for reads that need no transaction of their own."""
         with self._lock, self._explaining():
             yield self._connection
 
     @contextlib.contextmanager
     def _explaining(self) -> Iterator[None]:
+        """Turn errors of SQLite into a StoreError that says what can be done."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -330,6 +341,7 @@ _SELECT = "SELECT key, asked, status, value, error, seconds, worker, finished FR
 
 
 def _row(found: tuple[Any, ...]) -> Row:
+    """The record of a row of the table."""
     key, asked, status, value, error, seconds, worker, finished = found
     return Row(
         key,
@@ -344,6 +356,7 @@ def _row(found: tuple[Any, ...]) -> Row:
 
 
 def _encoded(outcome: Outcome[Any]) -> tuple[Status, str | None, str | None]:
+    """Status, value and error of an outcome as the table holds them."""
     error = outcome.error
     if not outcome.failed:
         try:
@@ -355,6 +368,7 @@ def _encoded(outcome: Outcome[Any]) -> tuple[Status, str | None, str | None]:
 
 
 def _operational(message: str) -> str:
+    """What a message of SQLite means for the user."""
     if "locked" in message:
         return f"is locked by another process for more than {_BUSY_SECONDS:.0f} s; see who has it open (lsof)"
     if "full" in message:
@@ -367,6 +381,7 @@ def _operational(message: str) -> str:
 
 
 def _is_dead(owner: str) -> bool:
+    """True when the owner of a claim was a process of this machine that has ended."""
     host, pid, _ = owner.rsplit(":", 2)
     if host != socket.gethostname() or sys.platform == "win32":
         return False

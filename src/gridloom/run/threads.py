@@ -38,7 +38,10 @@ def limit_threads() -> None:
 
 @contextlib.contextmanager
 def limited_environment() -> Iterator[None]:
-    """Set the limits for processes that start in this block, and put this process's environment back after it."""
+    """Set the limits for processes that start in this block, and put this process's environment back after it.
+
+    Needed because a spawned interpreter may load NumPy before any code of this package runs in it.
+    """
     # A spawned interpreter imports the user's main module, and with it perhaps NumPy, before any code of ours runs
     # there: the limits have to be in the environment that it starts with.
     with _environment:

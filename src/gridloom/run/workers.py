@@ -52,6 +52,7 @@ def usable_cores() -> int:
 
 
 def _exit_with_parent() -> None:
+    """End this worker when the process that started it ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -60,6 +61,7 @@ def _exit_with_parent() -> None:
 
 
 def _work(pipe: Connection) -> None:
+    """The main loop of a worker: receive a call, make it, send the reply."""
     # Ctrl-C reaches the whole process group; the parent decides what becomes of the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
@@ -78,6 +80,7 @@ def _work(pipe: Connection) -> None:
 
 
 def _reply(request: bytes) -> bytes:
+    """A result or an exception as bytes; what cannot be pickled becomes an error that says so."""
     try:
         function, args, kwargs = pickle.loads(request)
         return pickle.dumps((True, function(*args, **kwargs)), pickle.HIGHEST_PROTOCOL)
@@ -86,6 +89,7 @@ def _reply(request: bytes) -> bytes:
 
 
 def _pickled_error(error: BaseException) -> bytes:
+    """An exception as bytes, or one of the same text where it cannot be rebuilt."""
     try:
         reply = pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)
         pickle.loads(reply)
@@ -97,6 +101,8 @@ def _pickled_error(error: BaseException) -> bytes:
 
 @dataclass(eq=False, slots=True)
 class _Task:
+    """A call that waits or runs, and how many workers have died with it."""
+
     future: Future[Any]
     request: bytes
     deaths: int = 0
@@ -104,6 +110,8 @@ class _Task:
 
 @dataclass(eq=False, slots=True)
 class _Worker:
+    """A process, its pipe, and the call that it runs now."""
+
     process: BaseProcess
     pipe: Connection
     ready: bool = False
@@ -171,12 +179,14 @@ class WorkerPool(Executor):
         self.shutdown(wait=True, cancel_futures=True)
 
     def _wake(self) -> None:
+        """Interrupt the wait of the pool's thread: there is something new to do."""
         with contextlib.suppress(OSError, ValueError):
             self._wake_writer.send_bytes(b"")
 
     # What follows runs in the pool's own thread, the only one that touches workers and pipes.
 
     def _manage(self) -> None:
+        """The pool's thread: hand out calls and take replies until there is nothing left to do."""
         try:
             while not self._finished():
                 self._assign()
@@ -187,11 +197,13 @@ class WorkerPool(Executor):
             self._end_workers()
 
     def _finished(self) -> bool:
+        """Whether the thread may end: killed, broken, or closing with nothing left."""
         with self._lock:
             idle = not self._queue and not any(worker.task for worker in self._workers)
             return self._killed or self._broken is not None or (self._closing and idle)
 
     def _assign(self) -> None:
+        """Send waiting calls to idle workers, as long as there are both."""
         while True:
             with self._lock:
                 task = self._next_task()
@@ -202,9 +214,10 @@ class WorkerPool(Executor):
             try:
                 worker.pipe.send_bytes(task.request)
             except OSError:
-                self._bury(worker)
+                self._remove_dead(worker)
 
     def _next_task(self) -> _Task | None:
+        """The call to run next; None where it has to wait for a worker, or for others to end. Needs the lock."""
         busy = [worker for worker in self._workers if worker.task]
         if not self._queue or any(self._alone(worker.task) for worker in busy if worker.task):
             return None
@@ -220,9 +233,11 @@ class WorkerPool(Executor):
         return self._next_task()
 
     def _alone(self, task: _Task) -> bool:
+        """True for the last attempt at a call, which runs while no other does."""
         return 0 < task.deaths == self._retries
 
     def _start_workers(self) -> None:
+        """Start as many workers as there is work for, up to the pool's size."""
         starting = sum(not worker.ready for worker in self._workers)
         for _ in range(min(self.size - len(self._workers), len(self._queue) - starting)):
             ours, theirs = self._context.Pipe()
@@ -234,6 +249,7 @@ class WorkerPool(Executor):
             self._workers.append(_Worker(process, ours))
 
     def _listen(self) -> None:
+        """Wait for replies, deaths and news, and act on all that have come."""
         pipes = {worker.pipe: worker for worker in self._workers}
         readable = set(wait([self._wake_reader, *pipes, *(worker.process.sentinel for worker in self._workers)]))
         if self._wake_reader in readable:
@@ -244,13 +260,14 @@ class WorkerPool(Executor):
                 self._receive(worker)
             elif worker.process.sentinel in readable and not pipe.poll():
                 # A process that the job left behind may hold the dead worker's end of the pipe.
-                self._bury(worker)
+                self._remove_dead(worker)
 
     def _receive(self, worker: _Worker) -> None:
+        """Take one message of a worker: that it is ready, or the reply to its call."""
         try:
             reply = worker.pipe.recv_bytes()
         except (EOFError, OSError):
-            self._bury(worker)
+            self._remove_dead(worker)
             return
         if not worker.ready:
             worker.ready = True
@@ -260,7 +277,8 @@ class WorkerPool(Executor):
         if task is not None:
             _settle(task.future, reply)
 
-    def _bury(self, worker: _Worker) -> None:
+    def _remove_dead(self, worker: _Worker) -> None:
+        """Take a worker that has died out of the pool; its call is tried again or fails."""
         with self._lock:
             self._workers.remove(worker)
         worker.process.join(timeout=1.0)
@@ -272,9 +290,10 @@ class WorkerPool(Executor):
         if not worker.ready:
             self._count_failed_start(worker.process)
         if task is not None:
-            self._mourn(task, worker.process)
+            self._retry_or_fail(task, worker.process)
 
     def _count_failed_start(self, process: BaseProcess) -> None:
+        """Break the pool where workers keep ending before they are ready."""
         self._failed_starts += 1
         if self._failed_starts == 1:
             self._failing_since = time.monotonic()
@@ -287,7 +306,8 @@ class WorkerPool(Executor):
         elif time.monotonic() - self._failing_since > _KILLED_START_SECONDS:
             self._break(f"{ended}; see who kills them, and whether there is memory for so many workers")
 
-    def _mourn(self, task: _Task, process: BaseProcess) -> None:
+    def _retry_or_fail(self, task: _Task, process: BaseProcess) -> None:
+        """Queue a call again whose worker died, or give it up after too many deaths."""
         task.deaths += 1
         if self._killed:
             task.future.set_exception(WorkerLost("the run was stopped"))
@@ -300,6 +320,7 @@ class WorkerPool(Executor):
                 self._queue.appendleft(task)
 
     def _break(self, why: str, cause: Exception | None = None) -> None:
+        """Fail every call, now and later, with the reason."""
         broken = BrokenExecutor(why)
         broken.__cause__ = cause
         with self._lock:
@@ -311,6 +332,7 @@ class WorkerPool(Executor):
                 task.future.set_exception(broken)
 
     def _end_workers(self) -> None:
+        """Close all pipes, wait for the workers (or kill them), and settle what is left."""
         with self._lock:
             self._closing = True
         for worker in list(self._workers):
@@ -332,6 +354,7 @@ class WorkerPool(Executor):
 
 
 def _settle(future: Future[Any], reply: bytes) -> None:
+    """Give a future the result or the exception that a worker sent."""
     try:
         good, value = pickle.loads(reply)
     except Exception as error:
@@ -344,6 +367,7 @@ def _settle(future: Future[Any], reply: bytes) -> None:
 
 
 def _how(process: BaseProcess) -> str:
+    """How a process ended, for messages."""
     code = process.exitcode
     if code is None or code >= 0:
         return f"with exit status {code}"

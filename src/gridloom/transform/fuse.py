@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg, Edge, Node
 from gridloom.dfg.ops import FUSED, OP_TABLE, lookup
 
@@ -17,7 +16,7 @@ _SQUARES: Final = {"mul": "square", "fmul": "fsquare"}
 
 
 def _pairs() -> dict[tuple[str, str, int], str]:
-    """(first op, second op, operand at which the second reads the first) -> the fused op."""
+    """Return the fused op for a first op, a second op, and the operand at which the second reads the first."""
     table = {}
     for name, (first, second, at) in FUSED.items():
         places = (at,) if second in ("sub", "fsub") else (0, 1)
@@ -41,13 +40,8 @@ class _Pair:
     op: str
 
 
-def fuses(arch: Arch) -> bool:
-    """True for arrays whose units multiply or shift and then add in one instruction."""
-    return arch.has("fuses")
-
-
 def fuse(dfg: Dfg) -> Dfg:
-    """The same graph with fused instructions where a product or shift has a sum or logic as its single reader.
+    """Return the same graph with fused instructions where a product or shift has a sum or logic as its single reader.
 
     The fused node keeps the id, the variable and the live-out of its reader. Products that other nodes, earlier
     iterations or the user read stay as they are. Linear in nodes and edges.
@@ -69,12 +63,12 @@ def fuse(dfg: Dfg) -> Dfg:
 
 
 def _name(dfg: Dfg, node: Node) -> str:
-    """The op under the name that tells integers and singles apart; domain f32 has two names for one op."""
+    """Return the op under the name that tells integers and singles apart; domain f32 has two names for one op."""
     return _NAME.get(lookup(dfg.domain, node.op).code, node.op)
 
 
 def _pair(dfg: Dfg, first: Node) -> _Pair | None:
-    """The pair that a product or shift can begin."""
+    """Return the pair that a product or shift can begin."""
     out = [dfg.edges[e] for e in dfg.out_edges[dfg.index[first.id]]]
     if len(out) != 1 or out[0].kind != "data" or out[0].distance or first.liveout or first.op_class:
         return None
@@ -90,19 +84,19 @@ def _fused(node: Node, pair: _Pair | None) -> Node:
 
 
 def _edges(dfg: Dfg, pairs: dict[str, _Pair], gone: set[str]) -> list[Edge]:
-    """Edges into a fused node: the two factors first, then what is added."""
+    """Return the edges of the fused graph; a fused node has the two factors first, then what is added."""
     begins = {pair.first: pair for pair in pairs.values()}
-    found: list[Edge] = []
+    edges: list[Edge] = []
     for edge in dfg.edges:
         if edge.source in gone:
             continue
         if edge.target in gone:
             pair = begins[edge.target]
-            found.append(replace(edge, target=pair.second))
+            edges.append(replace(edge, target=pair.second))
             if dfg.op(pair.first).arity == 1:
-                found.append(replace(edge, target=pair.second, operand=1))
+                edges.append(replace(edge, target=pair.second, operand=1))
         elif edge.target in pairs and edge.carries_value:
-            found.append(replace(edge, operand=2))
+            edges.append(replace(edge, operand=2))
         else:
-            found.append(edge)
-    return found
+            edges.append(edge)
+    return edges

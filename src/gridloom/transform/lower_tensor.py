@@ -1,9 +1,9 @@
 """Tensor programs as units of a dataflow array: balanced stages, token counts, and sections where it is too large.
 
 Operations become stages (`lower_tensor_stages`), stages get compute units in proportion to their work, and units with
-their flows are the nodes and edges of a graph that any elastic mapper takes (`lower_tensor_units`). An iteration of
+their streams are the nodes and edges of a graph that any elastic mapper takes (`lower_tensor_units`). An iteration of
 that graph is one block of rows; a sample is so many blocks. What does not fit is cut into sections: each is
-mapped alone, and what crosses a cut goes through DRAM. Costs a few milliseconds a section.
+mapped alone, and what crosses a cut goes through DRAM. Lowering costs a few milliseconds per section.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Section:
     units: dict[str, int]
     #: Blocks of a sample.
     blocks: int
-    #: Cycles a block that the slowest stage needs at the least: its operations over what its units do a cycle.
+    #: Cycles per block that the slowest stage needs at the least: its operations over what its units do per cycle.
     bound: Fraction
-    #: Vectors that go in from and out to DRAM, a sample.
+    #: Vectors per sample that come from DRAM and that go to it.
     dram_in: int
     dram_out: int
 
@@ -54,9 +54,10 @@ class Lowered:
 
 
 def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95) -> Lowered:
-    """The sections of a tensor program, in order; ``fill`` is the share of each kind of unit that is used at the most.
+    """Return the sections of a tensor program, in order.
 
-    SourceError when the array is no rdu, or when an operation does not fit even alone.
+    ``fill`` is the largest share of each kind of unit that a section may use. SourceError when the array has no
+    switches, or when an operation does not fit even alone.
     """
     whole = Fabric.of(arch)
     fabric = _filled(whole, fill)
@@ -78,7 +79,10 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95) -> Lowered:
 
 
 def alike(sections: tuple[Section, ...]) -> list[list[Section]]:
-    """Sections by what is mapped of them: units, work and flows, whatever they are called. Linear in their sizes."""
+    """Return the sections in groups that are mapped alike: the same units, work and edges under any names.
+
+    Linear in the sizes of the sections.
+    """
     groups: dict[tuple[object, ...], list[Section]] = {}
     for section in sections:
         groups.setdefault(_shape(section), []).append(section)
@@ -86,6 +90,7 @@ def alike(sections: tuple[Section, ...]) -> list[list[Section]]:
 
 
 def _shape(section: Section) -> tuple[object, ...]:
+    """Return what two sections must share to be mapped alike."""
     dfg = section.dfg
     nodes = tuple((node.op, node.work) for node in dfg.nodes)
     edges = tuple(
@@ -96,33 +101,34 @@ def _shape(section: Section) -> tuple[object, ...]:
 
 
 def _filled(fabric: Fabric, fill: float) -> Fabric:
+    """Return the fabric with only a share of its units."""
     return replace(fabric, compute=max(1, int(fill * fabric.compute)), memory=max(1, int(fill * fabric.memory)))
 
 
-def _fitting(found: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[int, str]:
-    """How many of the next stages fit together with the fewest units each, and what there is too little of then."""
+def _fitting(whole: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[int, str]:
+    """Return how many of the next stages fit together with the fewest units each, and what the next one lacks."""
     least: dict[str, int] = {}
     for count, stage in enumerate(stages):
         least[stage.id] = next(iter(unit_counts(stage, fabric)), 0)
         if not least[stage.id]:
             return count, "memory units"
-        emitted = _emit(found, stages[: count + 1], least, fabric)
+        emitted = _emit(whole, stages[: count + 1], least, fabric)
         if isinstance(emitted, str):
             return count, emitted
     return len(stages), ""
 
 
-def _balanced(found: TensorStages, stages: list[Stage], fabric: Fabric, number: int) -> Section:
-    """The section with the shortest period of its slowest stage for which there are units: a binary search."""
+def _balanced(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: int) -> Section:
+    """Return the section with the shortest period of its slowest stage for which there are units: a binary search."""
     counts = {stage.id: unit_counts(stage, fabric) for stage in stages}
     periods = sorted({Fraction(stage.cycles(fabric), n) for stage in stages for n in counts[stage.id]})
     low, high = 0, len(periods) - 1
     chosen = _units_for(stages, counts, periods[high], fabric)
-    emitted = _emit(found, stages, chosen, fabric)
+    emitted = _emit(whole, stages, chosen, fabric)
     while low < high:
         middle = (low + high) // 2
         attempt = _units_for(stages, counts, periods[middle], fabric)
-        result = _emit(found, stages, attempt, fabric) if all(attempt.values()) else "compute units"
+        result = _emit(whole, stages, attempt, fabric) if all(attempt.values()) else "compute units"
         if isinstance(result, str):
             low = middle + 1
         else:
@@ -130,18 +136,18 @@ def _balanced(found: TensorStages, stages: list[Stage], fabric: Fabric, number: 
     if isinstance(emitted, str):
         raise TooLarge(emitted)
     return Section(
-        dfg=emitted.units.build(f"{found.name}#{number}"),
+        dfg=emitted.units.build(f"{whole.name}#{number}"),
         stages=tuple(stages),
         units=chosen,
-        blocks=found.blocks,
+        blocks=whole.blocks,
         bound=max(Fraction(stage.cycles(fabric), chosen[stage.id]) for stage in stages),
-        dram_in=emitted.vectors_in * found.blocks,
-        dram_out=emitted.vectors_out * found.blocks,
+        dram_in=emitted.vectors_in * whole.blocks,
+        dram_out=emitted.vectors_out * whole.blocks,
     )
 
 
 def _units_for(stages: list[Stage], counts: dict[str, list[int]], period: Fraction, fabric: Fabric) -> dict[str, int]:
-    """The fewest compute units of each stage for a period; 0: no number is enough."""
+    """Return the fewest compute units of each stage for a period; 0: no number is enough."""
     return {stage.id: next((n for n in counts[stage.id] if stage.cycles(fabric) <= n * period), 0) for stage in stages}
 
 
@@ -152,10 +158,10 @@ class _Emitted:
     vectors_out: int
 
 
-def _emit(found: TensorStages, stages: list[Stage], chosen: dict[str, int], fabric: Fabric) -> _Emitted | str:
-    """The units of a section; when they do not fit, what there is too little of."""
+def _emit(whole: TensorStages, stages: list[Stage], chosen: dict[str, int], fabric: Fabric) -> _Emitted | str:
+    """Return the units of a section; when they do not fit, what there is too little of."""
     inside = {stage.id for stage in stages}
-    sizes = found.sizes
+    sizes = whole.sizes
     period = max(stage.cycles(fabric) // max(1, chosen[stage.id]) for stage in stages)
     units = Units(fabric)
     streams: dict[tuple[str, int], Stream] = {}
@@ -173,7 +179,7 @@ def _emit(found: TensorStages, stages: list[Stage], chosen: dict[str, int], fabr
                         vectors_in += size
                 inputs.append(_operand_stream(streams, read, inside))
             streams[stage.id, 0] = units.stage(stage, chosen[stage.id], inputs)
-        for name in _leaving(found, stages):
+        for name in _leaving(whole, stages):
             units.sink(f"{name}.out", streams[name, 0], period)
             vectors_out += sizes[name]
         units.build("section")
@@ -192,7 +198,7 @@ class _Read:
 
 
 def _part_of(operand: Operand, stage: Stage) -> tuple[Operand, int, int]:
-    """A stage that is a part of a batch reads the matching parts of its operand, or its share of the whole."""
+    """Return what a part of a batch reads: the matching parts of its operand, or its share of the whole."""
     each, rest = divmod(len(operand), stage.parts)
     if rest == 0 and stage.parts > 1:
         return operand[stage.part * each : (stage.part + 1) * each], 0, 1
@@ -200,6 +206,7 @@ def _part_of(operand: Operand, stage: Stage) -> tuple[Operand, int, int]:
 
 
 def _operand_stream(streams: dict[tuple[str, int], Stream], read: _Read, inside: set[str]) -> Stream:
+    """Return the stream of an operand: whole results side by side, or one part of each."""
     parts: list[tuple[str, int]] = []
     level = 0
     for name in read.names:
@@ -210,7 +217,7 @@ def _operand_stream(streams: dict[tuple[str, int], Stream], read: _Read, inside:
     return Stream(tuple(parts), level)
 
 
-def _leaving(found: TensorStages, stages: list[Stage]) -> list[str]:
-    """Stages of a section whose results are read elsewhere, or are results of the program."""
+def _leaving(whole: TensorStages, stages: list[Stage]) -> list[str]:
+    """Return the stages of a section whose results are read elsewhere, or are results of the program."""
     inside = {stage.id for stage in stages}
-    return [stage.id for stage in stages if found.readers.get(stage.id, set()) - inside]
+    return [stage.id for stage in stages if whole.readers.get(stage.id, set()) - inside]

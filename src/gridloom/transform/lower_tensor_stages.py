@@ -27,8 +27,10 @@ Operand = tuple[str, ...]
 class Fabric:
     """What lowering needs to know of an array."""
 
+    #: Units of each kind; :mod:`gridloom.transform.lower_tensor_units` looks them up by the name of the kind.
     compute: int
     memory: int
+    dram: int
     #: Vectors of an input FIFO, of a memory unit.
     fifo: int
     capacity: int
@@ -41,19 +43,19 @@ class Fabric:
 
     @classmethod
     def of(cls, arch: Arch) -> Fabric:
-        """The fabric of an rdu array; SourceError for an array of another family."""
+        """Return the fabric of an array of units between switches; SourceError for any other array."""
         if not arch.has("switches"):
             raise SourceError(f"array {arch.name!r} is not an rdu: tensor programs run on those")
         p = parameters(RduParameters, arch.spec)
         kinds = [tile.kind for tile in arch.tiles]
         return cls(
-            compute=kinds.count("cu"), memory=kinds.count("mu"), fifo=p.fifo,
+            compute=kinds.count("cu"), memory=kinds.count("mu"), dram=kinds.count("dram"), fifo=p.fifo,
             capacity=p.memory_bytes // p.vector_bytes, operands=p.operands, lanes=p.lanes, stages=p.stages,
             block_rows=p.block_rows, ports=p.memory_ports, dram_cycles=p.dram_cycles,
         )  # fmt: skip
 
     def vectors(self, elements: int) -> int:
-        """Vectors that hold so many elements."""
+        """Return how many vectors hold so many elements."""
         return -(-elements // self.lanes)
 
     @property
@@ -81,14 +83,14 @@ class Stage:
     columns: int = 0
     #: Products: the right operand is a value, too, kept in memory units until a whole sample of it is there.
     held: bool = False
-    #: Vector stages: floating-point operations an element.
+    #: Vector stages: floating-point operations per element.
     steps: int = 0
     #: Products that were cut into parts of their batch: which part, of how many. They read that part of their operands.
     part: int = 0
     parts: int = 1
 
     def cycles(self, fabric: Fabric) -> int:
-        """Cycles of a block on one unit."""
+        """Return the cycles that one unit takes for a block."""
         if self.kind == "vector":
             return self.vectors * -(-self.steps // fabric.stages)
         return self.batch * fabric.vectors(self.inner) * self.columns * fabric.block_rows
@@ -96,7 +98,7 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class TensorStages:
-    """The stages of a tensor program in order, its inputs and outputs with their vectors a block."""
+    """The stages of a tensor program in order, its inputs and outputs with their vectors per block."""
 
     name: str
     stages: tuple[Stage, ...]
@@ -107,25 +109,25 @@ class TensorStages:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Input or stage -> vectors of a block."""
+        """The vectors per block of each input or stage."""
         return {**self.inputs, **{stage.id: stage.vectors for stage in self.stages}}
 
     @cached_property
     def readers(self) -> dict[str, set[str]]:
-        """Input or stage -> the stages that read it, and the outputs."""
-        found: dict[str, set[str]] = {}
+        """The stages and outputs that read each input or stage."""
+        readers_of: dict[str, set[str]] = {}
         for stage in self.stages:
             for operand in stage.inputs:
                 for name in operand:
-                    found.setdefault(name, set()).add(stage.id)
+                    readers_of.setdefault(name, set()).add(stage.id)
         for output, operand in self.outputs.items():
             for name in operand:
-                found.setdefault(name, set()).add(f"output {output}")
-        return found
+                readers_of.setdefault(name, set()).add(f"output {output}")
+        return readers_of
 
 
 def stages_of(dfg: Dfg, fabric: Fabric) -> TensorStages:
-    """The stages of a tensor graph. SourceError where its operations do not share their rows."""
+    """Return the stages of a tensor graph. SourceError where its operations do not share their rows."""
     rows = _rows(dfg)
     blocks = -(-rows // fabric.block_rows)
     made: dict[str, Stage] = {}
@@ -159,18 +161,18 @@ def stages_of(dfg: Dfg, fabric: Fabric) -> TensorStages:
 
 
 def _rows(dfg: Dfg) -> int:
-    """Rows of a sample: the second last dimension of every value but weight gradients."""
-    found = {
+    """Return the rows of a sample: the second last dimension of every value but weight gradients."""
+    rows = {
         node.shape[-2] if len(node.shape) > 1 else 1
         for node in dfg.nodes
         if node.op not in ("livein", "const") and not _sums_over_rows(dfg, node)
     }
-    if len(found) != 1:
+    if len(rows) != 1:
         raise SourceError(
-            f"its values have {', '.join(map(str, sorted(found)))} rows; expected one number of rows for all",
+            f"its values have {', '.join(map(str, sorted(rows)))} rows; expected one number of rows for all",
             where=f"graph {dfg.name!r}",
         )
-    return found.pop()
+    return rows.pop()
 
 
 def _sums_over_rows(dfg: Dfg, node: Node) -> bool:
@@ -180,12 +182,13 @@ def _sums_over_rows(dfg: Dfg, node: Node) -> bool:
 
 
 def _block_vectors(node: Node, rows: int, fabric: Fabric) -> int:
-    """Vectors of a value in a block: whole vectors in each row of each of its parts."""
+    """Return the vectors of a value in a block: whole vectors in each row of each of its parts."""
     parts = prod(node.shape[:-1]) // rows or 1
     return parts * fabric.block_rows * fabric.vectors(node.shape[-1])
 
 
 def _product(dfg: Dfg, node: Node, read: list[Node], owner: dict[str, str], rows: int, fabric: Fabric) -> Stage:
+    """Return the stage of a matrix product, or of the gradient of its weights."""
     inner = contraction(dfg, node)
     inputs = tuple((owner[other.id],) for other in read)
     if node.label == "weight_grad":
@@ -225,11 +228,14 @@ def _vector(
     owner[node.id] = node.id
 
 
-def split_columns(found: TensorStages, fabric: Fabric, share: float = 0.55) -> TensorStages:
-    """The program with every product that needs more than a share of the memory units cut into parts of columns."""
+def split_columns(whole: TensorStages, fabric: Fabric, share: float = 0.55) -> TensorStages:
+    """Return the stages with large products cut into parts of columns.
+
+    A product is large when it needs more than ``share`` of the memory units.
+    """
     parts_of: dict[str, Operand] = {}
     stages: list[Stage] = []
-    for stage in found.stages:
+    for stage in whole.stages:
         inputs = tuple(tuple(p for name in operand for p in parts_of.get(name, (name,))) for operand in stage.inputs)
         stage = replace(stage, inputs=inputs)
         count = _parts(stage, fabric, share)
@@ -245,12 +251,13 @@ def split_columns(found: TensorStages, fabric: Fabric, share: float = 0.55) -> T
                 stages.append(replace(small, id=name, batch=stage.batch // count, part=k, parts=count))
     outputs = {
         name: tuple(p for source in operand for p in parts_of.get(source, (source,)))
-        for name, operand in found.outputs.items()
+        for name, operand in whole.outputs.items()
     }
-    return replace(found, stages=tuple(stages), outputs=outputs)
+    return replace(whole, stages=tuple(stages), outputs=outputs)
 
 
 def _parts(stage: Stage, fabric: Fabric, share: float) -> int:
+    """Return into how many parts of columns (or of the batch) a product is cut so that it fits."""
     if stage.kind == "vector":
         return 1
     needed = memory_vectors(stage, fabric)
@@ -260,13 +267,13 @@ def _parts(stage: Stage, fabric: Fabric, share: float) -> int:
 
 
 def memory_vectors(stage: Stage, fabric: Fabric) -> int:
-    """Vectors that a stage keeps in memory units: weights, or both halves of a double buffer of a held operand."""
+    """Return how many vectors a stage keeps in memory units: weights, or a held operand in a double buffer."""
     if stage.kind == "vector":
         return 0
     return stage.batch * fabric.vectors(stage.inner) * stage.columns * (2 if stage.held else 1)
 
 
 def divisors(number: int) -> Iterable[int]:
-    """Divisors of a number, smallest first."""
+    """Return the divisors of a number, smallest first."""
     low = [k for k in range(1, int(number**0.5) + 1) if number % k == 0]
     return low + [number // k for k in reversed(low) if k * k != number]

@@ -1,6 +1,6 @@
 """Units of a section: stages with so many compute units each become nodes with work and edges with token counts.
 
-A product on n compute units: each has its tiles of columns (as many columns as lanes), for which it takes packets of
+In a product on n compute units, each has its tiles of columns (as many columns as lanes), for which it takes packets of
 weight vectors from a memory unit and the block's rows from another, again for each tile; the sums go out when a tile is
 through. Results pass through memory units that hold two blocks: their two sides work on different blocks.
 """
@@ -30,7 +30,7 @@ class Stream:
         return sum(tokens for _, tokens in self.parts)
 
     def share(self, k: int, count: int) -> list[tuple[str, int]]:
-        """What consumer k of count reads of it when each reads its own part."""
+        """Return what consumer k of count reads of it when each reads its own part."""
         low, high = k * self.total // count, (k + 1) * self.total // count
         found, at = [], 0
         for node, tokens in self.parts:
@@ -59,7 +59,7 @@ class Units:
         self.level_of: dict[str, int] = {}
 
     def build(self, name: str) -> Dfg:
-        """The graph; TooLarge when a unit has more inputs than there are."""
+        """Return the graph; TooLarge when a unit has more inputs than there are."""
         if max(self.operands.values(), default=0) > self.fabric.operands:
             raise TooLarge("operands")
         return Dfg(name=name, domain="tensor", nodes=tuple(self.nodes.values()), edges=tuple(self.edges))
@@ -67,7 +67,7 @@ class Units:
     # -- nodes and edges --------------------------------------------------------------------------------------------
 
     def node(self, name: str, op: str, stage: str, work: int, firings: int) -> str:
-        """Add a node that fires so often a block, each time for ``work`` cycles."""
+        """Add a node that fires so often per block, each time for ``work`` cycles; return its name."""
         kind = {"buffer": "memory", "input": "dram", "output": "dram"}.get(op, "compute")
         self.used[kind] += 1
         if self.used[kind] > getattr(self.fabric, kind):
@@ -77,7 +77,7 @@ class Units:
         return name
 
     def edge(self, source: str, target: str, tokens: int, *, blocks: int = 0) -> None:
-        """An edge that carries so many tokens a block; into memory it has room for ``blocks`` whole blocks."""
+        """Add an edge that carries so many tokens per block; into memory it has room for ``blocks`` whole blocks."""
         tokens = self._padded(
             tokens, [self.firings[source]] if blocks else [self.firings[source], self.firings[target]]
         )
@@ -96,25 +96,25 @@ class Units:
         )  # fmt: skip
 
     def _cadence(self, tokens: int, firings: int) -> tuple[int, int]:
-        """Packets of an edge: (tokens, every how many firings), as large as half a FIFO where that divides."""
+        """Return the tokens of a packet and after how many firings one goes: half a FIFO where that divides."""
         common = gcd(tokens, firings)
         least = tokens // common
         factor = max(m for m in range(1, self.fabric.packet // least + 1) if common % m == 0)
         return least * factor, firings // common * factor
 
     def _padded(self, tokens: int, firings: list[int]) -> int:
-        """The least number of tokens, no less than these, that goes in whole packets at each of these firings."""
+        """Return the least number of tokens, no less than these, that is whole packets at each of these firings."""
         for count in range(tokens, 2 * tokens + self.fabric.packet):
             if all(count // gcd(count, often) <= self.fabric.packet for often in firings):
                 return count
         raise TooLarge("packets")
 
     def _packets(self, tokens: int) -> int:
-        """Firings a block of a node that handles so many tokens, a packet each time."""
+        """Return the firings per block of a node that handles so many tokens, one packet each time."""
         return tokens // max(d for d in divisors(tokens) if d <= self.fabric.packet)
 
     def _common_firings(self, tokens: list[int]) -> int:
-        """Fewest firings a block with which packets of each of these sizes a block are whole and small enough."""
+        """Return the fewest firings per block for which the packets of all these edges are whole and small enough."""
         for firings in divisors(lcm(*tokens)):
             if all(count // gcd(count, firings) <= self.fabric.packet for count in tokens):
                 return firings
@@ -123,7 +123,7 @@ class Units:
     # -- memory between stages --------------------------------------------------------------------------------------
 
     def narrow(self, stream: Stream, most: int, stage: str) -> Stream:
-        """The stream from at most ``most`` nodes: memory units gather what comes from more."""
+        """Return the stream from at most ``most`` nodes: memory units gather what comes from more."""
         while len(stream.parts) > most:
             count = len(stream.parts)
             groups = next(g for g in divisors(count) if count / g <= self.fabric.operands or g == count)
@@ -136,7 +136,7 @@ class Units:
         return stream
 
     def _buffer(self, parts: list[tuple[str, int]], name: str, stage: str, blocks: int) -> tuple[str, int]:
-        """A memory unit that takes what the nodes put and puts it on, keeping so many blocks."""
+        """Add a memory unit that gathers what the nodes put and holds so many blocks; return it with its tokens."""
         tokens = sum(count for _, count in parts)
         firings = self._packets(tokens)
         unit = self.node(
@@ -147,7 +147,7 @@ class Units:
         return unit, tokens
 
     def delay(self, stream: Stream, level: int, stage: str) -> Stream:
-        """The stream as it is at a later stage: memory units keep the blocks that are under way elsewhere."""
+        """Return the stream as a later stage reads it: memory units hold the blocks that are under way elsewhere."""
         if stream.level >= level:
             return stream
         blocks = level - stream.level + 1
@@ -158,7 +158,7 @@ class Units:
     # -- DRAM -------------------------------------------------------------------------------------------------------
 
     def source(self, name: str, tokens: int, period: int) -> Stream:
-        """An input from as many DRAM interfaces as keep up with a period."""
+        """Add an input with as many DRAM interfaces as keep up with a period; return its stream."""
         count = self._interfaces(tokens, period)
         share = -(-tokens // count)
         firings = self._packets(share)
@@ -166,7 +166,7 @@ class Units:
         return Stream(tuple((self.node(f"{name}.{k}", "input", name, work, firings), share) for k in range(count)), 0)
 
     def sink(self, name: str, stream: Stream, period: int) -> None:
-        """An output to DRAM."""
+        """Add an output to DRAM."""
         count = self._interfaces(stream.total, period)
         for k in range(count):
             parts = tuple(stream.share(k, count))
@@ -185,7 +185,7 @@ class Units:
     # -- stages -----------------------------------------------------------------------------------------------------
 
     def stage(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
-        """The units of a stage; returns its result."""
+        """Add the units of a stage and return its result."""
         if stage.kind == "vector":
             return self._vector(stage, units, inputs)
         return (
@@ -193,6 +193,7 @@ class Units:
         )
 
     def _vector(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
+        """Add the units of a vector stage; operands that come from earlier stages are delayed to the latest one."""
         level = max(stream.level for stream in inputs)
         room = self.fabric.operands // len(inputs)
         ready: list[Stream] = []
@@ -214,6 +215,7 @@ class Units:
         return Stream(tuple(parts), top)
 
     def _gemm(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
+        """Add the compute units of a product, with the memory units of its two operands."""
         fabric = self.fabric
         tiles = stage.batch * stage.columns // fabric.lanes // units
         inner = fabric.vectors(stage.inner)
@@ -231,7 +233,7 @@ class Units:
         return Stream(tuple((name, tiles * fabric.block_rows) for name in names), level)
 
     def _rows(self, stage: Stage, units: int, stream: Stream, firings: int) -> list[str]:
-        """Memory units that hold a block of the left operand and send it to the compute units once for each tile."""
+        """Add the memory units that hold a block of the left operand and send it once for each tile of columns."""
         fabric = self.fabric
         count = row_units(stage, units)
         if count is None:
@@ -252,7 +254,7 @@ class Units:
         return names
 
     def _weights(self, stage: Stage, names: list[str], weights: int, held: Stream | None) -> None:
-        """Memory units with the right operand; each feeds some compute units, or several feed one."""
+        """Add the memory units with the right operand; each feeds some compute units, or several feed one."""
         fabric = self.fabric
         count = weight_units(stage, len(names), fabric)
         if count is None:
@@ -270,7 +272,7 @@ class Units:
                 self.edge(unit, names[k * len(names) // count + j], weights // several)
 
     def _weight_grad(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
-        """Sums over rows stay in memory units, which add what compute units send; a share goes out with each block."""
+        """Add the units of a weight gradient: memory units sum over rows, and a share goes out with each block."""
         fabric = self.fabric
         level = max(stream.level for stream in inputs)
         share = stage.inner * stage.columns // fabric.lanes // units
@@ -299,7 +301,7 @@ class Units:
 
 
 def row_units(stage: Stage, units: int) -> int | None:
-    """Memory units for the left operand of a product on so many compute units; None when there is no fitting number."""
+    """Return how many memory units hold the left operand of a product; None when no number suits the compute units."""
     for count in divisors(units):
         if units // count <= _ROW_READERS and (stage.batch % count == 0 or count % stage.batch == 0):
             return count
@@ -307,7 +309,7 @@ def row_units(stage: Stage, units: int) -> int | None:
 
 
 def weight_units(stage: Stage, units: int, fabric: Fabric) -> int | None:
-    """Memory units for the right operand: a divisor of the compute units, or a small multiple of them.
+    """Return how many memory units hold the right operand: a divisor of the compute units, or a small multiple of them.
 
     A memory unit that feeds more than half of ``block_rows`` compute units would have no port cycles to spare.
     """
@@ -324,7 +326,7 @@ def weight_units(stage: Stage, units: int, fabric: Fabric) -> int | None:
 
 
 def unit_counts(stage: Stage, fabric: Fabric) -> list[int]:
-    """Numbers of compute units that a stage can have, smallest first."""
+    """Return the numbers of compute units that a stage can have, smallest first."""
     if stage.kind == "vector":
         return [n for n in divisors(stage.vectors) if n <= fabric.compute]
     if stage.kind == "weight_grad":

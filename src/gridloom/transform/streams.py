@@ -1,4 +1,4 @@
-"""Streams as memory accesses, for arrays that have memory units but no ports.
+"""Streams become memory accesses, for arrays that have memory units but no ports.
 
 An input becomes a load and an output a store of an array of its own, indexed by the iteration: one counter serves all.
 The results are the same values in the same order, found in memory instead of at a port.
@@ -15,14 +15,14 @@ _PORTS = ("input", "output")
 
 
 def needs_memory(dfg: Dfg, arch: Arch) -> bool:
-    """True when a graph has streams and the array no place for them, but tiles that access memory."""
+    """Return True when a graph has streams and the array has no place for them, but has tiles that access memory."""
     streams = any(node.op in _PORTS for node in dfg.nodes)
     ports = "input" in arch.free or bool(arch.tiles_for("input"))
     return streams and not ports and dfg.domain != "tensor" and bool(arch.tiles_for("mem"))
 
 
 def streams_to_memory(dfg: Dfg, length: int = 128) -> Dfg:
-    """The same loop with loads and stores in place of inputs and outputs.
+    """Return the same loop with loads and stores in place of inputs and outputs.
 
     Each stream gets an array of ``length`` words, which is the most iterations that the new graph can run. Opaque
     graphs keep their uninterpreted ops: there a load is one more function of its index. Linear in nodes and edges.

@@ -1,4 +1,4 @@
-"""Who uses what when: one signal a resource and slot (or as many as it has room for), shared capacities.
+"""Rules about uses: a resource carries one signal per slot (or as many as its capacity), and pools are not exceeded.
 
 A use is a resource at a flat cycle with what it carries. Uses come from the hops of routes, and from what ops and moves
 do besides: an op takes its issue slot, a result enters the tile's output whether or not a route reads it there, a
@@ -52,6 +52,7 @@ def _conflict(subject: Subject, group: int, slot: int, entries: set[tuple[int, U
 
 
 def _spell(use: Use) -> str:
+    """Return a use in words."""
     what, node, copy, cycle = use
     words = [what] if what else []
     words.append(instance_name(node, copy))
@@ -61,6 +62,7 @@ def _spell(use: Use) -> str:
 
 
 def _add_instance(uses: _Uses, placed: Placed) -> None:
+    """Add the uses of an op: its issue slot, and its tile's output when the result is there."""
     subject, instance = uses.subject, placed.instance
     if placed.resource < 0:
         return
@@ -82,6 +84,7 @@ def _add_instance(uses: _Uses, placed: Placed) -> None:
 
 
 def _add_hop(uses: _Uses, path: Path, k: int) -> None:
+    """Add the uses of a hop: the resource, and for a move its issue slot and the tile's output."""
     subject = uses.subject
     resource, cycle = path.hops[k]
     uses.add(resource, cycle, ("", *path.signal(cycle)))
@@ -98,7 +101,7 @@ def _add_hop(uses: _Uses, path: Path, k: int) -> None:
 
 
 def _move_class(subject: Subject, resource: int) -> str:
-    """The op class that a hop through an issue slot runs."""
+    """Return the op class that a hop through an issue slot runs."""
     return "route" if subject.kind(resource) == Kind.FU else "mem"
 
 
@@ -121,7 +124,7 @@ def _issues(subject: Subject) -> list[tuple[int, str, int, str]]:
     """(tile, op class, slot, name) of everything that is issued; one signal's shared move counts once."""
     if not subject.arch.pools:
         return []
-    found = [(p.tile, p.op_class, p.cycle % subject.ii, p.name) for p in subject.on_tiles() if not p.timeless]
+    issues = [(p.tile, p.op_class, p.cycle % subject.ii, p.name) for p in subject.on_tiles() if not p.timeless]
     moves: set[tuple[int, int, Use]] = set()
     for path in subject.paths:
         for resource, cycle in path.hops:
@@ -129,5 +132,5 @@ def _issues(subject: Subject) -> list[tuple[int, str, int, str]]:
                 moves.add((resource, cycle % subject.ii, ("", *path.signal(cycle))))
     for resource, slot, use in sorted(moves, key=str):
         name = f"{_spell(use)} through {subject.arch.resource_names[resource]}"
-        found.append((subject.resource_tile[resource], _move_class(subject, resource), slot, name))
-    return found
+        issues.append((subject.resource_tile[resource], _move_class(subject, resource), slot, name))
+    return issues

@@ -1,4 +1,4 @@
-"""Elastic arrays: one unit a node, one edge an operand input, and no buffer deadlock.
+"""Rules of elastic arrays: each node has a unit and each edge an operand input of its own; no buffer deadlocks.
 
 Deadlock is decided by an untimed token game, which is exact: with the room of a buffer seen as tokens that go back, the
 graph is a synchronous dataflow graph, whose firings never disable each other. So any order of firings will do; when
@@ -76,6 +76,7 @@ def check_tokens(subject: Subject) -> Iterator[Violation]:
 
 
 def _channels(subject: Subject) -> list[Channel]:
+    """Return the channels of the token game: one for each edge between placed nodes."""
     channels = []
     for k, edge in subject.routed_edges():
         targets = [placed for placed in subject.copies_of(edge.target) if placed.tile >= 0]
@@ -97,7 +98,7 @@ def _channels(subject: Subject) -> list[Channel]:
 
 
 def _repetitions(channels: list[Channel]) -> dict[str, int] | Violation:
-    """How often each node fires until the buffers are as they were; a violation when no numbers balance."""
+    """Return how often each node fires until the buffers are as they were; a violation when no numbers balance."""
     around: dict[str, list[tuple[str, Fraction, Channel]]] = {}
     groups: dict[str, int] = {}
     for channel in channels:
@@ -132,7 +133,7 @@ def _repetitions(channels: list[Channel]) -> dict[str, int] | Violation:
 
 
 def _play(channels: list[Channel], firings: dict[str, int]) -> Violation | None:
-    """Play one iteration; the deadlock that stops it, if any."""
+    """Play one iteration and return the deadlock that stops it, if there is one."""
     entering: dict[str, list[Channel]] = {node: [] for node in firings}
     leaving: dict[str, list[Channel]] = {node: [] for node in firings}
     for channel in channels:
@@ -182,7 +183,7 @@ def _fire(done: int, wanted: int, entering: list[Channel], leaving: list[Channel
 
 
 def _short(channel: Channel, done: int) -> int:
-    """Tokens left after the next firing of a channel's target has taken what it takes; below 0: too few."""
+    """Return tokens left after the next firing of a channel's target has taken what it takes; below 0: too few."""
     return channel.tokens - (channel.takes if done % channel.takes_every == 0 else 0)
 
 

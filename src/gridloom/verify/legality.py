@@ -1,7 +1,7 @@
 """``legal``: every rule, applied to a mapping.
 
-Shares nothing with mappers, the simulator or the derivation of configurations: it reads the mapping, the graph and the
-unrolled array, and recomputes the rest. What it does not check: that the values are right (``sim`` does).
+The checker shares nothing with mappers, the simulator or the derivation of configurations: it reads the mapping, the
+graph and the unrolled array, and recomputes the rest. What it does not check: that the values are right (``sim`` does).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from gridloom.mapping.model import Mapping
-from gridloom.verify import combinational, conflicts, elastic, family_rules, memory, placement, routes, timing
+from gridloom.verify import array_rules, combinational, conflicts, elastic, memory, placement, routes, timing
 from gridloom.verify.subject import Subject
 from gridloom.verify.violation import Violation
 
@@ -34,7 +34,7 @@ _TIMED: Final[tuple[Rule, ...]] = (
     conflicts.check_pools,
     memory.check_data_memory,
     combinational.check_cycles,
-    family_rules.check_rules,
+    array_rules.check_rules,
 )
 _ELASTIC: Final[tuple[Rule, ...]] = (
     elastic.check_resources,
@@ -43,16 +43,16 @@ _ELASTIC: Final[tuple[Rule, ...]] = (
 
 
 def legal(mapping: Mapping) -> list[Violation]:
-    """Everything that is wrong with a mapping; an empty list means that it is legal.
+    """Return everything that is wrong with a mapping; an empty list means that it is legal.
 
     Never raises for a Mapping whose fields have the right types. Costs one unrolling of the array and time linear in
     the hops; elastic arrays also play one iteration of the token game.
     """
     subject = Subject(mapping)
-    found = list(subject.findings)
+    violations = list(subject.findings)
     for rule in _EVERYWHERE:
-        found += rule(subject)
+        violations += rule(subject)
     if subject.graph is not None:
         for rule in _ELASTIC if subject.elastic else _TIMED:
-            found += rule(subject)
-    return found
+            violations += rule(subject)
+    return violations

@@ -13,7 +13,7 @@ WORD_BYTES: Final = 4
 
 
 def check_data_memory(subject: Subject) -> Iterator[Violation]:
-    """All of it fits.
+    """Everything that a mapping keeps in the data memory fits into it.
 
     A spilled value that lives ``t`` cycles from its store to its last load is in memory floor(t / II) + 1 times.
     """
@@ -34,7 +34,10 @@ def check_data_memory(subject: Subject) -> Iterator[Violation]:
 
 
 def spill_lifetimes(subject: Subject) -> dict[tuple[str, int, int, int], int]:
-    """(node, copy, store resource, cycle of the store) -> cycles to the last load."""
+    """Return the cycles from each store of a spilled value to its last load.
+
+    The keys are the node, the copy, the resource of the store and its cycle.
+    """
     lifetimes: dict[tuple[str, int, int, int], int] = {}
     for path in subject.paths:
         stored: tuple[str, int, int, int] | None = None

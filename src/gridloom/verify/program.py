@@ -1,4 +1,4 @@
-"""Legality of a program: every flow by itself, and that flows share nothing but channels."""
+"""Legality of a program: every flow is legal by itself, and flows share nothing but channels."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from gridloom.verify.violation import Violation
 
 
 def legal_program(program: Program) -> list[Violation]:
-    """Every rule that a program breaks; empty: legal. Costs what the flows' mappings cost."""
-    found: list[Violation] = []
+    """Return every rule that a program breaks; an empty list means that it is legal. Costs a check per flow."""
+    violations: list[Violation] = []
     owner: dict[str, str] = {}
     for flow in program.flows:
-        found += [
+        violations += [
             Violation(violation.kind, f"flow {flow.name}: {violation.where}", violation.demanded, violation.allowed)
             for violation in legal(flow.mapping)
         ]
-        found += _outside(program, flow)
+        violations += _outside(program, flow)
         for tile in sorted(_tiles(flow)):
             other = owner.setdefault(tile, flow.name)
             if other != flow.name:
-                found.append(Violation("tile-shared", tile, f"flows {other} and {flow.name}", "one flow a tile"))
-    return found
+                violations.append(Violation("tile-shared", tile, f"flows {other} and {flow.name}", "one flow a tile"))
+    return violations
 
 
 def _tiles(flow: Flow) -> set[str]:
-    """The tiles whose function unit, ports or links a flow uses, and its base tile."""
+    """Return the tiles whose function unit, ports or links a flow uses, and its base tile."""
     arch = flow.mapping.arch
     names = {instance.place for instance in flow.mapping.instances}
     for route in flow.mapping.routes:
@@ -36,7 +36,7 @@ def _tiles(flow: Flow) -> set[str]:
 
 
 def _outside(program: Program, flow: Flow) -> list[Violation]:
-    """A flow stays on the array, within the tiles that it names."""
+    """Check that a flow stays on the array, within the tiles that it names."""
     where = f"flow {flow.name}"
     count = len(program.arch.tiles)
     if flow.mapping.arch.fingerprint != program.arch.fingerprint:

@@ -38,6 +38,7 @@ def _name(subject: Subject, place: Place) -> str:
 
 
 def _check_start(subject: Subject, path: Path) -> Iterator[Violation]:
+    """Check that a route starts where and when its producer's result appears."""
     source, (first, cycle) = path.source, path.hops[0]
     if source.resource < 0:
         return
@@ -59,6 +60,7 @@ def _check_start(subject: Subject, path: Path) -> Iterator[Violation]:
 
 
 def _check_step(subject: Subject, path: Path, before: Place, after: Place) -> Iterator[Violation]:
+    """Check that an arc of the array takes a signal from one hop to the next in the cycles between them."""
     latencies = subject.latencies(before[0], before[1], after[0])
     step = f"{_name(subject, before)} -> {_name(subject, after)}"
     if not latencies:
@@ -69,12 +71,14 @@ def _check_step(subject: Subject, path: Path, before: Place, after: Place) -> It
 
 
 def _operand_input(subject: Subject, path: Path) -> str:
+    """Return where a route has to end, in words."""
     target = path.target
     where = instance_name(path.edge.target, path.route.copy)
     return f"operand {path.edge.operand} of {where} on {target.instance.place}"
 
 
 def _check_end(subject: Subject, path: Path) -> Iterator[Violation]:
+    """Check that a route ends at the operand input that its edge names."""
     last = path.hops[-1][0]
     right = (
         subject.kind(last) == Kind.IN

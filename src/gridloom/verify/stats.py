@@ -47,7 +47,7 @@ class Slots:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """The metrics of one mapping. None: the style has no such figure."""
+    """The metrics of one mapping. A figure that the array's style does not have is None."""
 
     #: The II, and its lower bound: the larger of what tiles and pools, and what recurrences demand. Elastic: None.
     ii: int | None
@@ -80,7 +80,7 @@ class Stats:
     period: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The metrics as the fields of the JSON object that ``gridloom map`` prints."""
+        """Return the metrics as the fields of the JSON object that ``gridloom map`` prints."""
         names = (
             "ii", "mii", "res_mii", "rec_mii", "latency", "period", "wirelength", "longest_wire", "placed_wirelength",
         )  # fmt: skip
@@ -94,7 +94,7 @@ class Stats:
 
 
 def stats(mapping: Mapping) -> Stats:
-    """The metrics of a mapping. Linear in its hops, besides the MII of its graph."""
+    """Return the metrics of a mapping. Linear in its hops, besides the MII of its graph."""
     arch = mapping.arch
     timed = arch.style != "elastic"
     bound = mii(mapping.dfg, arch) if timed else None
@@ -150,6 +150,7 @@ def _extent(positions: list[int]) -> int:
 
 
 def _latency(mapping: Mapping) -> int:
+    """Return the cycle at which the last result is there."""
     dfg, arch = mapping.dfg, mapping.arch
     ready = [0]
     for instance in mapping.instances:
@@ -160,7 +161,7 @@ def _latency(mapping: Mapping) -> int:
 
 
 def _hop_counts(mapping: Mapping) -> list[int]:
-    """Of each route the links, and the direct steps from a tile to another that go over no link."""
+    """Return the length of each route: its links, and its direct steps from tile to tile that go over no link."""
     arch = mapping.arch
     index, kind, tile = arch.resource_index, arch.kind.tolist(), arch.tile.tolist()
     counts = []
@@ -173,7 +174,7 @@ def _hop_counts(mapping: Mapping) -> list[int]:
 
 
 def _distances(mapping: Mapping) -> int:
-    """The links beyond the first between the tiles that routes begin and end at, however they go."""
+    """Return the links beyond the first between the tiles that routes begin and end at, however they go."""
     arch = mapping.arch
     total = 0
     for route in mapping.routes:
@@ -184,7 +185,7 @@ def _distances(mapping: Mapping) -> int:
 
 
 def _tiles(mapping: Mapping) -> tuple[set[int], set[int]]:
-    """The tiles that run an op, and those of all resources that routes and kept live-ins are in."""
+    """Return the tiles that run an op, and those of all resources that routes and kept live-ins are in."""
     arch = mapping.arch
     running: set[int] = set()
     passed: set[int] = set()

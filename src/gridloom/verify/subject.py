@@ -69,7 +69,7 @@ class Path:
         return edge_name(self.route.edge, self.edge)
 
     def signal(self, cycle: int) -> Signal:
-        """What the path carries at a flat cycle."""
+        """Return what the path carries at a flat cycle."""
         return (self.edge.source, self.route.source_copy, None if self.source.timeless else cycle)
 
 
@@ -84,7 +84,7 @@ def edge_name(number: int, edge: Edge) -> str:
 
 
 class Subject:
-    """The mapping under examination."""
+    """The mapping that is checked, with every name resolved once."""
 
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
@@ -108,6 +108,7 @@ class Subject:
     # -- the whole mapping --------------------------------------------------------------------------------------------
 
     def _unroll(self) -> ResourceGraph | None:
+        """Return the unrolled array; None, with a finding, for an II that it cannot have."""
         arch, ii = self.arch, self.ii
         allowed = "at least 1" if arch.style == "modulo" else f"1, the array is {arch.style}"
         if ii < 1 or (ii != 1 and arch.style != "modulo"):
@@ -123,11 +124,11 @@ class Subject:
         return arch.unroll(ii, {})
 
     def report(self, kind: str, where: str, demanded: str, allowed: str) -> None:
-        """Keep a finding."""
+        """Add a finding about a name that cannot be resolved."""
         self.findings.append(Violation(kind, where, demanded, allowed))
 
     def latencies(self, source: int, cycle: int, target: int) -> tuple[int, ...]:
-        """The latencies of the arcs from a resource, left at a flat cycle, to another; empty: no arc."""
+        """Return the latencies of the arcs from a resource, left at a flat cycle, to another; empty: no arc."""
         if self.graph is None:
             return ()
         key = (source, cycle % self.ii, target)
@@ -141,7 +142,7 @@ class Subject:
         return self.arch.style == "elastic"
 
     def kind(self, resource: int) -> int:
-        """The kind of a resource, as in ``Kind``."""
+        """Return the kind of a resource, as in ``Kind``."""
         return self._kinds[resource]
 
     @cached_property
@@ -156,12 +157,13 @@ class Subject:
         return tiles
 
     def is_free(self, node: str) -> bool:
-        """True when the node needs no tile here."""
+        """Return True when the node needs no tile here."""
         return self.dfg.op_class(node) in self.arch.free
 
     # -- instances ----------------------------------------------------------------------------------------------------
 
     def _place_instances(self) -> None:
+        """Resolve the instances; of two with the same node and copy the first one counts."""
         for instance in self.mapping.instances:
             if instance.node not in self.dfg.index:
                 known = f"one of the graph's {len(self.dfg.nodes)} nodes"
@@ -170,6 +172,7 @@ class Subject:
             self.placed.setdefault((instance.node, instance.copy), self._resolve(instance))
 
     def _resolve(self, instance: Instance) -> Placed:
+        """Return an instance with its tile, resource and latency; report a place that does not exist."""
         arch, node = self.arch, self.dfg.node(instance.node)
         op_class = self.dfg.op_class(instance.node)
         tile = arch.tile_index.get(instance.place, -1)
@@ -195,6 +198,7 @@ class Subject:
     # -- routes -------------------------------------------------------------------------------------------------------
 
     def _resolve_routes(self) -> None:
+        """Resolve the routes; report unknown edges and second routes of one edge and copy."""
         edges = self.dfg.edges
         for route in self.mapping.routes:
             if not 0 <= route.edge < len(edges):
@@ -227,6 +231,7 @@ class Subject:
         return True
 
     def _ends(self, route: Route, edge: Edge) -> tuple[Placed, Placed] | None:
+        """Return the instances at both ends of a route; report those that are not placed."""
         source = self.placed.get((edge.source, route.source_copy))
         target = self.placed.get((edge.target, route.copy))
         for placed, node, copy in ((source, edge.source, route.source_copy), (target, edge.target, route.copy)):
@@ -238,6 +243,7 @@ class Subject:
         return (source, target) if source and target else None
 
     def _add_path(self, route: Route, edge: Edge) -> None:
+        """Add a route whose ends and hops all exist; report resources that do not."""
         ends = self._ends(route, edge)
         index = self.arch.resource_index
         unknown = [name for name, _ in route.hops if name not in index]
@@ -254,7 +260,7 @@ class Subject:
                 yield k, edge
 
     def copies_of(self, node: str) -> list[Placed]:
-        """The instances of a node, in the mapping's order, each copy once."""
+        """Return the instances of a node, in the mapping's order, each copy once."""
         return self._copies.get(node, [])
 
     @cached_property
@@ -265,6 +271,6 @@ class Subject:
         return table
 
     def reader_of(self, edge: int, target: Placed) -> Placed | None:
-        """The source instance that a copy of the edge's target reads."""
+        """Return the source instance that a copy of the edge's target reads."""
         copy = self.reads.get((edge, target.instance.copy), 0)
         return self.placed.get((self.dfg.edges[edge].source, copy))

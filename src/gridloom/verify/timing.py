@@ -9,7 +9,7 @@ from gridloom.verify.violation import Violation
 
 
 def check_arrivals(subject: Subject) -> Iterator[Violation]:
-    """arrival + FIFO = issue + II * distance, within the depth of the FIFO."""
+    """Each operand meets arrival + FIFO = issue + II * distance, and waits no longer than its FIFO is deep."""
     for path in subject.paths:
         fifo, target = path.route.fifo, path.target
         depth = subject.arch.tiles[target.tile].fifo if target.tile >= 0 else None
@@ -54,7 +54,7 @@ def check_delays(subject: Subject) -> Iterator[Violation]:
 
 
 def _waiting(values: Iterable[list[tuple[int, int]]], ii: int) -> list[int]:
-    """Registers in use in each slot, over the union of each value's intervals."""
+    """Return the registers in use in each slot: each value counts once in the union of its intervals."""
     counts = [0] * ii
     for intervals in values:
         for start, end in _merged(intervals):
@@ -67,6 +67,7 @@ def _waiting(values: Iterable[list[tuple[int, int]]], ii: int) -> list[int]:
 
 
 def _merged(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the union of intervals as intervals that do not overlap."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(intervals):
         if merged and start <= merged[-1][1]:
@@ -83,10 +84,10 @@ def check_order(subject: Subject) -> Iterator[Violation]:
             continue
         for source in subject.copies_of(edge.source):
             for target in subject.copies_of(edge.target):
-                found = target.cycle + subject.ii * edge.distance - source.cycle
-                if found < edge.delay:
+                apart = target.cycle + subject.ii * edge.distance - source.cycle
+                if apart < edge.delay:
                     where = edge_name(k, edge)
-                    yield Violation("order", where, f"{found} cycles apart", f"at least {edge.delay}")
+                    yield Violation("order", where, f"{apart} cycles apart", f"at least {edge.delay}")
 
 
 def check_pairs(subject: Subject) -> Iterator[Violation]:
@@ -99,9 +100,9 @@ def check_pairs(subject: Subject) -> Iterator[Violation]:
             source = subject.reader_of(k, target)
             if source is None:
                 continue
-            found = target.cycle + subject.ii * edge.distance - source.cycle
-            if found != edge.delay:
-                yield Violation("pair-time", where, f"{found} cycles apart", f"exactly {edge.delay}")
+            apart = target.cycle + subject.ii * edge.distance - source.cycle
+            if apart != edge.delay:
+                yield Violation("pair-time", where, f"{apart} cycles apart", f"exactly {edge.delay}")
             if source.tile >= 0 and target.tile >= 0 and not _linked(subject, source.tile, target.tile):
                 places = f"{source.instance.place} and {target.instance.place}"
                 yield Violation("pair-place", where, places, "one tile, or two of one pool")

@@ -145,7 +145,7 @@ def test_at_ii_1_a_modulo_array_plays_the_cycles_of_an_iteration(opened: Opener)
 
 
 def test_slots_stand_below_each_other_on_a_phone_and_side_by_side_on_a_desk(opened: Opener) -> None:
-    page = opened(hand.torus_rotating(), width=390)
+    page = opened(hand.torus_spill(), width=390)
     first, second = (page.locator(f'.panel[data-slot="{k}"]').bounding_box() for k in (0, 1))
     assert first and second
     assert second["y"] >= first["y"] + first["height"] - 1 and abs(second["x"] - first["x"]) < 2

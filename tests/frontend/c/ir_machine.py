@@ -206,7 +206,7 @@ class Machine:
                 stimulus.streams[name] = found
 
     def base_of(self, env, name: str) -> tuple[str, int]:
-        from gridloom.frontend.loops.body import readable
+        from gridloom.frontend.loops.operations import readable
 
         for key, value in env.items():
             if readable(getattr(key, "name", "")) == name and isinstance(value, tuple):

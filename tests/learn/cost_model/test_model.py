@@ -19,8 +19,7 @@ from gridloom.run.work import Work
 
 torch = pytest.importorskip("torch")
 
-from gridloom.learn.cost_model import model as model  # noqa: E402
-from gridloom.learn.cost_model import training  # noqa: E402
+from gridloom.learn.cost_model import model, training  # noqa: E402
 from gridloom.learn.cost_model.torch_models import Graph, Regressor  # noqa: E402
 
 SMALL = ("gemm", {"inner": 64, "columns": 64})

@@ -99,7 +99,7 @@ def test_pinned_units_stay(arch: Arch, mlp: Dfg):
     failure = dataflow(mlp, arch, config, Budget(effort=16))
     assert isinstance(failure, Failure)
     assert failure.constraint == f"node {node!r} on tile 'mu_9_2'"
-    assert (failure.demand, failure.bound) == ("op class compute", "classes memory")
+    assert (failure.demand, failure.bound) == ("op class gemm", "classes buffer")
 
 
 def test_too_few_units_are_counted(arch: Arch, mlp: Dfg):

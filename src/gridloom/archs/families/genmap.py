@@ -34,7 +34,7 @@ Position = tuple[int, int]
 
 
 def read(path: Path) -> Arch:
-    """The array of a GenMap XML file; ArchError with file and line or element when it is not one."""
+    """Return the array of a GenMap XML file; an ArchError names the file and the line or element that is wrong."""
     try:
         text = read_text(path, limit=_LIMIT)
     except SourceError as error:
@@ -43,7 +43,7 @@ def read(path: Path) -> Arch:
 
 
 def loads(text: str, where: str = "array") -> Arch:
-    """The array in a GenMap XML text. Linear in the text."""
+    """Return the array that a GenMap XML text describes. Linear in the text."""
     try:
         return build({"family": "genmap", "xml": text})
     except ArchError as error:
@@ -51,7 +51,7 @@ def loads(text: str, where: str = "array") -> Arch:
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The array of a description ``{"family": "genmap", "xml": text}``, which every array read here carries."""
+    """Return the array of a description ``{"family": "genmap", "xml": text}``, which every array read here carries."""
     text = spec.get("xml")
     if not isinstance(text, str):
         raise ArchError(f"xml: expected the text of a PEArray description, found {shown(repr(text))}")
@@ -62,6 +62,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def _root(text: str) -> Element:
+    """Return the root element of an XML text; ArchError names the line of what is not taken."""
     for word in ("<!DOCTYPE", "<!ENTITY"):
         if word in text:
             raise ArchError(f"line {line_of(text, text.index(word))}: {word} is not taken; remove it")
@@ -100,12 +101,14 @@ class _Reader:
         self.routes = False
 
     def number(self, element: Element, name: str, default: str = "") -> int:
+        """Return an attribute that is a number of at least 0."""
         value = integer(element.get(name, default), f"{element.tag}: {name}", "")
         if value < 0:
             raise ArchError(f"{element.tag}: {name} is {value}; expected at least 0")
         return value
 
     def arch(self) -> Arch:
+        """Build the tiles first, then the arcs, and return the array."""
         self.add_pes()
         self.add_ports()
         self.add_constants()
@@ -131,6 +134,7 @@ class _Reader:
     # -- tiles and resources ----------------------------------------------------------------------------------------
 
     def add_pes(self) -> None:
+        """Add the PEs, after checking that each position of the grid has exactly one."""
         for pe in self.root.findall("PE"):
             position = self.position(pe)
             if position in self.pes:
@@ -148,6 +152,7 @@ class _Reader:
             self.add_pe(position, pe, _operations(first))
 
     def add_pe(self, position: Position, pe: Element, expected: frozenset[str]) -> None:
+        """Add one PE with its ALU and its switching elements; all PEs must have the same operations."""
         x, y = position
         alu = pe.find("ALU")
         if alu is None:
@@ -163,6 +168,7 @@ class _Reader:
             self.add_switch(position, tile, number, switch, output)
 
     def add_switch(self, position: Position, tile: int, number: int, switch: str, output: str) -> None:
+        """Add one output of a switching element; outputs that are named after a side of the PE keep that name."""
         x, y = position
         pin = "_".join(_SIDES.get(part, part.lower()) for part in output.removeprefix("OUT_").split("_"))
         if f"pe_{y}_{x}.{pin}" in self.builder.index:
@@ -172,6 +178,7 @@ class _Reader:
         self.builder.add(f"pe_{y}_{x}.{pin}", Kind.SWITCH, tile, position=side if side >= 0 else number)
 
     def add_ports(self) -> None:
+        """Add load and store ports; a port that loads or stores, but not both, is a pool of two tiles."""
         places = self.port_places()
         for k in range(self.loads):
             add_load_port(self.builder, k, *places("IN_PORT", k))
@@ -188,7 +195,7 @@ class _Reader:
                 )
 
     def port_places(self) -> Any:
-        """(element name, port) -> (row, column) outside the grid: loads next to it, stores one further."""
+        """Return a function that gives a port its row and column: loads stand next to the grid, stores one further."""
         sides: dict[tuple[str, int], tuple[str, int]] = {}
         for tag in ("IN_PORT", "OUT_PORT"):
             count: dict[str, int] = {}
@@ -213,6 +220,7 @@ class _Reader:
         return place
 
     def add_constants(self) -> None:
+        """Add the constant registers that some multiplexer reads."""
         reached = {
             self.number(element, "index")
             for pe in self.pes.values()
@@ -227,6 +235,7 @@ class _Reader:
     # -- arcs -------------------------------------------------------------------------------------------------------
 
     def connect_pe(self, position: Position, pe: Element) -> None:
+        """Add the arcs into the operands and the switch outputs of a PE."""
         x, y = position
         alu = pe.find("ALU")
         for element in alu.findall("input") if alu is not None else ():
@@ -239,6 +248,7 @@ class _Reader:
                     self.connect(element, f"pe_{y}_{x}.{pin}", y)
 
     def connect_outputs(self) -> None:
+        """Add the arcs into the store ports."""
         for port in self.root.findall("OUT_PORT"):
             k = self.number(port, "index")
             if k >= self.stores:
@@ -247,7 +257,7 @@ class _Reader:
                 self.connect(element, f"store_{k}.in0", None)
 
     def connect(self, element: Element, target: str, row: int | None) -> None:
-        """The arc from what an ``<input>`` names to a resource; ``row`` is None outside the grid."""
+        """Add the arc from what an ``<input>`` names to a resource; ``row`` is None outside the grid."""
         source, source_row = self.source(element, target)
         gates = []
         if row is not None and source_row is not None:
@@ -258,6 +268,7 @@ class _Reader:
         self.builder.arc(index[source], index[target], 0, gates[0] if gates else -1)
 
     def source(self, element: Element, target: str) -> tuple[str, int | None]:
+        """Return the resource that an ``<input>`` names, and its row where it lies within the grid."""
         kind = element.get("type", "")
         if kind in ("IN_PORT", "Const"):
             k = self.number(element, "index")
@@ -278,6 +289,7 @@ class _Reader:
         return f"pe_{y}_{x}.{self.pins[output]}", y
 
     def position(self, element: Element) -> Position:
+        """Return the (x, y) of an element's ``coord``."""
         text = element.get("coord", "")
         match = _COORDINATE.match(text)
         if match is None:
@@ -286,7 +298,7 @@ class _Reader:
 
 
 def compact(text: str) -> str:
-    """XML text without comments and indentation: what a saved mapping embeds."""
+    """Return XML text without comments and indentation, as a saved mapping embeds it."""
     parts: list[str] = []
     position = 0
     while (start := text.find("<!--", position)) >= 0:
@@ -298,6 +310,7 @@ def compact(text: str) -> str:
 
 
 def _switch_outputs(pe: Element) -> Iterator[tuple[str, str]]:
+    """Yield the id of the switching element and the name of each output of a PE."""
     for switch in pe.findall("SE"):
         for output in switch.findall("output"):
             name = output.get("name", "")
@@ -311,7 +324,7 @@ def _operations(pe: Element) -> frozenset[str]:
 
 
 def _classes(operations: frozenset[str]) -> set[str]:
-    """Op classes of an ALU: one class for the 24-bit ops, else those of the 32-bit table; unknown ``f*`` are fp."""
+    """Return the op classes of an ALU: one for 24-bit ops, else those of the 32-bit table; unknown ``f*`` are fp."""
     if operations <= OP_TABLE["cma24"].keys():
         return {"alu"}
     table = OP_TABLE["i32"]

@@ -2,7 +2,7 @@
 
 A PE has a function unit with a registered output, operand FIFOs after the operand multiplexers, and a crossbar from
 its incoming links to its outgoing ones. One hop arrives after the op latency; each tile passed through adds a cycle.
-II = 1: a link carries one signal, an operand input one edge.
+The II is 1: a link carries one signal, and an operand input serves one edge.
 
 =========  ===========================================================================
 ``mesh``   neighbours at distance 1 in row or column
@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
+from gridloom.archs.families.grid_parts import add_pe
+from gridloom.archs.model import Arch, ArchBuilder, Kind
 from gridloom.archs.selectors import numbers, select
 from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
 from gridloom.dfg.ops import OP_CLASSES
@@ -45,7 +46,7 @@ class MeshParameters:
     mul: Any = "all"
     #: Further op classes by selector, e.g. ``{div: none}``.
     classes: dict[str, Any] = field(default_factory=dict)
-    #: FIFO cycles of an operand: a number map; null: no limit.
+    #: Cycles that an operand may wait in its FIFO: a number map; null: no limit.
     fifo: Any = None
     #: Op latency by op class; ``"*"`` is the rest. At least 1: the output register.
     latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
@@ -54,7 +55,7 @@ class MeshParameters:
 
 
 def neighbours(family: str, row: int, col: int, rows: int, cols: int) -> list[tuple[int, int]]:
-    """The cells that have a link with (row, col), in reading order."""
+    """Return the cells that have a link with (row, col), in reading order."""
     if family == "hex":
         side = -1 if row % 2 == 0 else 0
         steps: tuple[tuple[int, int], ...] = (
@@ -69,7 +70,7 @@ def neighbours(family: str, row: int, col: int, rows: int, cols: int) -> list[tu
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The static grid that a description names."""
+    """Return the static grid that a description names."""
     p = parameters(MeshParameters, spec)
     family = spec["family"]
     check_size(p.rows, p.cols)
@@ -89,7 +90,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def class_masks(p: MeshParameters) -> dict[str, Any]:
-    """Op class -> mask of the tiles that have it."""
+    """Return for each op class the mask of the tiles that have it."""
     chosen: dict[str, Any] = dict.fromkeys(_PE_CLASSES, "all")
     chosen |= {"input": p.io, "output": p.io, "mul": p.mul}
     for name in p.classes:
@@ -101,32 +102,17 @@ def class_masks(p: MeshParameters) -> dict[str, Any]:
 
 
 def _add_tiles(builder: ArchBuilder, p: MeshParameters) -> None:
+    """Add the PEs, each with the op classes and the FIFO depth that the selectors give it."""
     masks = class_masks(p)
     fifo = numbers(p.fifo, p.rows, p.cols, "fifo", None)
     for row in range(p.rows):
         for col in range(p.cols):
-            name = f"pe_{row}_{col}"
-            tile = builder.add_tile(
-                Tile(
-                    name=name,
-                    row=row,
-                    col=col,
-                    classes=frozenset(c for c, mask in masks.items() if mask[row, col]),
-                    latency={"*": 1, **p.latency},
-                    operands=p.operands,
-                    fifo=fifo[row][col],
-                    contexts=1,
-                )
-            )
-            fu = builder.add(f"{name}.fu", Kind.FU, tile)
-            out = builder.add(f"{name}.out", Kind.OUT, tile)
-            builder.arc(fu, out, 1)
-            for k in range(p.operands):
-                operand = builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
-                builder.arc(out, operand)
+            classes = [name for name, mask in masks.items() if mask[row, col]]
+            add_pe(builder, p, row, col, classes, moves=False, fifo=fifo[row][col], contexts=1)
 
 
 def _add_links(builder: ArchBuilder, family: str, p: MeshParameters) -> None:
+    """Add the links both ways between neighbours, and the crossbar arcs from each link to those that lead on."""
     cells = [(r, c) for r in range(p.rows) for c in range(p.cols)]
     number = {cell: k for k, cell in enumerate(cells)}
     pairs = {(a, b) for a in cells for b in neighbours(family, *a, p.rows, p.cols)}

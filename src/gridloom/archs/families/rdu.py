@@ -1,8 +1,8 @@
 """``rdu``: an elastic grid of compute and memory units between switches, with time-shared vector links.
 
-Units stand in a checkerboard (compute where row + col is even), a switch at each corner of the grid; every unit has a
-link to and from its four corner switches, neighbouring switches have ``channels`` links each way, DRAM interfaces sit
-at the left and right side. There are no cycles in a mapping: tokens move when there is room.
+Units stand in a checkerboard (compute where row + col is even) with a switch at each corner. Every unit has a link to
+and from its four corner switches, neighbouring switches have ``channels`` links each way, and DRAM interfaces sit at
+the left and right side. A mapping has no cycles: tokens move when there is room.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class RduParameters:
     dram_every: int = 2
     #: Cycles that a vector takes at a DRAM interface, 1 to 1024.
     dram_cycles: int = 4
-    #: Vectors that a memory unit reads, and writes, a cycle, 1 to 16.
+    #: Vectors that a memory unit reads, and as many that it writes, per cycle, 1 to 16.
     memory_ports: int = 1
-    #: Lanes of a compute unit, 1 to 256: multiply-accumulates a cycle.
+    #: Lanes of a compute unit, 1 to 256: multiply-accumulates per cycle.
     lanes: int = 16
     #: Stages of a compute unit's pipeline, 1 to 64: elementwise steps that it does in one pass.
     stages: int = 6
@@ -51,7 +51,7 @@ class RduParameters:
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The grid that a description names."""
+    """Return the grid that a description names."""
     p = parameters(RduParameters, spec)
     check_size(p.rows, p.cols)
     large = 1 << 40
@@ -93,6 +93,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def _add_units(builder: ArchBuilder, p: RduParameters) -> list[str]:
+    """Add compute and memory units in a checkerboard and the DRAM interfaces; return the names of all."""
     names = []
     capacity = p.memory_bytes // p.vector_bytes
     for row in range(p.rows):
@@ -113,6 +114,7 @@ def _add_units(builder: ArchBuilder, p: RduParameters) -> list[str]:
 def _add_unit(
     builder: ArchBuilder, p: RduParameters, name: str, row: int, col: int, kind: str, classes: frozenset[str], room: int
 ) -> None:
+    """Add one unit with its function unit, its output and its operand inputs."""
     tile = builder.add_tile(
         Tile(name=name, row=row, col=col, kind=kind, classes=classes, operands=p.operands, fifo=p.fifo, buffer=room)
     )
@@ -124,6 +126,7 @@ def _add_unit(
 
 
 def _add_switches(builder: ArchBuilder, p: RduParameters) -> None:
+    """Add the switches, one at each corner of the grid."""
     for row in range(p.rows + 1):
         for col in range(p.cols + 1):
             builder.add_tile(
@@ -132,6 +135,7 @@ def _add_switches(builder: ArchBuilder, p: RduParameters) -> None:
 
 
 def _link_pairs(p: RduParameters, ends: list[str]) -> list[tuple[str, str, int]]:
+    """Return the source, the target and the channel of every link."""
     pairs: list[tuple[str, str, int]] = []
     for row in range(p.rows + 1):
         for col in range(p.cols + 1):
@@ -160,6 +164,7 @@ def _connect(
     arriving: dict[str, list[tuple[str, int]]],
     leaving: dict[str, list[tuple[str, int]]],
 ) -> None:
+    """Add the arcs: from outputs to links, from links to operands, and through switches to links that lead on."""
     units = set(ends)
     for name in ends:
         for _, link in leaving[name]:

@@ -13,7 +13,10 @@ _UNTIMED: Final[dict[str, Any]] = {"latency": {"*": 0}, "fifo": 0, "contexts": 1
 
 
 def add_alu(builder: ArchBuilder, row: int, col: int, classes: frozenset[str], *, routes: bool) -> int:
-    """Add the PE ``pe_ROW_COL`` with an ALU of two operands; returns its tile. ``routes``: operand 0 can pass it."""
+    """Add the PE ``pe_ROW_COL`` with an ALU of two operands and return its tile.
+
+    With ``routes``, an unused ALU can pass operand 0 on.
+    """
     name = f"pe_{row}_{col}"
     tile = builder.add_tile(Tile(name=name, row=row, col=col, classes=classes, operands=2, **_UNTIMED))
     unit = builder.add(f"{name}.fu", Kind.FU, tile)
@@ -26,7 +29,7 @@ def add_alu(builder: ArchBuilder, row: int, col: int, classes: frozenset[str], *
 
 
 def add_load_port(builder: ArchBuilder, k: int, row: int, col: int) -> int:
-    """Add ``load_K``, where an input stream enters; returns its tile."""
+    """Add ``load_K``, where an input stream enters, and return its tile."""
     name = f"load_{k}"
     port = Tile(name=name, row=row, col=col, kind="load", classes=frozenset({"input"}), operands=0, **_UNTIMED)
     tile = builder.add_tile(port)
@@ -35,7 +38,7 @@ def add_load_port(builder: ArchBuilder, k: int, row: int, col: int) -> int:
 
 
 def add_store_port(builder: ArchBuilder, k: int, row: int, col: int) -> int:
-    """Add ``store_K``, where an output stream leaves; returns its tile."""
+    """Add ``store_K``, where an output stream leaves, and return its tile."""
     name = f"store_{k}"
     port = Tile(name=name, row=row, col=col, kind="store", classes=frozenset({"output"}), operands=1, **_UNTIMED)
     tile = builder.add_tile(port)
@@ -45,7 +48,7 @@ def add_store_port(builder: ArchBuilder, k: int, row: int, col: int) -> int:
 
 
 def add_constant_register(builder: ArchBuilder, k: int, rows: int) -> None:
-    """Add ``const_K`` beside the row that reads it: registers are counted up the rows, then again."""
+    """Add ``const_K`` beside row ``k % rows``, which reads it; those of a second round stand one column further."""
     row, col = k % rows, -1 - k // rows
     holds = frozenset({"const", "livein"})
     register = Tile(name=f"const_{k}", row=row, col=col, kind="const", classes=holds, latency={"*": 0}, operands=0)

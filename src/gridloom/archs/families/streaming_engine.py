@@ -5,8 +5,8 @@ two cycles, passing through costs nothing more, and the same tile reads it at on
 waits in delay registers of the consumer's tile. Constants and variables live in tile memory, streams come from the
 tile's base.
 
-Level ``paper`` has no port limits. Level ``strict``: each of a tile's four fabric outputs carries one value a spoke,
-and waits occupy ``delays`` registers a tile.
+Level ``paper`` has no port limits. At level ``strict`` each of a tile's four fabric outputs carries one value per
+spoke, and the operands that wait at a tile share its ``delays`` registers.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class StreamingEngineParameters:
 
     #: Tiles in the row, 1 to 1024.
     tiles: int = 16
-    #: Spokes a tile has, 1 to 1024: the largest II.
+    #: Spokes (slots) of a tile, 1 to 1024: the largest II.
     spokes: int = 6
-    #: ``strict``: one value a link and spoke, ``delays`` registers a tile; ``paper``: no limit on either.
+    #: ``strict``: one value per link and spoke, ``delays`` registers per tile; ``paper``: no limit on either.
     level: Literal["paper", "strict"] = "strict"
     #: Cycles from issue to result, 1 to 64.
     latency: int = 3
@@ -43,7 +43,7 @@ class StreamingEngineParameters:
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The engine that a description names."""
+    """Return the engine that a description names."""
     p = parameters(StreamingEngineParameters, spec)
     bounds = {"tiles": (1, 1024), "spokes": (1, 1024), "latency": (1, 64), "operands": (1, 8)}
     for key, (low, high) in (bounds | {"delays": (0, 1 << 20), "tile_memory": (0, 1 << 40)}).items():
@@ -65,6 +65,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def _add_tile(builder: ArchBuilder, p: StreamingEngineParameters, x: int, strict: bool) -> None:
+    """Add one tile, whose operands can read its own result at once."""
     tile = builder.add_tile(
         Tile(
             name=f"t_{x}",
@@ -87,6 +88,7 @@ def _add_tile(builder: ArchBuilder, p: StreamingEngineParameters, x: int, strict
 
 
 def _add_fabric(builder: ArchBuilder, p: StreamingEngineParameters, strict: bool) -> None:
+    """Add the links to tiles one and two away, and the arcs by which a value passes a tile."""
     at = builder.index
     pairs = [(x, x + step) for x in range(p.tiles) for step in _STEPS if 0 <= x + step < p.tiles]
     for x, y in pairs:

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile, Tile
+from gridloom.archs.families.grid_parts import add_pe
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile
 from gridloom.archs.selectors import select
 from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
 from gridloom.errors import ArchError
@@ -31,7 +32,7 @@ class TorusParameters:
     cols: int
     #: Registers of a file, 0 to 1024: a PE's own, or the central one's.
     regs: int = 4
-    #: ``local``: a file a PE; ``central``: one file that every PE reads and writes.
+    #: ``local``: each PE has a file of its own; ``central``: one file that every PE reads and writes.
     file: Literal["local", "central"] = "local"
     #: How many registers of a file rotate: ``free`` lets the mapping choose, a number fixes it.
     rotating: int | Literal["free"] = "free"
@@ -39,7 +40,7 @@ class TorusParameters:
     hold: Literal["until-write", "next"] = "until-write"
     #: Which PEs access memory: a selector.
     memory: Any = "all"
-    #: ``row``: the PEs of a row share one bus; ``dedicated``: a bus a memory PE; null: no limit.
+    #: ``row``: the PEs of a row share one bus; ``dedicated``: each memory PE has its own; null: no limit.
     bus: Literal["row", "dedicated"] | None = "row"
     #: Which PEs multiply: a selector.
     mul: Any = "all"
@@ -54,13 +55,14 @@ class TorusParameters:
 
 
 def _listed(*numbers: int, cols: int) -> dict[str, Any]:
-    """PEs numbered from 1, row by row, as a selector."""
+    """Return a selector of PEs that are numbered from 1, row by row."""
     return {"tiles": [[(n - 1) // cols, (n - 1) % cols] for n in numbers]}
 
 
 def _preset(side: int, regs: int, file: str, memory: Any = "all") -> dict[str, Any]:
+    """Return the parameters of a preset of the RAMP evaluation."""
     bus = "row" if memory == "all" else "dedicated"
-    # 4 kB of data memory; 4 kB of instruction memory at 4 bytes a PE and slot.
+    # There are 4 kB of data memory, and 4 kB of instruction memory at 4 bytes per PE and slot.
     contexts = 4096 // (4 * side * side)
     return {
         "rows": side, "cols": side, "regs": regs, "file": file, "memory": memory, "bus": bus,
@@ -85,7 +87,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The torus that a description names; a preset's parameters may be overridden one by one."""
+    """Return the torus that a description names; a preset's parameters may be overridden one by one."""
     p = parameters(TorusParameters, {**PRESETS.get(spec["family"], {}), **spec})
     check_size(p.rows, p.cols)
     _check(p)
@@ -112,6 +114,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def _check(p: TorusParameters) -> None:
+    """Raise ArchError for a parameter out of its range."""
     for key, low, high in (
         ("regs", 0, 1024),
         ("operands", 1, 8),
@@ -125,33 +128,16 @@ def _check(p: TorusParameters) -> None:
 
 
 def _add_tile(builder: ArchBuilder, p: TorusParameters, row: int, col: int, memory: bool, multiply: bool) -> None:
+    """Add one PE with its op classes; its output register holds its value until the next write, or does not."""
     classes = {"alu", "div", "fp", "route"} | (_MEMORY_CLASSES if memory else set()) | ({"mul"} if multiply else set())
-    name = f"pe_{row}_{col}"
-    tile = builder.add_tile(
-        Tile(
-            name=name,
-            row=row,
-            col=col,
-            classes=frozenset(classes),
-            latency={"*": 1, **p.latency},
-            operands=p.operands,
-            fifo=0,
-            contexts=p.contexts,
-        )
-    )
-    fu = builder.add(f"{name}.fu", Kind.FU, tile)
-    out = builder.add(f"{name}.out", Kind.OUT, tile)
-    builder.arc(fu, out, builder.tiles[tile].latency_of("route"))
+    add_pe(builder, p, row, col, classes, moves=True, fifo=0, contexts=p.contexts)
     if p.hold == "until-write":
+        out = builder.index[f"pe_{row}_{col}.out"]
         builder.arc(out, out, 1)
-    for k in range(p.operands):
-        operand = builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
-        builder.arc(out, operand)
-        if k == 0:
-            builder.arc(operand, fu)
 
 
 def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
+    """Add the links to the four neighbours, around the borders; double links fall away on small arrays."""
     for row in range(p.rows):
         for col in range(p.cols):
             name = f"pe_{row}_{col}"
@@ -164,6 +150,7 @@ def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
 
 
 def _add_registers(builder: ArchBuilder, p: TorusParameters) -> None:
+    """Add the register files: one for each PE, or one for all."""
     if p.regs == 0:
         return
     tiles = list(enumerate(builder.tiles))
@@ -185,7 +172,7 @@ def _add_registers(builder: ArchBuilder, p: TorusParameters) -> None:
 
 
 def _add_memory(builder: ArchBuilder, p: TorusParameters) -> None:
-    """Spill slots, the memory they lead to, and the buses."""
+    """Add the spill slots, the memory that they lead to, and the buses."""
     memory = builder.add("mem", Kind.MEM, capacity=0)
     builder.arc(memory, memory, 1)
     members = [(k, tile) for k, tile in enumerate(builder.tiles) if "mem" in tile.classes]

@@ -37,14 +37,14 @@ class VpcmaParameters:
     rows: int = 8
     #: Columns of PEs, 1 to 128; each has a load and a store port.
     cols: int = 12
-    #: Constant registers, at most and by default two a row: row y reads register y and y + rows.
+    #: Constant registers, at most and by default two per row: row y reads registers y and y + rows.
     constants: int | None = None
     #: True when an unused ALU can pass operand A on.
     alu_routes: bool = True
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """The array that a description names."""
+    """Return the array that a description names."""
     p = parameters(VpcmaParameters, spec)
     check_size(p.rows, p.cols)
     if not 0 <= _constants(p) <= 2 * p.rows:
@@ -70,10 +70,12 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def _constants(p: VpcmaParameters) -> int:
+    """Return how many constant registers there are."""
     return 2 * p.rows if p.constants is None else p.constants
 
 
 def _add_pes(builder: ArchBuilder, p: VpcmaParameters) -> None:
+    """Add the PEs, each with its ALU and the four outputs of its switching element."""
     classes = frozenset({"alu"} | ({"route"} if p.alu_routes else set()))
     for y in range(p.rows):
         for x in range(p.cols):
@@ -83,6 +85,7 @@ def _add_pes(builder: ArchBuilder, p: VpcmaParameters) -> None:
 
 
 def _add_ports(builder: ArchBuilder, p: VpcmaParameters) -> None:
+    """Add a load and a store port below each column, and the constant registers."""
     for x in range(p.cols):
         add_load_port(builder, x, -1, x)
         add_store_port(builder, x, -2, x)
@@ -92,6 +95,7 @@ def _add_ports(builder: ArchBuilder, p: VpcmaParameters) -> None:
 
 
 def _connect(builder: ArchBuilder, p: VpcmaParameters, x: int, y: int) -> None:
+    """Add the arcs into the multiplexers of one PE, as the table at the head of this module lists them."""
     at = builder.index
     name = f"pe_{y}_{x}"
     gate = y - 1

@@ -213,6 +213,7 @@ def _touched(details: Details) -> set[int]:
 
 
 def _tiles(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list[str]:
+    """The outlines of all tiles, names of those without an op, and registers with the values they hold."""
     touched = _touched(details)
     busy = {tile for tile in details.instance_tiles if tile >= 0}
     held = uses_by_slot(details, slot) if details.arch.has("wraps") else {}
@@ -228,6 +229,7 @@ def _tiles(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list
 
 
 def _nodes(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list[str]:
+    """The ops and moves of a slot."""
     parts = []
     for t, tile in enumerate(details.arch.tiles):
         here = details.at(t, slot)
@@ -246,6 +248,7 @@ def _nodes(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list
 
 
 def _move(details: Details, move: Move, layout: ArrayLayout, look: Look) -> str:
+    """A function unit that passes a value on, dashed."""
     core = layout.cores[move.tile]
     shade = palette.shade("route")
     marks: dict[str, object] = {"data_s": move.signal, "data_c": move.cycle, "data_t": move.tile} if look.live else {}

@@ -60,6 +60,7 @@ class ArrayLayout:
     # -- tiles ------------------------------------------------------------------------------------------------------
 
     def _raw_box(self, tile: Tile) -> Box:
+        """The box of a tile before all are shifted to the origin."""
         x, y = tile.col * self.pitch, tile.row * self.pitch
         if self.arch.has("hexagonal"):
             y *= math.sqrt(3) / 2
@@ -87,6 +88,7 @@ class ArrayLayout:
         return tuple(self._core(tile, box) for tile, box in zip(self.arch.tiles, self.boxes))
 
     def _core(self, tile: Tile, box: Box) -> Box:
+        """The part of a tile that its node fills."""
         if tile.kind in ("load", "store", "const", "switch"):
             return box
         if self.arch.has("upward"):
@@ -140,6 +142,7 @@ class ArrayLayout:
         return tiles[a].kind == "switch" and tiles[b].kind == "switch"
 
     def _rim(self, tile: int, direction: Point) -> Point:
+        """Where a link in some direction leaves a tile."""
         box = self.boxes[tile]
         if self.arch.has("hexagonal"):
             return moved((box.x, box.y), direction, HALF)
@@ -153,6 +156,7 @@ class ArrayLayout:
         return abs(source.row - target.row) > 1 or abs(source.col - target.col) > 1
 
     def _wrap(self, a: int, b: int, lane: int) -> Track:
+        """A link over the edge of a torus: two stubs with a ring at the end of each."""
         source, target = self.arch.tiles[a], self.arch.tiles[b]
         dr, dc = target.row - source.row, target.col - source.col
         along = (-math.copysign(1.0, dc), 0.0) if dr == 0 else (0.0, -math.copysign(1.0, dr))
@@ -165,6 +169,7 @@ class ArrayLayout:
         return Track(leave, enter, along, back, path, "wrap")
 
     def _jump(self, a: int, b: int) -> Track:
+        """A link over one tile, drawn around it; neighbouring jumps have different heights."""
         source, target = self.boxes[a], self.boxes[b]
         first, second = self.arch.tiles[a], self.arch.tiles[b]
         height = _JUMP_HEIGHT[(first.col if first.row == second.row else first.row) % 2]

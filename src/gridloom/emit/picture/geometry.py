@@ -41,7 +41,11 @@ class Box(NamedTuple):
         return self.y + self.half_height
 
     def rim(self, direction: Point) -> Point:
-        """Return where a ray from the centre leaves the rectangle."""
+        """Return where a ray from the centre leaves the rectangle.
+
+        >>> Box(10.0, 10.0, 4.0, 2.0).rim((1.0, 0.0))
+        (14.0, 10.0)
+        """
         dx, dy = direction
         reach = min(
             self.half_width / abs(dx) if abs(dx) > 1e-9 else math.inf,
@@ -58,7 +62,11 @@ def unit(start: Point, end: Point) -> Point:
 
 
 def right_of(direction: Point) -> Point:
-    """Return the direction to the right of a direction (y grows downwards)."""
+    """Return the direction to the right of a direction (y grows downwards).
+
+    >>> right_of((0.0, 1.0))
+    (-1.0, 0.0)
+    """
     return -direction[1], direction[0]
 
 
@@ -73,7 +81,11 @@ def spot(point: Point) -> str:
 
 
 def line(*points: Point) -> str:
-    """Return a path of straight lines."""
+    """Return a path of straight lines.
+
+    >>> line((0, 0), (10, 2.25))
+    'M0 0L10 2.2'
+    """
     return "M" + "L".join(spot(p) for p in points)
 
 

@@ -91,6 +91,7 @@ def graph_picture(dfg: Dfg, *, live: bool) -> str:
 
 
 def _keys(dfg: Dfg) -> list[Key]:
+    """The legend: op classes, loop-carried edges and ordering edges, as far as they occur."""
     keys = op_keys(dfg.op_class(node.id) for node in dfg.nodes)
     if any(edge.distance for edge in dfg.edges):
         sample = element("path", class_="line", d="M1 0H21", stroke=palette.surface("line"), stroke_width="1.6",
@@ -128,6 +129,7 @@ def _is_small(dfg: Dfg, k: int) -> bool:
 
 
 def _layout(dfg: Dfg) -> _Drawing:
+    """Place all nodes; a constant or live-in gets one small box for each of its readers."""
     graph = LayeredGraph()
     layers = _layers(dfg)
     if any(_is_small(dfg, k) for k in range(len(dfg.nodes))):
@@ -186,6 +188,7 @@ def _compact(graph: LayeredGraph) -> None:
 
 
 def _node_width(dfg: Dfg, k: int) -> float:
+    """The width of a node's box, by its texts."""
     caption = _caption(dfg, k)
     if _is_small(dfg, k):
         return max(24.0, min(70.0, text_width(caption, 10) + 12))
@@ -198,6 +201,7 @@ def _caption(dfg: Dfg, k: int) -> str:
 
 
 def _boxes(dfg: Dfg, drawing: _Drawing, shift: float) -> dict[int, Box]:
+    """Item -> the box of each node and copy."""
     boxes = {}
     small = set(drawing.copies.values()) | {i for k, i in drawing.item.items() if _is_small(dfg, k)}
     for item in [*drawing.item.values(), *drawing.copies.values()]:
@@ -213,6 +217,7 @@ def _boxes(dfg: Dfg, drawing: _Drawing, shift: float) -> dict[int, Box]:
 
 
 def _node(dfg: Dfg, k: int, box: Box, live: bool) -> str:
+    """A node: its box with op and id, or a small one with a constant."""
     node = dfg.nodes[k]
     op_class = dfg.op_class(node.id)
     look = palette.shade(op_class)
@@ -249,6 +254,7 @@ def _node(dfg: Dfg, k: int, box: Box, live: bool) -> str:
 
 
 def _edge(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift: float, live: bool) -> str:
+    """An edge as a path; a loop-carried one is dashed and carries its distance."""
     edge = dfg.edges[e]
     path, middle = _edge_path(dfg, e, drawing, boxes, shift)
     dashes = "1 4" if not edge.carries_value else "5 3.5" if edge.distance else None
@@ -271,6 +277,7 @@ def _edge(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift: flo
 
 
 def _describe(edge: Edge) -> str:
+    """An edge in words."""
     kind = "" if edge.kind == "data" else f" ({edge.kind})"
     back = f", {edge.distance} iteration{'s' * (edge.distance > 1)} back" if edge.distance else ""
     operand = f", operand {edge.operand}" if edge.carries_value else ""
@@ -278,6 +285,7 @@ def _describe(edge: Edge) -> str:
 
 
 def _edge_path(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift: float) -> tuple[str, Point]:
+    """The path of an edge through its joints, and the place for its distance."""
     edge = dfg.edges[e]
     goal = boxes[drawing.item[dfg.index[edge.target]]]
     source = boxes[drawing.copies.get(e, drawing.item.get(dfg.index[edge.source], -1))]

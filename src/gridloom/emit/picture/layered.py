@@ -68,6 +68,7 @@ def place(graph: LayeredGraph, gap: float) -> list[float]:
 
 
 def _ordered(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
+    """The rows in the best order that some sweeps find."""
     best, fewest = [list(row) for row in rows], None
     count_them = sum(map(len, above)) <= _LARGE
     for sweep in range(_SWEEPS if count_them else 4):
@@ -88,6 +89,7 @@ def _ordered(rows: list[list[int]], above: list[list[int]], below: list[list[int
 
 
 def _by_median(row: list[int], fixed: list[int], near: list[list[int]]) -> list[int]:
+    """A row ordered by the median position of each item's neighbours in a fixed row."""
     at = {item: k for k, item in enumerate(fixed)}
     keyed = []
     for k, item in enumerate(row):
@@ -155,6 +157,7 @@ def _pair_crossings(left: Sequence[int], right: Sequence[int], at: dict[int, int
 def _fitted(
     graph: LayeredGraph, rows: list[list[int]], above: list[list[int]], below: list[list[int]], gap: float
 ) -> list[float]:
+    """The x of each item: rows start centred and are fitted to their neighbours in turn."""
     x = [0.0] * len(graph.width)
     for row in rows:
         spread = _offsets(graph, row, gap)
@@ -180,6 +183,7 @@ def _offsets(graph: LayeredGraph, row: list[int], gap: float) -> list[float]:
 def _fit_row(
     graph: LayeredGraph, row: list[int], x: list[float], above: list[list[int]], below: list[list[int]], gap: float
 ) -> None:
+    """Move the items of a row towards the mean of their neighbours, in order and at their distances."""
     if not row:
         return
     spread = _offsets(graph, row, gap)
@@ -196,7 +200,11 @@ def _fit_row(
 
 
 def _monotone(goals: list[float], weights: list[float]) -> list[float]:
-    """The non-decreasing sequence with the least weighted squared distance to the goals."""
+    """The non-decreasing sequence with the least weighted squared distance to the goals.
+
+    >>> _monotone([1.0, 4.0, 2.0], [1.0, 1.0, 1.0])
+    [1.0, 3.0, 3.0]
+    """
     blocks: list[tuple[float, float, int]] = []
     for goal, weight in zip(goals, weights):
         blocks.append((goal, weight, 1))

@@ -53,6 +53,7 @@ def _y(depth: int) -> float:
 
 
 def _circle(record: Mapping[str, Any], x: float, y: float) -> list[str]:
+    """A graph of the tree: number of ops, width, and the predicted width where it differs."""
     missing = record["width"] is None
     fill = "#c3c9d2" if missing else "#63c586" if record["chosen"] else "none"
     said = "not mappable" if missing else f"w {record['width']}"

@@ -73,12 +73,14 @@ class Anchors:
         return self._upwards(start, end, resource)
 
     def _from_side(self, start: Point, end: Point, sense: int, resource: int) -> str:
+        """From an east or west output to an operand or to a switch output of the next column."""
         if self.arch.kind[resource] == Kind.IN:
             return curve(start, (start[0] + 22 * sense, start[1]), (end[0], end[1] + 12), end)
         lower = 14 if self.side(resource) == "n" else -14
         return curve(start, (start[0] + 12 * sense, start[1]), (end[0], end[1] + lower), end)
 
     def _upwards(self, start: Point, end: Point, resource: int) -> str:
+        """From an output to the row above: an operand, or an output of the switching element there."""
         if self.arch.kind[resource] != Kind.SWITCH:
             return curve(start, (start[0], start[1] - 18), (end[0], end[1] + 18), end)
         box = self.layout.boxes[int(self.arch.tile[resource])]
@@ -90,6 +92,7 @@ class Anchors:
         return curve(start, (start[0], start[1] - 16), (end[0] + reach, end[1]), end)
 
     def _from_own_output(self, resource: int) -> str:
+        """From an ALU to the outputs of its own switching element."""
         core = self.layout.cores[int(self.arch.tile[resource])]
         end = self.point(resource)
         side = self.side(resource)

@@ -44,7 +44,7 @@ def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
         group([_faded(wire(details, piece, look, _PREFIX), details, piece, slot) for piece in pieces], class_="wires")
     )
     body += _ops(details, slot, look)
-    body += badges(details, [badge for _, found in wires for badge in found], look)
+    body += badges(details, [badge for _, marks in wires for badge in marks], look)
     keys, tall = legend(mapping_keys(details), bottom + 6, width)
     name = f"{details.dfg.name} mapped on {details.arch.name}"
     return document(
@@ -155,6 +155,7 @@ def _grid(details: Details, live: bool) -> list[str]:
 
 
 def _heat(name: str, cells: dict[int, tuple[float, str]], top: int) -> str:
+    """A hidden layer of coloured tiles that the report can show."""
     parts = []
     for tile, (share, text) in sorted(cells.items()):
         box = Box(cell(tile, 0).x, HEAD + _FABRIC - 20, 24.0, 11.0)
@@ -169,6 +170,7 @@ def _heat(name: str, cells: dict[int, tuple[float, str]], top: int) -> str:
 
 
 def _ops(details: Details, slot: int | None, look: Look) -> list[str]:
+    """The ops in their cells with their cycles."""
     parts = []
     for k, (instance, tile) in enumerate(zip(details.mapping.instances, details.instance_tiles)):
         if tile < 0:
@@ -191,10 +193,10 @@ def wire_of(details: Details, way: Way, reader: Instance) -> tuple[Piece, list[B
     operand = int(details.arch.position[resource])
     path, end = _curve(source, target, operand)
     piece = Piece(path, way.signal, links[-1] if links else resource, (cycle,), (way.route.edge,), head=True)
-    found = []
+    waits = []
     if way.route.fifo:
-        found.append(Badge((end[0], end[1] - 11), str(way.route.fifo), "fifo", way.signal, way.route.edge, cycle))
-    return piece, found
+        waits.append(Badge((end[0], end[1] - 11), str(way.route.fifo), "fifo", way.signal, way.route.edge, cycle))
+    return piece, waits
 
 
 def _place(details: Details, instance: Instance) -> tuple[int, int]:
@@ -202,6 +204,7 @@ def _place(details: Details, instance: Instance) -> tuple[int, int]:
 
 
 def _curve(source: tuple[int, int], target: tuple[int, int], operand: int) -> tuple[str, Point]:
+    """A wire between two cells and where it ends: down, to the side, or back to its own cell."""
     first, second = _core(*source), _core(*target)
     end = (second.x + (operand - 0.5) * 22, second.top)
     if source == target:

@@ -50,6 +50,9 @@ def element(tag: str, content: str = "", /, **attributes: object) -> str:
     """Return one element.
 
     ``class_`` stands for ``class``, other underscores for dashes; None leaves an attribute out.
+
+    >>> element("rect", class_="tile", stroke_width=1.5, fill=None)
+    '<rect class="tile" stroke-width="1.5"/>'
     """
     words = [tag]
     for name, value in attributes.items():
@@ -87,7 +90,11 @@ def fitted(text: str, size: float, width: float) -> str:
 
 
 def shortened(text: str, size: float, width: float) -> str:
-    """Return the text, shortened in its middle until it fits, since ids mostly differ at their ends."""
+    """Return the text, shortened in its middle until it fits, since ids mostly differ at their ends.
+
+    >>> shortened("accumulate_17", 10, 40)
+    'ac…_17'
+    """
     if text_width(text, size) <= width:
         return text
     tail = text[-3:]

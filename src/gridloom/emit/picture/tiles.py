@@ -160,6 +160,7 @@ def registers(layout: ArrayLayout, tile: int, held: dict[int, tuple[int, int]]) 
 
 
 def _register(x: float, y: float, half: float, held: tuple[int, int] | None) -> str:
+    """A small square, filled with the colour of the signal that it holds."""
     shape: dict[str, object] = {"x": x - half, "y": y - half, "width": 2 * half, "height": 2 * half, "rx": 1.5}
     if held is None:
         return element(
@@ -202,6 +203,7 @@ def node(details: Details, k: int, core: Box, look: Look) -> str:
 
 
 def _node_text(core: Box, caption: str, name: str) -> list[str]:
+    """One or two lines of text that fit a node's box."""
     # Bold text runs wider than the estimate.
     room = (2 * core.half_width - 6) * 0.92
     size = 12.5 if text_width(caption, 12.5) <= room else 10.5
@@ -258,10 +260,10 @@ def wire(details: Details, piece: Piece, look: Look, prefix: str) -> str:
     )  # fmt: skip
 
 
-def badges(details: Details, found: Iterable[Badge], look: Look) -> list[str]:
+def badges(details: Details, shown: Iterable[Badge], look: Look) -> list[str]:
     """Return the marks at operands; marks at one place are written into one."""
     places: dict[tuple[float, float], list[Badge]] = {}
-    for badge in found:
+    for badge in shown:
         places.setdefault(badge.point, []).append(badge)
     parts = []
     for (x, y), crowd in places.items():

@@ -157,6 +157,7 @@ class LinkWiring:
         return around(self.layout.cores[tile], before.enter, before.inward, after.leave, after.outward)
 
     def _from_output_register(self, tile: int, after: Track) -> str:
+        """From the output register of a torus tile around the node to a port."""
         box, core = self.layout.boxes[tile], self.layout.cores[tile]
         start = output_register(box)
         goal = after.leave
@@ -172,6 +173,7 @@ class LinkWiring:
         return rounded([start, *corners, goal], 4)
 
     def _arrival(self, resource: int, before: int, track: Track | None) -> str:
+        """The last piece of a route, into an operand: from a link, a register, or the tile's own output."""
         tile = int(self.arch.tile[resource])
         core = self.layout.cores[tile]
         if track is not None:
@@ -191,6 +193,7 @@ class LinkWiring:
         return f"M{spot((right, core.y - 7))}c16 -4 16 18 0 14"
 
     def _write(self, resource: int) -> str:
+        """From the function unit into a register of the tile's own file."""
         tile = int(self.arch.tile[resource])
         if tile < 0:
             return ""

@@ -171,6 +171,7 @@ def _head(name: str, note: str) -> list[str]:
 
 
 def _grid(marks: Sequence[float], y: _Axis, y_title: str, right: float = _RIGHT) -> list[str]:
+    """Horizontal lines with their numbers, and the title of the y axis."""
     parts = []
     for value in marks:
         at = y.at(value)
@@ -184,6 +185,7 @@ def _grid(marks: Sequence[float], y: _Axis, y_title: str, right: float = _RIGHT)
 
 
 def _bands(bands: Sequence[Band], y: _Axis) -> list[str]:
+    """The published ranges; a single number is a thin band."""
     parts = []
     for band in bands:
         high, low = y.at(band.high), y.at(band.low)
@@ -195,6 +197,7 @@ def _bands(bands: Sequence[Band], y: _Axis) -> list[str]:
 
 
 def _line(line: Series, x: _Axis, y: _Axis) -> list[str]:
+    """One line with its points; a single point has its name beside it."""
     colour = palette.SIGNALS[line.colour][0]
     spots = [(x.at(a), y.at(b)) for a, b in line.points]
     path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in spots)
@@ -229,6 +232,7 @@ def _end_labels(ends: list[tuple[float, str, int]]) -> list[str]:
 
 
 def _legend(kinds: Sequence[str]) -> list[str]:
+    """A coloured square and a name for each kind of part; nothing for one kind alone."""
     parts, x = [], WIDTH - 24.0
     for k, kind in reversed(list(enumerate(kinds))):
         x -= text_width(kind, 11)
@@ -240,6 +244,7 @@ def _legend(kinds: Sequence[str]) -> list[str]:
 
 
 def _bar_name(x: float, y: float, name: str, slanted: bool) -> str:
+    """The name below a bar, slanted where there is little room."""
     if not slanted:
         return label(x, y, name, size=11, kind="soft")
     turned = f"rotate(-38 {x:.1f} {y:.1f})"

@@ -50,6 +50,7 @@ def _differs(figure: _Figure, rows: Sequence[Row]) -> bool:
 
 
 def _panel(figure: _Figure, rows: Sequence[Row], suite: str) -> Panel | None:
+    """The chart of one figure; None where no row has a number."""
     lines: dict[str, dict[int, dict[str, list[float]]]] = {}
     for row in rows:
         value = figure.value(row)

@@ -1,4 +1,4 @@
-"""A card of the report for pipelines: the grid by stage, links by load, the bottleneck, a table by operation."""
+"""A card of the report for pipelines: units by stage, links by load, the bottleneck, and a table of operations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gridloom.emit.picture.text import escape
 
 _CELL: Final = 44.0
 _EDGE: Final = 48.0
-#: Colours of links by load, a quarter of the cycles each; the palest ones of the heat map do not show as lines.
+#: Colours of links by load, one for each quarter of the cycles; the palest ones of the heat map do not show as lines.
 _LOADS: Final = palette.HEAT[2:]
 _HOT: Final = "#d00000"
 #: Hues go round so that neighbouring stages differ clearly.
@@ -34,12 +34,12 @@ class UnitLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationLoad:
-    """One row of the roofline table; rates are floating-point operations a cycle."""
+    """One row of the roofline table; rates are floating-point operations per cycle."""
 
     operation: str
     units: int
     flops: int
-    #: Floating-point operations a byte that goes into its units.
+    #: Floating-point operations per byte that goes into its units.
     intensity: float
     #: What its units could do, what the vectors let them do that their links can bring, and what they do.
     peak: float
@@ -70,7 +70,7 @@ def dataflow_card(arch: Arch, load: DataflowLoad) -> str:
     return (
         '<section class="card wide" aria-labelledby="h-flow"><h2 id="h-flow">Pipeline</h2><div class="flow">'
         f'<div class="picture">{load_picture(arch, load)}</div><div>'
-        f"<p>Period {load.period:,.0f} cycles a block, {load.bound:,.0f} at the least "
+        f"<p>Period {load.period:,.0f} cycles per block; the least possible is {load.bound:,.0f} "
         f"({100 * load.bound / load.period:.0f} %). <strong>{escape(load.bottleneck)}</strong></p>"
         f"{_legend(load)}{_table(load)}</div></div></section>"
     )
@@ -157,14 +157,15 @@ def _legend(load: DataflowLoad) -> str:
     return (
         f'<ul class="stages" aria-label="Stages">{"".join(items)}</ul>'
         f'<p class="hint"><span class="scale"><span>links: 0 %</span>{scale}<span>100 % of the cycles</span></span> '
-        "Square: compute unit, round: memory unit or DRAM, bar: share of cycles that it works, red: the bottleneck.</p>"
+        "Squares are compute units, round shapes are memory units or DRAM; the bar in a unit is the share of cycles in "
+        "which it works, and the bottleneck is red.</p>"
     )
 
 
 def _table(load: DataflowLoad) -> str:
     heads = (
-        "operation", "units", "FLOP a block", "FLOP a byte", "FLOP a cycle", "peak", "roof", "of its roof", "starved",
-        "stalled",
+        "operation", "units", "FLOP per block", "FLOP per byte", "FLOP per cycle", "peak", "roof", "of its roof",
+        "starved", "stalled",
     )  # fmt: skip
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     rows = []

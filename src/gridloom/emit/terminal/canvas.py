@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
 
 def clipped(text: str, width: int) -> str:
-    """Return the text in at most ``width`` terminal cells, without anything that would move the cursor."""
+    """Return the text in at most ``width`` terminal cells, without anything that would move the cursor.
+
+    >>> clipped("accumulate", 5)
+    'accu…'
+    """
     from rich.cells import cell_len
 
     clean = printable(text).replace("\n", " ").replace("\t", " ").replace("\r", " ")
@@ -23,7 +27,11 @@ def clipped(text: str, width: int) -> str:
 
 
 def clipped_middle(text: str, width: int) -> str:
-    """Return the text in at most ``width`` terminal cells, shortened in its middle, since ids differ at their ends."""
+    """Return the text in at most ``width`` terminal cells, shortened in its middle, since ids differ at their ends.
+
+    >>> clipped_middle("accumulate_17", 9)
+    'accum…_17'
+    """
     from rich.cells import cell_len
 
     whole = clipped(text, 10_000)

@@ -55,6 +55,7 @@ class _Grid:
 
 
 def _grid(arch: Arch) -> _Grid:
+    """Where each tile is drawn."""
     shown = [(k, tile) for k, tile in enumerate(arch.tiles) if tile.kind != "switch"]
     spots = {k: _screen_place(arch, tile) for k, tile in shown}
     top = min(row for row, _ in spots.values())
@@ -65,6 +66,7 @@ def _grid(arch: Arch) -> _Grid:
 
 
 def _screen_place(arch: Arch, tile: Tile) -> tuple[int, float]:
+    """Row and column of a tile on the screen."""
     if arch.has("hexagonal"):
         return tile.row, tile.col + (0.5 if tile.row % 2 else 0.0)
     if arch.has("upward"):
@@ -74,6 +76,7 @@ def _screen_place(arch: Arch, tile: Tile) -> tuple[int, float]:
 
 
 def _arch(arch: Arch) -> RenderableType:
+    """An array: its tiles with their op classes, and arrows for links between neighbours."""
     grid = _grid(arch)
     shown = telling_classes(arch)
     canvas = Canvas(grid.rows, grid.columns)
@@ -91,6 +94,7 @@ def _arch(arch: Arch) -> RenderableType:
 
 
 def _mapping(details: Details) -> RenderableType:
+    """A mapping: a grid for a static or elastic array, a table of slots for a modulo-scheduled one."""
     name = f"{details.dfg.name} on {details.arch.name}"
     classes = {details.op_class(instance) for instance in details.mapping.instances}
     keys = [(name, palette.OP_TITLES[name]) for name in palette.OP_SHADES if name in classes]
@@ -109,6 +113,7 @@ def _mapping(details: Details) -> RenderableType:
 
 
 def _draw_tile(canvas: Canvas, details: Details, tile: int, row: int, column: int) -> None:
+    """A tile with its op, node, cycle and longest wait."""
     here = details.at(tile, 0)
     if not here:
         canvas.box(row, column, _WIDTH, _HEIGHT, "bright_black", dashed=True)
@@ -192,6 +197,7 @@ def _slots(details: Details) -> RenderableType:
 
 
 def _slot_text(details: Details, tile: int, slot: int, moves: Iterable[str]) -> Text:
+    """What a tile issues in a slot, and the values it moves."""
     from rich.text import Text
 
     parts: list[Text] = []
@@ -209,6 +215,7 @@ def _slot_text(details: Details, tile: int, slot: int, moves: Iterable[str]) -> 
 
 
 def _graph(dfg: Dfg) -> RenderableType:
+    """A graph as a table of nodes by level."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -240,6 +247,7 @@ def _graph(dfg: Dfg) -> RenderableType:
 
 
 def _operands(dfg: Dfg, k: int) -> Iterator[str]:
+    """The operands of a node in words; a carried one with its distance."""
     for e in dfg.in_edges[k]:
         edge = dfg.edges[e]
         source = dfg.node(edge.source)

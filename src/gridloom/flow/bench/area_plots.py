@@ -21,7 +21,7 @@ _MIDDLE_ROWS: Final = 18
 
 
 def plot(report: AreaReport, figure: str) -> str:
-    """One figure as SVG text; ``all`` puts all of a target's figures below each other."""
+    """Return one figure as SVG text; ``all`` puts all figures of a target below each other."""
     known = figures(report.target)
     if figure == "all":
         return picture([draw(report) for draw in known.values()], f"areas, {report.target}")
@@ -30,13 +30,16 @@ def plot(report: AreaReport, figure: str) -> str:
 
 
 def figures(target: str) -> Mapping[str, Callable[[AreaReport], Panel]]:
-    """Name -> how it is drawn. Shares of registers are areas only where registers and logic have one unit."""
+    """Return the functions that draw a target's figures, by name.
+
+    Shares of registers are areas only where registers and logic are measured in one unit.
+    """
     drawn = {"overhead": overhead, "fifo": fifo, "growth": growth, "registers": registers, "four-bit": four_bit}
     return drawn if target == "gates" else {name: draw for name, draw in drawn.items() if name != "registers"}
 
 
 def overhead(report: AreaReport) -> Panel:
-    """What the wires and multiplexers of a topology cost, over the size of the array."""
+    """Draw what the wires and multiplexers of a topology cost, over the size of the array."""
     lines, bands = [], []
     for family in ("chess", "onehop"):
         rows = report.select(family=family, routing=False, fifo=0, soft=False)
@@ -60,7 +63,7 @@ def overhead(report: AreaReport) -> Panel:
 
 
 def fifo(report: AreaReport) -> Panel:
-    """What operand FIFOs cost by their depth, next to topologies that need none."""
+    """Draw what operand FIFOs cost by their depth, next to topologies that need none."""
     sizes = sorted({row.rows for row in report.rows if row.width == 16})
     lines = []
     for k, rows in enumerate(dict.fromkeys((sizes[0], sizes[-1]))):
@@ -83,7 +86,7 @@ def fifo(report: AreaReport) -> Panel:
 
 
 def growth(report: AreaReport) -> Panel:
-    """How area grows with the array."""
+    """Draw how the area grows with the array."""
     base = report.select(family="mesh", routing=False, soft=False)
     first = base[0]
     lines = []
@@ -110,7 +113,7 @@ def growth(report: AreaReport) -> Panel:
 
 
 def registers(report: AreaReport) -> Panel:
-    """How much of an array are registers."""
+    """Draw which share of an array's area are registers."""
     middle = _middle(report)
     base = report.select(family="mesh", routing=False, rows=middle)[0].area
     small = report.select(family="mesh", routing=False)[:1]
@@ -132,7 +135,7 @@ def registers(report: AreaReport) -> Panel:
 
 
 def four_bit(report: AreaReport) -> Panel:
-    """The array of 4-bit words by how many of its elements multiply."""
+    """Draw the area of an array of 4-bit words by how many of its elements multiply."""
     bars = []
     for mul, name in (("none", "none multiply"), ("checkerboard", "half multiply"), ("all", "all multiply")):
         for row in report.select(width=4, mul=mul):
@@ -156,7 +159,7 @@ def _ratios(name: str, rows: list[AreaRow], colour: int, *, dashed: bool = False
 
 
 def _parts(row: AreaRow, target: str, size: float) -> tuple[tuple[str, float], ...]:
-    """A bar of a size, divided where registers and logic have one unit."""
+    """Return the parts of a bar: registers and logic apart where both are measured in one unit, else the whole."""
     if target != "gates":
         return ((UNITS[target], size),)
     return (("registers", size * row.register_share), ("logic", size * (1 - row.register_share)))

@@ -1,9 +1,10 @@
 """How large an array has to be: the smallest square on which inputs and outputs, multipliers and PEs are enough.
 
-Heterogeneous arrays need more than a tile a node: a border has 4 * (side - 1) tiles, a checkerboard half of them. By
-Hall's theorem the nodes have a tile of their own each exactly if no set of kinds of nodes is larger than the tiles that
-take some of them; kinds are few, so that all sets are tried. Tiles are not all: where such nodes fill a region, their
-results have to leave it, a link each. A border of a mesh that is full of inputs has four links too few.
+Heterogeneous arrays need more than one tile per node: a border has 4 * (side - 1) tiles, a checkerboard half of them.
+By Hall's theorem the nodes have a tile of their own each exactly if no set of kinds of nodes is larger than the tiles
+that take some of them; kinds are few, so that all sets are tried. Tiles are not all: where such nodes fill a region,
+their results have to leave it, each over a link of its own. A border of a mesh that is full of inputs has four links
+too few.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ _LARGEST = 128
 
 
 def square_side(dfg: Dfg) -> int:
-    """The side of the smallest square grid with a tile for every node that needs one."""
+    """Return the side of the smallest square grid with a tile for every node that needs one."""
     return max(1, math.isqrt(max(sum(not op.timeless for op in dfg.ops) - 1, 0)) + 1)
 
 
 def sized(arch: str, dfg: Dfg) -> str:
-    """An ARCH string with ``auto`` or ``fit`` replaced by a size.
+    """Return an ARCH string with ``auto`` or ``fit`` replaced by a size.
 
-    ``auto`` is the smallest square with a tile a node, ``fit`` the smallest on which op classes are enough too. Where
-    no square is, ``fit`` is the same as ``auto``, and the mapper says what is missing.
+    ``auto`` is the smallest square with one tile per node, ``fit`` the smallest on which op classes are enough too.
+    Where no square is, ``fit`` is the same as ``auto``, and the mapper says what is missing.
 
     >>> from gridloom.dfg import DfgBuilder
     >>> b = DfgBuilder("pass", "i32")
@@ -60,34 +61,34 @@ def sized(arch: str, dfg: Dfg) -> str:
 
 
 def _known(needs: Counter[frozenset[str]], tiles: Counter[frozenset[str]]) -> bool:
-    """True when there is some tile for every kind of node: where there is none, growing does not help."""
+    """Return True when there is some tile for every kind of node: where there is none, growing does not help."""
     return all(any(kind <= classes for classes in tiles) for kind in needs)
 
 
 def node_kinds(dfg: Dfg) -> Counter[frozenset[str]]:
-    """How many nodes need which op classes of their tile; constants and live-ins need none."""
+    """Return how many nodes need which op classes of their tile; constants and live-ins need none."""
     placed = [node.id for node, op in zip(dfg.nodes, dfg.ops) if not op.timeless]
     return Counter(dfg.required_classes(node) for node in placed)
 
 
 @cache
 def tile_kinds(arch: str) -> Counter[frozenset[str]]:
-    """How many tiles of an ARCH have which op classes."""
+    """Return how many tiles of an ARCH have which op classes."""
     return Counter(tile.classes for tile in read_arch(arch).tiles)
 
 
 @cache
 def link_kinds(arch: str) -> Counter[tuple[frozenset[str], frozenset[str]]]:
-    """How many links of an ARCH go from tiles with which op classes to tiles with which."""
+    """Return how many links of an ARCH go from tiles with which op classes to tiles with which."""
     array = read_arch(arch)
     return Counter((array.tiles[a].classes, array.tiles[b].classes) for a, b, _ in array.links)
 
 
 def drains(dfg: Dfg, tiles: Counter[frozenset[str]], links: Counter[tuple[frozenset[str], frozenset[str]]]) -> bool:
-    """False when more results have to leave a region than links do.
+    """Return False when more results have to leave a region than links do.
 
-    A region are the tiles for a set of kinds. A node of another kind on a tile that is left over there takes up to as
-    many results as it has operands, and gives one, or none at the end of the graph.
+    A region consists of the tiles for a set of kinds. A node of another kind on a tile that is left over there takes up
+    to as many results as it has operands, and gives one, or none at the end of the graph.
     """
     needs = node_kinds(dfg)
     ports = max((len(dfg.in_edges[k]) for k in range(len(dfg.nodes))), default=1)
@@ -102,7 +103,7 @@ def drains(dfg: Dfg, tiles: Counter[frozenset[str]], links: Counter[tuple[frozen
 
 
 def _results(dfg: Dfg, some: frozenset[frozenset[str]]) -> tuple[int, int]:
-    """(nodes of some kinds that nodes of other kinds read, nodes of other kinds that no one reads)."""
+    """Return how many nodes of some kinds are read by others, and how many nodes of other kinds nobody reads."""
     inside = [not op.timeless and dfg.required_classes(node.id) in some for node, op in zip(dfg.nodes, dfg.ops)]
     readers = [[dfg.index[dfg.edges[e].target] for e in row if dfg.edges[e].kind == "data"] for row in dfg.out_edges]
     results = sum(here and not all(inside[k] for k in row) for here, row in zip(inside, readers))
@@ -110,7 +111,10 @@ def _results(dfg: Dfg, some: frozenset[frozenset[str]]) -> tuple[int, int]:
 
 
 def fits(needs: Counter[frozenset[str]], tiles: Counter[frozenset[str]]) -> bool:
-    """True when every node has a tile of its own with the classes that it needs; OptionError for too many kinds."""
+    """Return True when every node can have a tile of its own with the classes that it needs.
+
+    OptionError for too many kinds of nodes: the cost doubles with each.
+    """
     kinds = list(needs)
     if len(kinds) > 16:
         raise OptionError(f"fit: {len(kinds)} kinds of nodes are more than are counted; name the size", where="--arch")

@@ -39,7 +39,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Today's rows against golden ones."""
+    """Today's rows compared with golden ones."""
 
     compared: int
     worse: tuple[Change, ...] = ()
@@ -48,7 +48,7 @@ class Comparison:
     ratios: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain JSON data."""
+        """Return the comparison as plain JSON data."""
         return {
             "compared": self.compared,
             "worse": [str(change) for change in self.worse],
@@ -58,14 +58,14 @@ class Comparison:
 
 
 def flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of a report as the columns of the table."""
+    """Return a row of a report as the columns of the table."""
     buffers = row.get("buffers") or {}
     values = {**row["cell"], **row, "buffers_max": buffers.get("max"), "buffers_total": buffers.get("total")}
     return {**{name: values.get(name) for name in COLUMNS}, **{name: row["cell"][name] for name in _CELL}}
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows of a report as CSV text: the golden file's format."""
+    """Return rows of a report as CSV text: the golden file's format."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -76,7 +76,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def read_golden(path: Path) -> dict[Key, dict[str, str]]:
-    """The rows of a golden file by cell; OptionError names the line of a bad one."""
+    """Return the rows of a golden file by cell; OptionError names the line of a bad one."""
     from gridloom.text_file import read_text
 
     try:
@@ -103,7 +103,7 @@ def read_golden(path: Path) -> dict[Key, dict[str, str]]:
 
 
 def parse_tolerances(items: Sequence[str]) -> dict[str, float]:
-    """``["0.1", "wirelength=0.2"]`` as a tolerance for each metric; a lone number is for all of them."""
+    """Return ``["0.1", "wirelength=0.2"]`` as a tolerance for each metric; a lone number is for all of them."""
     tolerances = dict.fromkeys(METRICS, DEFAULT_TOLERANCE)
     for item in items:
         name, equals, text = item.rpartition("=")
@@ -127,11 +127,11 @@ def compare(
     A metric may be worse by its tolerance (and by 1 where the tolerance is above 0, since counts are small); a cell
     that was mapped has to be mapped; a golden cell that is not among the rows is a regression.
     """
-    found = {(row["cell"]["source"], row["cell"]["arch"], row["cell"]["seed"]): flat(row) for row in rows}
+    today = {(row["cell"]["source"], row["cell"]["arch"], row["cell"]["seed"]): flat(row) for row in rows}
     worse: list[Change] = []
     better: list[Change] = []
     for key, old in golden.items():
-        new = found.get(key)
+        new = today.get(key)
         if new is None:
             worse.append(Change(cell=key, metric="cell", golden="there", found="missing"))
         elif new["status"] != old["status"]:
@@ -140,10 +140,10 @@ def compare(
         else:
             _compare_cell(key, new, old, tolerances, worse, better)
     return Comparison(
-        compared=sum(key in found for key in golden),
+        compared=sum(key in today for key in golden),
         worse=tuple(worse),
         better=tuple(better),
-        ratios=_ratios(found, golden),
+        ratios=_ratios(today, golden),
     )
 
 
@@ -155,6 +155,7 @@ def _compare_cell(
     worse: list[Change],
     better: list[Change],
 ) -> None:
+    """Add the metrics of one cell that left their tolerance to ``worse`` and ``better``."""
     for name in METRICS:
         if old[name] == "" or new[name] is None:
             continue
@@ -167,13 +168,14 @@ def _compare_cell(
             better.append(change)
 
 
-def _ratios(found: Mapping[Key, Mapping[str, Any]], golden: Mapping[Key, Mapping[str, str]]) -> dict[str, float]:
+def _ratios(today: Mapping[Key, Mapping[str, Any]], golden: Mapping[Key, Mapping[str, str]]) -> dict[str, float]:
+    """Return for each metric the sum of today's values over the golden one, over cells that both map."""
     ratios = {}
     for name in METRICS:
         both = [
-            (int(found[key][name]), int(old[name]))
+            (int(today[key][name]), int(old[name]))
             for key, old in golden.items()
-            if old[name] != "" and key in found and found[key][name] is not None
+            if old[name] != "" and key in today and today[key][name] is not None
         ]
         total = sum(old for _, old in both)
         if total:

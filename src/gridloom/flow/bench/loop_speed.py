@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 
 def sequential_cycles(dfg: Dfg) -> int:
-    """Cycles of an iteration on the processor.
+    """Return the cycles of an iteration on the processor.
 
     >>> from gridloom.frontend.source import load_source
     >>> sequential_cycles(load_source("kernel:dot_product"))
@@ -41,7 +41,7 @@ def sequential_cycles(dfg: Dfg) -> int:
 
 
 def loop_summary(rows: Sequence[Row]) -> dict[str, Any]:
-    """For each mapper and array: loops mapped, geometric means of MII / II and of the speed-up over the processor.
+    """Return for each mapper and array the loops mapped and the geometric means of MII / II and of the speed-up.
 
     ``ratios`` compare the first mapper with the others: how much faster its loops run, over cells that both map.
     """
@@ -60,6 +60,7 @@ def _by_array(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _figures(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the counts and geometric means of some rows."""
     mapped = [row for row in rows if row["status"] == "mapped"]
     return {
         "cells": len(rows),
@@ -70,7 +71,7 @@ def _figures(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def ratio(first: Sequence[Row], second: Sequence[Row]) -> dict[str, Any]:
-    """How many times faster loops run as the first maps them than as the second does, where both do."""
+    """Return how many times faster loops run as the first maps them than as the second does, where both do."""
 
     def intervals(rows: Iterable[Row]) -> dict[tuple[str, str, int], int]:
         return {tuple(row["cell"].values()): row["ii"] for row in rows if row["status"] == "mapped"}
@@ -81,7 +82,7 @@ def ratio(first: Sequence[Row], second: Sequence[Row]) -> dict[str, Any]:
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
-    """The geometric mean to three digits; None of nothing.
+    """Return the geometric mean to three digits; None of nothing.
 
     >>> geometric_mean([1, 4])
     2.0

@@ -20,12 +20,12 @@ _LIMIT: Final = 10_000_000
 
 
 def with_peers(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[dict[str, Any]]:
-    """The rows, each with ``peers``: mapper -> its II, or its status where it has none."""
+    """Return the rows, each with ``peers``: mapper -> its II, or its status where it has none."""
     return [{**row, "peers": peers_of(str(row["cell"]["source"]), _size(row), folder)} for row in rows]
 
 
 def peers_of(source: str, array: str, folder: Path) -> dict[str, int | str]:
-    """What other tools gave for a source below the folder on an array of a size ("4x4")."""
+    """Return what other tools gave for a source below the folder on an array of a size ("4x4")."""
     found: dict[str, int | str] = {}
     name = _plain(source)
     for record in _table(folder / source.partition("/")[0] / "peer_results.csv"):
@@ -42,13 +42,14 @@ def _size(row: Mapping[str, Any]) -> str:
 
 
 def _plain(name: str) -> str:
-    """A graph's name without endings that only tell what a file holds, and with _ for every boundary."""
+    """Return a graph's name without endings that only tell what a file holds, and with _ for every boundary."""
     stem = re.sub(r"(_nodes?)?(\.(txt|xml|dot|csv))?$", "", name)
     return stem.replace("/", "_")
 
 
 @cache
 def _table(path: Path) -> tuple[dict[str, str], ...]:
+    """Return the rows of a table of peers; nothing for a table of another kind."""
     if not path.is_file() or path.stat().st_size > _LIMIT:
         return ()
     with path.open(encoding="utf-8", newline="") as file:

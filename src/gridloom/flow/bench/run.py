@@ -1,4 +1,4 @@
-"""Running a suite: every cell is one flow, run as an independent job; it gives one record a cell and a summary."""
+"""Running a suite: every cell is one flow, run as an independent job; it gives one record per cell and a summary."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Report:
         return sum(row["status"] == "mapped" for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain JSON data."""
+        """Return the report as plain JSON data."""
         return {"suite": self.suite, "rows": [dict(row) for row in self.rows], "summary": summary(self.rows)}
 
 
@@ -85,7 +85,7 @@ def bench(
 
 
 def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
-    """The job of a cell, keyed by everything that its result depends on, the contents of graph and array included."""
+    """Return the job of a cell. Its key holds everything that the result depends on, graph and array included."""
     source = _source(suite, cell, folder)
     arch, memory = _array(cell.arch, source)
     if suite.mapper != "auto":
@@ -108,7 +108,7 @@ def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
 
 
 def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Run one cell in whatever process this is and return its record; for a loop with what a processor would take."""
+    """Run one cell in this process and return its record; for a loop with the cycles that a processor would take."""
     from gridloom.flow.run import run
 
     result = run(
@@ -127,7 +127,7 @@ def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Counts and sums over rows, and the same for each array family; loops are summed up by mapper too."""
+    """Return counts and sums over rows, and the same for each array family; loops are summed up by mapper too."""
     families = list(dict.fromkeys(_family(row) for row in rows))
     loops = [row for row in rows if "sequential" in row]
     return {
@@ -138,7 +138,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def with_budget(suite: Suite, *, effort: int | None, time_limit: float | None, mapper: str | None) -> Suite:
-    """The suite with what a user asks for instead of its own budget and mapper."""
+    """Return the suite with what a user asks for instead of its own budget and mapper."""
     return replace(
         suite,
         effort=suite.effort if effort is None else effort,
@@ -152,6 +152,7 @@ def _family(row: Mapping[str, Any]) -> str:
 
 
 def _totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return counts and sums over some rows."""
     mapped = [row for row in rows if row["status"] == "mapped"]
     return {
         "cells": len(rows),
@@ -168,6 +169,7 @@ def _sum(rows: Sequence[Mapping[str, Any]], pick: Callable[[Mapping[str, Any]], 
 
 
 def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
+    """Return the SOURCE of a cell: as it is, or as a path below the folder that holds the suite's files."""
     if not (suite.files or suite.examples) or cell.source.startswith("kernel:"):
         return cell.source
     if suite.examples and (folder is None or not parse(str(folder / cell.source)).path.is_file()):
@@ -180,7 +182,7 @@ def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
 
 
 def _array(arch: str, source: str) -> tuple[str, Memory]:
-    """The array of a cell, and how it takes memory accesses: which any size of it tells."""
+    """Return the ARCH string of a cell, and how the array takes memory accesses, which does not depend on its size."""
     memory = _memory(re.sub(r":(auto|fit)\b", ":2x2", arch)) if is_loop(source) else "arrays"
     return sized(arch, graph_of(source, memory)), memory
 
@@ -192,7 +194,7 @@ def _memory(arch: str) -> Memory:
 
 @cache
 def graph_of(source: str, memory: Memory) -> Dfg:
-    """The graph of a SOURCE for an array that takes memory accesses that way, read once."""
+    """Return the graph of a SOURCE for an array that takes memory accesses that way. Each source is read once."""
     return read_source(source, memory)
 
 
@@ -203,11 +205,12 @@ def _fingerprint(arch: str) -> str:
 
 @cache
 def graph_hash(source: str, memory: Memory) -> str:
-    """What a job's key says of its graph: the file behind a SOURCE may change."""
+    """Return a hash of a source's graph for the key of a job, since the file behind a SOURCE may change."""
     return hashlib.blake2b(json_format.dumps(graph_of(source, memory)).encode(), digest_size=12).hexdigest()
 
 
 def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None, elapsed: float) -> dict[str, Any]:
+    """Return the row of a cell: what it is, how long it took, and its record or what broke."""
     named = {
         "cell": {"source": cell.source, "arch": cell.arch, "seed": cell.seed},
         # From reading the source to the last check; ``seconds`` is the search alone.
@@ -217,7 +220,7 @@ def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None, el
 
 
 def broken_record(error: JobError | None, seed: int) -> dict[str, Any]:
-    """The record of a job that gave none: every field is there, and the failure says what happened."""
+    """Return the record of a job that gave none: every field is there, and the failure says what happened."""
     reason = "no reason was given" if error is None else f"{error.type}: {error.message}"
     failure = Failure(constraint="the run", demand="an answer", bound=f"an error ({reason})")
     return {**blank_record(), "seed": seed, "failure": failure_record(failure)}

@@ -46,7 +46,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Sources and arrays that all meet."""
+    """Sources and arrays: each source is mapped to each array."""
 
     sources: tuple[str, ...]
     archs: tuple[str, ...]
@@ -79,7 +79,7 @@ class Suite:
     expected: Expected = Expected()
 
     def cells(self) -> Iterator[Cell]:
-        """Every cell, in the order of the file: source, then array, then seed."""
+        """Yield every cell, in the order of the file: by source, then array, then seed."""
         for group in self.groups:
             for source in group.sources:
                 for arch in group.archs:
@@ -88,7 +88,7 @@ class Suite:
 
 
 def load_suite(name: str) -> Suite:
-    """The suite of that name, or of that YAML file. OptionError for an unknown name or key."""
+    """Return the suite of that name, or of that YAML file. OptionError for an unknown name or key."""
     if name.endswith((".yaml", ".yml")):
         return read_suite(read_yaml_file(Path(name)), name)
     reader = registry.load("suites", name)
@@ -97,17 +97,18 @@ def load_suite(name: str) -> Suite:
 
 
 def built_in(name: str) -> Suite:
-    """A suite that comes with the package."""
+    """Return a suite that comes with the package."""
     file = resources.files("gridloom") / "suites" / f"{name}.yaml"
     return read_suite(file.read_text(encoding="utf-8"), f"suite {name}")
 
 
 def read_suite(text: str, where: str) -> Suite:
-    """The suite in a YAML text; OptionError names the key, what was found and what was expected."""
+    """Return the suite in a YAML text; OptionError names the key, what was found and what was expected."""
     return _suite(parse_yaml(text, where), where)
 
 
 def _suite(data: dict[str, Any], where: str) -> Suite:
+    """Return the suite of a file's keys and values."""
     if "sources_of" in data:
         data = {**data, "sources": _borrowed(data, where)}
     for key in data:
@@ -135,6 +136,7 @@ def _suite(data: dict[str, Any], where: str) -> Suite:
 
 
 def _borrowed(data: dict[str, Any], where: str) -> list[str]:
+    """Return the sources of another built-in suite."""
     name = data["sources_of"]
     if "sources" in data or not isinstance(name, str):
         raise OptionError(f"sources_of: expected a suite's name and no sources beside it, found {name!r}", where=where)
@@ -143,6 +145,7 @@ def _borrowed(data: dict[str, Any], where: str) -> list[str]:
 
 
 def _groups(data: dict[str, Any], where: str) -> Iterator[Group]:
+    """Yield the blocks of sources and arrays; the keys at the top are a block, too."""
     blocks = data.get("groups", [])
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise OptionError("groups: expected a list of blocks with sources and archs", where=where)
@@ -170,6 +173,7 @@ def _integers(value: Any, where: str) -> list[int]:
 
 
 def _mapping(data: dict[str, Any], key: str, known: tuple[str, ...] | None, where: str) -> dict[str, Any]:
+    """Return the keys and values under a key; OptionError for keys that are not known."""
     value = data.get(key, {})
     if not isinstance(value, dict):
         raise OptionError(f"{key}: expected keys and values, found {value!r}", where=where)
@@ -187,6 +191,7 @@ def _count(data: dict[str, Any], key: str, where: str) -> int | None:
 
 
 def _seconds(data: dict[str, Any], where: str) -> float | None:
+    """Return the time limit in seconds, or None."""
     value = data.get("time_limit")
     if value is None:
         return None

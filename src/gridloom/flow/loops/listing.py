@@ -27,7 +27,7 @@ class Row:
     advice: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """The row as plain JSON data."""
+        """Return the row as plain JSON data."""
         return {
             "source": self.source,
             "place": self.place,
@@ -39,7 +39,7 @@ class Row:
         }
 
     def lines(self) -> list[str]:
-        """The row as text."""
+        """Return the row as text."""
         head = f"{self.source}  ({self.place})"
         if self.limit is not None:
             return [head, f"  cannot be mapped: {self.limit}"]
@@ -55,31 +55,36 @@ class Row:
 
 
 def list_loops(path: Path) -> list[Row]:
-    """The loops of a ``.c`` file, or the kernels of a ``.py`` file (which is executed), in the order of the source."""
+    """Return the loops of a ``.c`` file, or the kernels of a ``.py`` file, in the order of the source.
+
+    Costs one run of clang; a Python file is executed.
+    """
     return _c_loops(path) if path.suffix == ".c" else _python_kernels(path)
 
 
 def _c_loops(path: Path) -> list[Row]:
+    """Return one row for each loop of a C file. Runs clang once."""
     from gridloom.frontend.c import describe
 
     rows = []
-    for found in describe(path):
-        level = "innermost" if found.innermost else "a loop around others"
+    for loop in describe(path):
+        level = "innermost" if loop.innermost else "a loop around others"
         rows.append(
             Row(
-                source=f"{path}:{found.function},loop={found.number}",
-                place=f"line {found.line}, {level}",
-                ops=found.ops,
-                rec_mii=found.rec_mii,
-                trip=found.trip,
-                limit=found.limit,
-                advice=found.advice,
+                source=f"{path}:{loop.function},loop={loop.number}",
+                place=f"line {loop.line}, {level}",
+                ops=loop.ops,
+                rec_mii=loop.rec_mii,
+                trip=loop.trip,
+                limit=loop.limit,
+                advice=loop.advice,
             )
         )
     return rows
 
 
 def _python_kernels(path: Path) -> list[Row]:
+    """Return one row for each kernel of a Python file, which is executed."""
     rows = []
     for name, kernel in kernels_of(path).items():
         row = Row(source=f"{path}:{name}", place=f"line {kernel.line}")

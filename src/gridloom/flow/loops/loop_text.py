@@ -30,7 +30,7 @@ class LoopText:
     node_lines: Mapping[str, int]
 
     def listing(self, dfg: Dfg) -> SourceListing:
-        """The lines with the nodes of a graph that was made of the loop, as the report shows them."""
+        """Return the lines with the nodes of a graph that was made of the loop, as the report shows them."""
         from gridloom.emit.report.source_listing import SourceListing
 
         # The copies of an unrolled loop are called node@0, node@1, ...
@@ -41,7 +41,7 @@ class LoopText:
 
 
 def read_loop(text: str, memory: Memory) -> tuple[Dfg, LoopText]:
-    """The loop that ``FILE.c:FUNCTION,...`` or ``FILE.py:FUNCTION,...`` names, with its text.
+    """Return the loop that ``FILE.c:FUNCTION,...`` or ``FILE.py:FUNCTION,...`` names, with its text.
 
     ``memory`` is for a text that does not say what accesses become. Costs one run of clang, or one import and one
     trace of a Python function.
@@ -51,13 +51,14 @@ def read_loop(text: str, memory: Memory) -> tuple[Dfg, LoopText]:
 
 
 def trace_kernel(kernel: PythonKernel, memory: Memory) -> tuple[Dfg, LoopText | None]:
-    """The graph of a decorated function, and its text; None for a function that was typed into a prompt."""
+    """Return the graph of a decorated function, and its text; None for a function that was typed into a prompt."""
     dfg, lines = kernel.graph_and_lines(memory=memory)
     path = Path(kernel.file)
     return dfg, _text(path, kernel.line, kernel.last_line, lines) if path.is_file() else None
 
 
 def _read_c(text: str, memory: Memory) -> tuple[Dfg, LoopText]:
+    """Return the graph and the text of a C loop, from the head of its function on."""
     from gridloom.frontend.c import load, parse_spec
 
     path, options = parse_spec(text, memory)
@@ -68,6 +69,7 @@ def _read_c(text: str, memory: Memory) -> tuple[Dfg, LoopText]:
 
 
 def _read_python(spec: LoopSpec, memory: Memory) -> tuple[Dfg, LoopText]:
+    """Return the graph and the text of a Python kernel."""
     from gridloom.frontend.python.kernel import chosen
 
     kernel = chosen(spec)
@@ -76,5 +78,6 @@ def _read_python(spec: LoopSpec, memory: Memory) -> tuple[Dfg, LoopText]:
 
 
 def _text(path: Path, first: int, last: int, node_lines: Mapping[str, int]) -> LoopText:
+    """Return some lines of a file, with the lines of nodes."""
     rows = read_text(path).splitlines()[first - 1 : min(last, first + _MOST_LINES - 1)]
     return LoopText(file=str(path), first=first, lines=tuple(rows), node_lines=dict(node_lines))

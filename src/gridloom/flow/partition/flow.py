@@ -1,4 +1,4 @@
-"""The partitioning flow: a graph that does not fit a static array, or wastes it, becomes parts that do not.
+"""The partitioning flow: a graph that does not fit a static array, or uses it badly, becomes parts that fit it well.
 
 1. split until every part is expected to map, and on while throughput improves (:mod:`gridloom.flow.partition.search`);
 2. map the parts; where the mapper disagrees with the estimator it is believed, and the search goes on;
@@ -40,10 +40,11 @@ if TYPE_CHECKING:
     from gridloom.flow.inputs import Source
 
 EstimatorName = Literal["auto", "learned", "bound", "mapper"]
-#: What would pay is tried shortly from this probability on that it maps.
+#: A graph that would improve the throughput is tried with a short search when it maps with at least this probability.
 DOUBT: Final = 0.3
-#: The odds that a push maps what a short search did not: a power of the odds that the estimator gives, times a factor,
-#: and another for each conflict left. Fitted to 242 graphs of the estimator's data, with estimates of held-out folds.
+#: The odds that the ``push`` search maps what a short search did not: a power of the odds that the estimator gives,
+#: times a factor, and another factor for each conflict left. Fitted to 242 graphs of the estimator's data, with
+#: estimates of held-out folds.
 PUSH_POWER: Final = 0.49
 PUSH_FACTOR: Final = 1.97
 PUSH_CONFLICT: Final = 0.39
@@ -52,7 +53,7 @@ ESTIMATORS: Final = ("auto", "learned", "bound", "mapper")
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionRequest:
-    """What is asked of the flow."""
+    """What a user asks of the partitioning flow."""
 
     #: A graph, or a SOURCE.
     source: Source
@@ -62,7 +63,7 @@ class PartitionRequest:
     estimator: EstimatorName = "auto"
     #: How graphs are cut: ``multilevel`` or ``kl`` as published.
     method: Literal["kl", "multilevel"] = "multilevel"
-    #: Bisections with seeds of their own a cut.
+    #: Bisections per cut, each with a seed of its own.
     seeds: int = 6
     seed: int = 0
     #: Splits in a row that may fail to improve the throughput.
@@ -86,7 +87,7 @@ class PartitionRequest:
 
 
 def partition(request: PartitionRequest) -> PartitionResult:
-    """The parts of a graph, mapped, unrolled and confirmed; or why there is no partition.
+    """Return the parts of a graph, mapped, unrolled and confirmed; or why there is no partition.
 
     OptionError for an array on which widths mean nothing. Costs a bisection (about 0.3 s) and an estimate for each
     graph looked at, and a mapping (about 1 s) for each part.
@@ -97,7 +98,7 @@ def partition(request: PartitionRequest) -> PartitionResult:
 
 
 def estimator_of(name: EstimatorName) -> WidthEstimator:
-    """The estimator of a name; ``auto`` is the learned one. OptionError where it was never trained."""
+    """Return the estimator of a name; ``auto`` is the learned one. OptionError where it was never trained."""
     if name == "bound":
         return BoundEstimator()
     estimator: WidthEstimator = registry.load("models", "mappability").estimator()
@@ -188,13 +189,13 @@ class _PartitionRun:
         return False
 
     def _found(self, branch: Branch, columns: int, search: str) -> bool:
-        """True when a graph is found to fit so many columns; what is doubtful is not tried."""
+        """Return True when a graph is found to fit so many columns; what is doubtful is not tried."""
         return not self._doubtful(branch, columns) and self.mapper.fits(branch.ops, branch.part.dfg, columns, search)
 
     def _doubtful(self, branch: Branch, columns: int) -> bool:
-        """True where the estimator all but excludes that a graph fits so many columns, or counting does.
+        """Return True where the estimator all but excludes that a graph fits so many columns, or counting does.
 
-        After a short search in vain also where more effort is likelier in vain than not.
+        After a short search that failed, a graph is also doubtful where more effort is likelier to fail than not.
         """
         if bound_estimate(branch.part.dfg, self.arch).width is None:
             return True
@@ -211,7 +212,7 @@ class _PartitionRun:
         return probability < DOUBT
 
     def _estimate(self, part: Dfg) -> WidthEstimate:
-        """The estimator's word; without one, what mapping the graph shows."""
+        """Return the width that the estimator expects; without an estimator, the width of a mapping."""
         if self.estimator is not None:
             return self.estimator.estimate(part, self.arch)
         counted = bound_estimate(part, self.arch)
@@ -223,6 +224,7 @@ class _PartitionRun:
         return WidthEstimate(width=width, bound=counted.bound, reason=reason)
 
     def _no_partition(self, leaf: Branch) -> Failure:
+        """Return the Failure of a part that neither maps nor can be cut."""
         return Failure(
             constraint="parts",
             demand=f"{leaf.part.dfg.name!r}: {leaf.part.ops} ops, {leaf.part.constants} constants",
@@ -233,6 +235,7 @@ class _PartitionRun:
     # -- results ------------------------------------------------------------------------------------------------------
 
     def _confirmed(self, root: Branch, leaves: list[Branch]) -> PartitionResult:
+        """Check and simulate the chosen parts and return the result."""
         mappings = []
         for leaf in leaves:
             mapping = self.mapper.best.get(leaf.ops)
@@ -255,6 +258,7 @@ class _PartitionRun:
         confirm: float = 0.0,
         confirmed: tuple[MappedPart, ...] = (),
     ) -> PartitionResult:
+        """Return the result, with what the flow looked at and how long it took."""
         for leaf in leaves:
             leaf.chosen = True
         spent: Spent = self.search.spent
@@ -280,25 +284,30 @@ class _PartitionRun:
 
 
 def push_odds(probability: float, conflicts: int) -> float:
-    """The odds that a push maps a graph that maps with some probability, and of which a short search left conflicts."""
+    """Return the odds that the ``push`` search maps a graph.
+
+    ``probability`` is the estimator's, ``conflicts`` is the number that a short search left.
+    """
     odds = probability / max(1 - probability, 1e-9)
     return PUSH_FACTOR * math.pow(PUSH_CONFLICT, conflicts) * math.pow(odds, PUSH_POWER)
 
 
 def _before(root: Branch, leaves: list[Branch]) -> list[Branch]:
-    """The chosen parts and all graphs that they were cut from, the larger first."""
+    """Return the chosen parts and all graphs that they were cut from, the larger first."""
     if root in leaves or root.children is None:
         return [root]
     return [root, *(branch for child in root.children for branch in _before(child, leaves))]
 
 
 def _ops_of(part: Dfg) -> frozenset[str]:
+    """Return the ops of a part, without its loads, stores and constants."""
     from gridloom.partition.split import is_op
 
     return frozenset(node.id for k, node in enumerate(part.nodes) if is_op(part, k))
 
 
 def _refused(findings: tuple[str, ...]) -> Failure:
+    """Return the Failure of parts that the checks refused: an error in gridloom."""
     return Failure(
         constraint="confirmation of the parts (an error in gridloom; please report it)",
         demand="no finding",

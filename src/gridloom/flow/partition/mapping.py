@@ -20,12 +20,12 @@ Ops = frozenset[str]
 
 
 def room_for(width: int, columns: int) -> int:
-    """Columns that each copy may take when as many are put side by side as of a part of some width."""
+    """Return the columns that each copy may take when as many copies are placed as of a part of that width."""
     return columns // (columns // width)
 
 
 def next_room(room: int, columns: int) -> int | None:
-    """The fewest columns above ``room`` that go with a number of copies; None: there are no more."""
+    """Return the fewest columns above ``room`` that go with a number of copies; None: there are no more."""
     return room_for(room + 1, columns) if room < columns else None
 
 
@@ -42,21 +42,24 @@ class PartMapper:
     failures: dict[Ops, Failure] = field(default_factory=dict)
     #: The fewest conflicts that the ``fit`` search leaves of a part on so many columns, where it searched in vain.
     left: dict[tuple[Ops, int], int] = field(default_factory=dict)
-    #: CPU seconds.
+    #: CPU seconds of all runs.
     seconds: float = 0.0
     _asked: dict[tuple[Ops, str, int], bool] = field(default_factory=dict)
 
     @property
     def attempts(self) -> int:
-        """Graphs that were mapped, or tried."""
+        """The number of graphs that were mapped, or tried."""
         return len(self.best.keys() | self.failures.keys())
 
     def asked(self, ops: Ops, search: str, columns: int) -> bool:
-        """True when ``fits`` was asked that before."""
+        """Return True when ``fits`` was asked that before."""
         return (ops, search, columns) in self._asked
 
     def fits(self, ops: Ops, part: Dfg, columns: int, search: str = "fit") -> bool:
-        """True when a mapping on so many columns was found; ``search`` is the mapper's: ``fit``, or ``push`` harder."""
+        """Return True when the mapper finds a mapping on so many columns.
+
+        ``search`` is the mapper's setting: ``fit``, or ``push``, which tries harder.
+        """
         known = self.best.get(ops)
         if known is not None and width_of(known) <= columns:
             return True
@@ -68,7 +71,7 @@ class PartMapper:
         return self._asked[key]
 
     def narrowest(self, ops: Ops, part: Dfg, bound: int) -> int | None:
-        """The fewest columns by the ``fit`` search that make a difference: all first, then from the bound up."""
+        """Return the fewest columns by the ``fit`` search that make a difference: all first, then from the bound up."""
         columns = self.arch.cols
         if not self.fits(ops, part, columns):
             return None
@@ -78,21 +81,22 @@ class PartMapper:
         return width_of(self.best[ops])
 
     def _try(self, ops: Ops, part: Dfg, columns: int, search: str) -> bool:
+        """Run the mapper with further seeds until it finds a mapping; keep the mapping, or why there is none."""
         for k in range(self.tries if search == "fit" else 1):
-            found = self.run(part, k, search=search, columns=columns)
-            if isinstance(found, Mapping):
-                self.best[ops] = found
+            outcome = self.run(part, k, search=search, columns=columns)
+            if isinstance(outcome, Mapping):
+                self.best[ops] = outcome
                 return True
-            self.failures[ops] = found
-            if search == "fit" and found.conflicts is not None:
-                self.left[ops, columns] = min(found.conflicts, self.left.get((ops, columns), found.conflicts))
+            self.failures[ops] = outcome
+            if search == "fit" and outcome.conflicts is not None:
+                self.left[ops, columns] = min(outcome.conflicts, self.left.get((ops, columns), outcome.conflicts))
         return False
 
     def run(self, part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
-        """One run of the mapper with the k-th seed."""
+        """Run the mapper once with the k-th seed."""
         from gridloom.mappers.budget import Budget
 
         mapper = registry.load("mappers", "width")
         config = config_type(mapper)(polish=False, **settings)
-        found: Mapping | Failure = mapper(part, self.arch, config, Budget(seed=self.seed + k))
-        return found
+        outcome: Mapping | Failure = mapper(part, self.arch, config, Budget(seed=self.seed + k))
+        return outcome

@@ -64,13 +64,13 @@ class PartitionResult:
 
     @property
     def throughput_model(self) -> float | None:
-        """Iterations a cycle by the expected widths; None: a part was not expected to map."""
+        """Iterations per cycle by the expected widths; None when a part was not expected to map."""
         copies = [self.arch.cols // leaf.expected.width for leaf in self.leaves if leaf.expected.width]
         return None if len(copies) < len(self.leaves) or 0 in copies else 1 / sum(1 / n for n in copies)
 
     @property
     def throughput_real(self) -> float | None:
-        """Iterations a cycle of the copies that are placed and confirmed."""
+        """Iterations per cycle of the copies that are placed and confirmed."""
         return 1 / sum(1 / part.unroll for part in self.parts) if self.parts and not self.failure else None
 
     @property
@@ -89,7 +89,7 @@ class PartitionResult:
         return sum(tile.kind in ("pe", "const") for tile in self.arch.tiles)
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as plain JSON data."""
+        """Return the record as plain JSON data."""
         need = demand(self.dfg, self.arch)
         return {
             "status": self.status,
@@ -125,6 +125,7 @@ class PartitionResult:
         }  # fmt: skip
 
     def _part(self, leaf: Branch, k: int) -> dict[str, Any]:
+        """Return a part as plain JSON data."""
         placed = self.parts[k] if self.parts else None
         return {
             **_counts(leaf, self.arch),
@@ -147,7 +148,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def tree_record(branch: Branch, arch: Arch) -> dict[str, Any]:
-    """The tree of what was looked at as plain data: the published figure, with widths."""
+    """Return the tree of what was looked at as plain data: the published figure, with widths."""
     return {
         **_counts(branch, arch),
         "predicted_width": branch.expected.width,
@@ -159,7 +160,7 @@ def tree_record(branch: Branch, arch: Arch) -> dict[str, Any]:
 
 
 def tree_lines(record: dict[str, Any], indent: str = "", last: bool = True, root: bool = True) -> list[str]:
-    """The tree as text: ops, widths, and a mark at the parts that were chosen."""
+    """Return the tree as text: ops, widths, and a mark at the parts that were chosen."""
     said = "not mappable" if record["width"] is None else f"width {record['width']}"
     if record["predicted_width"] != record["width"]:
         said += f" (expected {record['predicted_width'] or 'not mappable'})"

@@ -32,7 +32,7 @@ def confirm_parts(
 
     Linear in hops, and in iterations times tiles.
     """
-    found: list[MappedPart] = []
+    mapped: list[MappedPart] = []
     findings: list[str] = []
     for part, mapping in zip(parts, mappings, strict=True):
         width = width_of(mapping)
@@ -45,7 +45,7 @@ def confirm_parts(
             problems = [f"{placed.dfg.name}: {text}" for text in simulation.findings]
         findings += problems
         measured = metrics(placed)
-        found.append(
+        mapped.append(
             MappedPart(
                 part=part,
                 mapping=placed,
@@ -58,12 +58,15 @@ def confirm_parts(
             )
         )
     if not findings:
-        findings = whole_differences(dfg, found, iterations, seed)
-    return Confirmed(parts=tuple(found), findings=tuple(findings))
+        findings = whole_differences(dfg, mapped, iterations, seed)
+    return Confirmed(parts=tuple(mapped), findings=tuple(findings))
 
 
 def whole_differences(dfg: Dfg, parts: Sequence[MappedPart], iterations: int, seed: int) -> list[str]:
-    """Where the parts, run in order on the simulated array over a shared memory, differ from the unsplit graph."""
+    """Return where the parts differ from the unsplit graph, one sentence each.
+
+    The parts run one after the other on the simulated array, over a shared memory.
+    """
     from gridloom.sim import stimulus_for
 
     stimulus = stimulus_for(dfg, iterations, seed)
@@ -93,6 +96,7 @@ def run_mapped(parts: Sequence[MappedPart], stimulus: Stimulus) -> dict[str, Wor
 
 
 def _run(item: MappedPart, memory: dict[str, Words], stimulus: Stimulus) -> dict[str, Words]:
+    """Run the copies of one part over all iterations and return the streams that it stores."""
     from gridloom.sim import run
 
     copies, n = item.unroll, stimulus.iterations

@@ -1,4 +1,4 @@
-"""Which parts a graph is cut into: split until every part is expected to map, and on while throughput improves.
+"""Which parts a graph is cut into: it is split until every part is expected to map, and on while throughput improves.
 
 A part is a set of ops of the whole graph. A part that maps on w of W columns is unrolled floor(W / w) times, and parts
 run one after the other, so that 1 / throughput is the sum of 1 / floor(W / w). What is not mappable costs without end.
@@ -41,11 +41,11 @@ class Branch:
     chosen: bool = False
 
     def unroll(self, columns: int) -> int:
-        """Copies that fit side by side; 0: it is not mappable."""
+        """Return how many copies fit side by side; 0 when the graph is not mappable."""
         return 0 if self.width is None else columns // self.width
 
     def cost(self, columns: int) -> float:
-        """Cycles an iteration."""
+        """Return the cycles per iteration; infinite when the graph is not mappable."""
         copies = self.unroll(columns)
         return 1 / copies if copies else math.inf
 
@@ -73,11 +73,11 @@ class PartitionSearch:
     branches: dict[Ops, Branch] = field(default_factory=dict)
 
     def root(self) -> Branch:
-        """The whole graph."""
+        """Return the whole graph."""
         return self.branch(frozenset(node.id for k, node in enumerate(self.dfg.nodes) if is_op(self.dfg, k)))
 
     def branch(self, ops: Ops) -> Branch:
-        """The branch of some ops, looked at once."""
+        """Return the branch of some ops, looked at once."""
         if ops not in self.branches:
             part = self._part(ops)
             began = time.process_time()
@@ -87,7 +87,7 @@ class PartitionSearch:
         return self.branches[ops]
 
     def _part(self, ops: Ops) -> Part:
-        """The graph of some ops with the loads and stores that it needs as a part."""
+        """Return the graph of some ops with the loads and stores that it needs as a part."""
         below = self._below(ops)
         names = [node.id for k, node in enumerate(self.dfg.nodes) if is_op(self.dfg, k)]
         home = {name: 1 if name in ops else 0 if name in below else 2 for name in names}
@@ -95,7 +95,7 @@ class PartitionSearch:
         return next(part for part in parts if ops & part.dfg.index.keys() and _computes(part, ops))
 
     def _below(self, ops: Ops) -> set[str]:
-        """Everything that the ops need, themselves left out."""
+        """Return everything that the ops need, themselves left out."""
         before: dict[str, list[str]] = {}
         for edge in self.dfg.edges:
             before.setdefault(edge.target, []).append(edge.source)
@@ -109,7 +109,7 @@ class PartitionSearch:
         return seen - ops
 
     def grow(self, branch: Branch, patience: int | None = None) -> float:
-        """Split where it pays; the cost of the best partition of the branch, which ``leaves`` then lists."""
+        """Split where it pays and return the cost of the best partition of the branch, which ``leaves`` then lists."""
         columns = self.arch.cols
         patience = self.patience if patience is None else patience
         cost = branch.cost(columns)
@@ -128,7 +128,7 @@ class PartitionSearch:
         return min(cost, self.grow(first, left) + self.grow(second, left))
 
     def leaves(self, branch: Branch, patience: int | None = None) -> list[Branch]:
-        """The parts of the best partition in the order they run."""
+        """Return the parts of the best partition in the order they run."""
         columns = self.arch.cols
         patience = self.patience if patience is None else patience
         if branch.children is None:
@@ -144,6 +144,7 @@ class PartitionSearch:
         return below if sum(leaf.cost(columns) for leaf in below) < cost - 1e-9 else [branch]
 
     def _children(self, branch: Branch) -> tuple[Branch, Branch] | None:
+        """Return the two branches that a branch is cut into; None where it cannot be cut."""
         began = time.process_time()
         cut = self._cut(branch.part.dfg)
         self.spent.cut += time.process_time() - began
@@ -155,12 +156,13 @@ class PartitionSearch:
     def _cut(self, dfg: Dfg) -> Bisection | None:
         """Of the bisections found, the one whose parts cost least by counting; then the fewest loads and stores."""
         try:
-            found = [cut for share in TOLERANCES for cut in bisections(dfg, replace(self.cuts, tolerance=share))]
+            cuts = [cut for share in TOLERANCES for cut in bisections(dfg, replace(self.cuts, tolerance=share))]
         except DfgError:
             return None
-        return min(found, key=lambda cut: (self._counted(dfg, cut), cut.transfers, abs(cut.sizes[0] - cut.sizes[1])))
+        return min(cuts, key=lambda cut: (self._counted(dfg, cut), cut.transfers, abs(cut.sizes[0] - cut.sizes[1])))
 
     def _counted(self, dfg: Dfg, cut: Bisection) -> float:
+        """Return what the parts of a cut cost by counting alone."""
         columns = self.arch.cols
         total = 0.0
         for part in split(dfg, cut.assignment):
@@ -171,5 +173,5 @@ class PartitionSearch:
 
 
 def _computes(part: Part, ops: Ops) -> bool:
-    """True for the part in which the ops are computed, not loaded."""
+    """Return True for the part in which the ops are computed, not loaded."""
     return any(is_op(part.dfg, part.dfg.index[name]) for name in ops if name in part.dfg.index)

@@ -15,12 +15,12 @@ from gridloom.mapping.model import Instance, Mapping, Route
 
 
 def copy_name(name: str, k: int) -> str:
-    """What a node is called in copy k."""
+    """Return what a node is called in copy k."""
     return f"{name}@{k}"
 
 
 def unrolled(dfg: Dfg, copies: int) -> Dfg:
-    """The graph with every node but constants and live-ins ``copies`` times. Linear in the result."""
+    """Return the graph with every node but constants and live-ins ``copies`` times. Linear in the result."""
     shared = {node.id for node, op in zip(dfg.nodes, dfg.ops, strict=True) if op.timeless}
     nodes = [node for node in dfg.nodes if node.id in shared]
     edges: list[Edge] = []
@@ -38,7 +38,10 @@ def _copied(node: Node, k: int) -> Node:
 
 
 def side_by_side(mapping: Mapping, copies: int) -> Mapping:
-    """The mapping of the unrolled graph: copy k sits k times the mapping's width to the east. Linear in its hops."""
+    """Return the mapping of the unrolled graph: copy k sits k times the mapping's width to the east.
+
+    Linear in the hops of the result.
+    """
     dfg, arch = mapping.dfg, mapping.arch
     width = width_of(mapping)
     shared = {node.id for node, op in zip(dfg.nodes, dfg.ops, strict=True) if op.timeless}
@@ -63,7 +66,7 @@ def side_by_side(mapping: Mapping, copies: int) -> Mapping:
 
 
 def width_of(mapping: Mapping) -> int:
-    """The columns that the mapping keeps to: one more than the easternmost that anything uses."""
+    """Return how many columns the mapping keeps to: one more than the easternmost that anything uses."""
     arch = mapping.arch
     used = {arch.tile_index[item.place] for item in mapping.instances}
     used |= {int(arch.tile[arch.resource(name)]) for route in mapping.routes for name, _ in route.hops}
@@ -71,7 +74,7 @@ def width_of(mapping: Mapping) -> int:
 
 
 def _shifted(arch: Arch, columns: int) -> tuple[MappingABC[str, str], MappingABC[str, str]]:
-    """Tile and resource names -> those so many columns to the east; constant registers stay."""
+    """Return for tile and resource names those so many columns to the east; constant registers stay."""
     at = {(tile.kind, tile.row, tile.col): tile.name for tile in arch.tiles if tile.kind != "const"}
     tiles = {
         tile.name: tile.name if tile.kind == "const" else at.get((tile.kind, tile.row, tile.col + columns), "")

@@ -16,32 +16,32 @@ _FULL = 0.97
 
 
 def dataflow_load(mapping: Mapping, *, iterations: int = 8) -> DataflowLoad | None:
-    """The load of a mapped pipeline; None when it is no pipeline on an rdu grid, or comes to a deadlock."""
+    """Return the load of a mapped pipeline; None without edges, without switches on the array, or after a deadlock."""
     if not mapping.arch.has("switches") or not mapping.dfg.edges:
         return None
     meter = Meter(mapping.dfg, mapping.arch)
     start, links = flow_links(mapping, meter)
-    found = meter.measure(start, links, skip=2, iterations=iterations)
-    if found.deadlock:
+    measured = meter.measure(start, links, skip=2, iterations=iterations)
+    if measured.deadlock:
         return None
-    units = _units(mapping, meter, found)
+    units = _units(mapping, meter, measured)
     names = [mapping.arch.resource_names[r] for r in np.flatnonzero(meter.link_number >= 0)]
-    shares = found.links[:, 0] / found.cycles
+    shares = measured.links[:, 0] / measured.cycles
     loads = {names[k]: float(shares[k]) for k in np.flatnonzero(shares)}
     bottleneck, hot = _bottleneck(mapping, units, loads)
     return DataflowLoad(
-        period=found.period,
-        bound=found.bound,
+        period=measured.period,
+        bound=measured.bound,
         bottleneck=bottleneck,
         hot=hot,
         units=units,
-        operations=_operations(mapping, meter, found, units),
+        operations=_operations(mapping, meter, measured, units),
         links=loads,
     )
 
 
 def flow_links(mapping: Mapping, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
-    """The links of every edge's route, as `Meter.measure` takes them."""
+    """Return the links of every edge's route, as `Meter.measure` takes them."""
     start, flat = [0], []
     for edge in range(len(mapping.dfg.edges)):
         numbers = (int(meter.link_number[mapping.arch.resource(name)]) for name, _ in mapping.route_of[edge, 0].hops)
@@ -50,9 +50,10 @@ def flow_links(mapping: Mapping, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
     return np.array(start, dtype=np.int64), np.array(flat, dtype=np.int64)
 
 
-def _units(mapping: Mapping, meter: Meter, found: Measurement) -> tuple[UnitLoad, ...]:
+def _units(mapping: Mapping, meter: Meter, measured: Measurement) -> tuple[UnitLoad, ...]:
+    """Return for each node which share of the time its unit works, waits for tokens and waits for room."""
     stage = rates.stages(mapping.dfg, meter.counts)
-    shares = found.units / found.cycles
+    shares = measured.units / measured.cycles
     return tuple(
         UnitLoad(
             tile=mapping.instance_of[node.id, 0].place,
@@ -68,9 +69,9 @@ def _units(mapping: Mapping, meter: Meter, found: Measurement) -> tuple[UnitLoad
 
 
 def _operations(
-    mapping: Mapping, meter: Meter, found: Measurement, units: tuple[UnitLoad, ...]
+    mapping: Mapping, meter: Meter, measured: Measurement, units: tuple[UnitLoad, ...]
 ) -> tuple[OperationLoad, ...]:
-    """A row for each operation that computes: what its units do a cycle beside what they could."""
+    """Return one row for each operation that computes: what its units do per cycle beside what they could."""
     dfg = mapping.dfg
     p = parameters(RduParameters, mapping.arch.spec)
     carried = rates.edge_tokens(dfg, meter.counts)
@@ -92,9 +93,9 @@ def _operations(
                 flops=flops,
                 intensity=intensity,
                 peak=peak,
-                # A link brings a vector a cycle, and every flow into a unit has a link of its own at the best.
+                # A link brings one vector per cycle, and at best every stream into a unit has a link of its own.
                 roof=min(peak, intensity * len(flows) * p.vector_bytes),
-                reached=flops / found.period,
+                reached=flops / measured.period,
                 busy=float(np.mean([units[k].busy for k in mine])),
                 starved=float(np.mean([units[k].starved for k in mine])),
                 stalled=float(np.mean([units[k].stalled for k in mine])),
@@ -104,7 +105,7 @@ def _operations(
 
 
 def _bottleneck(mapping: Mapping, units: tuple[UnitLoad, ...], links: dict[str, float]) -> tuple[str, frozenset[str]]:
-    """What holds the pipeline up, in a sentence, and the tiles and links that it is about."""
+    """Return what holds the pipeline up, in a sentence, and the tiles and links that the sentence is about."""
     busiest = max(units, key=lambda unit: unit.busy)
     where = frozenset({busiest.tile})
     if busiest.busy >= _FULL:

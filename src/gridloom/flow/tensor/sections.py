@@ -34,7 +34,7 @@ class MappedSection:
         return float(self.result.metrics.get("period") or 0.0) * self.section.blocks
 
     def to_dict(self) -> dict[str, Any]:
-        """The section as plain JSON data."""
+        """Return the section as plain JSON data."""
         period = self.result.metrics.get("period")
         bound = float(self.section.bound)
         return {

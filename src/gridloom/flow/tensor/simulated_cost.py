@@ -25,5 +25,5 @@ class Simulated:
 
 
 def simulated() -> Simulated:
-    """The cost model, ready to use."""
+    """Return the cost model, ready to use."""
     return Simulated()

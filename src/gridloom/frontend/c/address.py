@@ -80,6 +80,7 @@ class Pointers:
         return self._known[value]
 
     def _resolve(self, value: Value) -> Address:
+        """The place of :meth:`resolve`, computed anew."""
         if isinstance(value, Argument | Global):
             return Address(value, Form())
         if isinstance(value, GlobalAddress):
@@ -103,6 +104,7 @@ class Pointers:
         )
 
     def _moving(self, phi: Instruction) -> Address:
+        """The place of a pointer phi: its start, plus a symbol for the bytes that it has moved."""
         first = self.initial(phi)
         if first is None:
             raise SourceError("a pointer starts from one of several places", where=self.where(phi))
@@ -110,6 +112,7 @@ class Pointers:
         return Address(start.base, start.bytes + Form(0, {phi: 1}))
 
     def _chosen(self, value: Instruction) -> Address:
+        """The place of a chosen pointer: what all alternatives share, plus a symbol for the rest."""
         operands = value.operands[1:] if value.opcode == "select" else value.operands
         places = [self.resolve(o) for o in operands if not (isinstance(o, Constant) and o.undefined)]
         if len({id(place.base) for place in places}) != 1:
@@ -125,6 +128,7 @@ class Pointers:
         return Address(places[0].base, common + Form(0, {value: 1}))
 
     def _offset(self, item: Instruction) -> Form:
+        """The bytes that the indices of a getelementptr add."""
         kind, total = item.source_type, Form()
         for k, index in enumerate(item.operands[1:]):
             if k:
@@ -154,6 +158,7 @@ class Pointers:
         return self._expanded(value)
 
     def _expanded(self, value: Instruction) -> Form:
+        """An integer instruction as a form, as far as it is linear; any other is a symbol of its own."""
         if value.opcode in ("add", "sub"):
             a, b = (self.integer(o) for o in value.operands)
             return a + b if value.opcode == "add" else a.minus(b)
@@ -214,11 +219,11 @@ class Pointers:
         while changed:
             changed = False
             for item, forms in reached.items():
-                found = units[item]
+                unit = units[item]
                 for form in forms:
                     parts = (c * units[s] if s.type == "ptr" else c for s, c in form.terms.items())
-                    found = math.gcd(found, form.constant, *parts)
-                if found != units[item]:
-                    units[item] = found
+                    unit = math.gcd(unit, form.constant, *parts)
+                if unit != units[item]:
+                    units[item] = unit
                     changed = True
-        self._units.update({item: found or 1 for item, found in units.items()})
+        self._units.update({item: unit or 1 for item, unit in units.items()})

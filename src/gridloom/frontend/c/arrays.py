@@ -2,6 +2,10 @@
 
 Accesses of one size at multiples of it make an array of such elements, whatever its dimensions. Accesses of several
 sizes are members of structs: each member becomes an array of its own, with one word for each struct.
+
+The graph has arrays of words that are indexed by element, where C has bytes that are addressed by pointers. The
+accesses of one base pointer are grouped here, the size and stride of the elements follow from their linear forms, and
+the length from the declaration, from the user or from a default.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from gridloom.frontend.c.address import Address, Base, Form, Pointers
 from gridloom.frontend.c.llvm.ir import Argument, Global, Instruction
 from gridloom.frontend.c.llvm.layout import Layout, split_types
 from gridloom.frontend.c.lower import width
-from gridloom.frontend.loops.body import readable
+from gridloom.frontend.loops.operations import readable
 
 #: Words of an array whose length the source does not give; as many again after the largest fixed offset.
 DEFAULT_LENGTH = 1024
@@ -71,8 +75,11 @@ class Access:
 def find_accesses(
     items: Sequence[Instruction], pointers: Pointers, where: Callable[[Instruction], str]
 ) -> list[Access]:
-    """Every load and store, in program order."""
-    found = []
+    """Every load and store, in program order.
+
+    ``where`` gives the place of an instruction for errors.
+    """
+    accesses = []
     for item in items:
         if item.opcode in ("load", "store"):
             _refuse_special(item, where)
@@ -86,8 +93,8 @@ def find_accesses(
             except SourceError as error:
                 raise error if error.where else error.at(where(item)) from None
             place = pointers.expand(address.bytes)
-            found.append(Access(item, address, place, bits // 8, item.opcode == "store"))
-    return found
+            accesses.append(Access(item, address, place, bits // 8, item.opcode == "store"))
+    return accesses
 
 
 def _refuse_special(item: Instruction, where: Callable[[Instruction], str]) -> None:
@@ -106,22 +113,27 @@ class Arrays:
         self.pointers = pointers
         self.sizes = dict(sizes)
         self.where = where
-        self.found: dict[str, CArray] = {}
+        self.declared: dict[str, CArray] = {}
         self.bases: dict[str, Base] = {}
 
     def group(self, accesses: Sequence[Access], users: Callable[[Instruction], Sequence[Instruction]]) -> None:
-        """Give each access its array."""
+        """Give each access its array.
+
+        ``users`` gives the readers of an instruction, which decide whether small elements are signed. SourceError where
+        the bytes of one array are used in sizes that do not fit together, OptionError for a size of an unknown array.
+        """
         by_base: dict[Base, list[Access]] = {}
         for access in accesses:
             by_base.setdefault(access.address.base, []).append(access)
         for base, rows in by_base.items():
             self._split(base, rows, users)
-        unknown = set(self.sizes) - set(self.found) - {array.base for array in self.found.values()}
+        unknown = set(self.sizes) - set(self.declared) - {array.base for array in self.declared.values()}
         if unknown:
-            known = ", ".join(self.found) or "none"
+            known = ", ".join(self.declared) or "none"
             raise OptionError(f"size of {min(unknown)!r}: the loop has no array of that name; it has: {known}")
 
     def _split(self, base: Base, rows: list[Access], users: Callable[[Instruction], Sequence[Instruction]]) -> None:
+        """Declare the arrays of one base pointer: one of elements, one for each member of a struct, or one of parts."""
         size = rows[0].size
         steps = [c * self.pointers.unit(s) for row in rows for s, c in row.place.terms.items()]
         if all(row.size == size and row.place.constant % size == 0 for row in rows) and all(
@@ -153,9 +165,10 @@ class Arrays:
         self, base: Base, rows: list[Access], suffix: str, size: int, stride: int, offset: int,
         users: Callable[[Instruction], Sequence[Instruction]],
     ) -> None:  # fmt: skip
+        """Declare one array and give it to its accesses."""
         stem = readable(base.name)
         name = stem + suffix
-        while name in self.found:
+        while name in self.declared:
             name += "_"
         contents = self._contents(base, size, stride, offset)
         array = CArray(
@@ -164,7 +177,7 @@ class Arrays:
         )  # fmt: skip
         if contents is not None and not array.signed:
             array = _with_contents(array, contents)
-        self.found[name] = array
+        self.declared[name] = array
         self.bases[name] = base
         for row in rows:
             row.array = array
@@ -172,6 +185,7 @@ class Arrays:
             row.place = Form(row.place.constant - row.part, row.place.terms)
 
     def _length(self, name: str, base: Base, stride: int, rows: Sequence[Access]) -> int:
+        """Words of an array: as given, as its declaration says, or the default beyond the largest fixed offset."""
         given = self.sizes.get(name, self.sizes.get(readable(base.name)))
         if given is not None:
             return given
@@ -188,6 +202,7 @@ class Arrays:
         return DEFAULT_LENGTH + max([0, *(offset for offset in offsets if offset <= MAX_OFFSET)])
 
     def _contents(self, base: Base, size: int, stride: int, offset: int) -> tuple[int, ...] | None:
+        """The words of a constant table; None for anything that may change."""
         if not isinstance(base, Global) or not base.constant:
             return None
         image = initial_bytes(base, self.layout)
@@ -198,8 +213,9 @@ class Arrays:
 
 
 def _is_aligned(item: Instruction, size: int) -> bool:
-    found = re.search(r", align (\d+)", item.text)
-    return found is not None and int(found[1]) % size == 0
+    """True when clang knows that an access is aligned to the size."""
+    alignment = re.search(r", align (\d+)", item.text)
+    return alignment is not None and int(alignment[1]) % size == 0
 
 
 def _are_members(stride: int, members: Mapping[int, list[Access]]) -> bool:
@@ -222,6 +238,7 @@ def _are_parts(rows: Sequence[Access], steps: Sequence[int]) -> bool:
 
 
 def _with_contents(array: CArray, contents: tuple[int, ...]) -> CArray:
+    """The array with its contents read as unsigned elements."""
     from dataclasses import replace
 
     mask = (1 << (8 * array.size)) - 1
@@ -245,7 +262,11 @@ def _is_signed(rows: list[Access], size: int, users: Callable[[Instruction], Seq
 
 
 def initial_bytes(base: Global, layout: Layout) -> bytes | None:
-    """What a table of the source holds, byte for byte; None where the initializer has something other than numbers."""
+    """What a table of the source holds, byte for byte; None where the initializer has something other than numbers.
+
+    Integers, singles, strings and nested arrays and structs of them are read, with the padding that the layout gives
+    them.
+    """
     image = bytearray(layout.size(base.contents_type))
     scalars = layout.scalars(base.contents_type)
     text = base.initializer
@@ -291,10 +312,12 @@ def _scalar_texts(text: str, layout: Layout, kind: str, words: list[str]) -> boo
 
 
 def _type_of(part: str) -> str:
+    """The type of a typed constant: ``i32`` of ``i32 7``."""
     return part[: len(part) - len(_after_type(part))].strip()
 
 
 def _after_type(part: str) -> str:
+    """The text of a typed constant behind its type."""
     depth = 0
     for k, character in enumerate(part):
         depth += (character in "[{<") - (character in "]}>")
@@ -304,6 +327,7 @@ def _after_type(part: str) -> str:
 
 
 def _scalar_bytes(kind: str, word: str, size: int) -> bytes:
+    """The bytes of one number of an initializer, little-endian."""
     if kind == "float":
         # LLVM prints singles as decimal or as the pattern of the double of the same value.
         number = struct.unpack(">d", int(word, 16).to_bytes(8, "big"))[0] if word.startswith("0x") else float(word)
@@ -327,6 +351,7 @@ def may_overlap(a: Access, b: Access) -> bool:
 
 
 def _is_apart(base: Base) -> bool:
+    """True for a base that nothing else in the function may point to: ``restrict``, or a constant table."""
     if isinstance(base, Argument):
         return base.apart
     # A table that nothing may write to is never written, whoever points at it.
@@ -334,4 +359,5 @@ def _is_apart(base: Base) -> bool:
 
 
 def _is_object(base: Base) -> bool:
+    """True for a variable: two different ones never overlap."""
     return isinstance(base, Global) or (isinstance(base, Instruction) and base.opcode == "alloca")

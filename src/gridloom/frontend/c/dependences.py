@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from gridloom.frontend.c.address import Form
 from gridloom.frontend.c.arrays import Access, may_overlap
 from gridloom.frontend.c.llvm.ir import Argument, Value
-from gridloom.frontend.loops.body import Order
 from gridloom.frontend.loops.motion import ANYWHERE, Motion, meetings, order
+from gridloom.frontend.loops.operations import Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +48,25 @@ def motion(place: Form, step_of: Callable[[Value], int | None], inside: Callable
 def orders(
     accesses: Sequence[Access], step_of: Callable[[Value], int | None], inside: Callable[[Value], bool]
 ) -> tuple[list[Order], list[Overlap]]:
-    """The orders to keep, and the arrays that are only ordered because C lets them overlap. Quadratic in accesses."""
+    """The orders to keep, and the arrays that are only ordered because C lets them overlap. Quadratic in accesses.
+
+    Two loads need no order. Accesses of different arrays are ordered only where C lets the arrays overlap; that is
+    returned apart, so that the user can be told what ``restrict`` would save.
+    """
     motions = {access: motion(access.place, step_of, inside) for access in accesses}
-    found: list[Order] = []
+    kept: list[Order] = []
     overlaps: dict[tuple[str, str], Overlap] = {}
     for k, first in enumerate(accesses):
         for second in accesses[k + 1 :]:
             if not (first.is_store or second.is_store) or first.array is None or second.array is None:
                 continue
             if first.address.base is second.address.base:
-                found += _within(first, second, motions[first], motions[second])
+                kept += _within(first, second, motions[first], motions[second])
             elif may_overlap(first, second):
-                found += _kept(first, second, ANYWHERE)
+                kept += _kept(first, second, ANYWHERE)
                 pair = (first.array.name, second.array.name)
                 overlaps.setdefault(pair, Overlap(pair, _restrictable(first, second)))
-    return found, list(overlaps.values())
+    return kept, list(overlaps.values())
 
 
 def _restrictable(*accesses: Access) -> tuple[str, ...]:
@@ -76,12 +80,12 @@ def _within(first: Access, second: Access, a: Motion, b: Motion) -> list[Order]:
     return _kept(first, second, meetings(a, b))
 
 
-def _kept(first: Access, second: Access, found: Sequence[tuple[bool, int]]) -> list[Order]:
+def _kept(first: Access, second: Access, meeting_points: Sequence[tuple[bool, int]]) -> list[Order]:
     return [
         order(first.node, second.node, distance, first.is_store)
         if forward
         else order(second.node, first.node, distance, second.is_store)
-        for forward, distance in found
+        for forward, distance in meeting_points
     ]
 
 

@@ -80,7 +80,11 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
 
 
 def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
-    """A loop of a file that is compiled already."""
+    """A loop of a file that is compiled already.
+
+    Options and changes are those of :func:`load`. SourceError names the loop that cannot be taken and why. Linear in
+    the function's instructions, apart from the order of its accesses.
+    """
     asked = replace(options or COptions(), **changes)
     if not 1 <= asked.unroll <= MAX_UNROLL:
         raise OptionError(f"unroll = {asked.unroll}; expected 1 to {MAX_UNROLL}")
@@ -88,10 +92,10 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     chosen = _choose(path, loops, asked)
     region = flattened(_outer(chosen, path), str(path)) if asked.flatten else single(chosen, str(path))
     name = f"{path.stem}.{chosen.function.name}" if path.stem != chosen.function.name else path.stem
-    found = translate(module, region, str(path), name, asked.sizes, streams=asked.memory == "streams")
+    translated = translate(module, region, str(path), name, asked.sizes, streams=asked.memory == "streams")
     if asked.unroll > 1 and asked.memory == "streams":
         raise OptionError("unroll and memory=streams do not go together; leave out one of them")
-    return replace(found, dfg=unrolled(found.dfg, asked.unroll)) if asked.unroll > 1 else found
+    return replace(translated, dfg=unrolled(translated.dfg, asked.unroll)) if asked.unroll > 1 else translated
 
 
 def read(path: Path) -> Dfg:
@@ -124,14 +128,15 @@ def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]
 def describe(path: Path) -> list[LoopReport]:
     """Every loop of a C file: where it is, what its graph has, and why one cannot be mapped. Runs clang once."""
     module = read_module(compile_to_ir(path), str(path))
-    found = []
+    reports = []
     for function in module.functions.values():
         for number, loop in enumerate(find_loops(module, function)):
-            found.append(_report(module, loop, number, str(path)))
-    return sorted(found, key=lambda report: report.line)
+            reports.append(_report(module, loop, number, str(path)))
+    return sorted(reports, key=lambda report: report.line)
 
 
 def _report(module: Module, loop: Loop, number: int, file: str) -> LoopReport:
+    """What a listing says of one loop; a loop that cannot be translated has the reason instead of a graph."""
     depth, around = 0, loop.parent
     while around:
         depth, around = depth + 1, around.parent
@@ -162,6 +167,7 @@ def _outer(loop: Loop, path: Path) -> Loop:
 
 
 def _choose(path: Path, loops: Mapping[str, list[Loop]], asked: COptions) -> Loop:
+    """The loop that is asked for: by number, by the pragma, or the only innermost one."""
     if asked.function is not None and asked.function not in loops:
         known = ", ".join(name for name, found in loops.items() if found) or "none"
         raise SourceError(f"has no function {asked.function!r}; functions with loops: {known}", where=str(path))
@@ -212,9 +218,9 @@ def _marked(path: Path, loops: list[Loop]) -> Loop | None:
     """The loop below ``#pragma gridloom``."""
     text = read_text(path)
     lines = []
-    for found in _PRAGMA.finditer(text):
-        lines.append(text.count("\n", 0, found.start()) + 1)
-        words = found[1].partition("//")[0].partition("/*")[0].strip()
+    for pragma in _PRAGMA.finditer(text):
+        lines.append(text.count("\n", 0, pragma.start()) + 1)
+        words = pragma[1].partition("//")[0].partition("/*")[0].strip()
         if words:
             raise SourceError(
                 f"found {shown(words)} after #pragma gridloom, which takes no words; use --unroll, --flatten, --size",

@@ -9,8 +9,9 @@ from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region
-from gridloom.frontend.loops.body import Body, Carried, Const, Operand
+from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.loops.operations import Carried, Const, Operand
 
 
 class Indexing:
@@ -61,11 +62,13 @@ class Indexing:
         return offset if total is None else self.body.emit("add", total, offset)
 
     def _scaled(self, term: Operand, factor: int) -> Operand:
+        """A term times a constant: a shift where that is enough."""
         if factor > 0 and factor & (factor - 1) == 0:
             return self.body.emit("shl", term, Const(factor.bit_length() - 1))
         return self.body.emit("mul", term, Const(wrap(factor)))
 
     def _symbol(self, symbol: Value) -> Operand:
+        """The operand of a symbol: an integer value, or what a pointer has moved, in its units."""
         if symbol.type != "ptr":
             return self.value(symbol)
         if symbol not in self._moved:
@@ -80,6 +83,7 @@ class Indexing:
                 self._close_pointer(symbol)
 
     def _pointer_phi(self, phi: Instruction) -> Operand:
+        """What a pointer that the loop moves has moved so far."""
         carried = self.body.recur(phi.name, 0)
         self._carried[phi] = carried
         if self.region.inner and phi.block == self.region.inner.header:
@@ -87,17 +91,21 @@ class Indexing:
         return carried
 
     def _close_pointer(self, phi: Instruction) -> None:
+        """Tie one moving pointer to where the iteration leaves it."""
         after = self.linear(self.pointers.moves(phi)[0], self.pointers.unit(phi))
         if self.region.inner and phi.block == self.region.loop.header:
             after = self.body.select(self.runs(self.region.loop.latches[0]), after, self._moved[phi])
         self.body.carried[self._carried[phi].name].next = after
 
     def _choice(self, item: Instruction) -> Operand:
+        """What a pointer that is chosen by a condition adds: a choice between the alternatives."""
         unit = self.pointers.unit(item)
         forms = iter(self.pointers.choices[item])
         operands = item.operands[1:] if item.opcode == "select" else item.operands
-        found = [None if isinstance(o, Constant) and o.undefined else self.linear(next(forms), unit) for o in operands]
+        alternatives = [
+            None if isinstance(o, Constant) and o.undefined else self.linear(next(forms), unit) for o in operands
+        ]
         if item.opcode == "select":
-            yes, no = (value if value is not None else Const(0) for value in found)
+            yes, no = (value if value is not None else Const(0) for value in alternatives)
             return self.body.select(self.value(item.operands[0]), yes, no)
-        return self.predicates.merge(item.block, list(zip(item.incoming, found)), item.name)
+        return self.predicates.merge(item.block, list(zip(item.incoming, alternatives)), item.name)

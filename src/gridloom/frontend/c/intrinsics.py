@@ -1,4 +1,8 @@
-"""What clang inlines as LLVM intrinsics and C's math functions: absolute values, minima, saturation, rotation, bits."""
+"""What clang inlines as LLVM intrinsics and C's math functions: absolute values, minima, saturation, rotation, bits.
+
+Each rule turns one call into operations of the op table. ``bits`` is the width of the call's type; a narrow value may
+carry anything above its width, so that rules extend their operands first where the upper bits matter.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.ir import Instruction
-from gridloom.frontend.loops.body import Const, Operand
+from gridloom.frontend.loops.operations import Const, Operand
 
 if TYPE_CHECKING:
     from gridloom.frontend.c.lower import Lowering
@@ -16,10 +20,13 @@ Rule = Callable[["Lowering", Instruction, int], Operand]
 
 
 def _abs(to: Lowering, item: Instruction, bits: int) -> Operand:
+    """The absolute value."""
     return to.body.emit("abs", to.extended(item.operands[0], True), hint=item.name)
 
 
 def _extremum(op: str, signed: bool) -> Rule:
+    """The rule of a minimum or maximum."""
+
     def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
         return to.body.emit(op, *(to.extended(o, signed) for o in item.operands[:2]), hint=item.name)
 
@@ -27,6 +34,8 @@ def _extremum(op: str, signed: bool) -> Rule:
 
 
 def _saturating(op: str, signed: bool) -> Rule:
+    """The rule of a sum or difference that stops at the ends of its type."""
+
     def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
         a, b = (to.extended(o, signed) for o in item.operands[:2])
         if bits < 32:
@@ -39,6 +48,7 @@ def _saturating(op: str, signed: bool) -> Rule:
 
 
 def _saturating_word(to: Lowering, op: str, signed: bool, a: Operand, b: Operand) -> Operand:
+    """A saturating sum or difference of 32 bits, where the wide result does not fit a word."""
     body = to.body
     total = body.emit(op, a, b)
     if not signed:
@@ -53,6 +63,8 @@ def _saturating_word(to: Lowering, op: str, signed: bool, a: Operand, b: Operand
 
 
 def _funnel(left: bool) -> Rule:
+    """The rule of a funnel shift: the upper (``left``) or lower word of two words shifted together."""
+
     def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
         if bits != 32:
             return _narrow_funnel(to, item, bits, left)
@@ -74,6 +86,7 @@ def _funnel(left: bool) -> Rule:
 
 
 def _narrow_funnel(to: Lowering, item: Instruction, bits: int, left: bool) -> Operand:
+    """A funnel shift of 8 or 16 bits."""
     if bits not in (8, 16):
         raise SourceError(f"it rotates {bits} bits; 8, 16 and 32 are taken")
     body = to.body
@@ -86,15 +99,18 @@ def _narrow_funnel(to: Lowering, item: Instruction, bits: int, left: bool) -> Op
 
 
 def _popcount(to: Lowering, item: Instruction, bits: int) -> Operand:
+    """The number of ones."""
     return to.body.emit("popcount", to.extended(item.operands[0], False), hint=item.name)
 
 
 def _leading_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
-    found = to.body.emit("clz", to.extended(item.operands[0], False), hint=item.name)
-    return to.body.emit("sub", found, Const(32 - bits))
+    """The number of zeros above the highest one."""
+    zeros = to.body.emit("clz", to.extended(item.operands[0], False), hint=item.name)
+    return to.body.emit("sub", zeros, Const(32 - bits))
 
 
 def _trailing_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
+    """The number of zeros below the lowest one."""
     value = to.extended(item.operands[0], False)
     below = to.body.emit("and", to.body.emit("xor", value, Const(-1)), to.body.emit("add", value, Const(-1)))
     # All ones below the lowest set bit; a zero of fewer than 32 bits counts its own width.
@@ -102,6 +118,7 @@ def _trailing_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
 
 
 def _byte_swap(to: Lowering, item: Instruction, bits: int) -> Operand:
+    """The bytes in reverse order: a rotation for each pair of bytes that change places."""
     body, value = to.body, to.extended(item.operands[0], False)
     if bits == 16:
         return body.emit("or", body.emit("shl", value, Const(8)), body.emit("lshr", value, Const(8)), hint=item.name)
@@ -121,6 +138,8 @@ def _reverse_bits(to: Lowering, item: Instruction, bits: int) -> Operand:
 
 
 def _single(op: str) -> Rule:
+    """The rule of an op on singles that the array has."""
+
     def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
         return to.body.emit(op, *map(to.value, item.operands), hint=item.name)
 
@@ -128,6 +147,8 @@ def _single(op: str) -> Rule:
 
 
 def _single_extremum(op: str) -> Rule:
+    """The rule of C's fminf and fmaxf."""
+
     def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
         a, b = map(to.value, item.operands)
         # C hands on the number where one of the two is none; the array's op hands on its second operand.
@@ -137,17 +158,20 @@ def _single_extremum(op: str) -> Rule:
 
 
 def _copy_sign(to: Lowering, item: Instruction, bits: int) -> Operand:
+    """The size of one single with the sign of another."""
     size, sign = map(to.value, item.operands)
     body = to.body
     return body.emit("or", body.emit("and", size, Const(0x7FFFFFFF)), body.emit("and", sign, Const(-0x80000000)))
 
 
 def _multiply_add(to: Lowering, item: Instruction, bits: int) -> Operand:
+    """A product and a sum, each rounded, as C allows for a * b + c."""
     a, b, c = map(to.value, item.operands)
     return to.body.emit("fadd", to.body.emit("fmul", a, b), c, hint=item.name)
 
 
 def _refuse_fused(to: Lowering, item: Instruction, bits: int) -> Operand:
+    """A SourceError: the array has no op that rounds once."""
     raise SourceError("it calls fmaf, which rounds once; the array's multiply and add round each: write a * b + c")
 
 

@@ -1,4 +1,9 @@
-"""Natural loops of a function: back edges over dominators, exits, and which loop the user means."""
+"""Natural loops of a function: back edges over dominators, exits, and which loop the user means.
+
+A back edge goes to a block that dominates its source; the blocks of a loop are those that reach the source without
+passing the target. Dominators are computed with the iteration of Cooper, Harvey and Kennedy. They are loops of the
+records of :mod:`gridloom.frontend.c.llvm.ir`.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +48,11 @@ class Loop:
 
 def predecessors(function: Function) -> dict[str, list[str]]:
     """Block -> the blocks that lead to it."""
-    found: dict[str, list[str]] = {name: [] for name in function.blocks}
+    before: dict[str, list[str]] = {name: [] for name in function.blocks}
     for name, block in function.blocks.items():
         for target in block.successors:
-            found[target].append(name)
-    return found
+            before[target].append(name)
+    return before
 
 
 def reverse_postorder(function: Function) -> list[str]:
@@ -71,28 +76,28 @@ def reverse_postorder(function: Function) -> list[str]:
 def immediate_dominators(order: list[str], before: dict[str, list[str]]) -> dict[str, str]:
     """Block -> its immediate dominator (the entry is its own). Cooper, Harvey and Kennedy's iteration."""
     rank = {name: k for k, name in enumerate(order)}
-    found = {order[0]: order[0]}
+    dominator = {order[0]: order[0]}
 
     def meet(a: str, b: str) -> str:
         while a != b:
             while rank[a] > rank[b]:
-                a = found[a]
+                a = dominator[a]
             while rank[b] > rank[a]:
-                b = found[b]
+                b = dominator[b]
         return a
 
     changed = True
     while changed:
         changed = False
         for name in order[1:]:
-            ready = [p for p in before[name] if p in found]
+            ready = [p for p in before[name] if p in dominator]
             best = ready[0]
             for other in ready[1:]:
                 best = meet(best, other)
-            if found.get(name) != best:
-                found[name] = best
+            if dominator.get(name) != best:
+                dominator[name] = best
                 changed = True
-    return found
+    return dominator
 
 
 def dominates(dominator: str, name: str, immediate: dict[str, str]) -> bool:
@@ -118,7 +123,7 @@ def find_loops(module: Module, function: Function) -> list[Loop]:
         for target in function.blocks[name].successors:
             if dominates(target, name, immediate):
                 latches.setdefault(target, []).append(name)
-    found = []
+    headers = []
     for header, sources in latches.items():
         span = next((module.spans[function.blocks[s].terminator] for s in sources
                      if function.blocks[s].terminator in module.spans), None)  # fmt: skip
@@ -126,17 +131,18 @@ def find_loops(module: Module, function: Function) -> list[Loop]:
             sources = [_merge_latches(function, header, sources)]
             before = predecessors(function)
             order = reverse_postorder(function)
-        found.append((header, sources, span))
-    loops = _nested(function, found)
+        headers.append((header, sources, span))
+    loops = _nested(function, headers)
     for loop in loops:
         _fold_lagging(loop)
     return loops
 
 
-def _nested(function: Function, found: list[tuple[str, list[str], LoopSpan | None]]) -> list[Loop]:
+def _nested(function: Function, headers: list[tuple[str, list[str], LoopSpan | None]]) -> list[Loop]:
+    """The loops as records, sorted by where they start, each with its parent and children."""
     before, order = predecessors(function), reverse_postorder(function)
     loops = []
-    for header, sources, span in found:
+    for header, sources, span in headers:
         inside = _members(header, sources, before)
         line = next(
             (i.line for name in order if name in inside for i in function.blocks[name].instructions if i.line), 0
@@ -153,6 +159,7 @@ def _nested(function: Function, found: list[tuple[str, list[str], LoopSpan | Non
 
 
 def _members(header: str, latches: list[str], before: dict[str, list[str]]) -> set[str]:
+    """The blocks of a natural loop: everything that reaches a latch without passing the header."""
     inside = {header}
     work = list(latches)
     while work:
@@ -164,6 +171,7 @@ def _members(header: str, latches: list[str], before: dict[str, list[str]]) -> s
 
 
 def _merge_latches(function: Function, header: str, latches: list[str]) -> str:
+    """Add a block that all latches go to, with a phi for each header phi; returns its name."""
     name = f"{header}.latch"
     merged: list[Instruction] = []
     for phi in function.blocks[header].instructions:
@@ -235,4 +243,5 @@ def next_value(loop: Loop, phi: Instruction) -> Value:
 
 
 def _equal(a: Value, b: Value) -> bool:
+    """True for two constants of the same type and value."""
     return isinstance(a, Constant) and isinstance(b, Constant) and (a.type, a.value) == (b.type, b.value)

@@ -13,8 +13,9 @@ from typing import Final
 from gridloom.errors import SourceError
 from gridloom.frontend.c.intrinsics import INTRINSICS
 from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
-from gridloom.frontend.loops.body import FALSE, TRUE, Body, Const, Operand
+from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.loops.operations import FALSE, TRUE, Const, Operand
 
 _LOW_BITS_ONLY: Final = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
 _DIVISIONS: Final = {"sdiv": ("div", True), "srem": ("rem", True), "udiv": ("udiv", False), "urem": ("urem", False)}
@@ -30,10 +31,13 @@ _TAKEN: Final = "8-, 16- and 32-bit integers and float are taken"
 
 
 def width(type_: str) -> int:
-    """Bits of a scalar type; SourceError for one that does not fit a word."""
-    found = re.fullmatch(r"i(\d+)", type_)
-    if found and int(found[1]) <= 32:
-        return int(found[1])
+    """Bits of a scalar type; SourceError for one that does not fit a word.
+
+    32 for ``i32`` and ``float``, fewer for smaller integers.
+    """
+    match = re.fullmatch(r"i(\d+)", type_)
+    if match and int(match[1]) <= 32:
+        return int(match[1])
     if type_ == "float":
         return 32
     if type_ == "double":
@@ -49,7 +53,10 @@ class Lowering:
         self.value = value
 
     def lower(self, item: Instruction) -> Operand:
-        """The operand that holds an instruction's result. SourceError for what no operation computes."""
+        """The operand that holds an instruction's result. SourceError for what no operation computes.
+
+        ``item`` may be any instruction but phis, branches and memory accesses, which are translated elsewhere.
+        """
         method: Callable[[Instruction], Operand] | None = getattr(self, f"_{item.opcode}", None)
         if method is not None:
             return method(item)
@@ -70,6 +77,7 @@ class Lowering:
     # -- integers ---------------------------------------------------------------------------------------------------
 
     def _low_bits(self, item: Instruction, op: str) -> Operand:
+        """An op whose low result bits depend on low operand bits alone, so that nothing is extended."""
         bits = width(item.type)
         a, b = map(self.value, item.operands)
         if bits == 1:
@@ -92,6 +100,7 @@ class Lowering:
         return self.body.emit("shr", self.extended(item.operands[0], True), amount, hint=item.name)
 
     def _trunc(self, item: Instruction) -> Operand:
+        """The low bits are there already; only a truth value is cut to one bit."""
         source = item.operands[0]
         if source.type == "i64":
             return self._high_product(item)
@@ -103,6 +112,7 @@ class Lowering:
         return self.extended(item.operands[0], False)
 
     def _sext(self, item: Instruction) -> Operand:
+        """Sign extension; a truth value becomes 0 or -1."""
         width(item.type)
         if item.operands[0].type == "i1":
             return self.body.emit("sub", FALSE, self.value(item.operands[0]), hint=item.name)
@@ -142,6 +152,7 @@ class Lowering:
         return None
 
     def _icmp(self, item: Instruction) -> Operand:
+        """A comparison of words, extended as its predicate reads them."""
         a, b = item.operands
         if a.type == "ptr":
             raise SourceError("it compares pointers; compare indices")
@@ -165,6 +176,7 @@ class Lowering:
         return low < 0
 
     def _select(self, item: Instruction) -> Operand:
+        """A choice; an undefined alternative is never taken."""
         width(item.type)
         condition, yes, no = item.operands
         if isinstance(yes, Constant) and yes.undefined:
@@ -190,25 +202,27 @@ class Lowering:
     # -- singles ----------------------------------------------------------------------------------------------------
 
     def _fcmp(self, item: Instruction) -> Operand:
+        """A comparison of singles from the three that the array has; unordered predicates are inverted ones."""
         width(item.operands[0].type)
         a, b = map(self.value, item.operands)
         if item.predicate in ("true", "false"):
             return TRUE if item.predicate == "true" else FALSE
         if item.predicate in _ORDERED:
             op, swapped, inverted = _ORDERED[item.predicate]
-            found = self.body.emit(op, *((b, a) if swapped else (a, b)), hint=item.name)
-            return self.body.inverse(found) if inverted else found
+            holds = self.body.emit(op, *((b, a) if swapped else (a, b)), hint=item.name)
+            return self.body.inverse(holds) if inverted else holds
         if item.predicate in ("one", "ueq"):
-            found = self.body.emit("or", self.body.emit("flt", a, b), self.body.emit("flt", b, a))
+            holds = self.body.emit("or", self.body.emit("flt", a, b), self.body.emit("flt", b, a))
         else:
-            found = self.body.emit("and", self.body.emit("feq", a, a), self.body.emit("feq", b, b))
-        return self.body.inverse(found) if item.predicate in ("ueq", "uno") else found
+            holds = self.body.emit("and", self.body.emit("feq", a, a), self.body.emit("feq", b, b))
+        return self.body.inverse(holds) if item.predicate in ("ueq", "uno") else holds
 
     def _sitofp(self, item: Instruction) -> Operand:
         width(item.type)
         return self.body.emit("int_to_float", self.extended(item.operands[0], True), hint=item.name)
 
     def _uitofp(self, item: Instruction) -> Operand:
+        """An unsigned word as a single, by halves where its top bit may be set."""
         width(item.type)
         value = self.extended(item.operands[0], False)
         if self.body.range(value)[0] >= 0:
@@ -223,6 +237,7 @@ class Lowering:
         return self.body.emit("float_to_int", self.value(item.operands[0]), hint=item.name)
 
     def _fptoui(self, item: Instruction) -> Operand:
+        """A single as an unsigned word; what is above 2**31 is converted less 2**31."""
         if width(item.type) < 32:
             return self._fptosi(item)
         value = self.value(item.operands[0])
@@ -239,6 +254,7 @@ class Lowering:
     # -- calls ------------------------------------------------------------------------------------------------------
 
     def _call(self, item: Instruction) -> Operand:
+        """An intrinsic or math function that is known; SourceError for any other call."""
         name = item.callee.removeprefix("llvm.")
         stem, _, suffix = name.rpartition(".") if item.callee.startswith("llvm.") else (name, "", "")
         if stem not in INTRINSICS:

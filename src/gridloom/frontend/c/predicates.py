@@ -1,11 +1,17 @@
-"""If-conversion: under which condition each block of an acyclic region runs, as operands of the body."""
+"""If-conversion: under which condition each block of an acyclic region runs, as operands of the body.
+
+The condition of a block is the disjunction over its incoming edges of the condition of the edge and that of its source.
+A block that runs whenever its immediate dominator runs shares the dominator's condition, so that code after an ``if``
+costs nothing. Conditions are 0 or 1.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from gridloom.frontend.c.llvm.ir import Block, Value
-from gridloom.frontend.loops.body import FALSE, TRUE, Body, Operand
+from gridloom.frontend.loops.body import Body
+from gridloom.frontend.loops.operations import FALSE, TRUE, Operand
 
 
 class Predicates:
@@ -39,22 +45,24 @@ class Predicates:
         self._known: dict[tuple[str, str], Operand] = {}
 
     def _dominators(self) -> dict[str, str]:
+        """Block -> its immediate dominator, in one pass, since the region has no cycle."""
         rank = {name: k for k, name in enumerate(self.order)}
-        found = {self.order[0]: self.order[0]}
+        dominator = {self.order[0]: self.order[0]}
         for name in self.order[1:]:
             above: str | None = None
             for p in self.before[name]:
-                above = p if above is None else _meet(above, p, found, rank)
-            found[name] = above or self.order[0]
-        return found
+                above = p if above is None else _meet(above, p, dominator, rank)
+            dominator[name] = above or self.order[0]
+        return dominator
 
     def _postdominators(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+        """Block -> the blocks that run in every iteration in which it runs."""
+        always: dict[str, set[str]] = {}
         for name in reversed(self.order):
-            after = [found[target] for target in self.edges[name]]
+            after = [always[target] for target in self.edges[name]]
             after += [set()] if name in self.pausing else []
-            found[name] = {name} | (set.intersection(*after) if after else set())
-        return found
+            always[name] = {name} | (set.intersection(*after) if after else set())
+        return always
 
     def edge(self, source: str, target: str) -> Operand:
         """The condition under which control goes from a block to a target, given that the block runs."""
@@ -67,15 +75,16 @@ class Predicates:
         return condition if terminator.targets[0] == target else self.body.inverse(condition)
 
     def _case(self, source: str, target: str) -> Operand:
+        """The condition under which a switch goes to a target."""
         terminator = self.blocks[source].terminator
         subject, *cases = terminator.operands
         default, *targets = terminator.targets
         # An edge that leaves the loop was dropped; its cases do not happen in a full iteration.
         wanted = [c for c, t in zip(cases, targets) if (t != default if target == default else t == target)]
-        found: Operand = FALSE
+        matches: Operand = FALSE
         for case in wanted:
-            found = self.body.emit("or", self.body.emit("eq", self.value(subject), self.value(case)), found)
-        return self.body.inverse(found) if target == default else found
+            matches = self.body.emit("or", self.body.emit("eq", self.value(subject), self.value(case)), matches)
+        return self.body.inverse(matches) if target == default else matches
 
     def reach(self, root: str, name: str) -> Operand:
         """The condition under which a block runs, given that a block that dominates it runs."""
@@ -87,31 +96,36 @@ class Predicates:
         return self._known[key]
 
     def _reach(self, root: str, name: str) -> Operand:
+        """The condition of :meth:`reach`, computed anew from the blocks before."""
         above = self.immediate[name]
         if above != root and name in self.always_after[above]:
             return self.reach(root, above)
-        found: Operand = FALSE
+        condition: Operand = FALSE
         for p in self.before[name]:
             through = self.body.emit("and", self.edge(p, name), self.reach(root, p))
-            found = self.body.emit("or", through, found)
-        return found
+            condition = self.body.emit("or", through, condition)
+        return condition
 
     def merge(self, name: str, incoming: list[tuple[str, Operand | None]], hint: str) -> Operand:
-        """What a phi of a block holds; None stands for a value that does not matter."""
+        """What a phi of a block holds; None stands for a value that does not matter.
+
+        ``incoming`` are pairs of a block and the value that comes from it. Equal values need no select.
+        """
         root = self.immediate[name]
         known = [(source, value) for source, value in incoming if value is not None]
-        found: Operand = known[-1][1] if known else FALSE
+        merged: Operand = known[-1][1] if known else FALSE
         for source, value in known[:-1]:
-            if value == found:
+            if value == merged:
                 continue
             condition = self.body.emit("and", self.edge(source, name), self.reach(root, source))
-            found = self.body.select(condition, value, found, hint)
-        return found
+            merged = self.body.select(condition, value, merged, hint)
+        return merged
 
 
-def _meet(a: str, b: str, found: dict[str, str], rank: dict[str, int]) -> str:
+def _meet(a: str, b: str, dominator: dict[str, str], rank: dict[str, int]) -> str:
+    """The nearest block that dominates both."""
     while a != b:
         if rank[a] < rank[b]:
             a, b = b, a
-        a = found[a]
+        a = dominator[a]
     return a

@@ -2,6 +2,10 @@
 
 A region is the loop's blocks without the edges that go back or leave. In a flattened nest an iteration of the
 region is an iteration of the inner loop; the code around the inner loop runs in its first (``fresh``) and last one.
+
+Only loops whose number of iterations is known when they start are taken: one exit, whose condition compares a counter
+with a bound that the loop does not change. The array runs a fixed number of iterations, so that an exit which depends
+on data could not be obeyed.
 """
 
 from __future__ import annotations
@@ -62,6 +66,7 @@ class Region:
         return order.index(name) < order.index(self.inner.header) and self._leads_to_inner(name)
 
     def _leads_to_inner(self, name: str) -> bool:
+        """True when the inner loop can be reached from a block within the same iteration."""
         assert self.inner is not None
         seen, work = set(), [name]
         while work:
@@ -84,7 +89,10 @@ def single(loop: Loop, file: str) -> Region:
 
 
 def flattened(loop: Loop, file: str) -> Region:
-    """The region of a loop and the one loop inside it."""
+    """The region of a loop and the one loop inside it.
+
+    SourceError where there is not exactly one loop inside, or where that one has loops of its own.
+    """
     if len(loop.children) != 1 or loop.children[0].children:
         raise SourceError(
             f"has {len(loop.children)} loops inside"
@@ -101,6 +109,7 @@ def at(loop: Loop, file: str) -> str:
 
 
 def _region(loop: Loop, inner: Loop | None, file: str) -> Region:
+    """The region of a loop, or of a nest of two. SourceError for control that is not structured or not counted."""
     blocks = {name: loop.function.blocks[name] for name in loop.blocks}
     backward = {(loop.latches[0], loop.header)}
     if inner:
@@ -121,6 +130,7 @@ def _region(loop: Loop, inner: Loop | None, file: str) -> Region:
 
 
 def _topological(edges: dict[str, list[str]], header: str) -> list[str] | None:
+    """The blocks in topological order, ties in their old order; None where the header can be reached from inside."""
     degree = dict.fromkeys(edges, 0)
     for targets in edges.values():
         for target in targets:
@@ -141,6 +151,7 @@ def _topological(edges: dict[str, list[str]], header: str) -> list[str] | None:
 
 
 def _after(edges: dict[str, list[str]], exiting: str) -> frozenset[str]:
+    """Everything that can be reached from the exiting block within an iteration."""
     seen: set[str] = set()
     work = list(edges[exiting])
     while work:
@@ -152,6 +163,7 @@ def _after(edges: dict[str, list[str]], exiting: str) -> frozenset[str]:
 
 
 def _exiting_block(loop: Loop, file: str) -> str:
+    """The one block that leaves the loop; a SourceError tells how to rewrite a loop that leaves from several."""
     exits = loop.exits
     if not exits:
         raise SourceError("never ends; give it a number of iterations", where=at(loop, file))
@@ -173,6 +185,7 @@ def _exiting_block(loop: Loop, file: str) -> str:
 
 
 def _check_counted(region: Region, file: str) -> None:
+    """Raise SourceError unless the number of iterations is known when the loop starts."""
     terminator = region.blocks[region.exiting].terminator
     condition = terminator.operands[0] if terminator.operands else None
     if not (isinstance(condition, Instruction) and _is_counted(region, condition)):
@@ -195,10 +208,12 @@ def _check_counted(region: Region, file: str) -> None:
 
 
 def _has_work(item: Instruction) -> bool:
+    """True for an instruction that computes or touches memory."""
     return item.opcode not in ("br", "switch", "phi")
 
 
 def _is_counted(region: Region, condition: Instruction) -> bool:
+    """True for a comparison of a counter with a bound that the loop does not change."""
     if condition.opcode != "icmp":
         return False
     a, b = condition.operands
@@ -222,6 +237,7 @@ def counter_of(region: Region, value: Value) -> Instruction | None:
 
 
 def _steps(region: Region, phi: Instruction) -> bool:
+    """True for a phi that an iteration moves by an amount that the loop does not change."""
     following = region.following(phi)
     return (
         isinstance(following, Instruction)
@@ -244,7 +260,10 @@ def constant_step(region: Region, phi: Instruction) -> int | None:
 
 
 def trip_count(region: Region) -> str:
-    """The number of iterations where it is a constant, or the name of the bound that decides it."""
+    """The number of iterations where it is a constant, or the name of the bound that decides it.
+
+    Empty where the source does not say it simply.
+    """
     condition = region.blocks[region.exiting].terminator.operands[0]
     assert isinstance(condition, Instruction)
     a, b = condition.operands

@@ -1,4 +1,14 @@
-"""A region into a Dfg: carried values, predicated blocks, memory accesses and their order, live-ins and live-outs."""
+"""A region into a Dfg: carried values, predicated blocks, memory accesses and their order, live-ins and live-outs.
+
+The blocks of a region are visited in topological order, and each instruction becomes operations of a
+:class:`~gridloom.frontend.loops.body.Body`. Control flow becomes data flow: phis of joins are selects, stores in
+conditional blocks are conditional stores, loads in conditional blocks read an index that is always valid. Header phis
+are carried values. What a loop does to memory must be translated; a value that cannot be computed is only an error
+where a store, a live-out or a condition needs it.
+
+In a flattened nest one carried flag, ``fresh``, says that the inner loop begins again in this iteration; values of the
+outer loop stay as they are while the inner one runs.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +26,9 @@ from gridloom.frontend.c.loops import Loop
 from gridloom.frontend.c.lower import Lowering, width
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
-from gridloom.frontend.loops.body import TRUE, Body, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
+from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
 
 #: Iterations between two stores of a place from which on streams, each at its own time, keep their order.
 FAR = 64
@@ -34,6 +45,12 @@ def translate(
 
 
 class _Translation:
+    """One translation: the body under construction, and what is known of each IR value on the way.
+
+    Blocks are visited in topological order. A value that the array cannot compute is an error only where something
+    needs it: until then the error stands in its place in ``known``.
+    """
+
     def __init__(
         self, module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int], streams: bool
     ) -> None:
@@ -70,17 +87,19 @@ class _Translation:
         self.body.reserved = {readable(argument.name) for argument in region.loop.function.arguments}
 
     def where(self, item: Instruction) -> str:
+        """File and line of an instruction, or of its loop where it has none."""
         line = item.line or self.region.loop.span.start
         return f"{self.file}:{line}"
 
     def run(self) -> CLoop:
+        """The loop, translated: accesses first, then blocks in order, carried values, live-outs and memory order."""
         region = self.region
         users = _users(region.instructions)
-        found = find_accesses(region.instructions, self.pointers, self.where)
-        self.arrays.group(found, lambda item: users.get(item, []))
-        self.accesses = {access.item: access for access in found}
+        accesses = find_accesses(region.instructions, self.pointers, self.where)
+        self.arrays.group(accesses, lambda item: users.get(item, []))
+        self.accesses = {access.item: access for access in accesses}
         if self.streams is None:
-            self.body.arrays = {array.name: array.length for array in self.arrays.found.values()}
+            self.body.arrays = {array.name: array.length for array in self.arrays.declared.values()}
         if region.inner:
             self.fresh = self.body.recur("fresh", 1)
             self.body.ranges[self.fresh] = (0, 1)
@@ -95,11 +114,11 @@ class _Translation:
         self.body.line = region.loop.span.start
         self._close()
         outs = self._liveouts()
-        kept, overlaps = orders(found, self._step_of, region.contains)
+        kept, overlaps = orders(accesses, self._step_of, region.contains)
         if self.streams is None:
             self.body.orders = kept
         else:
-            self._refuse_feedback(found, kept)
+            self._refuse_feedback(accesses, kept)
         self._refuse_poison()
         notes = [f"C loop of {region.loop.function.name}, line {region.loop.span.start}", *map(advice, overlaps)]
         dfg = self.body.build("\n".join(notes))
@@ -107,8 +126,8 @@ class _Translation:
             dfg=dfg,
             function=region.loop.function.name,
             line=region.loop.span.start,
-            arrays=tuple(self.arrays.found.values()),
-            accesses={access.item: access.node for access in found},
+            arrays=tuple(self.arrays.declared.values()),
+            accesses={access.item: access.node for access in accesses},
             streams=self.streams or {},
             liveins={name: value for name, value in self.liveins.items() if name in dfg.index},
             liveouts=outs,
@@ -127,26 +146,27 @@ class _Translation:
             width(value.type)
             return Const(wrap(value.value) if value.type != "i1" else value.value & 1)
         if isinstance(value, Instruction) and self.region.contains(value):
-            found = self.known[value]
-            if isinstance(found, SourceError):
-                raise found
-            return found
+            operand = self.known[value]
+            if isinstance(operand, SourceError):
+                raise operand
+            return operand
         if isinstance(value, Argument | Instruction):
             return self._livein(value)
         raise SourceError("it uses an address as a number")
 
     def _livein(self, value: Argument | Instruction) -> Operand:
+        """The live-in that a value from outside the loop becomes, with the range that its type gives it."""
         bits = width(value.type)
         name = next((name for name, known in self.liveins.items() if known is value), None)
         if name is None:
             name = self._livein_name(value)
             self.liveins[name] = value
             self.body.reserved.add(name)
-        found = LiveIn(name)
+        livein = LiveIn(name)
         if bits < 32:
             unsigned = bits == 1 or (isinstance(value, Argument) and value.unsigned)
-            self.body.ranges[found] = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-        return found
+            self.body.ranges[livein] = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        return livein
 
     def _livein_name(self, value: Argument | Instruction) -> str:
         """The parameter's name; for a value read before the loop the element it was read from: ``c_3``."""
@@ -160,6 +180,7 @@ class _Translation:
         return name
 
     def _element(self, value: Value) -> str | None:
+        """``array_index`` for a value that was loaded from a fixed element before the loop; None for any other."""
         while isinstance(value, Instruction) and value.opcode in ("sext", "zext", "trunc"):
             value = value.operands[0]
         if not (isinstance(value, Instruction) and value.opcode == "load"):
@@ -174,12 +195,14 @@ class _Translation:
         return f"{readable(place.base.name)}_{place.bytes.constant // size}"
 
     def _attempt(self, item: Instruction, make: Callable[[Instruction], Operand]) -> None:
+        """Compute the operand of an instruction; a SourceError is kept in its place, with the line."""
         try:
             self.known[item] = make(item)
         except SourceError as error:
             self.known[item] = error if error.where else SourceError(error.message, where=self.where(item))
 
     def _visit(self, item: Instruction) -> None:
+        """Translate one instruction; phis of headers and pointers are translated elsewhere."""
         self.body.line = item.line or self.body.line
         if self.region.owner(item) is not None or item.type == "ptr":
             return
@@ -197,11 +220,13 @@ class _Translation:
             self._refuse_effects(item)
 
     def _refuse_effects(self, item: Instruction) -> None:
-        found = self.known[item]
-        if item.opcode == "call" and isinstance(found, SourceError):
-            raise found
+        """A call may do more than compute its value, so that one which is not known stops the translation."""
+        known = self.known[item]
+        if item.opcode == "call" and isinstance(known, SourceError):
+            raise known
 
     def _join(self, phi: Instruction) -> Operand:
+        """The phi of a join: a chain of selects over the conditions of its incoming edges."""
         width(phi.type)
         incoming = []
         for source, value in zip(phi.incoming, phi.operands):
@@ -241,6 +266,10 @@ class _Translation:
         return LiveIn(name)
 
     def _sum_step(self, step: Instruction) -> Operand:
+        """The step of a sum that starts from a live-in: the sum is carried from 0, and the live-in is added outside.
+
+        The recurrence stays one op long, where a select between start and sum would make it two.
+        """
         phi, start = self.sum_steps[step]
         carried = self.carried[phi]
         other = step.operands[1] if step.operands[0] is phi else step.operands[0]
@@ -255,6 +284,7 @@ class _Translation:
                 self._attempt(phi, self._restart)
 
     def _restart(self, phi: Instruction) -> Operand:
+        """What a phi of the inner header holds: its start when the inner loop begins again, else what is carried."""
         bits = width(phi.type)
         carried = self.body.recur(phi.name, 0)
         if bits == 1:
@@ -277,6 +307,7 @@ class _Translation:
         self.indexing.close()
 
     def _following(self, phi: Instruction) -> Operand:
+        """What an iteration leaves in a phi; a value that cannot be computed is an operation that nothing may need."""
         region = self.region
         try:
             after = self.value(region.following(phi))
@@ -304,6 +335,7 @@ class _Translation:
         return self.running[name]
 
     def _condition(self, name: str) -> Operand:
+        """The condition of :meth:`_runs`, computed anew."""
         region, predicates = self.region, self.predicates
         if region.inner is None:
             return predicates.reach(region.loop.header, name)
@@ -315,14 +347,15 @@ class _Translation:
         above = predicates.immediate[name]
         if name in predicates.always_after[above]:
             return self._runs(above)
-        found: Operand = Const(0)
+        condition: Operand = Const(0)
         for p in predicates.before[name]:
-            found = self.body.emit("or", self.body.emit("and", predicates.edge(p, name), self._runs(p)), found)
-        return found
+            condition = self.body.emit("or", self.body.emit("and", predicates.edge(p, name), self._runs(p)), condition)
+        return condition
 
     # -- memory -----------------------------------------------------------------------------------------------------
 
     def _access(self, access: Access) -> Operand:
+        """The operand of a load, or the operation of a store, on memory or as a stream."""
         array = access.array
         assert array is not None
         item = access.item
@@ -371,6 +404,7 @@ class _Translation:
         return self.body.emit("and", made, TRUE) if item.type == "i1" else made
 
     def _input(self, variable: str, array: CArray, item: Instruction) -> Result:
+        """The input stream that brings the elements of a load."""
         assert self.streams is not None
         made = self.body.stream("input", variable, hint=f"{array.name}_in")
         self.body.ranges[made] = array.range
@@ -398,10 +432,12 @@ class _Translation:
             )
 
     def _advice(self) -> str:
+        """What the source could say so that fewer accesses may meet."""
         _, overlaps = orders(list(self.accesses.values()), self._step_of, self.region.contains)
         return "; ".join(advice(overlap) for overlap in overlaps)
 
     def _stored(self, access: Access, array: CArray) -> Operand:
+        """The value of a store, cut to the element's bits."""
         value = self.value(access.item.operands[0])
         if array.size == 4:
             return value
@@ -409,6 +445,7 @@ class _Translation:
         return self.body.extend(value, bits, array.signed)
 
     def _store(self, access: Access, array: CArray, index: Operand) -> Operand:
+        """A store, conditional where its block does not always run."""
         item = access.item
         value = self._stored(access, array)
         runs = self._runs(item.block)
@@ -421,6 +458,7 @@ class _Translation:
         return made
 
     def _load(self, access: Access, array: CArray, index: Operand) -> Operand:
+        """A load; one before the inner loop of a nest is held for its iterations where the element may be written."""
         item, region = access.item, self.region
         repeats = region.before_inner(item.block) and not self._is_written(access)
         runs = self.predicates.reach(region.loop.header, item.block) if repeats else self._runs(item.block)
@@ -429,17 +467,18 @@ class _Translation:
             index = self.body.select(runs, index, Const(0))
         made = self.body.access("load", array.name, index, hint=f"load_{array.name}")
         access.node = made.id
-        found: Operand = made
+        loaded: Operand = made
         self.body.ranges[made] = array.range
         if region.before_inner(item.block) and not repeats:
             held = self.body.recur(f"{item.name}_held", 0)
-            found = self.body.select(self.fresh, made, held)
-            self.body.carried[held.name].next = found
+            loaded = self.body.select(self.fresh, made, held)
+            self.body.carried[held.name].next = loaded
         if access.size < array.size:
-            found = self.body.emit("lshr", found, Const(8 * access.part))
-        return self.body.emit("and", found, TRUE) if item.type == "i1" else found
+            loaded = self.body.emit("lshr", loaded, Const(8 * access.part))
+        return self.body.emit("and", loaded, TRUE) if item.type == "i1" else loaded
 
     def _is_written(self, access: Access) -> bool:
+        """True when a store of the loop may touch the array of an access."""
         return any(
             other.is_store and (other.array is access.array or may_overlap(access, other))
             for other in self.accesses.values()
@@ -473,6 +512,7 @@ class _Translation:
     # -- what leaves ------------------------------------------------------------------------------------------------
 
     def _step_of(self, symbol: Value) -> int | None:
+        """What a symbol moves per iteration; None where that is not fixed."""
         if not isinstance(symbol, Instruction) or self.region.owner(symbol) is None or self.region.inner:
             return None
         if symbol.type != "ptr":
@@ -483,7 +523,7 @@ class _Translation:
     def _liveouts(self) -> dict[str, Instruction]:
         """Values that the function uses after the loop."""
         region = self.region
-        found: dict[str, Instruction] = {}
+        liveouts: dict[str, Instruction] = {}
         used: dict[Instruction, None] = {}
         for name, block in region.loop.function.blocks.items():
             if name not in region.blocks:
@@ -491,18 +531,19 @@ class _Translation:
                     used.update((o, None) for o in item.operands if isinstance(o, Instruction) and region.contains(o))
         for item in used:
             name = readable(item.name)
-            while name in found:
+            while name in liveouts:
                 name += "_"
             try:
                 operand = self._last(item)
             except SourceError as error:
                 raise error if error.where else error.at(self.where(item)) from None
             if not isinstance(operand, Const | LiveIn):
-                found[name] = item
+                liveouts[name] = item
                 self.body.liveouts[name] = operand
-        return found
+        return liveouts
 
     def _last(self, item: Instruction) -> Operand:
+        """What a value is after the loop. SourceError where only a partial last iteration computes it."""
         region = self.region
         if item.type == "ptr":
             raise SourceError("a pointer that the loop moves is used after it; use an index", where=self.where(item))
@@ -518,19 +559,22 @@ class _Translation:
 
 
 def _does_work(item: Instruction) -> bool:
+    """True for an instruction that computes or touches memory."""
     return item.opcode not in ("br", "switch", "phi")
 
 
 def _adds_to(step: Instruction, phi: Instruction) -> bool:
+    """True for a sum (or difference) of a phi and something else."""
     if step.opcode == "add":
         return (step.operands[0] is phi) != (step.operands[1] is phi)
     return step.opcode == "sub" and step.operands[0] is phi and step.operands[1] is not phi
 
 
 def _users(items: Sequence[Instruction]) -> dict[Instruction, list[Instruction]]:
-    found: dict[Instruction, list[Instruction]] = {}
+    """Instruction -> the instructions that read it."""
+    users: dict[Instruction, list[Instruction]] = {}
     for item in items:
         for operand in item.operands:
             if isinstance(operand, Instruction):
-                found.setdefault(operand, []).append(item)
-    return found
+                users.setdefault(operand, []).append(item)
+    return users

@@ -61,6 +61,7 @@ def loads(
 
 
 def _members(path: Path) -> tuple[Path, Path]:
+    """The node file and the edge file of the loop that a path names."""
     name = path.name
     for ending in ("_node.txt", "_edge.txt"):
         stem = name.removesuffix(ending)
@@ -75,6 +76,7 @@ def _members(path: Path) -> tuple[Path, Path]:
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and columns of each line that is not empty."""
     for number, line in enumerate(text.split("\n"), start=1):
         row = line.split()
         if row:
@@ -82,6 +84,7 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _add_node(graph: PublishedGraph, row: list[str], where: str, liveouts: dict[str, str]) -> None:
+    """The node of one line."""
     if len(row) < 2:
         raise SourceError(f"found {len(row)} column; expected id, opcode, name, bytes", where=where)
     integer(row[0], "node id", where)
@@ -100,6 +103,7 @@ def _add_node(graph: PublishedGraph, row: list[str], where: str, liveouts: dict[
 
 
 def _add_edge(graph: PublishedGraph, row: list[str], line: int) -> None:
+    """The edge of one line: a value, a pair, an order or a predicate, by its type."""
     where = graph.at(line)
     if len(row) not in (3, 5):
         raise SourceError(

@@ -39,7 +39,10 @@ def loads(text: str, name: str, where: str = "graph") -> Dfg:
 
 
 def dialect(dot: DotGraph) -> str:
-    """Which dialect a DOT graph is: ``gridloom``, ``genmap``, ``elastic``, ``cgra_bench`` or ``neosa``."""
+    """Which dialect a DOT graph is: ``gridloom``, ``genmap``, ``elastic``, ``cgra_bench`` or ``neosa``.
+
+    Decided by the attributes of nodes and edges and by the names of nodes; ``neosa`` is what is left.
+    """
     if dot.attributes.get("format") == json_format.FORMAT:
         return "gridloom"
     attributes = [node.attributes for node in dot.nodes.values()]
@@ -72,6 +75,7 @@ def _neosa(dot: DotGraph, name: str, where: str) -> Dfg:
 
 
 def _neosa_op(word: str) -> str:
+    """The op that a NeoSA label or name stands for."""
     known = stem(word)
     op = MEANING.get(known, known or "op")
     # A node that is fed is no source, whatever it is called.
@@ -82,6 +86,7 @@ def _neosa_op(word: str) -> str:
 
 
 def _cgra_bench(dot: DotGraph, name: str, where: str) -> Dfg:
+    """The LLVM opcode is in the name of each node."""
     graph = PublishedGraph(name, where)
     for node in dot.nodes.values():
         match = _CGRA_BENCH_NAME.match(node.id)
@@ -95,6 +100,7 @@ def _cgra_bench(dot: DotGraph, name: str, where: str) -> Dfg:
 
 
 def _elastic(dot: DotGraph, name: str, where: str) -> Dfg:
+    """Opcodes, constants and operands are attributes."""
     graph = PublishedGraph(name, where)
     for node in dot.nodes.values():
         opcode = node.attributes["opcode"]
@@ -108,12 +114,14 @@ def _elastic(dot: DotGraph, name: str, where: str) -> Dfg:
 
 
 def _add_edges(graph: PublishedGraph, dot: DotGraph, where: str) -> None:
+    """All edges, with the operands that they ask for."""
     for edge in dot.edges:
         operand = _operand(dot, edge, where)
         graph.edge(edge.source, edge.target, rank=operand)
 
 
 def _operand(dot: DotGraph, edge: DotEdge, where: str) -> int | None:
+    """The operand that an edge asks for; None where it does not say."""
     text = edge.attributes.get("operand")
     if text is None:
         return None
@@ -121,6 +129,7 @@ def _operand(dot: DotGraph, edge: DotEdge, where: str) -> int | None:
 
 
 def _integer(dot: DotGraph, item: DotNode | DotEdge, text: str, what: str, where: str) -> int:
+    """The number in an attribute; a SourceError names the line."""
     try:
         return integer(text, what, where)
     except SourceError as error:
@@ -152,6 +161,7 @@ def _genmap(dot: DotGraph, name: str, where: str) -> Dfg:
 
 
 def _genmap_node(builder: DfgBuilder, dot: DotGraph, node: DotNode, where: str) -> None:
+    """The node of a GenMap type: an op, a constant or a stream."""
     kind = node.attributes.get("type")
     if kind == "op":
         opcode = node.attributes.get("opcode")
@@ -186,6 +196,7 @@ def _genmap_node(builder: DfgBuilder, dot: DotGraph, node: DotNode, where: str) 
 def _genmap_operands(
     dot: DotGraph, target: str, op: str, edges: list[DotEdge], operands: dict[int, int], where: str
 ) -> None:
+    """Give each edge into a node its operand, those without one the free ones."""
     given = [_operand(dot, edge, where) for edge in edges]
     arity = lookup("cma24", op).arity
     if len(edges) != arity:
@@ -228,6 +239,7 @@ def _gridloom(dot: DotGraph, name: str, where: str) -> Dfg:
 
 
 def _record(attributes: dict[str, str], where: str, what: str) -> dict[str, Any]:
+    """The fields that attributes of our own dialect stand for."""
     record: dict[str, Any] = {}
     fields = {written: name for name, written in RENAMED.items()}
     for key, text in attributes.items():

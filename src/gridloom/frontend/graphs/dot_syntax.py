@@ -52,7 +52,7 @@ class Token(NamedTuple):
 class DotNode:
     """A node and its attributes, defaults included.
 
-    ``offset`` is where its first mention stands in the text, for messages.
+    ``offset`` is where its last attribute list, or else its first mention, stands in the text.
     """
 
     id: str
@@ -98,6 +98,7 @@ def parse(text: str, where: str) -> DotGraph:
 
 
 def _tokens(text: str, where: str) -> Iterator[Token]:
+    """The words of a text, the end among them; SourceError for a character that starts none."""
     position, end = 0, len(text)
     while True:
         position = _SKIP.match(text, position).end()  # type: ignore[union-attr]
@@ -126,12 +127,14 @@ def _tokens(text: str, where: str) -> Iterator[Token]:
 
 
 def _unexpected(character: str) -> str:
+    """What is wrong with a character that starts no word."""
     if character == "<":
         return "HTML-like ids (<...>) are not taken; put the text in quotes"
     return f"unexpected character {character!r}; ids with such characters must stand in quotes"
 
 
 def _quoted(text: str, start: int, where: str) -> tuple[Token, int]:
+    """A quoted id and the position behind it."""
     parts: list[str] = []
     position = start + 1
     while True:
@@ -164,6 +167,8 @@ class _Scope:
 
 
 class _Parser:
+    """A recursive grammar parsed with an explicit stack, since the depth of braces is the user's."""
+
     def __init__(self, text: str, where: str) -> None:
         self.text = text
         self.where = where
@@ -180,6 +185,7 @@ class _Parser:
         _fail(self.text, (token or self.token).offset, self.where, message)
 
     def advance(self) -> Token:
+        """Take the current token and read the next one."""
         token = self.token
         self.last_offset = token.offset
         if token.kind != "end":
@@ -187,6 +193,7 @@ class _Parser:
         return token
 
     def accept(self, kind: str) -> bool:
+        """Take the current token if it is of that kind."""
         if self.token.kind == kind:
             self.advance()
             return True
@@ -203,6 +210,7 @@ class _Parser:
         return self.token.kind == "id" and self.token.text.lower() == word
 
     def identifier(self, what: str) -> Token:
+        """Take an id; quoted parts that are joined by + are one."""
         if self.token.kind not in ("id", "quoted"):
             self.fail(f"expected {what}, found {self.found()}")
         token = self.advance()
@@ -218,6 +226,7 @@ class _Parser:
     # -- grammar ----------------------------------------------------------------------------------------------------
 
     def run(self) -> DotGraph:
+        """Parse the whole text."""
         if self.keyword("strict"):
             self.graph.strict = True
             self.advance()
@@ -237,6 +246,7 @@ class _Parser:
         return self.graph
 
     def statement(self) -> None:
+        """Parse one statement: a brace, an attribute, defaults, a node or an edge chain."""
         scope = self.scopes[-1]
         if self.accept(";"):
             return
@@ -261,6 +271,7 @@ class _Parser:
             self.node_or_edge(scope)
 
     def node_or_edge(self, scope: _Scope) -> None:
+        """Parse a statement that begins with an id."""
         name = self.identifier("a node, an edge, an attribute or '}'")
         if self.accept("="):
             value = self.identifier(f"a value for {name.text}").text
@@ -276,6 +287,7 @@ class _Parser:
             node.offset = name.offset
 
     def mention(self, name: Token, scope: _Scope) -> DotNode:
+        """The node of an id, made with the defaults of its scope at its first mention."""
         scope.members[name.text] = None
         node = self.graph.nodes.get(name.text)
         if node is None:
@@ -286,11 +298,13 @@ class _Parser:
         return node
 
     def port(self) -> None:
+        """Take the port of a node and drop it."""
         for _ in range(2):
             if self.accept(":"):
                 self.identifier("a port")
 
     def open_scope(self, chain: list[list[str]]) -> None:
+        """Enter a brace, with the defaults that hold around it."""
         if self.keyword("subgraph"):
             self.advance()
             if self.token.kind in ("id", "quoted"):
@@ -302,6 +316,7 @@ class _Parser:
         self.scopes.append(_Scope(outer.node_defaults, outer.edge_defaults, chain=chain))
 
     def close_scope(self) -> None:
+        """Leave a brace; its nodes belong to the scope around it, too."""
         closed = self.scopes.pop()
         if self.scopes:
             self.scopes[-1].members.update(closed.members)
@@ -327,6 +342,7 @@ class _Parser:
             self.connect(ends, self.attributes(scope.edge_defaults), offset)
 
     def connect(self, ends: list[list[str]], attributes: dict[str, str], offset: int) -> None:
+        """Add the edges from all nodes of one end to all of the next."""
         edges = self.graph.edges
         for k in range(1, len(ends)):
             sources, targets = ends[k - 1], ends[k]
@@ -337,6 +353,7 @@ class _Parser:
                     self.add_edge(DotEdge(source, target, attributes, offset))
 
     def add_edge(self, edge: DotEdge) -> None:
+        """Add one edge; a strict graph keeps one for each pair of nodes."""
         if self.graph.strict:
             known = self.pairs.setdefault((edge.source, edge.target), edge)
             if known is not edge:

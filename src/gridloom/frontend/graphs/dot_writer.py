@@ -26,7 +26,10 @@ _SHAPES: Final = {"const": "plaintext", "livein": "plaintext", "input": "invhous
 
 
 def dumps(dfg: Dfg) -> str:
-    """A Dfg as DOT text; ``gridloom.frontend.graphs.dot.loads`` returns an equal graph. Linear in nodes and edges."""
+    """A Dfg as DOT text; ``gridloom.frontend.graphs.dot.loads`` returns an equal graph. Linear in nodes and edges.
+
+    Needs no Graphviz: the text is written here, and only drawing it takes one.
+    """
     lines = [f"digraph {quote(dfg.name)} {{", f"  format={quote(FORMAT)}; version={quote(str(VERSION))};"]
     lines.append(f"  domain={quote(dfg.domain)};")
     if dfg.notes:
@@ -65,6 +68,7 @@ def unescape(text: str) -> str:
 
 
 def _node_line(dfg: Dfg, node: Node) -> str:
+    """The statement of one node."""
     attributes = _attributes(node, skip=("id",))
     caption = node.label or (str(node.value) if node.op == "const" else node.op)
     drawing = {"label": caption, "shape": _SHAPES.get(dfg.op_class(node.id), "ellipse")}
@@ -72,6 +76,7 @@ def _node_line(dfg: Dfg, node: Node) -> str:
 
 
 def _edge_line(edge: Edge) -> str:
+    """The statement of one edge."""
     attributes = _attributes(edge, skip=("source", "target"))
     drawing: dict[str, str] = {}
     if edge.distance:
@@ -83,6 +88,7 @@ def _edge_line(edge: Edge) -> str:
 
 
 def _attributes(record: Node | Edge, skip: tuple[str, ...]) -> dict[str, str]:
+    """The attribute list of a record: what differs from the defaults, and what only the picture needs."""
     result: dict[str, str] = {}
     for field in fields(record):
         value: Any = getattr(record, field.name)

@@ -33,6 +33,7 @@ def loads(text: str, name: str, where: str = "graph") -> Dfg:
 
 
 def _add_line(graph: PublishedGraph, content: str, line: int) -> None:
+    """The node of one line, and its edges to its children."""
     where = graph.at(line)
     row = content.split(",")
     if len(row) != _COLUMNS:

@@ -63,7 +63,7 @@ class _Scan:
         self.closed = False
         self.node: _Tag | None = None
         self.op = ""
-        self.found = 0
+        self.complete = 0
         self.repeated: list[str] = []
 
     def take(self, tag: _Tag) -> None:
@@ -90,7 +90,7 @@ class _Scan:
     def add_node(self, tag: _Tag) -> None:
         """Add the node that just closed; one of an idx seen before only brings its edges."""
         here = self.graph.at(tag.line)
-        self.found += 1
+        self.complete += 1
         index = str(integer(tag.attributes.get("idx", ""), "idx of <Node>", here))
         constant = tag.attributes.get("CONST")
         value = None if constant is None else integer(constant, f"CONST of node {index}", here)
@@ -102,9 +102,9 @@ class _Scan:
 
     def finish(self, where: str) -> Dfg:
         """The graph, once the text has ended."""
-        if self.expected is None or not self.closed or self.found != self.expected:
+        if self.expected is None or not self.closed or self.complete != self.expected:
             raise SourceError(
-                f"is cut short: <DFG> announces {self.expected or 0} nodes, {self.found} are complete", where=where
+                f"is cut short: <DFG> announces {self.expected or 0} nodes, {self.complete} are complete", where=where
             )
         notes = ""
         if self.repeated:
@@ -114,6 +114,7 @@ class _Scan:
 
 
 def _tags(text: str, where: str) -> Iterator[_Tag]:
+    """The tags of a text, in order."""
     position = text.find("<")
     line, counted = 1, 0
     while position >= 0:
@@ -130,6 +131,7 @@ def _tags(text: str, where: str) -> Iterator[_Tag]:
 
 
 def _attributes(text: str, where: str) -> dict[str, str]:
+    """The attributes of a tag."""
     attributes: dict[str, str] = {}
     position = 0
     while match := _ATTRIBUTE.match(text, position):

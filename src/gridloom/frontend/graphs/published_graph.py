@@ -77,7 +77,11 @@ class PublishedGraph:
         self._links.append(_Link(source, target, rank, kind, distance, delay, line))
 
     def build(self, *, cut_back_edges: bool = False, notes: str = "") -> Dfg:
-        """The Dfg. ``cut_back_edges`` gives distance 1 to what closes a cycle in a walk, depth first, in file order."""
+        """The Dfg. ``cut_back_edges`` gives distance 1 to what closes a cycle in a walk, depth first, in file order.
+
+        SourceError for an edge to a node that the file does not give; DfgError where the mended graph still breaks a
+        rule. Linear in nodes and edges, apart from sorting the operands of each node.
+        """
         for link in self._links:
             for end in (link.source, link.target):
                 if end not in self._nodes:
@@ -126,6 +130,7 @@ class PublishedGraph:
         return operands
 
     def _settled_nodes(self) -> tuple[Node, ...]:
+        """The nodes under ops that allow their edges."""
         consumers: set[str] = set()
         operand_count: dict[str, int] = {}
         for link in self._links:
@@ -137,6 +142,7 @@ class PublishedGraph:
         )
 
     def _cut_back_edges(self) -> None:
+        """Give distance 1 to every link that closes a cycle in a depth-first walk."""
         out: dict[str, list[int]] = {node_id: [] for node_id in self._nodes}
         for k, link in enumerate(self._links):
             out[link.source].append(k)

@@ -28,7 +28,10 @@ Row = tuple[str, list[str]]
 
 
 def read(path: Path) -> Dfg:
-    """The loop that any one of its files names."""
+    """The loop that any one of its files names.
+
+    The other files of the loop are looked for beside it; SourceError where its nodes or edges are missing.
+    """
     stem = next((path.name.removesuffix(ending) for ending in ENDINGS if path.name.endswith(ending)), path.name)
     for ending in ("_nodes", "_edges"):
         if not path.with_name(stem + ending).is_file():
@@ -52,6 +55,7 @@ def _optional(path: Path) -> str | None:
 
 
 def _rows(texts: dict[str, str | None], ending: str, where: str, columns: int) -> Iterator[Row]:
+    """Place and columns of each line of one file that is not empty; SourceError for too few or many columns."""
     for number, line in enumerate((texts.get(ending) or "").split("\n"), start=1):
         row = line.split()
         if not row:
@@ -63,6 +67,7 @@ def _rows(texts: dict[str, str | None], ending: str, where: str, columns: int) -
 
 
 def _add_nodes(graph: PublishedGraph, texts: dict[str, str | None], where: str) -> dict[str, list[str]]:
+    """The nodes of all files; returns what each node line names as its operands."""
     liveouts = {row[0]: row[1] for _, row in _rows(texts, "_liveout_edges", where, 4)}
     operands: dict[str, list[str]] = {}
     for here, row in _rows(texts, "_nodes", where, 6):
@@ -89,6 +94,7 @@ def _add_nodes(graph: PublishedGraph, texts: dict[str, str | None], where: str) 
 
 
 def _livein(node_id: str) -> Node:
+    """A live-in under the number that the files give it."""
     return Node(id=node_id, op="livein", variable=f"livein{node_id}")
 
 

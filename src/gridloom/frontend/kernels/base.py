@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom import registry
 from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
-from gridloom.frontend.parameters import Parameters, Rule, Setting, check_settings, spec
+from gridloom.frontend.parameters import Parameters, Rule, Setting, check_settings, parse_spec, spec
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Observation, Stimulus
@@ -91,7 +92,10 @@ class Kernel:
         return stimulus
 
     def reference(self, stimulus: Stimulus, /, **parameters: object) -> Expected:
-        """What a run on this stimulus should show, computed without the graph and without the op table."""
+        """What a run on this stimulus should show, computed without the graph and without the op table.
+
+        Needs the stimulus of the same parameters, as :meth:`stimulus` gives it.
+        """
         return self.model(stimulus, **self.settings(**parameters))
 
 
@@ -102,10 +106,7 @@ def from_spec(text: str) -> tuple[Kernel, dict[str, Setting]]:
     >>> kernel.build(**settings).name
     'fir,taps=3'
     """
-    from gridloom import registry
-    from gridloom.frontend.source import parse_kernel  # which loads kernels itself
-
-    name, parameters = parse_kernel(text)
+    name, parameters = parse_spec(text)
     kernel: Kernel = registry.load("kernels", name)
     return kernel, kernel.settings(**parameters)
 

@@ -24,7 +24,11 @@ def previous(source: str, initial: int = 0) -> Past:
 
 
 def connect(b: DfgBuilder, op: str, *operands: str | int | Past, id: str | None = None, **attributes: Any) -> str:
-    """Add a node; a number is a constant operand, a :class:`Past` a loop-carried one. Returns the node's id."""
+    """Add a node; a number is a constant operand, a :class:`Past` a loop-carried one. Returns the node's id.
+
+    It differs from ``b.add`` in that operands may be constants or values of earlier iterations. Equal constants share
+    one node. A past operand may name a node that is added later.
+    """
     ready = [b.const(operand) if isinstance(operand, int) else operand for operand in operands]
     name = b.add(op, id=id, **attributes)
     for k, operand in enumerate(ready):

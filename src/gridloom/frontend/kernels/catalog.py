@@ -1,4 +1,7 @@
-"""The kernels as a table, for documentation and listings."""
+"""The kernels as a table, for documentation and listings.
+
+``docs/kernels.md`` contains the table; a test compares the two.
+"""
 
 from __future__ import annotations
 

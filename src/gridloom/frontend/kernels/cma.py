@@ -24,6 +24,7 @@ MASK: Final = 0xFFFFFF
 
 
 def _signed24(value: Words) -> Words:
+    """The low 24 bits, sign-extended."""
     return ((value + 0x800000) & MASK) - 0x800000
 
 
@@ -43,6 +44,7 @@ def _doubled(b: DfgBuilder, byte: str) -> str:
 
 
 def _aes(b: DfgBuilder) -> None:
+    """MixColumns by doubled sums of neighbours, and the exclusive or with the round key above each byte."""
     words = [b.input(f"w{k}") for k in range(4)]
     a = [connect(b, "and", word, 0xFF) for word in words]
     keys = [connect(b, "sr", word, 8) for word in words]
@@ -54,6 +56,7 @@ def _aes(b: DfgBuilder) -> None:
 
 
 def _aes_model(stimulus: Stimulus) -> Expected:
+    """Products with 2 and 3 by the definition, then the round key."""
     words = [stimulus.streams[f"w{k}"] for k in range(4)]
     a = [word % 256 for word in words]
     tripled = [np.array([_gf_times(3, int(byte)) for byte in column], dtype=np.int64) for column in a]
@@ -107,6 +110,7 @@ def _turned(b: DfgBuilder, x: tuple[str, str], c: int, s: int) -> tuple[str, str
 
 
 def _radix4(b: DfgBuilder) -> None:
+    """Three rotations by constants, then two levels of sums and differences of real and imaginary parts."""
     x = [(b.input(f"x{k}_re"), b.input(f"x{k}_im")) for k in range(4)]
     x0 = (connect(b, "sra", x[0][0], 1), connect(b, "sra", x[0][1], 1))
     x1, x2, x3 = (
@@ -125,6 +129,7 @@ def _radix4(b: DfgBuilder) -> None:
 
 
 def _radix4_model(stimulus: Stimulus) -> Expected:
+    """The butterfly on exact products, rounded where the graph rounds."""
     points = [[_signed24(stimulus.streams[f"x{k}_{part}"]) for part in ("re", "im")] for k in range(4)]
     turned = [[points[0][0] >> 1, points[0][1] >> 1]]
     for k in (1, 2, 3):
@@ -150,6 +155,7 @@ def _radix4_model(stimulus: Stimulus) -> Expected:
 
 
 def _feed_radix4(stimulus: Stimulus, rng: np.random.Generator) -> None:
+    """Points of 12 bits."""
     for name in stimulus.streams:
         stimulus.streams[name] = rng.integers(-2048, 2048, stimulus.iterations, dtype=np.int64) & MASK
 
@@ -172,6 +178,7 @@ CHROMA_OFFSET = (128 << 7) + 64
 
 
 def _rgb_to_ycc(b: DfgBuilder) -> None:
+    """Unpacks three bytes, makes three weighted sums, and packs them again."""
     pixel = b.input("rgb")
     red = connect(b, "sr", pixel, 16)
     green = connect(b, "sr", connect(b, "and", pixel, 0xFF00), 8)
@@ -186,6 +193,7 @@ def _rgb_to_ycc(b: DfgBuilder) -> None:
 
 
 def _chroma(b: DfgBuilder, plus: tuple[str, int], *minus: tuple[str, int]) -> str:
+    """One channel's product less those of the others, shifted to the middle of a byte."""
     total = connect(b, "mult", *plus)
     for channel, factor in minus:
         total = b.add("sub", total, connect(b, "mult", channel, factor))
@@ -193,6 +201,7 @@ def _chroma(b: DfgBuilder, plus: tuple[str, int], *minus: tuple[str, int]) -> st
 
 
 def _rgb_to_ycc_model(stimulus: Stimulus) -> Expected:
+    """The three sums as one product with a matrix."""
     pixel = stimulus.streams["rgb"]
     channels = np.array([pixel // 65536, pixel // 256 % 256, pixel % 256])
     rows: Words = np.array([[2 * 33, 129, 25], [-19, -37, 56], [56, -47, -9]], dtype=np.int64) @ channels
@@ -215,10 +224,12 @@ DCT_FRACTION, DCT_SCALE = 11, 2
 
 
 def _root2(k: int) -> float:
+    """The k-th cosine of the transform, times the square root of 2."""
     return math.sqrt(2) * math.cos(k * math.pi / 16)
 
 
 def _fixed(value: float) -> int:
+    """A factor in fixed point."""
     return round(value * (1 << DCT_FRACTION))
 
 
@@ -228,6 +239,7 @@ COMMON, FIRST, SECOND = _fixed(_root2(6)), _fixed(_root2(2) - _root2(6)), _fixed
 
 
 def _descaled(b: DfgBuilder, value: str) -> str:
+    """Fixed point to integer, rounded and scaled."""
     half = 1 << (DCT_FRACTION + DCT_SCALE - 1)
     return connect(b, "sra", connect(b, "add", value, half), DCT_FRACTION + DCT_SCALE)
 
@@ -256,6 +268,7 @@ def _dct8(b: DfgBuilder) -> None:
 
 
 def _dct8_model(stimulus: Stimulus) -> Expected:
+    """Each output as the sum of all samples times fixed-point weights."""
     x = np.array([_signed24(stimulus.streams[f"x{n}"]) for n in range(8)])
     streams = {}
     for k in range(8):
@@ -300,6 +313,7 @@ def _sine(step: int) -> int:
 
 
 def _md5(b: DfgBuilder) -> None:
+    """The first round, with amounts and constants scaled to 24 bits; all 16 message words are inputs."""
     state = {name: b.input(name) for name in ("a", "b", "c", "d")}
     for t in range(16):
         message = b.input(f"m{t}")
@@ -316,6 +330,7 @@ def _md5(b: DfgBuilder) -> None:
 
 
 def _md5_model(stimulus: Stimulus) -> Expected:
+    """The round with its rotations as products, on NumPy words."""
     s = stimulus.streams
     a, b, c, d = (s[name] for name in ("a", "b", "c", "d"))
     shown: list[Words] = []

@@ -36,6 +36,7 @@ def _doubled(b: DfgBuilder, value: str) -> str:
 
 
 def _aes_column(b: DfgBuilder) -> None:
+    """MixColumns by doubled sums of neighbours, which takes four doublings instead of eight products."""
     a = [b.input(f"a{k}") for k in range(4)]
     pairs = [b.add("xor", a[k], a[(k + 1) % 4]) for k in range(4)]
     everything = b.add("xor", pairs[0], pairs[2])
@@ -44,6 +45,7 @@ def _aes_column(b: DfgBuilder) -> None:
 
 
 def _gf_multiply(a: int, b: int) -> int:
+    """The product of two bytes in GF(2^8), bit by bit."""
     product = 0
     while b:
         product ^= a if b & 1 else 0
@@ -53,6 +55,7 @@ def _gf_multiply(a: int, b: int) -> int:
 
 
 def _aes_column_model(stimulus: Stimulus) -> Expected:
+    """The product of each column with the matrix of the standard."""
     factors = (2, 3, 1, 1)
     columns = zip(*(stimulus.streams[f"a{k}"].tolist() for k in range(4)), strict=True)
     mixed = []
@@ -88,9 +91,11 @@ class _Series:
         self._stem, self._steps, self._before = stem, steps, before
 
     def name(self, step: int) -> str:
+        """The id of the node that makes the value of a step of this iteration."""
         return f"{self._stem}_{step}"
 
     def at(self, step: int) -> Operand:
+        """The value of a step, counted from the first of this iteration: a node, or its past where it is negative."""
         if step >= 0:
             return self.name(step)
         streamed = self._before[-step - 1]
@@ -103,6 +108,7 @@ class _Series:
 
 
 def _state_parameters(steps: int) -> dict[str, Parameter]:
+    """The parameters of a hash kernel, with its default number of steps per iteration."""
     return {
         "steps": number(steps, 1, 20, "steps per iteration"),
         "round": choice(1, (1, 2, 3, 4), "which of the four rounds' functions"),
@@ -118,6 +124,7 @@ MD5_SHIFTS = ((7, 12, 17, 22), (5, 9, 14, 20), (4, 11, 16, 23), (6, 10, 15, 21))
 
 
 def _md5_mix(b: DfgBuilder, round: int, x: Operand, y: Operand, z: Operand) -> str:
+    """The function of a round on three words of state, in as few ops as it takes."""
     if round == 1:
         return connect(b, "xor", connect(b, "and", connect(b, "xor", y, z), x), z)
     if round == 2:
@@ -128,6 +135,7 @@ def _md5_mix(b: DfgBuilder, round: int, x: Operand, y: Operand, z: Operand) -> s
 
 
 def _md5(b: DfgBuilder, steps: int, round: int, state: str) -> None:
+    """Each step adds a function of the state, a message word and a constant, rotates, and makes the next value."""
     before: list[str] | list[int] = list(MD5_INITIAL)
     if state == "stream":
         before = [b.input(name) for name in ("b", "c", "d", "a")]
@@ -142,6 +150,7 @@ def _md5(b: DfgBuilder, steps: int, round: int, state: str) -> None:
 
 
 def _state_out(b: DfgBuilder, series: _Series, steps: int, names: tuple[str, ...]) -> None:
+    """The newest values of a series as output streams, the newest first."""
     for age, name in enumerate(names):
         connect(b, "output", series.at(steps - 1 - age), id=f"{name}_out", variable=f"{name}_out")
 
@@ -155,11 +164,13 @@ MD5_FUNCTIONS: tuple[Callable[[int, int, int], int], ...] = (
 
 
 def _rotated(value: int, amount: int) -> int:
+    """The low 32 bits of a number, rotated left."""
     value &= MASK
     return ((value << amount) | (value >> (32 - amount))) & MASK
 
 
 def _md5_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expected:
+    """The steps as the standard writes them, on Python integers."""
     streams = {name: words.tolist() for name, words in stimulus.streams.items()}
     b, c, d, a = MD5_INITIAL
     rows = []
@@ -174,6 +185,7 @@ def _md5_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expect
 
 
 def _rows(names: str, rows: Sequence[tuple[int, ...]]) -> Expected:
+    """The state after each iteration as output streams."""
     words = signed32(np.array(rows, dtype=np.int64).reshape(-1, len(names)))
     return Expected(streams={f"{name}_out": words[:, k] for k, name in enumerate(names)})
 
@@ -195,6 +207,7 @@ SHA1_CONSTANTS = (0x5A827999, 0x6ED9EBA1, 0x8F1BBCDC, 0xCA62C1D6)
 
 
 def _sha1_mix(b: DfgBuilder, round: int, x: Operand, y: Operand, z: Operand) -> str:
+    """The function of a round on three words of state, in as few ops as it takes."""
     if round == 1:
         return connect(b, "xor", connect(b, "and", connect(b, "xor", y, z), x), z)
     if round == 3:
@@ -238,6 +251,7 @@ SHA1_FUNCTIONS: tuple[Callable[[int, int, int], int], ...] = (
 
 
 def _sha1_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expected:
+    """The steps as the standard writes them, on Python integers."""
     streams = {name: words.tolist() for name, words in stimulus.streams.items()}
     a, b, c, d, e = SHA1_INITIAL
     rows = []

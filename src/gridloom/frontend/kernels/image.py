@@ -1,4 +1,7 @@
-"""Pixel kernels on streams of 8-bit channels."""
+"""Pixel kernels on streams of 8-bit channels.
+
+Weights are in 256ths, so that a shift replaces the division. Models compute the same sums on whole streams.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +30,19 @@ def _mixed(b: DfgBuilder, pixel: list[str], factors: tuple[int, ...]) -> str:
 
 
 def _pixel(b: DfgBuilder) -> list[str]:
+    """The three input streams of an RGB pixel."""
     return [b.input(name) for name in ("red", "green", "blue")]
 
 
 def _blend(stimulus: Stimulus, factors: tuple[int, ...]) -> Words:
+    """What a weighted sum of the channels in 256ths should be."""
     channels = np.array([stimulus.streams[name] for name in ("red", "green", "blue")])
     total: Words = np.array(factors, dtype=np.int64) @ channels
     return signed32(total) >> 8
 
 
 def _gray(b: DfgBuilder) -> None:
+    """One weighted sum."""
     b.output(_mixed(b, _pixel(b), GRAY), "gray")
 
 
@@ -50,6 +56,7 @@ GRAY_KERNEL = Kernel(
 
 
 def _rgb_to_ycc(b: DfgBuilder) -> None:
+    """Three weighted sums; chroma is shifted to the middle of a byte."""
     pixel = _pixel(b)
     b.output(_mixed(b, pixel, GRAY), "y")
     for name, factors in CHROMA.items():
@@ -57,6 +64,7 @@ def _rgb_to_ycc(b: DfgBuilder) -> None:
 
 
 def _rgb_to_ycc_model(stimulus: Stimulus) -> Expected:
+    """Luma and both chroma values of each pixel."""
     chroma = {name: signed32(_blend(stimulus, factors) + 128) for name, factors in CHROMA.items()}
     return Expected(streams={"y": _blend(stimulus, GRAY), **chroma})
 
@@ -67,12 +75,14 @@ RGB_TO_YCC = Kernel(
 
 
 def _sepia(b: DfgBuilder) -> None:
+    """Three weighted sums, each clamped to a byte."""
     pixel = _pixel(b)
     for name, factors in SEPIA.items():
         b.output(connect(b, "min", _mixed(b, pixel, factors), 255), f"{name}_out")
 
 
 def _sepia_model(stimulus: Stimulus) -> Expected:
+    """The clamped sums of each pixel."""
     toned = {name: np.minimum(_blend(stimulus, factors), 255) for name, factors in SEPIA.items()}
     return Expected(streams={f"{name}_out": words for name, words in toned.items()})
 
@@ -84,6 +94,7 @@ _CHANNELS = {"channels": number(3, 1, 8, "channels of a pixel")}
 
 
 def _alpha_blend(b: DfgBuilder, channels: int) -> None:
+    """Each channel is front times alpha plus back times 255 - alpha, divided by 255 without a divider."""
     alpha = b.input("alpha")
     rest = connect(b, "sub", 255, alpha)
     for k in range(channels):
@@ -94,6 +105,7 @@ def _alpha_blend(b: DfgBuilder, channels: int) -> None:
 
 
 def _alpha_blend_model(stimulus: Stimulus, channels: int) -> Expected:
+    """The exact quotient, rounded to nearest."""
     s = stimulus.streams
     streams = {}
     for k in range(channels):
@@ -125,6 +137,7 @@ def _sobel(b: DfgBuilder) -> None:
 
 
 def _sobel_model(stimulus: Stimulus) -> Expected:
+    """Both gradients as products of the 3 x 3 window with Sobel's kernel and its transpose."""
     window = np.array([[past(stimulus.streams[name], age) for age in (2, 1, 0)] for name in ("above", "here", "below")])
     kernel = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], dtype=np.int64)
     gx, gy = np.einsum("ijt,ij->t", window, kernel), np.einsum("ijt,ji->t", window, kernel)

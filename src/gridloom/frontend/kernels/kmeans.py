@@ -32,6 +32,7 @@ def centroid(j: int, d: int) -> int:
 
 
 def _graph(b: DfgBuilder, k: int, n: int) -> None:
+    """Squared distances to all centroids, then rounds of comparisons until one index is left."""
     squares: list[list[str]] = [[] for _ in range(k)]
     for d in range(n):
         x = b.input(f"x{d}")
@@ -45,6 +46,7 @@ def _graph(b: DfgBuilder, k: int, n: int) -> None:
 
 
 def _round(b: DfgBuilder, level: list[Candidate]) -> list[Candidate]:
+    """One level of comparators: each pair keeps the smaller distance and its index; an odd one waits behind moves."""
     winners: list[Candidate] = []
     for (left, left_index), (right, right_index) in zip(level[::2], level[1::2], strict=False):
         smaller = b.add("min_tag", left, right)
@@ -57,6 +59,7 @@ def _round(b: DfgBuilder, level: list[Candidate]) -> list[Candidate]:
 
 
 def _model(stimulus: Stimulus, k: int, n: int) -> Expected:
+    """The index of the smallest squared distance, the lowest one where distances are equal."""
     points = np.array([stimulus.streams[f"x{d}"] for d in range(n)])
     centroids = np.array([[centroid(j, d) for d in range(n)] for j in range(k)], dtype=np.int64)
     differences = signed32(points[None, :, :] - centroids[:, :, None])

@@ -1,4 +1,8 @@
-"""Matrix products, classic and systolic, and the k x k convolution."""
+"""Matrix products, classic and systolic, and the k x k convolution.
+
+The classic product reads two matrices in each iteration and has a fan-out of n. The systolic one holds one matrix in
+its multipliers and has local connections only. Both, and the convolution, are shapes of the NeoSA evaluation.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ _SIZE = {"n": number(2, 2, 16, "rows and columns")}
 
 
 def _matmul(b: DfgBuilder, n: int) -> None:
+    """All products of rows and columns, each row and column read n times, and an adder tree for each element."""
     left = [[b.input(f"a{i}_{k}") for k in range(n)] for i in range(n)]
     right = [[b.input(f"b{k}_{j}") for j in range(n)] for k in range(n)]
     for i in range(n):
@@ -30,6 +35,7 @@ def _matmul(b: DfgBuilder, n: int) -> None:
 
 
 def _matmul_model(stimulus: Stimulus, n: int) -> Expected:
+    """The product of both matrices of each iteration."""
     s = stimulus.streams
     left = np.array([[s[f"a{i}_{k}"] for k in range(n)] for i in range(n)])
     right = np.array([[s[f"b{k}_{j}"] for j in range(n)] for k in range(n)])
@@ -68,6 +74,7 @@ def _systolic(b: DfgBuilder, n: int) -> None:
 
 
 def _systolic_model(stimulus: Stimulus, n: int) -> Expected:
+    """Each row times the held matrix, plus the bias."""
     rows = np.array([stimulus.streams[f"a{i}"] for i in range(n)])
     bias = np.array([weight(j) for j in range(n)], dtype=np.int64)
     product = signed32(systolic_matrix(n).T @ rows + bias[:, None])
@@ -90,11 +97,13 @@ _WINDOW = {
 
 
 def _convolution(b: DfgBuilder, k: int, registers: int) -> None:
+    """One multiplier for each element of the window, then an adder tree."""
     products = [connect(b, "mul", b.input(f"x{i}_{j}"), weight(i * k + j)) for i in range(k) for j in range(k)]
     reduce_tree(b, "add", products, registers=bool(registers), id="y", liveout="y")
 
 
 def _convolution_model(stimulus: Stimulus, k: int, registers: int) -> Expected:
+    """The sum of the window times the weights."""
     window = np.array([[stimulus.streams[f"x{i}_{j}"] for j in range(k)] for i in range(k)])
     taps = np.array([[weight(i * k + j) for j in range(k)] for i in range(k)], dtype=np.int64)
     return sinks({"y": signed32(np.einsum("ijt,ij->t", window, taps))})

@@ -1,4 +1,8 @@
-"""Loops with carried state and memory: CRC-32, bit count, integer square root, string search."""
+"""Loops with carried state and memory: CRC-32, bit count, integer square root, string search.
+
+Nests are flattened into one loop over words and their bits, or over positions and characters. A carried value begins
+anew at the start of every word or position, by a select on the step.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,10 @@ _FORM = {"form": choice("mask", ("mask", "select"), "how the polynomial is appli
 
 
 def _crc32(b: DfgBuilder, form: str) -> None:
+    """The bitwise algorithm: eight times shift right, and add the polynomial where a one falls out.
+
+    The form decides how the polynomial is applied: under a mask made from the bit, or by a select.
+    """
     value = connect(b, "xor", b.input("byte"), previous("crc", -1))
     for bit in range(8):
         lowest = connect(b, "and", value, 1)
@@ -46,6 +54,7 @@ def _crc32(b: DfgBuilder, form: str) -> None:
 
 
 def _crc32_model(stimulus: Stimulus, form: str) -> Expected:
+    """The checksum after each byte, by zlib."""
     checksum, results = 0, []
     for byte in stimulus.streams["byte"].tolist():
         checksum = zlib.crc32(bytes([byte]), checksum)
@@ -82,6 +91,7 @@ def _word_and_step(b: DfgBuilder, source: str, result: str, words: int, log_step
 
 
 def _bitcount(b: DfgBuilder, words: int) -> None:
+    """Each iteration adds the lowest bit of what is left of a word, and stores the count so far."""
     loop = _word_and_step(b, "words", "counts", words, 5)
     bits = connect(b, "select", loop.first, loop.word, previous("rest"), id="bits")
     before = connect(b, "select", loop.first, 0, previous("count"))
@@ -92,6 +102,7 @@ def _bitcount(b: DfgBuilder, words: int) -> None:
 
 
 def _bitcount_model(stimulus: Stimulus, words: int) -> Expected:
+    """The ones among the bits of each word that have been seen so far."""
     memory = copied_memory(stimulus)
     running = []
     for t in range(stimulus.iterations):
@@ -130,6 +141,7 @@ def _isqrt(b: DfgBuilder, words: int) -> None:
 
 
 def _isqrt_model(stimulus: Stimulus, words: int) -> Expected:
+    """The integer roots of what has been read of each word: two bits per iteration, from the top."""
     memory = copied_memory(stimulus)
     for index in range(-(-stimulus.iterations // 16)):
         steps = min(16, stimulus.iterations - 16 * index)
@@ -159,6 +171,10 @@ _LENGTHS = {
 
 
 def _string_search(b: DfgBuilder, text: int, pattern: int) -> None:
+    """The naive search: each iteration compares one character of the pattern at one position of the text.
+
+    A flag is carried through the characters of a position; at the last one it decides whether the position is kept.
+    """
     arrays(b, text=text, pattern=pattern)
     start, j = nest(b, {"start": text - pattern + 1, "j": pattern})
     character = b.load("text", b.add("add", start, j))
@@ -171,6 +187,7 @@ def _string_search(b: DfgBuilder, text: int, pattern: int) -> None:
 
 
 def _string_search_model(stimulus: Stimulus, text: int, pattern: int) -> Expected:
+    """The last position at which the whole pattern was found, after each comparison."""
     haystack = bytes(stimulus.memory["text"].tolist())
     needle = bytes(stimulus.memory["pattern"].tolist())
     found, results = -1, []
@@ -184,12 +201,14 @@ def _string_search_model(stimulus: Stimulus, text: int, pattern: int) -> Expecte
 
 
 def _feed_text(stimulus: Stimulus, rng: np.random.Generator, text: int, pattern: int) -> None:
+    """A text and a pattern over three letters."""
     # Three letters, so that partial and whole matches are common.
     stimulus.memory["text"] = rng.integers(97, 100, text, dtype=np.int64)
     stimulus.memory["pattern"] = rng.integers(97, 100, pattern, dtype=np.int64)
 
 
 def _pattern_fits(text: int, pattern: int) -> str | None:
+    """What is wrong with the lengths, or None."""
     return None if pattern <= text else f"pattern = {pattern} is longer than text = {text}; lengthen the text"
 
 

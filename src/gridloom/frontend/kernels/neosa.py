@@ -19,7 +19,10 @@ from gridloom.frontend.parameters import Setting
 
 
 def fixed(kernel: Kernel, name: str, **settings: Setting) -> Kernel:
-    """The kernel with its parameters set, under a name of its own."""
+    """The kernel with its parameters set, under a name of its own.
+
+    It takes no parameters any more; its summary names the generator and the settings.
+    """
     values = kernel.settings(**settings)
     return replace(
         kernel,
@@ -40,6 +43,7 @@ _KMEANS = ((4, 4), (4, 5), (4, 6), (4, 7), (4, 8), (5, 4), (6, 4), (7, 4), (8, 4
 
 
 def _graphs() -> dict[str, Kernel]:
+    """All graphs by their published names."""
     rows: list[tuple[str, Kernel, dict[str, Setting]]] = []
     rows += [(f"tree_n_{n}_t_{t}", TREE_REDUCE, {"nodes": n, "components": t, "leaves": "mul"}) for n, t in _TREES]
     rows += [(f"matmul{n}{n}", SYSTOLIC_MATMUL, {"n": n}) for n in range(2, 7)]

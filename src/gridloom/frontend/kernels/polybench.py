@@ -44,6 +44,7 @@ def _end(b: DfgBuilder, column: str, n: int) -> str:
 
 
 def _gemm_like(b: DfgBuilder, n: int, right_is_transposed: bool) -> None:
+    """The common body of both products: a sum over k that begins with the scaled element of C and ends in a store."""
     i, j, k = nest(b, {"i": n, "j": n, "k": n})
     left = b.load("A", _at(b, i, k, n))
     right = b.load("A", _at(b, j, k, n)) if right_is_transposed else b.load("B", _at(b, k, j, n))
@@ -57,20 +58,24 @@ def _gemm_like(b: DfgBuilder, n: int, right_is_transposed: bool) -> None:
 
 
 def _gemm(b: DfgBuilder, n: int) -> None:
+    """Rows of A times columns of B."""
     arrays(b, A=n * n, B=n * n, C=n * n)
     _gemm_like(b, n, right_is_transposed=False)
 
 
 def _syrk(b: DfgBuilder, n: int) -> None:
+    """Rows of A times rows of A."""
     arrays(b, A=n * n, C=n * n)
     _gemm_like(b, n, right_is_transposed=True)
 
 
 def _gemm_model(stimulus: Stimulus, n: int) -> Expected:
+    """The product with B."""
     return _product(stimulus, n, stimulus.memory["B"].reshape(n, n))
 
 
 def _syrk_model(stimulus: Stimulus, n: int) -> Expected:
+    """The product with the transpose of A."""
     return _product(stimulus, n, stimulus.memory["A"].reshape(n, n).T)
 
 
@@ -109,6 +114,7 @@ def _add_transposed_product(memory: dict[str, Words], target: str, vector: str, 
 
 
 def _atax(b: DfgBuilder, n: int) -> None:
+    """One pass over A; each element updates one element of y."""
     arrays(b, A=n * n, tmp=n, y=n)
     i, j = nest(b, {"i": n, "j": n})
     element = b.load("A", _at(b, i, j, n))
@@ -116,6 +122,7 @@ def _atax(b: DfgBuilder, n: int) -> None:
 
 
 def _atax_model(stimulus: Stimulus, n: int) -> Expected:
+    """The updates of y, in the order of the nest."""
     memory = copied_memory(stimulus)
     _add_transposed_product(memory, "y", "tmp", n, stimulus.iterations)
     return Expected(memory=memory)
@@ -125,6 +132,7 @@ ATAX = Kernel("atax", "y += A' tmp: the second loop of y = A' (A x)", _atax, _at
 
 
 def _bicg(b: DfgBuilder, n: int) -> None:
+    """One pass over A; each element updates an element of s and adds to a sum that is stored at the end of a row."""
     arrays(b, A=n * n, r=n, s=n, p=n, q=n)
     i, j = nest(b, {"i": n, "j": n})
     element = b.load("A", _at(b, i, j, n))
@@ -134,6 +142,7 @@ def _bicg(b: DfgBuilder, n: int) -> None:
 
 
 def _bicg_model(stimulus: Stimulus, n: int) -> Expected:
+    """The updates of s in the order of the nest, and the elements of q of the complete rows."""
     memory = copied_memory(stimulus)
     _add_transposed_product(memory, "s", "r", n, stimulus.iterations)
     rows = stimulus.iterations // n
@@ -145,6 +154,7 @@ BICG = Kernel("bicg", "s += A' r and q = A p in one pass over A", _bicg, _bicg_m
 
 
 def _mvt(b: DfgBuilder, n: int) -> None:
+    """Two sums in one nest, one along a row of A and one along a column, each stored when it is complete."""
     arrays(b, A=n * n, x1=n, x2=n, y1=n, y2=n)
     i, j = nest(b, {"i": n, "j": n})
     first, last = _start(b, j), _end(b, j, n)
@@ -156,6 +166,7 @@ def _mvt(b: DfgBuilder, n: int) -> None:
 
 
 def _mvt_model(stimulus: Stimulus, n: int) -> Expected:
+    """The elements of both results whose sums are complete."""
     memory, rows = copied_memory(stimulus), stimulus.iterations // n
     matrix = stimulus.memory["A"].reshape(n, n)
     memory["x1"][:rows] = signed32(memory["x1"] + matrix @ memory["y1"])[:rows]
@@ -170,6 +181,7 @@ MVT = Kernel("mvt", "x1 += A y1 and x2 += A' y2", _mvt, _mvt_model, _SIZE, limit
 
 
 def _jacobi(b: DfgBuilder, n: int, dims: int) -> None:
+    """Loads the element and its neighbours, and stores their mean in the other array."""
     arrays(b, A=n**dims, B=n**dims)
     index = nest(b, {f"i{d}": n - 2 for d in range(dims)})
     inner = [connect(b, "add", variable, 1) for variable in index]
@@ -180,6 +192,7 @@ def _jacobi(b: DfgBuilder, n: int, dims: int) -> None:
 
 
 def _jacobi_model(stimulus: Stimulus, n: int, dims: int) -> Expected:
+    """The mean over shifted copies of the whole grid, stored for the elements that were visited."""
     memory = copied_memory(stimulus)
     grid = stimulus.memory["A"].reshape((n,) * dims)
     total = grid.copy()

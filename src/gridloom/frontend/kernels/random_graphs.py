@@ -35,6 +35,7 @@ WINDOW = 128
 
 
 def _op(rng: random.Random, arity: int) -> str:
+    """A random op of one or two operands."""
     return rng.choice(BINARY if arity == 2 else UNARY)
 
 
@@ -115,6 +116,8 @@ def _series_parallel(nodes: int, seed: int) -> list[Step]:
 
 
 def _graph(plan: Plan) -> Callable[..., None]:
+    """The function that draws the graph of a plan into a builder."""
+
     def draw(b: DfgBuilder, domain: str, **settings: int) -> None:
         for name, op, operands in plan(**settings):
             b.add(op, *operands, id=name, variable=name if op in ("input", "output") else None)
@@ -151,6 +154,8 @@ def _mixed(name: str, operands: tuple[Words, ...], iterations: int) -> Words:
 
 
 def _model(plan: Plan) -> Callable[..., Expected]:
+    """The function that computes what the graph of a plan should show, step by step."""
+
     def expect(stimulus: Stimulus, domain: str, **settings: int) -> Expected:
         values = dict(stimulus.streams)
         outputs = {}
@@ -167,6 +172,7 @@ def _model(plan: Plan) -> Callable[..., Expected]:
 
 
 def _random_graph(name: str, summary: str, plan: Plan, parameters: dict[str, Parameter]) -> Kernel:
+    """A kernel whose graph and model start from the same plan."""
     common = {
         "seed": number(0, 0, 2**31 - 1, "of the random numbers"),
         "domain": choice("i32", ("i32", "opaque"), "integer ops, or uninterpreted functions"),

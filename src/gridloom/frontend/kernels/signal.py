@@ -1,4 +1,8 @@
-"""Filters: FIR and IIR on streams, in integer or fixed-point arithmetic."""
+"""Filters: FIR and IIR on streams, in integer or fixed-point arithmetic.
+
+Taps are small odd numbers (see :func:`~gridloom.frontend.kernels.reference.weight`). The feedback of the IIR filter
+makes a recurrence that bounds the II from below.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ _TAPS_AND_FORM = {
 
 
 def _fir(b: DfgBuilder, taps: int, form: str) -> None:
+    """The transposed form adds each tap to a delayed partial sum; the direct form delays samples and adds a tree."""
     x = b.input("x")
     if form == "direct":
         delayed = [x if k == 0 else Past(x, k, (0,) * k) for k in range(taps)]
@@ -37,6 +42,7 @@ def _fir(b: DfgBuilder, taps: int, form: str) -> None:
 
 
 def _fir_model(stimulus: Stimulus, taps: int, form: str) -> Expected:
+    """The convolution of the stream with the taps, cut to its length."""
     x = stimulus.streams["x"]
     y = np.convolve(x, np.array([weight(k) for k in range(taps)], dtype=np.int64))[: len(x)] if len(x) else x
     return Expected(streams={"y": signed32(y)})
@@ -49,6 +55,7 @@ FEEDBACK = (9, -5)
 
 
 def _iir(b: DfgBuilder, order: int) -> None:
+    """The scaled input plus the fed-back results, divided by 16."""
     scaled = connect(b, "mul", b.input("x"), 3)
     total = scaled
     for k in range(order):
@@ -59,6 +66,7 @@ def _iir(b: DfgBuilder, order: int) -> None:
 
 
 def _iir_model(stimulus: Stimulus, order: int) -> Expected:
+    """The recurrence on Python integers, sample by sample."""
     before = [0] * order
     results = []
     for x in stimulus.streams["x"].tolist():
@@ -81,6 +89,7 @@ _WINDOW = {"window": number(4, 1, 64, "samples")}
 
 
 def _moving_average(b: DfgBuilder, window: int) -> None:
+    """A running sum gains the newest sample and loses the one that leaves the window."""
     x = b.input("x")
     change = connect(b, "sub", x, Past(x, window, (0,) * window))
     connect(b, "add", change, previous("sum"), id="sum")
@@ -88,6 +97,7 @@ def _moving_average(b: DfgBuilder, window: int) -> None:
 
 
 def _moving_average_model(stimulus: Stimulus, window: int) -> Expected:
+    """The sum of the window, divided towards 0."""
     x = stimulus.streams["x"]
     total = sum((past(x, k) for k in range(window)), start=np.zeros(len(x), dtype=np.int64))
     sums = signed32(total)

@@ -1,4 +1,8 @@
-"""Speech coding: a step of the IMA ADPCM encoder, and the lag search of GSM's long-term predictor."""
+"""Speech coding: a step of the IMA ADPCM encoder, and the lag search of GSM's long-term predictor.
+
+In the encoder each sample's code depends on the prediction and the step size that the sample before left, a recurrence
+through a table in memory. The lag search carries the best sum and its lag.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +31,16 @@ LAST_STEP = len(STEP_SIZES) - 1
 
 
 def _clamp(b: DfgBuilder, value: str, low: int, high: int, id: str) -> str:
+    """A value between two bounds: a minimum and a maximum."""
     return connect(b, "max", connect(b, "min", value, high), low, id=id)
 
 
 def _adpcm(b: DfgBuilder) -> None:
+    """The difference to the prediction is coded in a sign and three bits of half step sizes.
+
+    The prediction moves by what the decoder will add; the step index moves by a table and is kept in range. Both
+    are carried.
+    """
     arrays(b, steps=LAST_STEP + 1, changes=16)
     predicted = previous("prediction")
     size = connect(b, "load", previous("index"), array="steps")
@@ -55,6 +65,7 @@ def _adpcm(b: DfgBuilder) -> None:
 
 
 def _adpcm_model(stimulus: Stimulus) -> Expected:
+    """The encoder as the IMA specification describes it, sample by sample."""
     steps, changes = stimulus.memory["steps"].tolist(), stimulus.memory["changes"].tolist()
     prediction, index, codes = 0, 0, []
     for sample in stimulus.streams["sample"].tolist():
@@ -76,6 +87,7 @@ def _adpcm_model(stimulus: Stimulus) -> Expected:
 
 
 def _feed_adpcm(stimulus: Stimulus, rng: np.random.Generator) -> None:
+    """The tables of the standard, and a random walk as the samples."""
     stimulus.memory["steps"] = np.array(STEP_SIZES, dtype=np.int64)
     stimulus.memory["changes"] = np.array(INDEX_CHANGES * 2, dtype=np.int64)
     walk = np.cumsum(rng.integers(-3000, 3001, stimulus.iterations))
@@ -98,6 +110,7 @@ _WINDOW_AND_LAGS = {
 
 
 def _gsm_ltp(b: DfgBuilder, window: int, lags: int) -> None:
+    """For each lag, the products of the segment and the past at that lag are summed; the best one is carried."""
     history = window + lags - 1
     arrays(b, segment=window, history=history)
     lag_index, k = nest(b, {"l": lags, "k": window})
@@ -114,6 +127,7 @@ def _gsm_ltp(b: DfgBuilder, window: int, lags: int) -> None:
 
 
 def _gsm_ltp_model(stimulus: Stimulus, window: int, lags: int) -> Expected:
+    """The correlation at each complete lag by NumPy, and the greatest of them."""
     segment, history = stimulus.memory["segment"], stimulus.memory["history"]
     peak, lag = 0, window
     for candidate in range(stimulus.iterations // window):
@@ -126,6 +140,7 @@ def _gsm_ltp_model(stimulus: Stimulus, window: int, lags: int) -> Expected:
 
 
 def _feed_gsm_ltp(stimulus: Stimulus, rng: np.random.Generator, window: int, lags: int) -> None:
+    """Samples of 13 bits."""
     for name, length in (("segment", window), ("history", window + lags - 1)):
         stimulus.memory[name] = rng.integers(-(1 << 12), 1 << 12, length, dtype=np.int64)
 

@@ -1,4 +1,7 @@
-"""Element-wise kernels on streams, and the reductions closest to them."""
+"""Element-wise kernels on streams, and the reductions closest to them.
+
+They are the smallest kernels: one or a few ops for each lane, no memory, and at most one carried value.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,14 @@ _ADDED_LANES = {"lanes": number(1, 1, 64, "elements per iteration")}
 
 
 def _vector_add(b: DfgBuilder, lanes: int) -> None:
+    """One adder for each lane."""
     for k in range(lanes):
         total = b.add("add", b.input(f"x{k}"), b.input(f"y{k}"))
         b.output(total, f"z{k}")
 
 
 def _vector_add_model(stimulus: Stimulus, lanes: int) -> Expected:
+    """The sums of all lanes, wrapped to 32 bits."""
     s = stimulus.streams
     return Expected(streams={f"z{k}": signed32(s[f"x{k}"] + s[f"y{k}"]) for k in range(lanes)})
 
@@ -37,11 +42,13 @@ _NUMBERS = {"domain": choice("i32", ("i32", "f32"), "integers or IEEE singles")}
 
 
 def _axpy(b: DfgBuilder, domain: str) -> None:
+    """One product with the live-in and one sum."""
     product = b.add("mul", b.livein("a"), b.input("x"))
     b.output(b.add("add", product, b.input("y")), "z")
 
 
 def _axpy_model(stimulus: Stimulus, domain: str) -> Expected:
+    """In ``f32`` NumPy rounds the product and the sum, as the ops do."""
     a, x, y = stimulus.liveins["a"], stimulus.streams["x"], stimulus.streams["y"]
     if domain == "i32":
         return Expected(streams={"z": signed32(signed32(a * x) + y)})
@@ -57,12 +64,14 @@ _DIMENSIONS = {"dims": number(3, 1, 32, "dimensions of the points")}
 
 
 def _distance(b: DfgBuilder, dims: int) -> None:
+    """Differences, squares, and an adder tree over the dimensions."""
     differences = [b.add("sub", b.input(f"a{k}"), b.input(f"b{k}")) for k in range(dims)]
     squares = [b.add("square", difference) for difference in differences]
     b.output(reduce_tree(b, "add", squares), "d")
 
 
 def _distance_model(stimulus: Stimulus, dims: int) -> Expected:
+    """The sum of the squared differences, wrapped to 32 bits."""
     s = stimulus.streams
     differences = np.array([signed32(s[f"a{k}"] - s[f"b{k}"]) for k in range(dims)])
     return Expected(streams={"d": signed32((differences * differences).sum(axis=0))})
@@ -75,12 +84,14 @@ _MULTIPLIED_LANES = {"lanes": number(1, 1, 64, "products per iteration")}
 
 
 def _dot_product(b: DfgBuilder, lanes: int) -> None:
+    """Products of all lanes, an adder tree, and a running sum that is also a live-out."""
     products = [b.add("mul", b.input(f"x{k}"), b.input(f"y{k}")) for k in range(lanes)]
     connect(b, "add", reduce_tree(b, "add", products), previous("sum"), id="sum", liveout="sum")
     b.output("sum", "s")
 
 
 def _dot_product_model(stimulus: Stimulus, lanes: int) -> Expected:
+    """The running sums of the products, and the last one as the live-out."""
     s = stimulus.streams
     running = np.cumsum(sum(s[f"x{k}"] * s[f"y{k}"] for k in range(lanes)), dtype=np.int64)
     sums = signed32(running)
@@ -94,12 +105,14 @@ _FUSED = {"fused": choice(0, (0, 1), "1: one op multiplies and adds")}
 
 
 def _mul_add(b: DfgBuilder, fused: int) -> None:
+    """One fused op, or a multiplier and an adder."""
     x, y, z = b.input("x"), b.input("y"), b.input("z")
     total = b.add("mul_add", x, y, z) if fused else b.add("add", b.add("mul", x, y), z)
     b.output(total, "w")
 
 
 def _mul_add_model(stimulus: Stimulus, fused: int) -> Expected:
+    """Both forms compute the same, since integers do not round."""
     s = stimulus.streams
     return Expected(streams={"w": signed32(s["x"] * s["y"] + s["z"])})
 
@@ -108,6 +121,7 @@ MUL_ADD = Kernel("mul_add", "w = x * y + z", _mul_add, _mul_add_model, _FUSED)
 
 
 def _stream_pair(b: DfgBuilder) -> None:
+    """The sample of this iteration and the one before, each times a constant, added."""
     newer = b.input("x")
     doubled = connect(b, "mul", newer, 2)
     older = connect(b, "mul", previous(newer), 6)
@@ -115,6 +129,7 @@ def _stream_pair(b: DfgBuilder) -> None:
 
 
 def _stream_pair_model(stimulus: Stimulus) -> Expected:
+    """The same sum over the stream and the stream delayed by one iteration."""
     x = stimulus.streams["x"]
     return Expected(streams={"y": signed32(2 * x + 6 * past(x, 1))})
 

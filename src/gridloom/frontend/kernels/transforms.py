@@ -1,4 +1,8 @@
-"""Fourier and cosine transforms: butterflies on streams, IFFT loops over memory, 4- and 8-point DCT; fixed-point."""
+"""Fourier and cosine transforms: butterflies on streams, IFFT loops over memory, 4- and 8-point DCT; fixed-point.
+
+Values are integers; twiddle factors and cosines are fixed-point constants or streams, and every product is shifted
+back. Models compute the transforms by their definitions, not by the factored form of the graph.
+"""
 
 from __future__ import annotations
 
@@ -38,29 +42,35 @@ def _rotate(b: DfgBuilder, x: Complex, w: Complex) -> Complex:
 
 
 def _plus(b: DfgBuilder, x: Complex, y: Complex) -> Complex:
+    """The sum of two complex values."""
     return b.add("add", x[0], y[0]), b.add("add", x[1], y[1])
 
 
 def _minus(b: DfgBuilder, x: Complex, y: Complex) -> Complex:
+    """The difference of two complex values."""
     return b.add("sub", x[0], y[0]), b.add("sub", x[1], y[1])
 
 
 def _input(b: DfgBuilder, name: str) -> Complex:
+    """Two input streams as one complex value."""
     return b.input(f"{name}_re"), b.input(f"{name}_im")
 
 
 def _output(b: DfgBuilder, value: Complex, name: str) -> None:
+    """A complex value as two output streams."""
     b.output(value[0], f"{name}_re")
     b.output(value[1], f"{name}_im")
 
 
 def _radix2(b: DfgBuilder) -> None:
+    """One rotation, a sum and a difference."""
     x0, turned = _input(b, "x0"), _rotate(b, _input(b, "x1"), _input(b, "w1"))
     _output(b, _plus(b, x0, turned), "y0")
     _output(b, _minus(b, x0, turned), "y1")
 
 
 def _radix4(b: DfgBuilder) -> None:
+    """Three rotations, then two levels of sums and differences."""
     x0 = _input(b, "x0")
     x1, x2, x3 = (_rotate(b, _input(b, f"x{k}"), _input(b, f"w{k}")) for k in (1, 2, 3))
     even, even_difference = _plus(b, x0, x2), _minus(b, x0, x2)
@@ -74,11 +84,13 @@ def _radix4(b: DfgBuilder) -> None:
 
 
 def _turned(s: dict[str, Words], k: int) -> Pair:
+    """Point k after its rotation, in fixed point."""
     xr, xi, wr, wi = (s[f"{stem}{k}_{part}"] for stem in "xw" for part in ("re", "im"))
     return signed32(xr * wr - xi * wi) >> TWIDDLE_BITS, signed32(xr * wi + xi * wr) >> TWIDDLE_BITS
 
 
 def _dft(stimulus: Stimulus, radix: int) -> Expected:
+    """The transform by its definition: each output is the sum of all rotated points times powers of -j."""
     s = stimulus.streams
     points: list[Pair] = [(s["x0_re"], s["x0_im"]), *(_turned(s, k) for k in range(1, radix))]
     # Powers of -j: (a + jb) -> (b - ja) and so on; a radix-2 transform uses every second one.
@@ -100,6 +112,7 @@ def _twiddle_factors(angles: NDArray[np.float64]) -> Pair:
 
 
 def _feed_butterfly(stimulus: Stimulus, rng: np.random.Generator) -> None:
+    """Points of 16 bits and twiddle factors at random angles."""
     n = stimulus.iterations
     for name in stimulus.streams:
         if name.startswith("x"):
@@ -131,6 +144,7 @@ FFT_RADIX4 = Kernel(
 
 
 def _ifft_arrays(b: DfgBuilder, n: int) -> None:
+    """The arrays of points and of twiddle factors."""
     arrays(b, re=n, im=n, w_re=n // 2, w_im=n // 2)
 
 
@@ -145,12 +159,14 @@ def _ifft_body(b: DfgBuilder, upper: str, lower: str, twiddle: str) -> None:
 
 
 def _ifft(b: DfgBuilder, n: int, half: int) -> None:
+    """The butterflies of the first group of a stage."""
     _ifft_arrays(b, n)
     j = counter(b, id="j")
     _ifft_body(b, j, connect(b, "add", j, half), connect(b, "mul", j, n // (2 * half)))
 
 
 def _ifft_two_loop(b: DfgBuilder, n: int, half: int) -> None:
+    """The butterflies of all groups of a stage, as one loop."""
     _ifft_arrays(b, n)
     group, j = nest(b, {"group": n // (2 * half), "j": half})
     upper = b.add("add", connect(b, "mul", group, 2 * half), j)
@@ -158,6 +174,7 @@ def _ifft_two_loop(b: DfgBuilder, n: int, half: int) -> None:
 
 
 def _stage_model(stimulus: Stimulus, n: int, half: int) -> Expected:
+    """The butterflies of a stage one after the other, on Python integers."""
     memory = copied_memory(stimulus)
     re, im = memory["re"], memory["im"]
     for t in range(stimulus.iterations):
@@ -174,12 +191,14 @@ def _stage_model(stimulus: Stimulus, n: int, half: int) -> Expected:
 
 
 def _feed_ifft(stimulus: Stimulus, rng: np.random.Generator, n: int, half: int) -> None:
+    """Points of 16 bits, and the twiddle factors of the transform."""
     for name in ("re", "im"):
         stimulus.memory[name] = rng.integers(-(1 << 15), 1 << 15, n, dtype=np.int64)
     stimulus.memory["w_re"], stimulus.memory["w_im"] = _twiddle_factors(2 * math.pi * np.arange(n // 2) / n)
 
 
 def _ifft_rule(n: int, half: int) -> str | None:
+    """What is wrong with the size and the stage, or None."""
     return f"half = {half} needs n >= {2 * half}, found n = {n}" if 2 * half > n else None
 
 
@@ -220,6 +239,7 @@ def _cosine(k: int, points: int) -> int:
 
 
 def _dct4(b: DfgBuilder) -> None:
+    """One level of sums and differences, then one product for each even output and two for each odd one."""
     x = [b.input(f"x{k}") for k in range(4)]
     s0, s1 = b.add("add", x[0], x[3]), b.add("add", x[1], x[2])
     d = [b.add("sub", x[0], x[3]), b.add("sub", x[1], x[2])]
@@ -266,6 +286,7 @@ def dct_matrix(points: int) -> Words:
 
 
 def _dct_model(stimulus: Stimulus, points: int) -> Expected:
+    """The product with the whole matrix, in fixed point."""
     x = np.array([stimulus.streams[f"x{k}"] for k in range(points)])
     y = signed32(dct_matrix(points) @ x) >> COSINE_BITS
     return Expected(streams={f"y{k}": y[k] for k in range(points)})

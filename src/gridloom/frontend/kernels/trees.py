@@ -1,4 +1,8 @@
-"""Binary trees, reducing and expanding, and map-reduce trees: the reduction patterns of machine learning."""
+"""Binary trees, reducing and expanding, and map-reduce trees: the reduction patterns of machine learning.
+
+A full binary tree of n nodes has (n + 1) / 2 leaves. Several components are several trees in one graph, without an edge
+between them.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +32,7 @@ _REDUCE_PARAMETERS = _TREES | {
 
 
 def _reduce(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
+    """One adder tree for each component; its leaves may need the tile of a multiplier."""
     for c in range(components):
         inputs = []
         for k in range((nodes + 1) // 2):
@@ -37,6 +42,7 @@ def _reduce(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
 
 
 def _reduce_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) -> Expected:
+    """The sum of all inputs of each component."""
     width = (nodes + 1) // 2
     sums = {f"y{c}": sum_streams(stimulus, [f"x{c}_{k}" for k in range(width)]) for c in range(components)}
     return sinks(sums)
@@ -62,6 +68,7 @@ _EXPAND_PARAMETERS = _TREES | {
 
 
 def _expand(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
+    """One tree of moves for each component, doubled level by level; the leaves are outputs or multipliers."""
     for c in range(components):
         level = [b.input(f"x{c}")]
         while 2 * len(level) < (nodes + 1) // 2:
@@ -74,6 +81,7 @@ def _expand(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
 
 
 def _expand_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) -> Expected:
+    """Each leaf shows the input, times its weight where leaves multiply."""
     streams = {}
     for c in range(components):
         for k in range((nodes + 1) // 2):
@@ -93,6 +101,7 @@ _MAP_REDUCE_PARAMETERS = _TREES | {
 
 
 def _map_reduce(b: DfgBuilder, nodes: int, components: int, tail: int) -> None:
+    """Before each leaf, ``tail - 1`` ops subtract or xor a weight in turn; then come a product and an adder tree."""
     for c in range(components):
         products = []
         for k in range((nodes + 1) // 2):
@@ -104,6 +113,7 @@ def _map_reduce(b: DfgBuilder, nodes: int, components: int, tail: int) -> None:
 
 
 def _map_reduce_model(stimulus: Stimulus, nodes: int, components: int, tail: int) -> Expected:
+    """The same chains of subtractions and exclusive ors on whole streams, then one sum."""
     streams = {}
     for c in range(components):
         total = np.zeros(stimulus.iterations, dtype=np.int64)

@@ -8,88 +8,29 @@ spares extensions of 8- and 16-bit values.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Final
 
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.frontend.loops.folding import WORD, folded, range_of, simplified, wrap
+from gridloom.frontend.loops.operations import (
+    TRUE,
+    Carried,
+    Const,
+    LiveIn,
+    Operand,
+    Operation,
+    Order,
+    Recurrence,
+    Result,
+    readable,
+)
 from gridloom.frontend.loops.reassociate import shorten
-
-
-@dataclass(frozen=True, slots=True)
-class Const:
-    """A 32-bit constant, signed.
-
-    A float is the bit pattern of a single.
-    """
-
-    value: int
-
-
-@dataclass(frozen=True, slots=True)
-class LiveIn:
-    """A scalar that is the same in every iteration."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What an operation of this iteration yields.
-
-    ``id`` is the name of the operation in its :class:`Body`.
-    """
-
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """What the carried value of that name is in this iteration: its initial value, or what came before."""
-
-    name: str
-
-
-Operand = Const | LiveIn | Result | Carried
-
-TRUE: Final = Const(1)
-FALSE: Final = Const(0)
 
 _KEPT: Final = frozenset({"store", "store_if", "output"})
 _COMMUTE: Final = frozenset(
     {"add", "mul", "and", "or", "xor", "eq", "ne", "min", "max", "umin", "umax", "fadd", "fmul"}
 )
-
-
-@dataclass(slots=True)
-class Operation:
-    """A node to be."""
-
-    op: str
-    operands: tuple[Operand, ...]
-    array: str | None = None
-    #: The stream of an input or output.
-    variable: str | None = None
-    line: int = 0
-
-
-@dataclass(slots=True)
-class Recurrence:
-    """A carried value: what it starts from and what an iteration leaves for the next."""
-
-    initial: int
-    next: Operand | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """An order between two memory accesses."""
-
-    source: str
-    target: str
-    distance: int
-    delay: int
 
 
 @dataclass
@@ -121,7 +62,11 @@ class Body:
         return name
 
     def emit(self, op: str, *operands: Operand, hint: str = "") -> Operand:
-        """The operand that holds ``op`` of the operands: folded, an operation made before, or a new one."""
+        """The operand that holds ``op`` of the operands: folded, an operation made before, or a new one.
+
+        ``hint`` is a wish for the name of a new node. Operations are pure here: loads, stores and streams are made by
+        :meth:`access` and :meth:`stream`.
+        """
         if op in _COMMUTE and isinstance(operands[0], Const):
             operands = (operands[1], operands[0], *operands[2:])
         constants = [operand.value if isinstance(operand, Const) else None for operand in operands]
@@ -165,12 +110,16 @@ class Body:
         return self.ranges.get(operand, WORD)
 
     def extend(self, operand: Operand, bits: int, signed: bool) -> Operand:
-        """The operand with everything above its low ``bits`` set by its sign, or cleared."""
+        """The operand with everything above its low ``bits`` set by its sign, or cleared.
+
+        Costs nothing where the operand is known to lie in that range already, one op for 8 and 16 bits, two for any
+        other signed width.
+        """
         if bits >= 32:
             return operand
         low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
-        found = self.range(operand)
-        if low <= found[0] and found[1] <= high:
+        known = self.range(operand)
+        if low <= known[0] and known[1] <= high:
             return operand
         if isinstance(operand, Const):
             value = operand.value & ((1 << bits) - 1)
@@ -183,7 +132,10 @@ class Body:
         return self.emit("shr", up, Const(32 - bits))
 
     def inverse(self, predicate: Operand) -> Operand:
-        """Not a 0-or-1 value; a comparison becomes its opposite."""
+        """The negation of a 0-or-1 value; a comparison becomes its opposite.
+
+        A negation of a negation is what it was.
+        """
         if isinstance(predicate, Result):
             made = self.operations[predicate.id]
             opposite = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}.get(made.op)
@@ -228,7 +180,11 @@ class Body:
         return {id_: made.line for id_, made in self.operations.items() if made.line}
 
     def build(self, notes: str = "") -> Dfg:
-        """The Dfg. Operations that no store and no live-out needs are left out."""
+        """The Dfg. Operations that no store and no live-out needs are left out.
+
+        Recurrences are shortened first (see :mod:`gridloom.frontend.loops.reassociate`). The body should not be changed
+        afterwards. Linear in operations and orders, but for the shortening.
+        """
         shorten(self)
         self._pin_carried()
         names = self._name_liveouts()
@@ -250,6 +206,7 @@ class Body:
         return builder.build()
 
     def _connect(self, builder: DfgBuilder, id_: str, made: Operation) -> None:
+        """Add the edges into one node."""
         for k, operand in enumerate(made.operands):
             source, distance, initial = self.resolve(operand)
             if isinstance(source, Const):
@@ -260,7 +217,10 @@ class Body:
                 builder.carry(source.id, id_, operand=k, distance=distance, initial=initial)
 
     def resolve(self, operand: Operand) -> tuple[Const | LiveIn | Result, int, tuple[int, ...]]:
-        """(what yields an operand, how many iterations ago, what the first iterations read instead)."""
+        """(what yields an operand, how many iterations ago, what the first iterations read instead).
+
+        A carried value that is itself carried adds to the distance.
+        """
         distance = 0
         initial: tuple[int, ...] = ()
         while isinstance(operand, Carried):
@@ -303,6 +263,7 @@ class Body:
         return self._alive({source.id for source in sources if isinstance(source, Result)})
 
     def _alive(self, roots: set[str]) -> set[str]:
+        """Everything that the roots, stores and outputs read, directly or not."""
         work = [*roots, *(id_ for id_, made in self.operations.items() if made.op in _KEPT)]
         alive: set[str] = set()
         while work:
@@ -314,19 +275,10 @@ class Body:
         return alive
 
     def _liveins(self, alive: set[str]) -> list[str]:
-        found: dict[str, None] = {}
+        """The live-ins that operations of the graph read, in the order of their first use."""
+        names: dict[str, None] = {}
         for id_, made in self.operations.items():
             if id_ in alive:
                 sources = (self.resolve(operand)[0] for operand in made.operands)
-                found.update((source.name, None) for source in sources if isinstance(source, LiveIn))
-        return list(found)
-
-
-def readable(name: str) -> str:
-    """A C-like name of an SSA value: ``i.022`` is ``i``, ``arrayidx5`` stays, a number gets a letter.
-
-    >>> readable("i.022"), readable("17"), readable("s.0.lcssa")
-    ('i', 't17', 's')
-    """
-    stem = re.sub(r"[^A-Za-z0-9_]", "_", re.sub(r"\.\d.*$|\.(?:lcssa|next|not|i|addr).*$", "", name))
-    return f"t{stem}" if not stem or stem[0].isdigit() else stem
+                names.update((source.name, None) for source in sources if isinstance(source, LiveIn))
+        return list(names)

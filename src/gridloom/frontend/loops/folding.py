@@ -1,4 +1,8 @@
-"""What is known of an operation without running it: its value on constants, a simpler form, the range of its result."""
+"""What is known of an operation without running it: its value on constants, a simpler form, the range of its result.
+
+Folding while the graph is built keeps it small: a loop body from C is full of extensions, masks and constants that only
+matter to the compiler. Nothing here changes what a loop computes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,10 @@ def wrap(value: int) -> int:
 
 
 def folded(op: str, values: Sequence[int | None]) -> int | None:
-    """The value of an operation on constants, or None when it is not known."""
+    """The value of an operation on constants, or None when it is not known.
+
+    Only ops without a fault or rounding are folded; a quotient is left to the array.
+    """
     if op == "select" and values[0] is not None:
         return values[1] if values[0] else values[2]
     if op not in _PURE or any(value is None for value in values):
@@ -36,7 +43,10 @@ def folded(op: str, values: Sequence[int | None]) -> int | None:
 
 
 def simplified(op: str, values: Sequence[int | None], operands: Sequence[Any]) -> int | None:
-    """The position of the operand that an operation equals; -1 - c when it is the constant c; None when neither."""
+    """The position of the operand that an operation equals; -1 - c when it is the constant c; None when neither.
+
+    ``values`` are the constants among the operands, None for all others.
+    """
     if op == "select":
         if values[0] is not None:
             return 1 if values[0] else 2
@@ -56,7 +66,10 @@ def simplified(op: str, values: Sequence[int | None], operands: Sequence[Any]) -
 
 
 def range_of(op: str, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The range of an operation's result from those of its operands; all 32 bits when nothing better is known."""
+    """The range of an operation's result from those of its operands; all 32 bits when nothing better is known.
+
+    It is never too small: what may leave the 32-bit word has the range of the whole word.
+    """
     fixed = {"sext8": (-128, 127), "sext16": (-32768, 32767), "zext8": (0, 255), "zext16": (0, 65535),
              "popcount": (0, 32), "clz": (0, 32)}  # fmt: skip
     if op in _COMPARES:
@@ -71,6 +84,7 @@ def range_of(op: str, ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _binary_range(op: str, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    """The range of an op on two ranges; all 32 bits where the exact one leaves the word."""
     if op in ("min", "max"):
         choose = min if op == "min" else max
         return choose(a[0], b[0]), choose(a[1], b[1])
@@ -94,6 +108,7 @@ def _binary_range(op: str, a: tuple[int, int], b: tuple[int, int]) -> tuple[int,
 
 
 def _shift_range(op: str, a: tuple[int, int], amount: int) -> tuple[int, int] | None:
+    """The range of a shift by a constant; None where it is not known."""
     if op == "shl":
         return a[0] << amount, a[1] << amount
     if op == "shr" or (op == "lshr" and a[0] >= 0):
@@ -102,4 +117,5 @@ def _shift_range(op: str, a: tuple[int, int], amount: int) -> tuple[int, int] | 
 
 
 def _hull(ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The least range that contains all."""
     return min(low for low, _ in ranges), max(high for _, high in ranges)

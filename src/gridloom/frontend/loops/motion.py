@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gridloom.dfg.checks import MAX_DISTANCE
-from gridloom.frontend.loops.body import Order
+from gridloom.frontend.loops.operations import Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,11 @@ ANYWHERE: Final = ((True, 0), (False, 1))
 
 
 def meetings(first: Motion, second: Motion) -> tuple[tuple[bool, int], ...]:
-    """The orders that two accesses need, the first being first in the program: (first before second, distance)."""
+    """The orders that two accesses need, the first being first in the program: (first before second, distance).
+
+    Nothing where they never meet; one exact distance where their places differ by a constant; program order within an
+    iteration and into the next where nothing better is known.
+    """
     if (first.fixed, first.varying, first.step) != (second.fixed, second.varying, second.step):
         return ANYWHERE
     gap = second.constant - first.constant

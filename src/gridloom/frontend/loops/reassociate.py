@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from gridloom.frontend.loops.operations import Carried, Operand, Operation, Result
+
 if TYPE_CHECKING:
-    from gridloom.frontend.loops.body import Body, Operand
+    from gridloom.frontend.loops.body import Body
 
 _FREE: Final = frozenset({"add", "mul", "and", "or", "xor", "min", "max", "umin", "umax"})
 
 
 def shorten(body: Body) -> None:
     """Rewrite every carried value that is a chain of one op over itself. Linear in operations times carried values."""
-    from gridloom.frontend.loops.body import Carried, Result
-
     for name, recurrence in body.carried.items():
         if not isinstance(recurrence.next, Result):
             continue
@@ -29,42 +29,40 @@ def shorten(body: Body) -> None:
 
 
 def _uses(body: Body) -> Counter[Operand]:
-    found: Counter[Operand] = Counter()
+    """How often each operand is read."""
+    uses: Counter[Operand] = Counter()
     for made in body.operations.values():
-        found.update(made.operands)
-    found.update(recurrence.next for recurrence in body.carried.values() if recurrence.next is not None)
-    found.update(body.liveouts.values())
-    return found
+        uses.update(made.operands)
+    uses.update(recurrence.next for recurrence in body.carried.values() if recurrence.next is not None)
+    uses.update(body.liveouts.values())
+    return uses
 
 
 def _family(op: str) -> str:
+    """The op whose order may be changed; a difference counts as a sum."""
     return "add" if op == "sub" else op
 
 
 def _leads(body: Body, carried: Operand) -> dict[str, int]:
     """Operation -> the operand over which a chain of its own op leads to the carried value."""
-    from gridloom.frontend.loops.body import Result
-
     uses = _uses(body)
-    found: dict[str, int] = {}
+    leads: dict[str, int] = {}
     for id_, made in body.operations.items():
         if _family(made.op) not in _FREE:
             continue
         sides = []
         for k, operand in enumerate(made.operands):
-            inner = body.operations[operand.id] if isinstance(operand, Result) and operand.id in found else None
+            inner = body.operations[operand.id] if isinstance(operand, Result) and operand.id in leads else None
             is_link = inner is not None and _family(inner.op) == _family(made.op) and uses[operand] == 1
             if operand == carried or is_link:
                 sides.append(k)
         if sides == [0] or (sides == [1] and made.op != "sub"):
-            found[id_] = sides[0]
-    return found
+            leads[id_] = sides[0]
+    return leads
 
 
 def _links(body: Body, id_: str, leads: dict[str, int]) -> list[str]:
     """The operations of a chain, the last one first."""
-    from gridloom.frontend.loops.body import Result
-
     links = []
     while id_ in leads:
         links.append(id_)
@@ -76,8 +74,7 @@ def _links(body: Body, id_: str, leads: dict[str, int]) -> list[str]:
 
 
 def _rewrite(body: Body, carried: Operand, last: str, links: list[str]) -> None:
-    from gridloom.frontend.loops.body import Operation
-
+    """Replace the last operation of a chain by one op over the carried value and a tree of all others."""
     leads = _leads(body, carried)
     added: list[Operand] = []
     taken: list[Operand] = []

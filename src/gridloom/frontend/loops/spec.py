@@ -53,8 +53,8 @@ def is_loop(text: str) -> bool:
 
 def is_part(text: str) -> bool:
     """True for a text that names a part of a file: ``fir.c:dot,unroll=2``, ``kernels.py:fir``."""
-    found = _FILE.fullmatch(text)
-    return found is not None and found["rest"] is not None and not Path(text).exists()
+    match = _FILE.fullmatch(text)
+    return match is not None and match["rest"] is not None and not Path(text).exists()
 
 
 def parse(text: str) -> LoopSpec:
@@ -63,10 +63,10 @@ def parse(text: str) -> LoopSpec:
     >>> parse("fir.c:dot,unroll=2").function
     'dot'
     """
-    found = None if Path(text).suffix in (".c", ".py") and Path(text).exists() else _FILE.fullmatch(text)
-    if found is None:
+    match = None if Path(text).suffix in (".c", ".py") and Path(text).exists() else _FILE.fullmatch(text)
+    if match is None:
         return LoopSpec(path=Path(text))
-    parts = [part.strip() for part in (found["rest"] or "").split(",")]
+    parts = [part.strip() for part in (match["rest"] or "").split(",")]
     function = parts.pop(0) if parts[0] and "=" not in parts[0] else None
     if function is not None and not function.isidentifier():
         raise OptionError(f"{shown(text)}: {shown(function)} is no name of a function")
@@ -76,14 +76,14 @@ def parse(text: str) -> LoopSpec:
         key, _, value = (word.strip() for word in part.partition("="))
         if key in given or key.removeprefix("size.") in sizes:
             raise OptionError(f"{shown(text)}: {key} is given twice")
-        known = _value(key, value, found["kind"])
+        known = _value(key, value, match["kind"])
         if known is None:
-            raise OptionError(f"{shown(text)}: found {shown(part)}; expected {_KEYS[found['kind']]}")
+            raise OptionError(f"{shown(text)}: found {shown(part)}; expected {_KEYS[match['kind']]}")
         if key.startswith("size."):
             sizes[key.removeprefix("size.")] = int(known)
         else:
             given[key] = known
-    return LoopSpec(path=Path(found["file"]), function=function, sizes=sizes, **given)  # type: ignore[arg-type]
+    return LoopSpec(path=Path(match["file"]), function=function, sizes=sizes, **given)  # type: ignore[arg-type]
 
 
 def _value(key: str, value: str, kind: str) -> int | bool | str | None:

@@ -1,4 +1,8 @@
-"""Unrolling of a graph: several iterations of the loop in one."""
+"""Unrolling of a graph: several iterations of the loop in one.
+
+An unrolled graph does the work of several iterations in one, so that an array with idle tiles is used better. Edges
+between iterations become edges between copies, and those that cross a whole group keep a shorter distance.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +47,7 @@ def unrolled(dfg: Dfg, factor: int) -> Dfg:
 
 
 def _copy(edge: Edge, j: int, factor: int, shared: set[str]) -> Edge:
+    """The edge into copy j of its target: which copy of the source it reads, and how many iterations ago."""
     target = f"{edge.target}@{j}"
     if edge.source in shared:
         return replace(edge, target=target)
@@ -56,12 +61,12 @@ def _copy(edge: Edge, j: int, factor: int, shared: set[str]) -> Edge:
 
 def _counters(dfg: Dfg) -> dict[str, tuple[int, Edge]]:
     """Node -> (constant step, its carried edge) of every sum of itself one iteration ago and a constant."""
-    found = {}
+    counters = {}
     for node in dfg.nodes:
         if node.op != "add":
             continue
         first, second = (dfg.edges[k] for k in dfg.operand_edges(node.id))
         other = dfg.node(second.source)
         if first.source == node.id and first.distance == 1 and other.op == "const" and second.distance == 0:
-            found[node.id] = (int(other.value or 0), first)
-    return found
+            counters[node.id] = (int(other.value or 0), first)
+    return counters

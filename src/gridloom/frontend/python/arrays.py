@@ -1,4 +1,8 @@
-"""The loop and the arrays of a Python kernel, for running it and for tracing it."""
+"""The loop and the arrays of a Python kernel, for running it and for tracing it.
+
+A known array checks every index against the length of its data. A traced one makes a load or a store of the graph from
+each access, or a stream where the kernel is read with ``memory=streams``.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from gridloom.errors import SourceError
-from gridloom.frontend.loops.body import Const, LiveIn, Operand
 from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.loops.operations import Const, LiveIn, Operand
 from gridloom.frontend.python.numbers import ArrayType, Type, Value, lift
 from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
 
 
 def loop(*bounds: Any) -> Iterator[Value]:
-    """The kernel's loop: ``loop(stop)``, ``loop(start, stop)``, ``loop(start, stop, step)``, as ``range``."""
+    """The kernel's loop: ``loop(stop)``, ``loop(start, stop)``, ``loop(start, stop, step)``, as ``range``.
+
+    When the kernel runs, it yields each index. When it is traced, it yields one symbol, and the body runs once. A
+    kernel has one such loop; inner ones are unrolled by Python's ``range``.
+    """
     if not 1 <= len(bounds) <= 3:
         raise SourceError(f"calls loop with {len(bounds)} numbers; expected 1 to 3, as range does")
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
@@ -26,6 +34,7 @@ def loop(*bounds: Any) -> Iterator[Value]:
 
 
 def _traced_loop(trace: Trace, start: Value, step: Value) -> Iterator[Value]:
+    """Yield the loop variable once, as a symbol, between opening and closing the loop of the trace."""
     if trace.phase != "before":
         raise SourceError("has more than one gridloom.loop; unroll inner ones with Python's range")
     if not step.number:
@@ -136,12 +145,12 @@ class TracedArray:
         if self.trace.phase != "inside":
             raise SourceError(f"uses {self.name} outside its loop")
         self.trace.locate()
-        found = lift(index)
-        if found.is_float:
+        lifted = lift(index)
+        if lifted.is_float:
             raise SourceError(f"indexes {self.name} with a float; cast it with gridloom.int32")
-        if found.number is not None and not 0 <= int(found.number) < self.kind.length:
-            raise SourceError(f"uses {self.name}[{found.number}]; it has {self.kind.length} elements")
-        return found
+        if lifted.number is not None and not 0 <= int(lifted.number) < self.kind.length:
+            raise SourceError(f"uses {self.name}[{lifted.number}]; it has {self.kind.length} elements")
+        return lifted
 
     def _stream(self, at: Value, verb: str) -> str | None:
         """The name of the stream; None for a place that does not move."""
@@ -158,7 +167,7 @@ class TracedArray:
 
 
 def _stored(name: str, kind: Type, value: Any) -> Value:
-    found = lift(value)
-    if found.is_float and not kind.is_float:
+    lifted = lift(value)
+    if lifted.is_float and not kind.is_float:
         raise SourceError(f"stores a float in {name}, an array of {kind}; cast it with gridloom.int32")
-    return kind(found)
+    return kind(lifted)

@@ -23,11 +23,14 @@ def bits_of(number: Any) -> int:
 
 
 def _truncated(a: int, b: int) -> int:
+    """The quotient, rounded towards 0."""
     quotient = abs(a) // abs(b)
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
 def _rounded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.float32]:
+    """An op on floats, rounded to a single; every NaN becomes the same one."""
+
     def compute(a: np.float32, b: np.float32) -> np.float32:
         with np.errstate(all="ignore"):
             result = np.float32(function(a, b))
@@ -38,6 +41,7 @@ def _rounded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.flo
 
 
 def _whole(a: np.float32) -> int:
+    """A single as a word, cut towards 0 and clamped; 0 for NaN."""
     return 0 if np.isnan(a) else int(min(max(float(a), -(2.0**31)), 2.0**31 - 1))
 
 

@@ -22,7 +22,8 @@ from typing import Any, overload
 
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError, SourceError
-from gridloom.frontend.loops.body import Body, LiveIn, readable
+from gridloom.frontend.loops.body import Body
+from gridloom.frontend.loops.operations import LiveIn, readable
 from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
 from gridloom.frontend.python.module_file import execute, lines_in
@@ -54,8 +55,12 @@ class PythonKernel:
 
     @property
     def parameters(self) -> dict[str, Type | ArrayType]:
-        """Each parameter's type; SourceError for one without."""
-        found: dict[str, Type | ArrayType] = {}
+        """Each parameter's type; SourceError for one without.
+
+        Annotations may be text, as with ``from __future__ import annotations``; they are evaluated in the function's
+        module.
+        """
+        types: dict[str, Type | ArrayType] = {}
         try:
             signature = inspect.signature(self.function, eval_str=True)
         except (NameError, TypeError, SourceError) as error:
@@ -67,8 +72,8 @@ class PythonKernel:
                     "or Array[type, length]",
                     where=self._here(),
                 )
-            found[name] = parameter.annotation
-        return found
+            types[name] = parameter.annotation
+        return types
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the function on numbers and arrays (changed in place); returns Python numbers."""
@@ -107,6 +112,7 @@ class PythonKernel:
         return graph, trace.body.lines()
 
     def _traced(self, memory: Memory, sizes: Mapping[str, int]) -> Trace:
+        """Call the function with symbols and return what was written down. Errors name the line of the kernel."""
         trace = Trace(Body(self.name), streams=memory == "streams", code=self.function.__code__)
         given = self._symbols(trace, sizes)
         token = ACTIVE.set(trace)
@@ -127,6 +133,7 @@ class PythonKernel:
         return trace
 
     def _symbols(self, trace: Trace, sizes: Mapping[str, int]) -> dict[str, Any]:
+        """A symbol for each parameter: an array, or a live-in."""
         given: dict[str, Any] = {}
         for name, kind in self.parameters.items():
             if isinstance(kind, ArrayType):
@@ -145,6 +152,7 @@ class PythonKernel:
         return given
 
     def _liveouts(self, trace: Trace, result: Any) -> None:
+        """Make what the function returns the live-outs of the body."""
         if result is None:
             return
         if isinstance(result, Mapping):
@@ -159,6 +167,7 @@ class PythonKernel:
     # -- where ------------------------------------------------------------------------------------------------------
 
     def _here(self) -> str:
+        """File and first line of the kernel, for messages."""
         return f"{self.file}:{self.line}: kernel {self.name!r}"
 
     def _line(self, error: BaseException) -> str:
@@ -168,6 +177,7 @@ class PythonKernel:
 
 
 def _plain(result: Any) -> Any:
+    """Results as Python numbers, in the containers that the function returned."""
     if isinstance(result, State):
         return _plain(result.current)
     if isinstance(result, Value):
@@ -217,22 +227,25 @@ def read_spec(text: str, memory: Memory | None = None) -> Dfg:
 
 def kernels_of(path: Path) -> dict[str, PythonKernel]:
     """The kernels that a Python file defines, by name, in its order. Executes the file."""
-    found = {key: value for key, value in vars(execute(path)).items() if isinstance(value, PythonKernel)}
-    for kernel in found.values():
+    kernels = {key: value for key, value in vars(execute(path)).items() if isinstance(value, PythonKernel)}
+    for kernel in kernels.values():
         # Python makes paths absolute; messages name the file as the user did.
         if Path(kernel.file) == path.absolute():
             kernel.file = str(path)
-    return found
+    return kernels
 
 
 def chosen(spec: LoopSpec) -> PythonKernel:
-    """The kernel that a text names, or the only one of its file. Executes the file."""
+    """The kernel that a text names, or the only one of its file. Executes the file.
+
+    SourceError where the file has no such kernel, or several and none is named; it lists those that there are.
+    """
     path, name = spec.path, spec.function
-    found = kernels_of(path)
-    if name is None and len(found) == 1:
-        return next(iter(found.values()))
-    if name in found:
-        return found[str(name)]
-    listed = ", ".join(found) or "none"
-    asked = f"has no kernel {name!r}" if name else f"has {len(found)} kernels"
+    kernels = kernels_of(path)
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name in kernels:
+        return kernels[str(name)]
+    listed = ", ".join(kernels) or "none"
+    asked = f"has no kernel {name!r}" if name else f"has {len(kernels)} kernels"
     raise SourceError(f"{asked}; functions decorated with @gridloom.kernel: {listed}", where=str(path))

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from gridloom.errors import SourceError
-from gridloom.frontend.loops.body import Carried, Const, Operand
 from gridloom.frontend.loops.folding import WORD, wrap
+from gridloom.frontend.loops.operations import Carried, Const, Operand
 from gridloom.frontend.python.computing import COMPUTE, FLOAT_RESULTS, bits_of
 from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
 
@@ -80,6 +80,8 @@ class Array:
 
 
 def _binary(op: str, float_op: str | None = None) -> Callable[[Value, Any], Value]:
+    """The method of an operator."""
+
     def method(self: Value, other: Any) -> Value:
         return arithmetic(op, float_op, self, other)
 
@@ -87,6 +89,8 @@ def _binary(op: str, float_op: str | None = None) -> Callable[[Value, Any], Valu
 
 
 def _reflected(op: str, float_op: str | None = None) -> Callable[[Value, Any], Value]:
+    """The method of an operator whose left operand is a plain number."""
+
     def method(self: Value, other: Any) -> Value:
         return arithmetic(op, float_op, other, self)
 
@@ -211,7 +215,11 @@ def lift(value: Any) -> Value:
 
 
 def arithmetic(op: str | None, float_op: str | None, a: Any, b: Any) -> Value:
-    """An operation on two numbers; an integer that meets a float becomes one."""
+    """An operation on two numbers; an integer that meets a float becomes one.
+
+    ``op`` is for integers, ``float_op`` for floats; None where there is no such op, which is a SourceError that says
+    what to write instead.
+    """
     x, y = lift(a), lift(b)
     if x.is_float or y.is_float:
         if float_op is None:
@@ -224,7 +232,10 @@ def arithmetic(op: str | None, float_op: str | None, a: Any, b: Any) -> Value:
 
 
 def apply(op: str, *values: Value) -> Value:
-    """An operation on Values: computed where all are known, else written into the trace."""
+    """An operation on Values: computed where all are known, else written into the trace.
+
+    A result of the trace keeps its linear form where the op is linear, so that distances of accesses can be proved.
+    """
     is_float = op in FLOAT_RESULTS
     if all(value.number is not None for value in values):
         return Value(COMPUTE[op](*(value.number for value in values)), is_float)
@@ -236,6 +247,7 @@ def apply(op: str, *values: Value) -> Value:
 
 
 def _linear(op: str, values: Sequence[Value], result: Operand) -> Linear:
+    """The result of an integer op as a linear form, where it is one; else a symbol of its own."""
     if op in ("add", "sub"):
         return values[0].linear.plus(values[1].linear, 1 if op == "add" else -1)
     known = [value.number for value in values]
@@ -249,7 +261,10 @@ def _linear(op: str, values: Sequence[Value], result: Operand) -> Linear:
 
 
 def extend(value: Value, bits: int, signed: bool) -> Value:
-    """The low bits of an integer with their sign, or without."""
+    """The low bits of an integer with their sign, or without.
+
+    Costs no op where the range of the value is known to fit. SourceError after the loop, where nothing may be computed.
+    """
     if bits == 32:
         return value
     if value.number is not None:
@@ -298,6 +313,7 @@ def maximum(a: Any, b: Any) -> Value:
 
 
 def _active() -> Trace:
+    """The trace that is under way. SourceError where there is none."""
     trace = ACTIVE.get()
     if trace is None:
         raise SourceError("uses a value of a traced kernel outside its trace")
@@ -324,6 +340,7 @@ class State(Value):
         super().__init__(None, start.is_float, Const(0))
 
     def _begin(self, trace: Trace, start: Value) -> None:
+        """Announce the carried value in the trace; a start that is not known is chosen in the first iteration."""
         known = start.number is not None
         self.carried = trace.body.recur("state", start.operand.value if isinstance(start.operand, Const) else 0)
         operand: Operand = self.carried
@@ -351,9 +368,9 @@ class State(Value):
         trace = ACTIVE.get()
         if trace is not None and trace.phase != "inside":
             raise SourceError("sets a state outside its loop")
-        found = lift(value)
-        self.current = float32(found) if self.is_float else found
-        if found.is_float and not self.is_float:
+        lifted = lift(value)
+        self.current = float32(lifted) if self.is_float else lifted
+        if lifted.is_float and not self.is_float:
             raise SourceError("sets a whole-number state to a float; start it from a float, or cast with int32")
 
     def close(self) -> None:

@@ -10,8 +10,9 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.loops.body import Body, Operand
+from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.motion import Motion, meetings, order
+from gridloom.frontend.loops.operations import Operand
 
 if TYPE_CHECKING:
     from gridloom.frontend.python.numbers import State, Value
@@ -94,6 +95,7 @@ class Trace:
                     self._order(first, second)
 
     def _order(self, first: _Access, second: _Access) -> None:
+        """Add the order edges of two accesses; streams refuse accesses that may meet."""
         for forward, distance in meetings(first.place, second.place):
             source, target = (first, second) if forward else (second, first)
             if self.streams and source.is_store:

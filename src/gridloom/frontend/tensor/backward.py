@@ -21,6 +21,8 @@ def with_backward(dfg: Dfg) -> Dfg:
 
 
 class _Backward:
+    """Builds the graph of both passes: nodes of the forward pass, then gradients in reverse order."""
+
     def __init__(self, dfg: Dfg) -> None:
         self.dfg = dfg
         self.nodes: list[Node] = list(dfg.nodes)
@@ -30,6 +32,7 @@ class _Backward:
         self.gradients: dict[str, list[str]] = {}
 
     def result(self) -> Dfg:
+        """The graph of both passes; the gradient of each output is an input."""
         for k in reversed(self.dfg.topological):
             node = self.dfg.nodes[k]
             if node.op == "output":
@@ -41,20 +44,24 @@ class _Backward:
         return Dfg(name=name, domain="tensor", nodes=tuple(self.nodes), edges=tuple(self.edges), notes=self.dfg.notes)
 
     def operands(self, node: Node) -> list[str]:
+        """The nodes that an operation reads."""
         return [self.dfg.edges[k].source for k in self.dfg.operand_edges(node.id)]
 
     def add(
         self, op: str, operands: tuple[str, ...], shape: tuple[int, ...], name: str, label: str | None = None
     ) -> str:
+        """Add an operation of the backward pass; returns its id."""
         self.shape[name] = shape
         self.nodes.append(Node(id=name, op=op, shape=shape, label=label))
         self.edges += [Edge(source=source, target=name, operand=k) for k, source in enumerate(operands)]
         return name
 
     def send(self, node: str, gradient: str) -> None:
+        """Hand a gradient to the node whose result it belongs to."""
         self.gradients.setdefault(node, []).append(gradient)
 
     def back(self, node: Node) -> None:
+        """Add what an operation does with the gradient of its result: pass it on, or compute those of its operands."""
         gradient = self.total(node)
         if gradient is None:
             return
@@ -80,6 +87,7 @@ class _Backward:
         return total
 
     def product(self, node: Node, gradient: str) -> None:
+        """The gradients of a product: each operand's is a product of the other operand and the result's gradient."""
         left, right = self.operands(node)[:2]
         for operand, other, side in ((left, right, "left"), (right, left, "right")):
             known = self.dfg.node(operand)

@@ -35,6 +35,7 @@ class TensorBuilder:
         return node in self._weights
 
     def _add(self, op: str, operands: tuple[str, ...], shape: Shape, name: str, label: str | None = None) -> str:
+        """Add an operation; a name that is used again gets a number."""
         count = self._names.get(name, 0)
         self._names[name] = count + 1
         node = self._builder.add(op, *operands, id=f"{name}_{count}" if count else name, shape=shape, label=label)

@@ -30,7 +30,11 @@ class Network:
     rule: Rule | None = None
 
     def build(self, **parameters: object) -> Dfg:
-        """The graph with these parameters; with ``training=true`` the backward pass, too. OptionError for a bad one."""
+        """The graph with these parameters; with ``training=true`` the backward pass, too. OptionError for a bad one.
+
+        The name of the graph shows the parameters that differ from their defaults. Linear in the number of operations;
+        weights have shapes but no values.
+        """
         if isinstance(parameters.get("training"), bool):
             parameters["training"] = str(parameters["training"]).lower()
         declared = {**self.parameters, **_TRAINING}
@@ -43,10 +47,12 @@ class Network:
 
 
 def _gemm(b: TensorBuilder, rows: int, inner: int, columns: int) -> None:
+    """One linear layer without a bias."""
     b.output(b.linear(b.input("x", (rows, inner)), columns, "gemm", bias=False))
 
 
 def _mlp(b: TensorBuilder, rows: int, width: int, layers: int, hidden: int) -> None:
+    """Linear layers, all but the last followed by ReLU."""
     x = b.input("x", (rows, width))
     for k in range(layers):
         features = width if k == layers - 1 or not hidden else hidden
@@ -57,16 +63,19 @@ def _mlp(b: TensorBuilder, rows: int, width: int, layers: int, hidden: int) -> N
 
 
 def _feed_forward(b: TensorBuilder, x: str, width: int, hidden: int, activation: str, name: str = "") -> str:
+    """Two linear layers with an activation between them."""
     up = b.elementwise(activation, b.linear(x, hidden, f"{name}up"), name=f"{name}{activation}")
     return b.linear(up, width, f"{name}down")
 
 
 def _ffn(b: TensorBuilder, rows: int, width: int, hidden: int, activation: str) -> None:
+    """The feed-forward part alone."""
     x = b.input("x", (rows, width))
     b.output(_feed_forward(b, x, width, hidden or 4 * width, activation))
 
 
 def _attention(b: TensorBuilder, x: str, heads: int, name: str = "") -> str:
+    """Query, key and value projections, scaled scores, softmax, context and output projection of all heads."""
     rows, width = b.shape(x)
     query, key, value = (b.linear(x, width, f"{name}{part}") for part in ("query", "key", "value"))
     scores = b.matmul(query, key, (heads, rows, rows), f"{name}scores")
@@ -77,6 +86,7 @@ def _attention(b: TensorBuilder, x: str, heads: int, name: str = "") -> str:
 
 
 def _mha(b: TensorBuilder, rows: int, width: int, heads: int) -> None:
+    """The attention part alone."""
     b.output(_attention(b, b.input("x", (rows, width)), heads))
 
 
@@ -93,10 +103,12 @@ def _block(b: TensorBuilder, x: str, heads: int, hidden: int, order: str, name: 
 
 
 def _encoder(b: TensorBuilder, rows: int, width: int, heads: int, hidden: int, order: str) -> None:
+    """One block alone."""
     b.output(_block(b, b.input("x", (rows, width)), heads, hidden or 4 * width, order))
 
 
 def _stack(b: TensorBuilder, rows: int, layers: int, width: int, heads: int, order: str) -> None:
+    """Blocks one after the other; a final norm where the norms come first."""
     x = b.input("x", (rows, width))
     for k in range(layers):
         x = _block(b, x, heads, 4 * width, order, f"layer{k}.")
@@ -104,14 +116,17 @@ def _stack(b: TensorBuilder, rows: int, layers: int, width: int, heads: int, ord
 
 
 def _bert_large(b: TensorBuilder, rows: int, layers: int) -> None:
+    """BERT large: 24 blocks by default."""
     _stack(b, rows, layers, 1024, 16, "post")
 
 
 def _gpt2_xl(b: TensorBuilder, rows: int, layers: int) -> None:
+    """GPT-2 XL: 48 blocks by default."""
     _stack(b, rows, layers, 1600, 25, "pre")
 
 
 def _heads_divide(width: int, heads: int, **_: object) -> str | None:
+    """What is wrong with width and heads, or None."""
     return f"width {width} is not a multiple of heads {heads}" if width % heads else None
 
 
@@ -148,6 +163,7 @@ ENCODER = Network("encoder", "one transformer block", _encoder, _ENCODER_SHAPE, 
 
 
 def _stacked(positions: int, blocks: int) -> dict[str, Parameter]:
+    """The parameters of a network of equal blocks."""
     return {"rows": number(positions, 1, 65536, "positions"), "layers": number(blocks, 1, 96, "blocks")}
 
 

@@ -1,4 +1,8 @@
-"""ONNX files as tensor graphs. Shapes are inferred by onnx; dimensions without a size count as 1."""
+"""ONNX files as tensor graphs. Shapes are inferred by onnx; dimensions without a size count as 1.
+
+Products, softmax, layer normalisation and elementwise operators become nodes; reshapes and the like pass their operand
+on. An operator that is none of these is refused by name.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,11 @@ _LABELS: Final = {
 
 
 def read(path: Path) -> Dfg:
-    """The graph of an ONNX file; SourceError for one that is not, or with an operator that is not lowered."""
+    """The graph of an ONNX file; SourceError for one that is not, or with an operator that is not lowered.
+
+    Needs the package ``onnx``. Weights are known by their shapes only; operators that touch nothing but constants are
+    left out.
+    """
     try:
         import onnx
     except ImportError:
@@ -50,6 +58,8 @@ def read(path: Path) -> Dfg:
 
 
 class _Reader:
+    """Reads one model; ``made`` maps ONNX values to the nodes that hold them."""
+
     def __init__(self, path: Path, model: Any) -> None:
         self.path, self.model = path, model
         self.builder = TensorBuilder(path.stem, "read from ONNX")
@@ -63,6 +73,7 @@ class _Reader:
         self.constants = {item.name for item in graph.initializer}
 
     def graph(self) -> Dfg:
+        """The graph: inputs, then operators in the model's order, then outputs."""
         graph = self.model.graph
         for value in graph.input:
             if value.name not in self.constants:
@@ -82,6 +93,7 @@ class _Reader:
         return self.made[name]
 
     def _node(self, node: Any) -> None:
+        """Add one operator. SourceError for one that is not lowered; what only touches constants is left out."""
         result = node.output[0]
         computed = [name for name in node.input if name in self.made and not self.builder.is_weight(self.made[name])]
         if node.op_type == "Constant" or not computed:

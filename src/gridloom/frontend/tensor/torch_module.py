@@ -63,7 +63,11 @@ _CREATED: Final = frozenset(
 
 
 def read_spec(text: str) -> Dfg:
-    """The graph of ``FILE.py:FUNCTION,key=value,...``; parameters other than rows and width go to the function."""
+    """The graph of ``FILE.py:FUNCTION,key=value,...``; parameters other than rows and width go to the function.
+
+    Executes the file and the function, and needs torch. SourceError where the function returns a module without example
+    inputs and no shape is given. Costs the export: seconds.
+    """
     path_text, _, rest = text.rpartition(".py:")
     name, *pairs = rest.split(",")
     given: dict[str, Any] = {}
@@ -102,6 +106,8 @@ def from_module(module: Any, inputs: tuple[Any, ...], *, name: str = "module") -
 
 
 class _Reader:
+    """Reads one exported program; ``made`` maps fx nodes to the nodes that hold their values."""
+
     def __init__(self, name: str, program: Any) -> None:
         self.program = program
         self.builder = TensorBuilder(name, "exported by torch")
@@ -114,6 +120,7 @@ class _Reader:
         }
 
     def graph(self) -> Dfg:
+        """The graph: the nodes of the program in their order."""
         for node in self.program.graph.nodes:
             if node.op == "placeholder":
                 self._placeholder(node)
@@ -126,6 +133,7 @@ class _Reader:
         return self.builder.build()
 
     def _placeholder(self, node: Any) -> None:
+        """An input of the program: a weight, a buffer, or an input of the module."""
         shape = _shape(node) or (1,)
         if node.name in self.weights:
             self.made[node] = self.builder.weight(self.weights[node.name], shape)
@@ -133,6 +141,7 @@ class _Reader:
             self.made[node] = self.builder.input(node.name, matrix(shape))
 
     def _call(self, node: Any) -> None:
+        """Add one operator. SourceError for one that is not lowered."""
         op = _operator(node)
         read = [a for a in _flat(node.args) if a in self.made]
         if op in _PRODUCTS:
@@ -161,6 +170,7 @@ class _Reader:
         return self.builder.part(source, matrix(shape), name)
 
     def _product(self, node: Any, op: str) -> None:
+        """A matrix product, and its bias where the operator adds one."""
         left, right = (node.args[k] for k in _PRODUCTS[op])
         product = self.builder.matmul(self.made[left], self.made[right], matrix(_shape(node)), node.name)
         self.made[node] = product
@@ -180,6 +190,7 @@ class _Reader:
 
 
 def _function(path: Path, name: str) -> Callable[..., Any]:
+    """The function of a file. SourceError where there is none of that name."""
     module = execute(path, keep=True)
     function = getattr(module, name, None)
     if not callable(function):
@@ -189,6 +200,7 @@ def _function(path: Path, name: str) -> Callable[..., Any]:
 
 
 def _torch() -> Any:
+    """The torch module; MissingExtra where it is not installed."""
     try:
         import torch
     except ImportError:
@@ -197,17 +209,20 @@ def _torch() -> Any:
 
 
 def _operator(node: Any) -> str:
+    """The name of the operator that an fx node calls, without its overload."""
     name = getattr(node.target, "_opname", None) or getattr(node.target, "__name__", str(node.target))
     return str(name).split(".")[0]
 
 
 def _flat(value: Any) -> list[Any]:
+    """The leaves of nested lists and tuples."""
     if isinstance(value, list | tuple):
         return [item for part in value for item in _flat(part)]
     return [value]
 
 
 def _shape(node: Any) -> Shape:
+    """The shape of an fx node's value; empty for a number."""
     value = node.meta.get("val")
     if isinstance(value, list | tuple):
         value = value[0]

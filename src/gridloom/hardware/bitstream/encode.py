@@ -15,7 +15,9 @@ from gridloom.hardware.rtl.structure import Hardware, Unit, hardware_domain
 from gridloom.mapping.configuration import Configuration, Operand, Slot
 
 MOVE = OP_TABLE["i32"]["move"].code
-FROM_WIRE, FROM_VALUE, FROM_STREAM = 0, 1, 2
+#: Values of an operand's field ``source``; 0 is the routed word.
+FROM_VALUE, FROM_STREAM = 1, 2
+#: Values of the field ``access``; 0 is no access.
 LOAD, STORE, STORE_IF = 1, 2, 3
 _ACCESS = {"load": LOAD, "store": STORE, "store_if": STORE_IF}
 
@@ -50,11 +52,18 @@ def memory_layout(configuration: Configuration) -> MemoryLayout:
 
 
 def power_of_two(count: int) -> int:
-    """Return the least power of two that is not below ``count``: the size of a spill buffer, whose index is a mask."""
+    """Return the least power of two that is not below ``count``.
+
+    Spill buffers have such a size, so that the hardware computes an index with a mask instead of a division.
+
+    >>> [power_of_two(n) for n in (1, 2, 3, 5)]
+    [1, 2, 4, 8]
+    """
     return 1 << max(count - 1, 0).bit_length()
 
 
 def _check_domain(configuration: Configuration, domain: str) -> None:
+    """Raise MappingError for a graph of another domain than the function units compute in."""
     dfg = configuration.dfg
     if dfg.domain != domain:
         raise MappingError(
@@ -96,6 +105,7 @@ def _uses_memory(configuration: Configuration, slot: Slot) -> bool:
 
 
 def _value_needs(configuration: Configuration) -> int:
+    """How many words the fullest tile keeps: immediates, live-ins and initial values, equal runs shared."""
     pools: dict[int, list[Token]] = defaultdict(list)
     for slot in configuration.slots:
         for operand in slot.operands:
@@ -125,7 +135,12 @@ def _fits(value: int | float, width: int) -> bool:
 
 
 def _claim(pool: list[Token], tokens: list[Token]) -> int:
-    """The position of a run of words in a tile's pool, shared with an equal run where there is one."""
+    """The position of a run of words in a tile's pool, shared with an equal run where there is one.
+
+    >>> pool = [("word", 1), ("word", 2)]
+    >>> _claim(pool, [("word", 2)]), _claim(pool, [("word", 7)]), len(pool)
+    (1, 2, 3)
+    """
     for first in range(len(pool) - len(tokens) + 1):
         if pool[first : first + len(tokens)] == tokens:
             return first
@@ -143,6 +158,8 @@ def encode(configuration: Configuration, hardware: Hardware, liveins: Mapping[st
 
 
 class _Encoder:
+    """Fills the fields of one configuration, unit by unit."""
+
     def __init__(self, configuration: Configuration, hardware: Hardware, liveins: Mapping[str, int]) -> None:
         self.configuration = configuration
         self.hardware = hardware
@@ -155,6 +172,7 @@ class _Encoder:
         self.fields = Fields(ii=self.ii, settings=tuple(self.settings))
 
     def result(self) -> Fields:
+        """Return the fields. MappingError for what the hardware cannot be set to."""
         self._check()
         for unit in self.hardware.units:
             slots = range(self.ii if unit.shape.kind != "const" else 0)
@@ -168,6 +186,7 @@ class _Encoder:
         return self.fields
 
     def _check(self) -> None:
+        """Raise MappingError where the domain, the II, the data or a constant does not fit the hardware."""
         _check_domain(self.configuration, self.hardware.domain)
         if self.ii > self.hardware.contexts:
             raise MappingError(f"II {self.ii} needs as many contexts; the hardware has {self.hardware.contexts}")
@@ -209,6 +228,7 @@ class _Encoder:
         return [resource, *(count + k for k, owner in enumerate(self.configuration.lanes) if owner == resource)]
 
     def _wires(self, unit: Unit) -> None:
+        """Set the multiplexer of each wire of a unit in each slot to the source that the configuration names."""
         record = self.fields.units[unit.name]
         seen: dict[int, int] = defaultdict(int)
         for mux, resource, arcs in zip(unit.shape.muxes, unit.wires, unit.arcs):
@@ -223,6 +243,7 @@ class _Encoder:
                     record.contexts[slot][f"{mux.name}.select"] = number
 
     def _selection(self, row: int, slot: int, arcs: tuple[tuple[int, int, int], ...], idle: bool) -> int:
+        """The number that makes a wire carry its source of a slot. MappingError where there is no such wire."""
         source = int(self.configuration.driver[row, slot])
         if source < 0:
             return 0
@@ -236,6 +257,7 @@ class _Encoder:
         )
 
     def _registers(self, unit: Unit) -> None:
+        """Set which registers take a result in which slot, how many rotate, and what they hold at first."""
         record = self.fields.units[unit.name]
         files = {file.registers: file for file in self.arch.register_files}
         file = files.get(unit.registers)
@@ -255,6 +277,7 @@ class _Encoder:
                 record.registers[k] = self._livein(node)
 
     def _livein(self, node: int) -> int:
+        """The word of a live-in or a constant."""
         record = self.dfg.nodes[node]
         if record.op == "const":
             return _carrier(self.configuration, record.value or 0)
@@ -263,6 +286,7 @@ class _Encoder:
     # -- issue slots --------------------------------------------------------------------------------------------------
 
     def _issues(self) -> None:
+        """Set the issue fields of each tile and slot; a slot that serves several iterations issues in every round."""
         groups: dict[tuple[int, int], list[Slot]] = defaultdict(list)
         for slot in self.configuration.slots:
             groups[slot.tile, slot.slot].append(slot)
@@ -281,6 +305,7 @@ class _Encoder:
             raise MappingError(f"tile {unit.name!r}, slot {slots[0].slot}: {len(slots)} things to issue at once")
 
     def _issue(self, unit: Unit, slot: Slot) -> dict[str, int]:
+        """The issue fields of a slot: what it issues, from which round on, and where its operands come from."""
         numbers = {"valid": 1, "start": slot.start, "write": int(slot.writes), "opcode": MOVE}
         if unit.shape.latency > 1 and slot.writes:
             numbers["latency"] = slot.latency - 1
@@ -296,6 +321,7 @@ class _Encoder:
         return numbers
 
     def _op(self, unit: Unit, slot: Slot) -> dict[str, int]:
+        """The fields of an op: its opcode, or the access to memory or streams that it stands for."""
         node, op = self.dfg.nodes[slot.node], self.dfg.ops[slot.node]
         if node.op == "input":
             return {"in0.source": FROM_STREAM} | self._emission(slot)
@@ -323,6 +349,7 @@ class _Encoder:
         return {"emit": 1} if read and slot.copy == 0 else {}
 
     def _operand(self, unit: Unit, slot: Slot, k: int, operand: Operand) -> dict[str, int]:
+        """The fields of an operand: its initial values, and where its word comes from."""
         numbers: dict[str, int] = {}
         tokens = _tokens(self.configuration, operand)
         if tokens:
@@ -339,6 +366,7 @@ class _Encoder:
         return numbers | self._wire(unit, k, operand)
 
     def _wire(self, unit: Unit, k: int, operand: Operand) -> dict[str, int]:
+        """The FIFO tap and the lane of an operand that comes over a wire. MappingError where the FIFO is too short."""
         row, count = operand.resource, len(self.arch.kind)
         resource = self.configuration.lanes[row - count] if row >= count else row
         if resource < 0 or self.arch.kind[resource] != Kind.IN or self.arch.position[resource] != k:
@@ -352,6 +380,7 @@ class _Encoder:
     # -- words --------------------------------------------------------------------------------------------------------
 
     def _words(self, unit: Unit) -> None:
+        """Set the immediates, live-ins and initial values of a tile, or the value of a constant register."""
         record = self.fields.units[unit.name]
         if unit.shape.kind == "const":
             node = self.configuration.preset.get(int(self.arch.fu[unit.tile]))

@@ -70,6 +70,7 @@ def read_bits(data: bytes, where: str = "bits") -> tuple[dict[str, Any], list[Pa
 
 
 def _read_binary(data: bytes, where: str) -> tuple[dict[str, Any], list[Packet]]:
+    """Header and packets of a binary file; MappingError where its length does not fit."""
     start = len(MAGIC) + 4
     end = start + int.from_bytes(data[len(MAGIC) : start], "big")
     body = data[end:]
@@ -80,6 +81,7 @@ def _read_binary(data: bytes, where: str) -> tuple[dict[str, Any], list[Packet]]
 
 
 def _checked(text: str, packets: list[Packet], where: str) -> tuple[dict[str, Any], list[Packet]]:
+    """The parsed header with the packets; MappingError where the header is not one of ours or counts others."""
     try:
         head = json.loads(text)
     except ValueError:
@@ -127,6 +129,7 @@ def disassemble(hardware: Hardware, packets: Sequence[Packet]) -> str:
 
 
 def _unit_lines(hardware: Hardware, unit: Unit, record: UnitFields) -> list[str]:
+    """What a unit is set to in words: its slots, values, registers and setting; nothing where all is 0."""
     lines = []
     for slot in sorted(record.contexts):
         numbers = record.contexts[slot]
@@ -142,6 +145,7 @@ def _unit_lines(hardware: Hardware, unit: Unit, record: UnitFields) -> list[str]
 
 
 def _issue(hardware: Hardware, unit: Unit, numbers: dict[str, int]) -> str:
+    """What a slot issues, in words."""
     if not numbers.get("valid"):
         return "nothing issues"
     base = OP_TABLE[hardware.domain]["const"].code
@@ -159,6 +163,7 @@ def _issue(hardware: Hardware, unit: Unit, numbers: dict[str, int]) -> str:
 
 
 def _operand(numbers: dict[str, int], k: int) -> list[str]:
+    """Where an operand comes from, in words; nothing for a routed one that does not wait."""
     source, count = numbers.get(f"in{k}.source", 0), numbers.get(f"in{k}.count", 0)
     base, tap = numbers.get(f"in{k}.base", 0), numbers.get(f"in{k}.tap", 0)
     parts = []

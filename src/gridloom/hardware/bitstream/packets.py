@@ -36,12 +36,20 @@ class Packet:
     data: int
 
     def to_int(self) -> int:
-        """Return the packet as a number of 64 bits."""
+        """Return the packet as a number of 64 bits: unit (16), region (2), offset (14), data (32).
+
+        >>> f"{Packet(unit=3, region=REGION_VALUE, offset=2, data=7).to_int():016x}"
+        '0003400200000007'
+        """
         return self.unit << 48 | self.region << 46 | self.offset << 32 | self.data
 
     @staticmethod
     def from_int(word: int) -> Packet:
-        """Return the packet that a number of 64 bits stands for."""
+        """Return the packet that a number of 64 bits stands for; the inverse of :meth:`to_int`.
+
+        >>> Packet.from_int(0x0003400200000007)
+        Packet(unit=3, region=1, offset=2, data=7)
+        """
         return Packet(word >> 48, word >> 46 & 3, word >> 32 & (1 << OFFSET_BITS) - 1, word & 0xFFFFFFFF)
 
 
@@ -89,12 +97,18 @@ def pack(hardware: Hardware, fields: Fields, *, only: Iterable[str] | None = Non
 
 
 def difference(old: Iterable[Packet], new: Iterable[Packet]) -> list[Packet]:
-    """Return the packets of ``new`` that change something after ``old``: what a partial reconfiguration sends."""
+    """Return the packets of ``new`` that change something after ``old``: what a partial reconfiguration sends.
+
+    >>> before = [Packet(1, REGION_VALUE, 0, 5), Packet(1, REGION_VALUE, 1, 6)]
+    >>> difference(before, [Packet(1, REGION_VALUE, 0, 5), Packet(1, REGION_VALUE, 1, 9)])
+    [Packet(unit=1, region=1, offset=1, data=9)]
+    """
     held = {(p.unit, p.region, p.offset): p.data for p in old}
     return [p for p in new if held.get((p.unit, p.region, p.offset)) != p.data]
 
 
 def _pack_settings(hardware: Hardware, fields: Fields) -> list[Packet]:
+    """The packets of the sequencer: the II, and the settings of the array, 32 per word."""
     words = [fields.ii - 1]
     for first in range(0, len(fields.settings), CHUNK):
         words.append(sum(bit << k for k, bit in enumerate(fields.settings[first : first + CHUNK])))
@@ -102,6 +116,7 @@ def _pack_settings(hardware: Hardware, fields: Fields) -> list[Packet]:
 
 
 def _pack_unit(hardware: Hardware, unit: Unit, fields: UnitFields, ii: int) -> list[Packet]:
+    """The packets of one unit: all its contexts below II, then values, registers and setting."""
     layout = context_layout(unit.shape, hardware.parameters)
     packets = []
     if layout.bits:
@@ -124,6 +139,7 @@ def _pack_unit(hardware: Hardware, unit: Unit, fields: UnitFields, ii: int) -> l
 
 
 def _context_word(hardware: Hardware, unit: Unit, slot: int, numbers: Mapping[str, int]) -> int:
+    """The context word of a slot. MappingError for an unknown field or a number that does not fit."""
     layout = context_layout(unit.shape, hardware.parameters)
     table = layout.by_name
     word = 0

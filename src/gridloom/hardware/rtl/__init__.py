@@ -1,1 +1,9 @@
-"""Verilog of an array: its units, their wires, the configuration chain and a testbench."""
+"""Verilog of an array: its units, their wires, the configuration chain and a testbench.
+
+``structure``    what the hardware consists of, derived from the array's resource graph
+``layout``       where each field of a configuration is: context words, address map, packets
+``unit_module``  the module of a unit; ``top``: the module of the array; ``testbench``: what runs it
+``generate``     all modules as texts; ``package``: the folder that ``gridloom rtl`` writes
+``names``        Verilog identifiers; ``text``: small pieces of Verilog
+``verilog/``     hand-written modules that the generated ones instantiate
+"""

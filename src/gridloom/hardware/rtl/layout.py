@@ -114,6 +114,7 @@ def context_layout(shape: Shape, parameters: HardwareParameters) -> ContextLayou
 
 
 def _issue_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters) -> None:
+    """Add the fields of an issue slot: when it fires, what it computes, and its memory access."""
     fields.add("valid", 1, "the slot issues something")
     if shape.moves:
         fields.add("always", 1, "it issues in every round: what it moves is the same in all of them")
@@ -132,6 +133,7 @@ def _issue_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters)
 
 
 def _operand_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters, k: int) -> None:
+    """Add the fields of operand k: its source, its initial values, its FIFO tap and its lane."""
     sources = 2 if k < shape.streams else 1
     fields.add(f"in{k}.source", sources, "0: routed; 1: immediate; 2: stream")
     fields.add(f"in{k}.count", count_bits(parameters), "firings that read an initial value")

@@ -20,7 +20,11 @@ def verilog_name(name: str) -> str:
 
 
 def unique_names(names: Iterable[str]) -> dict[str, str]:
-    """Return array name -> Verilog name; where two would be the same, the later one gets a number."""
+    """Return array name -> Verilog name; where two would be the same, the later one gets a number.
+
+    >>> unique_names(["pe_0.out", "pe_0_out"])
+    {'pe_0.out': 'pe_0_out', 'pe_0_out': 'pe_0_out_2'}
+    """
     table: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:

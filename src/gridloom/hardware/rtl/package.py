@@ -82,6 +82,7 @@ def readme(hardware: Hardware) -> str:
 
 
 def _unit_tables(hardware: Hardware) -> list[str]:
+    """A section for each unit variant: where it is used, and the fields of its context word."""
     lines = ["## Units on the configuration chain", "", "Unit 0 is the sequencer.", ""]
     for shape, name in hardware.variants.items():
         units = hardware.places[shape]

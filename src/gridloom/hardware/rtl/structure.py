@@ -235,6 +235,7 @@ class Hardware:
         return table
 
     def _build_units(self) -> list[Unit]:
+        """One unit for each tile, in order, then the central register file where there is one."""
         arch = self.arch
         owned: dict[int, list[int]] = defaultdict(list)
         for r, tile in enumerate(arch.tile.tolist()):
@@ -266,6 +267,7 @@ class Hardware:
         return bool(((self.arch.kind == Kind.REG) & (self.arch.tile < 0)).any())
 
     def _tile_unit(self, t: int, owned: list[int], read_outside: set[int]) -> Unit:
+        """The unit of a tile: its ports, multiplexers and sizes, and the resources behind them."""
         arch, tile = self.arch, self.arch.tiles[t]
         outputs = [r for r in owned if r in read_outside and arch.kind[r] != Kind.REG]
         if tile.kind == "const":
@@ -320,6 +322,7 @@ class Hardware:
     def _muxes(
         self, wires: list[int], local: dict[int, str], lanes: int, gates: list[int]
     ) -> tuple[tuple[Mux, ...], tuple[tuple[tuple[int, int, int], ...], ...]]:
+        """A multiplexer for each wire (for each lane of an operand input), and the arcs behind its sources."""
         muxes: list[Mux] = []
         arcs: list[tuple[tuple[int, int, int], ...]] = []
         for r in wires:
@@ -350,6 +353,7 @@ class Hardware:
         return int("input" in self.arch.tiles[t].classes)
 
     def _file_unit(self, registers: list[int]) -> Unit:
+        """The unit of the central register file."""
         arch = self.arch
         writers = sorted({int(arch.tile[s]) for s, _, _ in self._incoming[registers[0]]})
         shape = Shape(
@@ -375,6 +379,7 @@ class Hardware:
         )
 
     def _build_buses(self) -> list[Bus]:
+        """The memory buses: one for each pool of tiles, and one for each further tile with a memory port."""
         left = [unit.tile for unit in self.units if unit.tile >= 0 and unit.shape.memory]
         buses = []
         for pool in self.arch.pools:
@@ -404,6 +409,7 @@ def _local_names(arch: Arch, owned: list[int], inputs: list[int]) -> dict[int, s
 
 
 def _check_supported(arch: Arch) -> None:
+    """Raise ArchError for an array that no hardware is generated for."""
     if arch.style == "elastic":
         raise ArchError(f"array {arch.name!r} is elastic: hardware is generated for arrays that run by cycles")
     for r, kind in enumerate(arch.kind.tolist()):

@@ -30,6 +30,7 @@ def testbench(hardware: Hardware) -> str:
 
 
 def _declarations(h: Hardware) -> list[str]:
+    """Parameters, registers and the clock; packets are cut to the width of the chain."""
     return [
         "parameter PACKETS = 65536;",
         "parameter STREAM_WORDS = 65536;",
@@ -72,6 +73,7 @@ def _streams(h: Hardware) -> list[str]:
 
 
 def _array(h: Hardware) -> list[str]:
+    """The instance of the array, with a wire for each of its ports."""
     w = h.width
     lines: list[str] = []
     ports = {name: name for name in
@@ -94,6 +96,7 @@ def _array(h: Hardware) -> list[str]:
 
 
 def _memory(h: Hardware) -> list[str]:
+    """The instance of the data memory, with one port per bus."""
     if not h.buses:
         return []
     return instance(
@@ -109,6 +112,7 @@ def _memory(h: Hardware) -> list[str]:
 
 
 def _trace(h: Hardware) -> list[str]:
+    """Statements that write a line for each firing and for each word that leaves the array."""
     lines = ["always @(posedge clk) if (run) begin"]
     for unit in h.units:
         if unit.shape.kind != "pe":
@@ -124,6 +128,7 @@ def _trace(h: Hardware) -> list[str]:
 
 
 def _control(h: Hardware) -> list[str]:
+    """The sequence of a run: read the files, reset, send packets, run so many cycles, write memory."""
     read = ['$readmemh("config.hex", packets, 0, packet_count - 1);']
     if stream_ports(h):
         read += [

@@ -6,18 +6,30 @@ from collections.abc import Iterable, Mapping, Sequence
 
 
 def wire(width: int, name: str, value: str = "") -> str:
-    """Return a wire declaration, with what drives it."""
+    """Return a wire declaration, with what drives it.
+
+    >>> wire(1, "fire"), wire(8, "sum", "a + b")
+    ('wire fire;', 'wire [7:0] sum = a + b;')
+    """
     span = f"[{width - 1}:0] " if width > 1 else ""
     return f"wire {span}{name}{f' = {value}' if value else ''};"
 
 
 def joined(words: Sequence[str]) -> str:
-    """Return a concatenation whose first word is in the lowest bits."""
+    """Return a concatenation whose first word is in the lowest bits.
+
+    >>> joined(["a"]), joined(["low", "high"])
+    ('a', '{high, low}')
+    """
     return words[0] if len(words) == 1 else "{" + ", ".join(reversed(words)) + "}"
 
 
 def instance(module: str, name: str, parameters: Mapping[str, object], ports: dict[str, str]) -> list[str]:
-    """Return the lines of a module instance, every connection by name."""
+    """Return the lines of a module instance, every connection by name.
+
+    >>> instance("gl_delay", "late", {"W": 8, "CYCLES": 2}, {"clk": "clk", "word": "a", "delayed": "b"})
+    ['gl_delay #(', '    .W(8), .CYCLES(2)', ') late (', '    .clk(clk), .word(a), .delayed(b)', ');']
+    """
     lines = [f"{module} #("] if parameters else [f"{module} {name} ("]
     if parameters:
         lines += wrapped([f".{key}({value})" for key, value in parameters.items()])
@@ -51,11 +63,19 @@ def module(name: str, comment: Iterable[str], ports: Sequence[str], body: Iterab
 
 
 def port(direction: str, width: int, name: str) -> str:
-    """Return a port declaration."""
+    """Return a port declaration, aligned with others.
+
+    >>> port("input", 1, "clk"), port("output", 8, "sum")
+    ('input  wire          clk', 'output wire [7:0]    sum')
+    """
     span = f"[{width - 1}:0]" if width > 1 else ""
     return f"{direction:<6} wire {span:<8} {name}"
 
 
 def bit(name: str, index: int, width: int) -> str:
-    """Return one bit of a signal; the signal itself where it is one bit wide."""
+    """Return one bit of a signal; the signal itself where it is one bit wide.
+
+    >>> bit("settings", 3, 8), bit("settings", 0, 1)
+    ('settings[3]', 'settings')
+    """
     return f"{name}[{index}]" if width > 1 else name

@@ -42,6 +42,7 @@ class _Top:
         return module(TOP, comment, self.ports, self.body)
 
     def _control(self) -> None:
+        """The ports of the array as a whole, and the sequencer."""
         h = self.hardware
         slots, stage, packet = h.slot_bits, h.parameters.stage_bits, packet_bits(h)
         settings = max(1, h.setting_bits)
@@ -74,6 +75,7 @@ class _Top:
         return self.names[self.hardware.arch.resource_names[resource]]
 
     def _wires(self) -> None:
+        """A wire for each output of a unit, with the name of its resource."""
         for unit in self.hardware.units:
             for resource in unit.outputs:
                 self.body.append(wire(self.width, self._wire(resource)))
@@ -82,6 +84,7 @@ class _Top:
                 self.body += [wire(1, f"{name}_done"), wire(self.width, f"{name}_result")]
 
     def _unit(self, unit: Unit) -> None:
+        """The instance of a unit with its link of the configuration chain."""
         name = self.names[unit.name]
         self.body += ["", *self._chain_wires(unit.id)]
         ports = {
@@ -98,6 +101,7 @@ class _Top:
         self.body += instance(self.hardware.variants[unit.shape], name, {"ID": unit.id}, ports)
 
     def _file_ports(self, unit: Unit) -> dict[str, str]:
+        """Connections of the central register file: results of the tiles that write it, and its registers."""
         writers = [self.names[self.hardware.arch.tiles[tile].name] for tile in unit.inputs]
         return {
             "run": "run", "slot": "slot", "last_slot": "last_slot",
@@ -107,6 +111,7 @@ class _Top:
         }  # fmt: skip
 
     def _element_ports(self, unit: Unit, name: str) -> dict[str, str]:
+        """Connections of a tile: control, gates, wires, streams, results and memory."""
         shape = unit.shape
         ports = {"run": "run", "slot": "slot", "stage": "stage", "past": "past"}
         ports |= {
@@ -130,6 +135,7 @@ class _Top:
         return ports
 
     def _memory_ports(self, unit: Unit, name: str) -> dict[str, str]:
+        """Connections of a tile's memory port, with wires to its bus."""
         bus = self.names.get(self.bus_of[unit.tile].name, self.bus_of[unit.tile].name)
         w, bits = self.width, self.hardware.address_bits
         local = {"ask": 1, "store": 1, "address": bits, "word": w}
@@ -138,6 +144,7 @@ class _Top:
         return ports | {"memory_loaded": f"{bus}_loaded", "turn": "turn"}
 
     def _bus(self, number: int) -> None:
+        """The instance of a memory bus with its ports to the outside."""
         bus = self.hardware.buses[number]
         w, bits = self.width, self.hardware.address_bits
         members = [self.names[self.hardware.arch.tiles[tile].name] for tile in bus.units]
@@ -155,6 +162,7 @@ class _Top:
                                     {"W": w, "N": len(members), "ADDRESS_BITS": bits}, asked | answers)]  # fmt: skip
 
     def _end_of_chain(self) -> None:
+        """Name all signals that nobody reads, so that lint tools do not report them."""
         last = len(self.hardware.units)
         unread = [f"chain_{last}_valid", f"chain_{last}"]
         shapes = [unit.shape for unit in self.hardware.units]

@@ -65,6 +65,7 @@ class _UnitModule:
     # -- configuration ------------------------------------------------------------------------------------------------
 
     def _chain(self) -> None:
+        """The link of the configuration chain, and the packets that are for this unit."""
         offset = offset_bits(self.hardware)
         bits = packet_bits(self.hardware)
         self.ports += [port("input", 1, "clk"), port("input", 1, "rst")]
@@ -87,6 +88,7 @@ class _UnitModule:
         return f"cfg_write && cfg_region == 2'd{number}"
 
     def _context(self) -> None:
+        """The context memory, whose word of the current slot is ``word``."""
         slots = self.hardware.slot_bits
         self.ports += [port("input", 1, "run"), port("input", slots, "slot")]
         names = {"BITS": self.layout.bits, "CONTEXTS": self.shape.contexts, "SLOT_BITS": slots,
@@ -105,6 +107,7 @@ class _UnitModule:
     # -- kinds of units -----------------------------------------------------------------------------------------------
 
     def _constant(self) -> None:
+        """A constant register, written by the configuration."""
         self.ports.append("output reg  " + f"[{self.width - 1}:0] word")
         self.body.append(
             f"always @(posedge clk) if ({self._region(REGION_SETTING)}) word <= cfg_data[{self.width - 1}:0];"
@@ -112,6 +115,7 @@ class _UnitModule:
         self.unused += ["cfg_offset", "cfg_data"]
 
     def _file(self) -> None:
+        """A central register file: each register selects one of the tiles that write it."""
         shape, w = self.shape, self.width
         self.ports += [port("input", 1, "last_slot"), port("input", shape.writers, "done"),
                        port("input", shape.writers * w, "done_words"),
@@ -132,6 +136,7 @@ class _UnitModule:
         self.unused.append("run")
 
     def _register_file(self, write: str, words: str) -> None:
+        """The registers, how many of them rotate, and the values they hold before the first cycle."""
         shape, bits = self.shape, rotating_bits(self.shape)
         self.body += [
             f"reg [{bits - 1}:0] rotating;" if bits > 1 else "reg rotating;",
@@ -146,6 +151,7 @@ class _UnitModule:
         ]  # fmt: skip
 
     def _element(self) -> None:
+        """A processing element: wires, operands, function unit, result and stream ports."""
         shape, w = self.shape, self.width
         stage = self.parameters.stage_bits
         self.ports += [port("input", stage, "stage"), port("input", stage, "past")]
@@ -160,6 +166,7 @@ class _UnitModule:
         self._stream_ports()
 
     def _storage_wires(self) -> None:
+        """The output register and the registers of a local file as signals."""
         shape, w = self.shape, self.width
         if "out" not in shape.outputs:
             self.body.append(wire(w, "out"))
@@ -172,6 +179,7 @@ class _UnitModule:
     # -- wires --------------------------------------------------------------------------------------------------------
 
     def _wires(self) -> None:
+        """The delayed versions of signals, and a multiplexer for each wire."""
         taps = sorted({source for mux in self.shape.muxes for source in mux.sources}, key=_tap_order)
         for source in taps:
             self._tap(source)
@@ -199,6 +207,7 @@ class _UnitModule:
             self.body.append(f"assign {name} = gate_{source.gate} ? {delayed} : {source.signal};")
 
     def _mux(self, mux: Mux) -> None:
+        """The multiplexer of a wire; a plain connection where there is one source only."""
         words = [_tap_name(source) for source in mux.sources]
         if mux.idle:
             words.insert(0, f"{self.width}'d0")
@@ -215,6 +224,7 @@ class _UnitModule:
     # -- operands and function unit -----------------------------------------------------------------------------------
 
     def _operands(self) -> None:
+        """For each operand a FIFO per lane, where the tile has FIFOs, and the choice of the lane."""
         for k in range(self.shape.operands):
             lanes = [f"in{k}"] + [f"in{k}_lane_{lane}" for lane in range(1, self.shape.lanes)]
             waited = []
@@ -237,6 +247,7 @@ class _UnitModule:
                 )  # fmt: skip
 
     def _function_unit(self) -> None:
+        """The instance of ``gl_pe``: firing window, operands and function unit."""
         shape, p, w = self.shape, self.parameters, self.width
         count = max(1, shape.operands)
         routed = [f"operand_{k}" if k < shape.operands else f"{w}'d0" for k in range(count)]
@@ -303,6 +314,7 @@ class _UnitModule:
     # -- results ------------------------------------------------------------------------------------------------------
 
     def _result(self) -> None:
+        """The output register behind the function unit, and who else takes the result."""
         shape, w = self.shape, self.width
         if shape.latency == 0:
             self.body.append("assign out = result;")
@@ -330,13 +342,18 @@ class _UnitModule:
             self.unused.append("out")
 
     def _stream_ports(self) -> None:
+        """The port through which results leave the array."""
         if self.shape.emits:
             self.ports += [port("output", 1, "emit_valid"), port("output", self.width, "emit_word")]
             self.body += [f"assign emit_valid = fire && {self.field('emit')};", "assign emit_word = result;"]
 
 
 def _fit(name: str, width: int, wanted: int) -> str:
-    """A signal, cut to a width or extended to it with zeros."""
+    """A signal, cut to a width or extended to it with zeros.
+
+    >>> _fit("a", 8, 8), _fit("a", 8, 4), _fit("a", 4, 8)
+    ('a', 'a[3:0]', "{4'd0, a}")
+    """
     if width == wanted:
         return name
     return f"{name}[{wanted - 1}:0]" if width > wanted else f"{{{wanted - width}'d0, {name}}}"

@@ -1,1 +1,6 @@
-"""Area and logic levels of the generated hardware, measured with Yosys, and the benchmark of areas."""
+"""Area and logic levels of the generated hardware, measured with Yosys.
+
+``yosys``   runs of Yosys over generated Verilog
+``area``    the area of units and arrays, and a linear model fitted to it
+``levels``  the critical path of a unit in logic levels
+"""

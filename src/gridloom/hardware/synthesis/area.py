@@ -146,6 +146,11 @@ def measured(cells: Mapping[str, int], target: Target) -> Area:
     """Return the area of a list of cells.
 
     SimulationError for a cell whose size is not known, since no area is better than a wrong one.
+
+    >>> measured({"$_NAND_": 10, "$_XOR_": 2, "$_DFF_P_": 1}, "gates")
+    Area(logic=14.0, registers=5.67, flip_flops=1, blocks=0)
+    >>> measured({"LUT6": 5, "FDRE": 2, "DSP48E1": 1}, "xilinx")
+    Area(logic=5.0, registers=2.0, flip_flops=2, blocks=1)
     """
     logic = registers = 0.0
     flip_flops = blocks = 0
@@ -168,6 +173,7 @@ def measured(cells: Mapping[str, int], target: Target) -> Area:
 
 
 def _gate(cell: str) -> tuple[float, bool]:
+    """The area of a generic cell, and whether it is a register. SimulationError for an unknown cell."""
     name = cell.strip("$_").removeprefix("_")
     kind = name.split("_")[0]
     if kind in GATES:

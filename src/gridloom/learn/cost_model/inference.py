@@ -106,6 +106,7 @@ class LearnedCostModel:
         return fixed
 
     def _linear(self, name: str, values: Singles) -> Singles:
+        """One linear layer on the last axis."""
         from gridloom.learn.cost_model.kernel import linear
 
         weight, bias = self._packed[name]
@@ -113,6 +114,7 @@ class LearnedCostModel:
         return result.reshape(*values.shape[:-1], weight.shape[1])
 
     def _forward(self, fixed: dict[str, Any], values: Singles) -> tuple[Singles, Singles]:
+        """The logit of each decision, and of each flow of it: the network of ``torch_models`` in numpy."""
         from gridloom.learn.cost_model import kernel
 
         source, target, units = fixed["source"], fixed["target"], fixed["units"]

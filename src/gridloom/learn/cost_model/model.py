@@ -97,6 +97,7 @@ class DataflowCostModel:
         return {**about, "weights": str(target)}
 
     def _samples(self, config: CostModelConfig, work: Work) -> list[data.Sample]:
+        """The stored samples of an era; OptionError where there are none."""
         if not (work.folder / data.STORE_NAME).exists():
             raise OptionError(
                 "there is no data set here; make it with `gridloom train cost-model --make-data`",

@@ -126,6 +126,7 @@ class Regressor(nn.Module):
         return self._published(graph, nodes, edges), None
 
     def _sharing(self, graph: Graph, nodes: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
+        """Our network: edges and nodes are updated in turn, then edges are pooled."""
         edges = torch.relu(edges)
         nodes = torch.relu(nodes)
         for k in range(self.layers):
@@ -139,6 +140,7 @@ class Regressor(nn.Module):
         return self.head(torch.cat(pooled, dim=1))[:, 0], self.limit(edges)[:, :, 0]
 
     def _published(self, graph: Graph, nodes: Tensor, edges: Tensor) -> Tensor:
+        """The two published variants."""
         both = torch.cat([graph.source, graph.target])
         degree = torch.bincount(both, minlength=graph.units).clamp(min=1)[:, None].float()
         other = torch.cat([graph.target, graph.source])

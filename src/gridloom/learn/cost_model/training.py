@@ -130,6 +130,7 @@ def _train(
     model: Regressor, groups: Sequence[GraphSamples], epochs: int, batch: int, rate: float, random: np.random.Generator,
     told: Callable[[float], bool],
 ) -> None:  # fmt: skip
+    """Train a model with Adam and a one-cycle schedule of the learning rate."""
     steps = epochs * sum(-(-len(group.labels) // batch) for group in groups)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate / 2)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=steps + 1)
@@ -152,6 +153,7 @@ def _train(
 def _batches(
     groups: Sequence[GraphSamples], size: int, random: np.random.Generator
 ) -> list[tuple[GraphSamples, Tensor]]:
+    """All batches of one pass in random order; a batch has decisions of one graph."""
     listed = []
     for group in groups:
         order = random.permutation(len(group.labels))
@@ -160,6 +162,7 @@ def _batches(
 
 
 def _loss(logits: Tensor, flows: Tensor | None, labels: Tensor) -> Tensor:
+    """The error of the logits; where there are logits of flows, also of their soft minimum and of the ranking."""
     loss = _error(logits, labels)
     if flows is None:
         return loss
@@ -207,7 +210,11 @@ def _figures(predicted: Floats, labels: Floats) -> dict[str, float]:
 
 
 def spearman(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Return Spearman's rank correlation, with mean ranks for ties; 0 where one side is constant."""
+    """Return Spearman's rank correlation, with mean ranks for ties; 0 where one side is constant.
+
+    >>> round(spearman(np.array([1, 2, 3]), np.array([10, 30, 20])), 2)
+    0.5
+    """
     a, b = _ranks(first), _ranks(second)
     a, b = a - a.mean(), b - b.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
@@ -215,6 +222,7 @@ def spearman(first: NDArray[Any], second: NDArray[Any]) -> float:
 
 
 def _ranks(values: NDArray[Any]) -> Floats:
+    """The rank of each value; equal values have the mean of their ranks."""
     _, inverse, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     ranks: Floats = (ends - (counts - 1) / 2.0)[inverse]

@@ -68,6 +68,7 @@ class Checkpoints:
         read: Callable[[Path], T],
         write: Callable[[Path, T], object],
     ) -> T:
+        """What the file of a part holds; where there is none, what ``make`` returns, written whole or not at all."""
         if self.folder is None:
             return make()
         digest = hashlib.sha256(canonical_json(dict(self.about)).encode()).hexdigest()[:16]

@@ -211,6 +211,7 @@ def _is_label(asked: dict[str, Any], status: str) -> bool:
 
 
 def _row(asked: Any, value: Any) -> Row:
+    """The row of a stored answer."""
     flat = value["edges"]
     return Row(
         family=asked["family"],
@@ -247,6 +248,7 @@ def summary(rows: list[Row]) -> dict[str, Any]:
 
 
 def _counts(rows: list[Row]) -> dict[str, Any]:
+    """Counts and CPU seconds of some rows."""
     open_rows = [row for row in rows if row.decided != "bound"]
     mapped = [row for row in open_rows if row.width is not None]
     return {

@@ -161,6 +161,7 @@ def _levels(kinds: Sequence[int], edges: Sequence[tuple[int, int, int]]) -> tupl
 
 
 def _nodes(kinds: Sequence[int], ends: Ints, first: Ints, tail: Ints, shape: ArrayShape) -> Floats:
+    """The features of each node; those about rows are filled in later."""
     count = len(kinds)
     out = np.bincount(ends[:, 0], minlength=count).astype(np.float32)
     depth = float(_depth(kinds, first, tail))
@@ -226,7 +227,7 @@ def _by_ops(
     spans = (first[b] - first[a])[inner]
     late = (last[b] - last[a])[inner]
     constant_edges = kind[a] == CONST
-    found = [
+    values = [
         rows / 8, shape.constants / 16, ops / 40, constants / 16, loads / 12, stores / 12, len(ends) / 80,
         len(ends) / max(1, ops), depth / rows, max(0, depth - rows) / rows, depth / max(1, ops),
         ops / max(1, depth) / 8,
@@ -237,7 +238,7 @@ def _by_ops(
         *_carried(kind, a, b, first, last, depth, rows),
         float(constant_edges.sum()) / 20, *_constants(a[constant_edges], b[constant_edges], first, last, rows),
     ]  # fmt: skip
-    return np.array(found, dtype=np.float32)
+    return np.array(values, dtype=np.float32)
 
 
 def _by_rows(kinds: Sequence[int], ends: Ints, lowest: Ints, above: Ints, shape: ArrayShape) -> list[float]:

@@ -27,6 +27,11 @@ def metrics(judged: Sequence[Judged]) -> dict[str, Any]:
     """Return accuracy, recall and false-positive rate of 'mappable', and the errors of widths.
 
     Widths are compared on the graphs that map and are predicted to map.
+
+    >>> told = [Judged(actual=3, predicted=3), Judged(actual=4, predicted=None), Judged(actual=None, predicted=None)]
+    >>> figures = metrics(told)
+    >>> figures["accuracy"], figures["recall"], figures["false_positive_rate"], figures["exact_width"]
+    (0.6667, 0.5, 0.0, 1.0)
     """
     positive = [item for item in judged if item.actual is not None]
     negative = [item for item in judged if item.actual is None]
@@ -71,7 +76,8 @@ def calibrate(logits: Doubles, truths: Doubles) -> tuple[float, float]:
 def threshold(probabilities: Doubles, truths: Doubles, most_false: float) -> float:
     """Return the probability from which a graph counts as mappable.
 
-    It is the most accurate one with a false-positive rate of at most ``most_false``.
+    It is the most accurate one with a false-positive rate of at most ``most_false``, found by trying 91 of them; 0.95
+    where none of them keeps that rate.
     """
     negatives = max(1.0, float((truths == 0).sum()))
     best, best_accuracy = 0.5, -1.0

@@ -159,6 +159,7 @@ class MappabilityModel:
 
 
 def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
+    """Mappable share and utilisation of the graphs of one range of sizes."""
     mapped = [row for row in rows if row.width is not None]
     shapes = {arch: ArrayShape.of(data.array(arch)) for arch in {row.arch for row in rows}}
     used = [row.counts[0] / ((row.width or 1) * shapes[row.arch].rows) for row in mapped]
@@ -318,6 +319,7 @@ def tuned(
     folds = training.folds_of(samples, config.folds, work.seed + 1)
 
     def trial(asked: optuna.Trial) -> float:
+        """Accuracy of one choice of settings on two folds."""
         settings = training.DgcnnSettings(
             channels=asked.suggest_categorical("channels", [16, 32, 64]),
             layers=asked.suggest_int("layers", 2, 4),
@@ -334,6 +336,7 @@ def tuned(
         return float(metrics(judged)["accuracy"])
 
     def best() -> dict[str, Any]:
+        """The best parameters of all trials."""
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=work.seed))
         # The published settings are the first trial: others have to do better after the short training.
         usual = training.DgcnnSettings()

@@ -140,6 +140,7 @@ def train_network(
 def _train_member(
     samples: Sequence[Sample], settings: MemberSettings, seed: int, over: Over
 ) -> dict[str, NDArray[np.float32]]:
+    """Train one member and return its parameters by the names that inference reads."""
     torch.manual_seed(seed)
     rng = random.Random(seed)
     model = MessagePassing(settings.width, settings.layers, settings.hidden, settings.dropout)
@@ -180,6 +181,7 @@ def _fit(
     rng: random.Random,
     over: Over,
 ) -> None:
+    """Train a model with AdamW and a one-cycle schedule of the learning rate; ``over`` ends it after a pass."""
     order, size = list(samples), settings.batch
     steps = settings.epochs * -(-len(order) // size)
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=1e-3, fused=True)

@@ -98,6 +98,7 @@ class BoardBatch:
         self.reset()
 
     def _boards(self) -> kernel.Boards:
+        """The arrays of the state, all zero."""
         count, size, slots = self.count, self.problem.size, self.problem.tiles * self.options.ii
         todo = size - len(self.placed)
 

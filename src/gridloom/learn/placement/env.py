@@ -61,6 +61,7 @@ def observation_space(problem: SpokesProblem, ii: int) -> spaces.Dict:
 
 
 def _slots(problem: SpokesProblem, ii: int, partial: Partial | None) -> dict[int, int]:
+    """The slots of a partial placement by node number. OptionError says what is wrong with it."""
     slots: dict[int, int] = {}
     for name, (tile, spoke) in (partial or {}).items():
         if name not in problem.number:

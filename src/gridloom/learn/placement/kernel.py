@@ -395,7 +395,7 @@ def _rank_all(
         first = tile[b, order[b, 0]]
         middle = first if boards.position[b] > 0 and first != NONE else tiles // 2
         others = _meetings(tables, tail, boards, b, n, meet)
-        found, soonest = 0, 1 << 20
+        listed, soonest = 0, 1 << 20
         for t in range(tiles):
             dues[t] = NONE
             for slot in range(t * ii, t * ii + ii):
@@ -414,11 +414,11 @@ def _rank_all(
                 path[slot] = best
                 soonest = min(soonest, now)
                 rank = min(best, 4095) * 4096 + min(now, 4095)
-                key[found] = ((rank * 512 + min(fars[t], 511)) * 256 + min(255, abs(t - middle))) * 65536 + slot
-                found += 1
+                key[listed] = ((rank * 512 + min(fars[t], 511)) * 256 + min(255, abs(t - middle))) * 65536 + slot
+                listed += 1
         ranked.soonest[b], ranked.others[b] = soonest, others
-        order_of = np.sort(key[:found])
-        for k in range(min(found, most)):
+        order_of = np.sort(key[:listed])
+        for k in range(min(listed, most)):
             slot = order_of[k] % 65536
             actions[b, k], legal[b, k], ranked.longest[b, k] = slot, True, path[slot]
             ranked.due[b, k], ranked.far[b, k] = dues[slot // ii], fars[slot // ii]

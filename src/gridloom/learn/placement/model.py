@@ -148,6 +148,7 @@ class _StoredOptima:
 def _row(
     source: str, tiles: int, config: PpoModelConfig, seed: int, policies: dict[str, Policy], optima: _StoredOptima
 ) -> dict[str, Any]:
+    """The cycles of all mappers on one graph."""
     problem = problem_of(source, engine(tiles, max(config.ii, 6)))
     floor = longest_path(problem)
     ii = config.ii
@@ -177,6 +178,7 @@ def _cpu_budget(seconds: float, seed: int) -> Budget:
 
 
 def _sampled(problem: SpokesProblem, policy: Policy, config: PpoModelConfig, seed: int) -> int | None:
+    """The fewest cycles of placements that a policy samples within the time."""
     sampler = Sampler(problem, PpoMapperConfig(ii=config.ii), policy)
     sampler.warm_up()
     best = sampler.best(_cpu_budget(config.seconds, seed).start())
@@ -226,6 +228,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _excess(rows: list[dict[str, Any]], name: str) -> float | None:
+    """The mean excess of a mapper's cycles over the best known ones; None where it has no result."""
     values = []
     for row in rows:
         known = [row[other] for other in ("ppo", "mlp", "random", "anneal", "exact") if row.get(other)]

@@ -176,6 +176,7 @@ def improve(
 
 
 def _loss(policy: Policy, episodes: Sequence[Episode], c: PpoConfig, parts: dict[str, list[float]]) -> Tensor:
+    """The loss of some episodes: clipped surrogate, error of the critic, entropy; adds their values to ``parts``."""
     outcomes = [policy(policy.encode(episode.graph), episode.seen) for episode in episodes]
     logits = torch.cat([outcome[0] for outcome in outcomes])
     value = torch.cat([outcome[1] for outcome in outcomes])

@@ -52,6 +52,7 @@ class Sampler:
         return sweep(self.problem, self.config.ii, clock, lambda *turn: self._batch(clock, *turn), self.config.batches)
 
     def _batch(self, clock: Clock, ii: int, best: Best, turn: int) -> bool:
+        """Sample one batch at an II, or with ``tune`` learn from it; returns True when nothing better is possible."""
         count = self.config.boards if turn else max(1, self.config.boards // 4)
         seed = np.random.SeedSequence((clock.budget.seed, ii, turn)).generate_state(1, np.uint64)[0]
         generator = torch.Generator().manual_seed(int(seed >> np.uint64(2)))
@@ -72,6 +73,7 @@ class Sampler:
         return torch.linspace(0.02, 1.0, count)[:, None] * self.config.heat
 
     def _take(self, batch: BoardBatch, ii: int, best: Best) -> None:
+        """Keep the best complete board of a batch that finds links and registers."""
         boards = batch.boards
         done = np.flatnonzero(boards.over == COMPLETE)
         order = done[np.argsort(boards.cycles[done], kind="stable")]

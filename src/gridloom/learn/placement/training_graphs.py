@@ -65,6 +65,7 @@ def draw_task(rng: np.random.Generator, large: float = 0.25) -> Task:
 
 
 def _source(rng: np.random.Generator, big: bool) -> str:
+    """The SOURCE of a random graph."""
     nodes = int(rng.integers(25, 53)) if big else int(rng.integers(6, 25))
     seed = FIRST_SEED + int(rng.integers(1 << 30))
     shape = rng.random()

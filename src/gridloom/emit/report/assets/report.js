@@ -75,7 +75,7 @@
     show(Number(time.value));
   }
   time.addEventListener("input", chosen);
-  // Out of the overview the slider stands at 0 already: choosing 0 is no change of its value.
+  // In the overview the slider stands at 0 already, so that choosing 0 does not change its value.
   time.addEventListener("pointerup", chosen);
   time.addEventListener("keyup", (event) => {
     if (/^(Home|End|Arrow|Page)/.test(event.key)) {
@@ -318,7 +318,7 @@
     });
     picture.addEventListener("focusout", leave);
 
-    // One stop of the Tab key a picture; arrow keys go on from there.
+    // The Tab key stops once at each picture; arrow keys go on from there.
     const nodes = [...picture.querySelectorAll(".node[tabindex]")];
     if (nodes.length) {
       nodes[0].setAttribute("tabindex", "0");

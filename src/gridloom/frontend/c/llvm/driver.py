@@ -59,6 +59,7 @@ class Compiler:
 
 @cache
 def _zig() -> Path | None:
+    """The zig of the package ``ziglang``; None where it is not installed."""
     spec = find_spec("ziglang")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for name in ("zig", "zig.exe"):
@@ -126,17 +127,19 @@ def run_compiler(
 
 
 def _position(message: str, path: Path) -> str:
-    found = _DIAGNOSTIC.search(message)
-    if not found:
+    """File, line and column of clang's first message; the file alone where there is none."""
+    diagnostic = _DIAGNOSTIC.search(message)
+    if not diagnostic:
         return str(path)
-    file = str(path) if Path(found["file"]).name == path.name else found["file"]
-    return f"{file}:{found['line']}:{found['column']}"
+    file = str(path) if Path(diagnostic["file"]).name == path.name else diagnostic["file"]
+    return f"{file}:{diagnostic['line']}:{diagnostic['column']}"
 
 
 def _complaint(message: str) -> str:
-    found = _DIAGNOSTIC.search(message)
-    if found:
+    """Clang's first error, and how many more there are."""
+    diagnostic = _DIAGNOSTIC.search(message)
+    if diagnostic:
         more = len(_DIAGNOSTIC.findall(message)) - 1
-        return f"clang: {found['text']}" + (f" (and {more} more)" if more else "")
+        return f"clang: {diagnostic['text']}" + (f" (and {more} more)" if more else "")
     lines = [line for line in message.splitlines() if line.strip() and "warning" not in line]
     return f"clang: {lines[0].strip() if lines else 'gave no output'}"

@@ -41,13 +41,13 @@ class Layout:
         """(offset, type) of each member of a struct."""
         text = self.structs.get(type_[1:].strip('"'), "{}") if type_.startswith("%") else type_
         packed = text.startswith("<")
-        offset, found = 0, []
+        offset, members = 0, []
         for member in split_types(text.strip("<>").strip()[1:-1]):
             size, alignment = self._measure(member)
             offset = offset if packed else -(-offset // alignment) * alignment
-            found.append((offset, member))
+            members.append((offset, member))
             offset += size
-        return found
+        return members
 
     def _struct(self, text: str) -> tuple[int, int]:
         found = self.members(text)

@@ -40,7 +40,10 @@ _GLOBAL_OFFSET: Final = re.compile(r"getelementptr .*\(i8, ptr @(\"[^\"]*\"|[\w.
 
 
 def read_module(text: str, where: str) -> Module:
-    """The functions, globals and loop spans of an IR text. Linear in its length."""
+    """The functions, globals and loop spans of an IR text. Linear in its length.
+
+    Needs llvmlite. SourceError where its LLVM does not know what a newer clang writes.
+    """
     try:
         import llvmlite.binding as llvm
     except ImportError:
@@ -73,6 +76,7 @@ class _Reader:
         self.spans: dict[Instruction, LoopSpan] = {}
 
     def module(self) -> Module:
+        """The records of the whole module."""
         for variable in self.parsed.global_variables:
             self.globals[variable.name] = self.values[variable] = self._global(variable)
         bodies = _function_lines(self.text)
@@ -83,6 +87,7 @@ class _Reader:
         return Module(functions, self.globals, self.structs, self.spans)
 
     def _global(self, variable: Any) -> Global:
+        """The record of a global variable, with the text of its initializer."""
         line = str(variable)
         constant = " constant " in line.split("=", 1)[1].split("[", 1)[0].split("{", 1)[0]
         kind = str(variable.global_value_type)
@@ -90,6 +95,7 @@ class _Reader:
         return Global(variable.name, kind, initializer.strip(), constant)
 
     def _function(self, function: Any, lines: tuple[str, list[str]]) -> Function:
+        """The record of a function. SourceError where llvmlite and the printed text disagree, or it is too long."""
         head, body = lines
         arguments: list[Argument] = []
         for argument in function.arguments:
@@ -100,7 +106,7 @@ class _Reader:
                 type=str(argument.type),
                 apart="noalias" in words,
                 unsigned="zeroext" in words,
-                bytes=max((int(found[1]) for found in promised if found), default=0),
+                bytes=max((int(size[1]) for size in promised if size), default=0),
             )
             arguments.append(record)
             self.values[argument] = record
@@ -119,6 +125,7 @@ class _Reader:
         return self._fill(function, head, arguments, raw, body)
 
     def _fill(self, function: Any, head: str, arguments: list[Argument], raw: list[Any], body: list[str]) -> Function:
+        """The blocks of a function: first all instructions, then their operands, which may come later in the text."""
         names = _block_names(raw, body)
         pairs: list[tuple[Any, Instruction]] = []
         blocks: dict[str, Block] = {}
@@ -133,15 +140,16 @@ class _Reader:
                 position += 1
             blocks[name] = Block(name, records)
         for item, record in pairs:
-            found = [self._operand(o) for o in item.operands if o.value_kind.name != "basic_block"]
+            operands = [self._operand(o) for o in item.operands if o.value_kind.name != "basic_block"]
             # The last operand of a call is what it calls.
-            record.operands = found[:-1] if record.opcode == "call" else found
+            record.operands = operands[:-1] if record.opcode == "call" else operands
             if record.opcode == "switch":
-                record.operands = [found[0], *_cases(record)]
+                record.operands = [operands[0], *_cases(record)]
         _drop_unreachable(blocks)
         return Function(function.name, self._line_of(head), arguments, blocks)
 
     def _instruction(self, item: Any, line: str, block: str, position: int) -> Instruction:
+        """The record of an instruction without its operands: what its printed line and metadata say."""
         text = _METADATA.sub("", line)
         attached = {m[1]: int(m[2]) for m in _METADATA.finditer(line)}
         named = _NAMED.match(text)
@@ -157,6 +165,7 @@ class _Reader:
         return record
 
     def _operand(self, operand: Any) -> Value:
+        """The value of an operand: one that is known, or a constant."""
         known = self.values.get(operand)
         if known is not None:
             return known
@@ -172,9 +181,9 @@ class _Reader:
             return Constant(type_, 0, undefined=True)
         if kind == "constant_pointer_null":
             return Constant(type_, 0)
-        found = _GLOBAL_OFFSET.search(str(operand)) if kind == "constant_expr" else None
-        if found and _plain(found[1]) in self.globals:
-            return GlobalAddress(self.globals[_plain(found[1])], int(found[2]))
+        match = _GLOBAL_OFFSET.search(str(operand)) if kind == "constant_expr" else None
+        if match and _plain(match[1]) in self.globals:
+            return GlobalAddress(self.globals[_plain(match[1])], int(match[2]))
         return Opaque(type_, str(operand)[:80])
 
     # -- metadata ---------------------------------------------------------------------------------------------------
@@ -182,12 +191,12 @@ class _Reader:
     def _location(self, number: int | None) -> int:
         """The source line of a location; of the call in the file itself for what was inlined."""
         text = self.metadata.get(number, "") if number is not None else ""
-        found = re.search(r"line: (\d+)", text)
-        return int(found[1]) if found else 0
+        match = re.search(r"line: (\d+)", text)
+        return int(match[1]) if match else 0
 
     def _line_of(self, head: str) -> int:
-        found = re.search(r"!dbg !(\d+)", head)
-        return self._location(int(found[1]) if found else None)
+        match = re.search(r"!dbg !(\d+)", head)
+        return self._location(int(match[1]) if match else None)
 
     def _access_type(self, number: int | None) -> str:
         """The scalar type name of a tbaa tag; char and anything unclear may overlap all others: "" ."""
@@ -203,9 +212,9 @@ class _Reader:
 
 def _cases(switch: Instruction) -> list[Constant]:
     """The values of a switch. Read off its text: LLVM 22 no longer has them among the operands."""
-    found = (re.fullmatch(r"(i\d+) (\S+)", text) for text in _CASE.findall(switch.text.partition("[")[2]))
+    cases = (re.fullmatch(r"(i\d+) (\S+)", text) for text in _CASE.findall(switch.text.partition("[")[2]))
     words = {"true": 1, "false": 0}
-    return [Constant(m[1], words[m[2]] if m[2] in words else int(m[2])) for m in found if m]
+    return [Constant(m[1], words[m[2]] if m[2] in words else int(m[2])) for m in cases if m]
 
 
 def _drop_unreachable(blocks: dict[str, Block]) -> None:
@@ -237,14 +246,14 @@ def _plain(name: str) -> str:
 
 def _function_lines(text: str) -> dict[str, tuple[str, list[str]]]:
     """Function name -> (its define line, one line for each instruction in order)."""
-    found: dict[str, tuple[str, list[str]]] = {}
+    functions: dict[str, tuple[str, list[str]]] = {}
     body: list[str] | None = None
     for line in text.splitlines():
         if body is None:
             if line.startswith("define "):
                 name = re.search(r"@(\"[^\"]*\"|[\w.$-]+)\(", line)
                 body = []
-                found[_plain(name[1]) if name else ""] = (line, body)
+                functions[_plain(name[1]) if name else ""] = (line, body)
         elif line == "}":
             body = None
         elif line.startswith("  ") and not line.lstrip().startswith((";", "#dbg")):
@@ -253,7 +262,7 @@ def _function_lines(text: str) -> dict[str, tuple[str, list[str]]]:
                 body[-1] += line
             else:
                 body.append(line)
-    return found
+    return functions
 
 
 def _block_names(raw: list[Any], body: list[str]) -> list[str]:
@@ -271,9 +280,9 @@ def _block_names(raw: list[Any], body: list[str]) -> list[str]:
         else:
             numbers.append(name)
         for _ in row:
-            found = _NAMED.match(body[position])
-            if found and found[1].isdigit():
-                slot = int(found[1]) + 1
+            named = _NAMED.match(body[position])
+            if named and named[1].isdigit():
+                slot = int(named[1]) + 1
             position += 1
     return numbers
 

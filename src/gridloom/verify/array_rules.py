@@ -1,4 +1,4 @@
-"""Rules that single families add, by the name under which an array lists them."""
+"""Rules that some arrays add to those of every array, by the name under which an array lists them (``Arch.rules``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gridloom.verify.violation import Violation
 
 
 def check_rules(subject: Subject) -> Iterator[Violation]:
-    """The rules that the array names."""
+    """Check the rules that the array names; a name that is not known is a violation, too."""
     for name in subject.arch.rules:
         rule = RULES.get(name)
         if rule is None:
@@ -60,7 +60,7 @@ def _tile_memory_shared(subject: Subject) -> Iterator[Violation]:
 
 
 def _variable_users(subject: Subject) -> dict[str, list[Placed]]:
-    """Variable -> the instances that read it: readers of a free live-in, and ops that name a variable themselves."""
+    """Return for each variable the instances that use it: readers of a free live-in, and ops that name it."""
     users: dict[str, dict[tuple[str, int], Placed]] = {}
 
     def note(variable: str, node: str) -> None:
@@ -104,7 +104,7 @@ def _siblings_apart(subject: Subject) -> Iterator[Violation]:
 
 
 def _crowded(instances: list[Placed]) -> list[tuple[int, str]]:
-    """Tiles with more than one of the instances, and their names."""
+    """Return the tiles with more than one of the instances, and the names of these."""
     tiles: dict[int, list[str]] = {}
     for placed in instances:
         tiles.setdefault(placed.tile, []).append(placed.name)

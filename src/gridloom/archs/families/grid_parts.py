@@ -1,0 +1,44 @@
+"""What grids of processing elements with output registers are made of, whether ops share them in time or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from gridloom.archs.model import ArchBuilder, Kind, Tile
+
+
+class PeParameters(Protocol):
+    """What the parameters of every such grid say about a PE."""
+
+    @property
+    def latency(self) -> dict[str, int]:
+        """Op latency by op class; ``"*"`` is the rest."""
+        ...
+
+    @property
+    def operands(self) -> int:
+        """Operands of a function unit."""
+        ...
+
+
+def add_pe(
+    builder: ArchBuilder, p: PeParameters, row: int, col: int, classes: Iterable[str], *, moves: bool, **fields: Any
+) -> None:
+    """Add the PE ``pe_ROW_COL``: a function unit, its output register, and operands that also read the own output.
+
+    With ``moves``, a value can pass through the function unit by operand 0, in the latency of a route; ``fields`` are
+    further fields of the tile.
+    """
+    name = f"pe_{row}_{col}"
+    latency = {"*": 1, **p.latency}
+    pe = Tile(name=name, row=row, col=col, classes=frozenset(classes), latency=latency, operands=p.operands, **fields)
+    tile = builder.add_tile(pe)
+    unit = builder.add(f"{name}.fu", Kind.FU, tile)
+    out = builder.add(f"{name}.out", Kind.OUT, tile)
+    builder.arc(unit, out, pe.latency_of("route") if moves else 1)
+    for k in range(p.operands):
+        operand = builder.add(f"{name}.in{k}", Kind.IN, tile, position=k)
+        builder.arc(out, operand)
+        if moves and k == 0:
+            builder.arc(operand, unit)

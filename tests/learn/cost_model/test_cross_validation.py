@@ -1,0 +1,33 @@
+"""Tables of the cost model for two states of the tool chain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gridloom.learn.cost_model import data
+from gridloom.run.work import Work
+
+SMALL = ("gemm", {"inner": 64, "columns": 64})
+
+
+@pytest.mark.slow
+def test_a_model_trained_again_fits_the_tool_chain_it_was_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("torch")
+    from gridloom.learn.cost_model import model
+
+    monkeypatch.setattr(data, "graphs", lambda: [SMALL])
+    monkeypatch.setattr(data, "held_out_graphs", lambda: [("gemm", {"inner": 64, "columns": 96})])
+    monkeypatch.setattr(data, "large_graphs", lambda: [("mlp", {"width": 64, "layers": 2})])
+    work = Work(folder=tmp_path, jobs=1)
+    for era in ("past", "present"):
+        model.MODEL.make_data(model.CostModelConfig(era=era, decisions=48), work)
+    config = model.CostModelConfig(report="adaptivity", decisions=48, epochs=40, folds=2)
+    report = model.MODEL.evaluate(config, work)
+    assert report["decisions"] == {"past": 48, "present": 48}
+    rows = {(row["model"], row["tested"]): row for row in report["rows"]}
+    assert len(rows) == 6
+    assert all(set(row["families"]) == {"gemm", "mlp"} for row in rows.values())
+    for era in ("past", "present"):
+        assert rows[f"trained on {era}", era]["relative_error"] < rows["heuristic", era]["relative_error"]

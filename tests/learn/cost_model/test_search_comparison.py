@@ -1,0 +1,49 @@
+"""Searches by the two cost models over the sections of a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gridloom import registry
+from gridloom.learn.cost_model import data
+from gridloom.learn.cost_model import search_comparison as searches
+from gridloom.run.work import Work
+from gridloom.transform.lower_tensor import lower
+
+SMALL = ("gemm", {"inner": 64, "columns": 64})
+
+
+@pytest.fixture
+def pipeline() -> data.Pipeline:
+    return data.graph_pipeline("mlp", (("layers", 2), ("width", 64)), "present")
+
+
+def test_parts_of_a_network_cover_all_its_sections():
+    lowered = lower(registry.load("networks", "bert_large").build(layers=3, rows=64), data.array())
+    listed = searches.parts(("bert_large", {"layers": 3, "rows": 64}))
+    assert sum(part.blocks for part in listed) == sum(section.blocks for section in lowered.sections)
+    assert len(listed) < len(lowered.sections)
+
+
+def test_searches_are_compared_with_the_best_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
+    report = searches.compare(Work(folder=tmp_path), seconds=0.05, seeds=2)
+    row = report["rows"][0]
+    assert row["network"] == "gemm,inner=64,columns=64"
+    assert row["best_known"] >= max(*row["seeds"]["heuristic"], *row["seeds"]["learned"])
+    assert row["gain"] == pytest.approx(row["learned"] / row["heuristic"] - 1, abs=1e-3)
+    assert searches.compare(Work(folder=tmp_path), seconds=0.05, seeds=2, subjects="mlp")["rows"] == []
+
+
+def test_a_network_takes_as_long_as_its_sections_together(pipeline: data.Pipeline):
+    listed = [searches.Part(pipeline=pipeline, blocks=n, section=k) for k, n in enumerate((1, 3))]
+    results = [
+        {"section": k, "heuristic": [0.5, 0.5], "learned": [value, value], "best_known": 1.0, "moves": {}}
+        for k, value in enumerate((0.5, 1.0))
+    ]
+    row = searches._row(("mlp", {}), listed, results)
+    assert row["heuristic"] == pytest.approx(0.5)
+    assert row["learned"] == pytest.approx(4 / (1 / 0.5 + 3 / 1.0))
+    assert row["gap_closed"] == pytest.approx((0.8 - 0.5) / (1.0 - 0.5), abs=1e-3)
