@@ -9,7 +9,6 @@ from gridloom import registry
 from gridloom.archs import build
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
 from gridloom.estimate.dataflow import Decisions, Floats, Pipeline, link_rates, pipeline
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.elastic.dataflow import dataflow
@@ -96,8 +95,11 @@ def test_pinned_units_stay(arch: Arch, mlp: Dfg):
     node = next(node.id for node in mlp.nodes if node.op == "gemm")
     mapping = mapped(mlp, arch, pin={node: "cu_9_3"})
     assert mapping.instance_of[node, 0].place == "cu_9_3"
-    with pytest.raises(OptionError, match=f"{node} cannot run on mu_9_2"):
-        mapped(mlp, arch, pin={node: "mu_9_2"})
+    config = DataflowConfig(cost="heuristic", pin={node: "mu_9_2"})
+    failure = dataflow(mlp, arch, config, Budget(effort=16))
+    assert isinstance(failure, Failure)
+    assert failure.constraint == f"node {node!r} on tile 'mu_9_2'"
+    assert (failure.demand, failure.bound) == ("op class gemm", "classes buffer")
 
 
 def test_too_few_units_are_counted(arch: Arch, mlp: Dfg):

@@ -287,8 +287,8 @@ def test_pins_are_kept(vpcma: Arch) -> None:
     [
         ({"z": "load_0"}, "pin: graph 'chain' has no node 'z'"),
         ({"x": "load_99"}, "pin: node 'x': array 'vpcma' has no tile 'load_99'"),
-        ({"c1": "const_0"}, "pin: node 'c1' is a const, which is not pinned on 'vpcma'"),
-        ({"x": "load_0", "y0": "load_0"}, "pin: tile 'load_0' is given twice; a tile takes one node"),
+        ({"c1": "const_0"}, "pin: node 'c1' is a const, which needs no tile on 'vpcma'"),
+        ({"x": "load_0", "y0": "load_0"}, "pin: tile 'load_0' is given to 'x' and to 'y0'; a tile takes one node"),
     ],
 )
 def test_pins_that_make_no_sense_are_refused(vpcma: Arch, pin: dict[str, str], text: str) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gridloom.mappers.core.kernels import borrowing, copy_row, kernel
 from gridloom.mappers.rows.kernel import LOAD, OP, STORE, Graph, Ints, Rows, State, connect, lift
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _clear(state: State) -> None:
     state.occupant[:] = -1
     state.length[:] = 0
@@ -19,7 +19,7 @@ def _clear(state: State) -> None:
     state.wire[0] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _fights(e: int, state: State) -> bool:
     for k in range(state.length[e]):
         if state.used[state.way[e, k]] > 1:
@@ -27,7 +27,7 @@ def _fights(e: int, state: State) -> bool:
     return bool(state.length[e] == 0)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _assign_ports(graph: Graph, rows: Rows, place: Ints, state: State) -> None:
     """Give every input and output the free port nearest to the columns of the ops it talks to."""
     for a in range(len(graph.group)):
@@ -43,7 +43,7 @@ def _assign_ports(graph: Graph, rows: Rows, place: Ints, state: State) -> None:
         _nearest(a, total / max(1, count), graph, rows, place, state)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _nearest(a: int, wanted: float, graph: Graph, rows: Rows, place: Ints, state: State) -> None:
     line = rows.ports[graph.group[a] - 1]
     chosen = -1
@@ -54,7 +54,7 @@ def _nearest(a: int, wanted: float, graph: Graph, rows: Rows, place: Ints, state
     state.occupant[line[chosen]] = a
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge(graph: Graph, rows: Rows, place: Ints, column: Ints, turns: int, price: float, state: State) -> Ints:
     """Route a placement of ops: (conflicts and missing ways, wire length, width, op width).
 
@@ -66,7 +66,7 @@ def judge(graph: Graph, rows: Rows, place: Ints, column: Ints, turns: int, price
         if place[a] >= 0:
             state.occupant[place[a]] = a
     _assign_ports(graph, rows, place, state)
-    state.place[:] = place
+    copy_row(place, state.place)
     count = len(graph.source)
     for e in range(count):
         connect(e, graph, rows, state, price)
@@ -87,7 +87,7 @@ def judge(graph: Graph, rows: Rows, place: Ints, column: Ints, turns: int, price
     return result
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _wire_length(rows: Rows, state: State) -> int:
     """Switches and ALUs that signals pass through."""
     length = 0
@@ -97,7 +97,7 @@ def _wire_length(rows: Rows, state: State) -> int:
     return length
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _widths(graph: Graph, rows: Rows, place: Ints, column: Ints, state: State) -> tuple[int, int]:
     """Columns of everything that is used, and of ops alone."""
     low, high, op_low, op_high = 1 << 20, -1, 1 << 20, -1

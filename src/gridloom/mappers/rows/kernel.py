@@ -11,11 +11,12 @@ A constant starts at any constant register: it takes as many of them as its read
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, kernel
 
 Ints = NDArray[np.int32]
 # Numbers of edges are 64 bits wide wherever they are passed on: one type of argument, one compilation.
@@ -36,6 +37,9 @@ _ROW = 2.0
 # The shares of moves that only route anew what fights over a resource, and that exchange two constant registers.
 _REROUTES = 0.15
 _EXCHANGES = 0.1
+
+# The length of an empty list. It has a type, since a function is compiled once more for each literal.
+_NOTHING: Any = np.int64(0)
 
 
 class Graph(NamedTuple):
@@ -109,7 +113,7 @@ class Schedule(NamedTuple):
     step: float
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _lay(e: int, n: int, rows: Rows, state: State, price: float) -> float:
     """Put edge e of signal n on its way; returns what that costs."""
     if state.length[e] == 0:
@@ -130,7 +134,7 @@ def _lay(e: int, n: int, rows: Rows, state: State, price: float) -> float:
     return cost
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def lift(e: int, n: int, rows: Rows, state: State, price: float) -> float:
     """Take edge e of signal n off its way; returns what that saves."""
     if state.length[e] == 0:
@@ -151,7 +155,7 @@ def lift(e: int, n: int, rows: Rows, state: State, price: float) -> float:
     return cost
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _sweep(n: int, first: int, sink: int, goal: int, rows: Rows, state: State, price: float, limit: float) -> None:
     """Relax every arc between ``first`` and ``sink``; numbers are topological, so once is enough.
 
@@ -178,7 +182,7 @@ def _sweep(n: int, first: int, sink: int, goal: int, rows: Rows, state: State, p
                 back[v] = u
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _route(
     e: int, n: int, root: int, sink: int, goal: int, rows: Rows, state: State, price: float, limit: float
 ) -> bool:
@@ -218,7 +222,7 @@ def _route(
     return True
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _find(e: int, graph: Graph, rows: Rows, state: State, price: float, limit: float) -> bool:
     """Route edge e between the tiles of its ends at a cost of at most ``limit``."""
     n = graph.source[e]
@@ -231,7 +235,7 @@ def _find(e: int, graph: Graph, rows: Rows, state: State, price: float, limit: f
     return bool(_route(e, n, root, rows.tile_in[goal, graph.operand[e]], goal, rows, state, price, limit))
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _price_of_none(e: int, graph: Graph, rows: Rows, state: State, price: float) -> float:
     """What it costs that edge e has no way: more, the more its reader sits below its producer."""
     n = graph.source[e]
@@ -241,7 +245,7 @@ def _price_of_none(e: int, graph: Graph, rows: Rows, state: State, price: float)
     return float(_MISSING + 2.0 * price + _ROW * gap)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def connect(e: int, graph: Graph, rows: Rows, state: State, price: float) -> float:
     """Route edge e between the tiles of its ends and lay it; returns its cost."""
     if not _find(e, graph, rows, state, price, _LARGE):
@@ -249,7 +253,7 @@ def connect(e: int, graph: Graph, rows: Rows, state: State, price: float) -> flo
     return _lay(e, graph.source[e], rows, state, price)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _connect_within(e: int, graph: Graph, rows: Rows, state: State, price: float, limit: float) -> float:
     """``connect`` where that costs at most ``limit``; else nothing is laid and the result is above it."""
     if not _find(e, graph, rows, state, price, limit):
@@ -260,7 +264,7 @@ def _connect_within(e: int, graph: Graph, rows: Rows, state: State, price: float
     return _lay(e, graph.source[e], rows, state, price)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _through(r: int, state: State, mark: Bytes, edges: Longs, count: int) -> int:
     """Add the edges that use resource r to a list; returns its new length."""
     for e in range(len(state.length)):
@@ -275,7 +279,7 @@ def _through(r: int, state: State, mark: Bytes, edges: Longs, count: int) -> int
     return count
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _touching(a: int, graph: Graph, mark: Bytes, edges: Longs, count: int) -> int:
     """Add the edges of node a to a list; returns its new length."""
     for k in range(graph.touch_at[a], graph.touch_at[a + 1]):
@@ -287,7 +291,7 @@ def _touching(a: int, graph: Graph, mark: Bytes, edges: Longs, count: int) -> in
     return count
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _neighbour(a: int, graph: Graph) -> tuple[int, int]:
     """A random node with an edge to or from node a, and 1 when it is the producer, else -1; (-1, 0): not placed."""
     edges = graph.touch_at[a + 1] - graph.touch_at[a]
@@ -298,7 +302,7 @@ def _neighbour(a: int, graph: Graph) -> tuple[int, int]:
     return (-1, 0) if graph.group[other] == CONST else (other, sign)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _port_to_try(a: int, graph: Graph, rows: Rows, state: State) -> int:
     """A port for node a: near a neighbour's column, or any; -1: none there."""
     line = rows.ports[graph.group[a] - 1]
@@ -310,7 +314,7 @@ def _port_to_try(a: int, graph: Graph, rows: Rows, state: State) -> int:
     return int(line[np.random.randint(len(line))])
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _tile_to_try(a: int, limit: int, graph: Graph, rows: Rows, state: State) -> int:
     """A PE for node a: one that a neighbour reaches in a step or two, or any within ``limit``; -1: none there."""
     height, width = rows.at.shape
@@ -329,7 +333,7 @@ def _tile_to_try(a: int, limit: int, graph: Graph, rows: Rows, state: State) -> 
     return rows.at[r, c] if 0 <= r < height and 0 <= c < width else -1
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _fought(state: State) -> int:
     """A resource that several signals have, met on a random edge; -1: none was met."""
     for _ in range(12):
@@ -340,7 +344,7 @@ def _fought(state: State) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _exchange_registers(graph: Graph, rows: Rows, state: State, mark: Bytes, edges: Longs) -> int:
     """List the edges that read one of two constant registers, each to be routed from the other one; how many."""
     e = np.random.randint(len(state.length))
@@ -350,14 +354,14 @@ def _exchange_registers(graph: Graph, rows: Rows, state: State, mark: Bytes, edg
     there = int(rows.roots[np.random.randint(len(rows.roots))])
     if here == there or rows.reach[there, state.place[graph.target[e]]] == 0:
         return 0
-    first = _through(here, state, mark, edges, 0)
+    first = _through(here, state, mark, edges, _NOTHING)
     count = _through(there, state, mark, edges, first)
     for k in range(count):
         state.forced[edges[k]] = there if k < first else here
     return count
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _exchange(a: int, there: int, state: State) -> None:
     """Node a goes to tile ``there``; who sits there takes its tile."""
     here = state.place[a]
@@ -369,13 +373,13 @@ def _exchange(a: int, there: int, state: State) -> None:
         state.place[b] = here
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _propose(limit: int, graph: Graph, rows: Rows, state: State, mark: Bytes, edges: Longs) -> tuple[int, int, int]:
     """(node, tile, edges to route anew) of a move; node -1: only routes; no edges: nothing to do."""
     draw = np.random.random()
     if draw < _REROUTES:
         r = _fought(state) if state.over[0] > 0 else -1
-        count = _through(r, state, mark, edges, 0) if r >= 0 else 0
+        count = _through(r, state, mark, edges, _NOTHING) if r >= 0 else 0
         for k in range(count - 1, 0, -1):
             j = np.random.randint(k + 1)
             edges[k], edges[j] = edges[j], edges[k]
@@ -394,7 +398,7 @@ def _propose(limit: int, graph: Graph, rows: Rows, state: State, mark: Bytes, ed
     b = state.occupant[there]
     if b >= 0 and graph.allowed[b, state.place[a]] == 0:
         return -1, -1, 0
-    count = _touching(a, graph, mark, edges, 0)
+    count = _touching(a, graph, mark, edges, _NOTHING)
     if b >= 0:
         count = _touching(b, graph, mark, edges, count)
     elif rows.tile_fu[there] >= 0 and state.used[rows.tile_fu[there]] > 0:
@@ -403,7 +407,7 @@ def _propose(limit: int, graph: Graph, rows: Rows, state: State, mark: Bytes, ed
     return a, there, count
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _move(
     limit: int, heat: float, price: float, graph: Graph, rows: Rows, state: State, old: State, mark: Bytes, edges: Longs
 ) -> bool:
@@ -452,7 +456,7 @@ def _move(
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def blank(nodes: int, tiles: int, edges: int, resources: int, longest: int) -> State:
     """A state with nothing placed and nothing routed."""
     return State(
@@ -472,7 +476,7 @@ def blank(nodes: int, tiles: int, edges: int, resources: int, longest: int) -> S
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def anneal(
     graph: Graph,
     rows: Rows,
@@ -503,7 +507,7 @@ def anneal(
     edges = np.empty(count, dtype=np.int64)
     for e in range(count):
         if polish:
-            state.way[e] = kept.way[e]
+            copy_row(kept.way[e], state.way[e])
             state.length[e] = kept.length[e]
             _lay(e, graph.source[e], rows, state, schedule.price_first)
         else:
@@ -527,10 +531,10 @@ def anneal(
             now = state.over[0] + state.over[1]
             if taken and (now < least or (now == least and state.wire[0] < wire - 1e-6)):
                 least, wire = now, state.wire[0]
-                kept.place[:] = state.place
-                kept.way[:] = state.way
-                kept.length[:] = state.length
-                kept.used[:] = state.used
+                copy_row(state.place, kept.place)
+                copy_table(state.way, kept.way)
+                copy_row(state.length, kept.length)
+                copy_row(state.used, kept.used)
                 if now == 0 and not polish:
                     return least, wire, made
         if stop[0] != 0 or halt[0] != 0:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, internal, kernel
 from gridloom.mappers.spokes.kernel import NONE, arrival, makespan, route, schedule, waiting
 from gridloom.mappers.spokes.problem import Ints, Tables
 
@@ -13,7 +13,7 @@ from gridloom.mappers.spokes.problem import Ints, Tables
 _CLASH = 4.0
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _may_sit(tables: Tables, n: int, t: int, tile: Ints, other: int) -> bool:
     """True when node n may sit on tile t beside all nodes but itself and ``other``."""
     for e in range(tables.conflict_at[n], tables.conflict_at[n + 1]):
@@ -27,7 +27,7 @@ def _may_sit(tables: Tables, n: int, t: int, tile: Ints, other: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _entries_fit(tables: Tables, tile: Ints, used: Ints) -> bool:
     used[:] = 0
     for n in range(len(tile)):
@@ -37,7 +37,7 @@ def _entries_fit(tables: Tables, tile: Ints, used: Ints) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@internal
 def price_of(
     tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, owner: Ints, price: Ints, steps: Ints, count: Ints
 ) -> tuple[float, int]:
@@ -55,7 +55,7 @@ def price_of(
     return cycles + 0.5 * late / (len(issue) * max(1, cycles)) + 0.03 * late / len(issue) + _CLASH * clashes, clashes
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _near(tables: Tables, n: int, tile: Ints, tiles: int) -> int:
     """A tile near a neighbour of node n, or any tile."""
     first, last = tables.pred_at[n], tables.pred_at[n + 1]
@@ -67,7 +67,7 @@ def _near(tables: Tables, n: int, tile: Ints, tiles: int) -> int:
     return int(min(tiles - 1, max(0, tile[m] + np.random.randint(-2, 3))))
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _free_spoke(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints, at: Ints) -> int:
     """The spoke of tile t that node n can have soonest, or a random one now and then; NONE when all are taken."""
     due = np.random.randint(ii) if np.random.random() < 0.2 else arrival(tables, ii, n, t, tile, issue)
@@ -77,7 +77,7 @@ def _free_spoke(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints
     return NONE
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _swap_tiles(tables: Tables, a: int, b: int, tile: Ints, at: Ints) -> None:
     """Exchange all that sits on two tiles: C1 to C3 stay as they are."""
     for s in range(at.shape[1]):
@@ -89,7 +89,7 @@ def _swap_tiles(tables: Tables, a: int, b: int, tile: Ints, at: Ints) -> None:
             tile[m] = a
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _holds_pinned(tables: Tables, t: int, at: Ints) -> bool:
     """True when a node on tile t has to stay there."""
     held = False
@@ -99,14 +99,14 @@ def _holds_pinned(tables: Tables, t: int, at: Ints) -> bool:
     return held
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _rebuild(tile: Ints, spoke: Ints, at: Ints) -> None:
     at[:] = NONE
     for n in range(len(tile)):
         at[tile[n], spoke[n]] = n
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _move_group(tables: Tables, ii: int, n: int, tile: Ints, spoke: Ints, issue: Ints, at: Ints) -> bool:
     """Move node n, with all that shares its variables, to another tile. False: no room, nothing is changed for good."""
     t = _near(tables, n, tile, tables.device[0])
@@ -130,7 +130,7 @@ def _move_group(tables: Tables, ii: int, n: int, tile: Ints, spoke: Ints, issue:
     return True
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _propose(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, at: Ints) -> bool:
     """Change a placement at random; False when the change breaks a rule."""
     count, tiles = len(tile), tables.device[0]
@@ -165,7 +165,7 @@ def _propose(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, at: 
     return bool(a != b)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def anneal(
     tables: Tables,
     ii: int,
@@ -210,20 +210,20 @@ def anneal(
             new, new_bad = price_of(tables, ii, tile, spoke, issue, owner, price, steps, waits)
             fine = new <= cost or np.random.random() < np.exp((cost - new) / temperature)
         if not fine:
-            tile[:] = old_tile
-            spoke[:] = old_spoke
-            issue[:] = old_issue
-            at[:] = old_at
+            copy_row(old_tile, tile)
+            copy_row(old_spoke, spoke)
+            copy_row(old_issue, issue)
+            copy_table(old_at, at)
             continue
         cost, bad = new, new_bad
-        old_tile[:] = tile
-        old_spoke[:] = spoke
-        old_issue[:] = issue
-        old_at[:] = at
+        copy_row(tile, old_tile)
+        copy_row(spoke, old_spoke)
+        copy_row(issue, old_issue)
+        copy_table(at, old_at)
         if bad < best_bad or (bad == best_bad and cost < best_cost):
             best_cost, best_bad, best_cycles = cost, bad, makespan(tables, issue)
-            best_tile[:] = tile
-            best_spoke[:] = spoke
-    tile[:] = best_tile
-    spoke[:] = best_spoke
+            copy_row(tile, best_tile)
+            copy_row(spoke, best_spoke)
+    copy_row(best_tile, tile)
+    copy_row(best_spoke, spoke)
     return best_cycles, best_bad, made

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gridloom.mappers.core.kernels import borrowing, copy_row, kernel
 from gridloom.mappers.spokes.problem import Flags, Ints, Tables
 
 #: What a slot that is not there, or a value that is not given, is marked with.
@@ -15,7 +15,7 @@ NONE = -1
 _TAKEN = 1 << 16
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def schedule(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints) -> bool:
     """Issue cycles of a placement, in place; False when carried values cannot be in time on it. O(edges) mostly."""
     count = len(tile)
@@ -39,7 +39,7 @@ def schedule(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints) -> b
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def route(tables: Tables, ii: int, tile: Ints, issue: Ints, owner: Ints, price: Ints, steps: Ints) -> int:
     """Ways of all wires: ``steps[w]`` becomes their links (position * 4 + 0..3 for -2, -1, 1, 2), NONE at the end.
 
@@ -92,12 +92,12 @@ def route(tables: Tables, ii: int, tile: Ints, issue: Ints, owner: Ints, price: 
     return clashes
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _direction(step: int) -> int:
     return step + 2 if step < 0 else step + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def waiting(tables: Tables, ii: int, tile: Ints, issue: Ints, count: Ints) -> int:
     """Values too many for the delay registers, over tiles and spokes; ``count`` (tiles x II) is scratch."""
     limit = tables.device[3]
@@ -133,7 +133,7 @@ def waiting(tables: Tables, ii: int, tile: Ints, issue: Ints, count: Ints) -> in
     return over
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def makespan(tables: Tables, issue: Ints) -> int:
     """The cycle of the last result."""
     last = 0
@@ -142,7 +142,7 @@ def makespan(tables: Tables, issue: Ints) -> int:
     return int(last + tables.device[1])
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def open_tiles(tables: Tables, n: int, tile: Ints, used: Ints, free: Flags) -> None:
     """Mark in ``free`` the tiles that node n may sit on beside the nodes placed so far (tile NONE: not placed)."""
     free[:] = tables.pinned[n] == NONE
@@ -166,7 +166,7 @@ def open_tiles(tables: Tables, n: int, tile: Ints, used: Ints, free: Flags) -> N
                 return
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def arrival(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) -> int:
     """The earliest cycle at which node n can issue on tile t, after the predecessors placed so far."""
     due = 0
@@ -180,7 +180,7 @@ def arrival(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) ->
     return due
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def deadline(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) -> int:
     """The latest cycle at which node n can issue on tile t, before readers placed so far (carried values)."""
     latest = 1 << 30
@@ -194,7 +194,7 @@ def deadline(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) -
     return latest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample(
     tables: Tables,
     ii: int,
@@ -259,6 +259,6 @@ def sample(
         cycles = makespan(tables, issue)
         if cycles < best_cycles:
             best_cycles = cycles
-            best_tile[:] = tile
-            best_spoke[:] = spoke
+            copy_row(tile, best_tile)
+            copy_row(spoke, best_spoke)
     return best_cycles, whole, rounds
