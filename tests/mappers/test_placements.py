@@ -115,10 +115,10 @@ def test_pin_on_a_tile_that_cannot_run_the_node_is_a_failure(style: str, node: s
 
 
 def test_pin_of_a_load_on_a_tile_without_memory_is_a_failure():
-    arch = "torus:4x4,memory=col 0"
-    failure = run(Request(source="kernel:iir", arch=arch, effort=1000, pin={"x": "pe_0_3"})).failure
+    arch = "torus:4x4,memory=borders"
+    failure = run(Request(source="kernel:iir", arch=arch, effort=1000, pin={"x": "pe_1_1"})).failure
     assert failure is not None
-    assert failure.constraint == "node 'x' on tile 'pe_0_3'"
+    assert failure.constraint == "node 'x' on tile 'pe_1_1'"
     assert failure.demand == "op class mem"
 
 
