@@ -21,8 +21,8 @@ if _TYPE_CHECKING:
     from gridloom.dfg.model import Dfg, DfgBuilder
     from gridloom.errors import GridloomError
     from gridloom.flow.api import arch, bench, check, load, map, measure, names, save, show, simulate
+    from gridloom.flow.display.picture import Picture
     from gridloom.flow.files import load_mapping
-    from gridloom.flow.picture import Picture
     from gridloom.flow.request import Request
     from gridloom.flow.result import Result
     from gridloom.frontend.python.arrays import loop
@@ -88,7 +88,7 @@ _HOME = {
     "Failure": "mapping.model",
     "GridloomError": "errors",
     "Mapping": "mapping.model",
-    "Picture": "flow.picture",
+    "Picture": "flow.display.picture",
     "Request": "flow.request",
     "Result": "flow.result",
     "arch": "flow.api",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gridloom.archs import build
-from gridloom.cli.explore_command import panel
+from gridloom.cli.commands.explore_command import panel
 from gridloom.explore import Moment, parse_space
 from gridloom.run import Progress
 

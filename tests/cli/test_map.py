@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from gridloom.cli.map_command import command_line
+from gridloom.cli.commands.map_command import command_line
 from gridloom.flow import Request
 from gridloom.flow.files import load_mapping
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridloom.cli.map_command import command_line
+from gridloom.cli.commands.map_command import command_line
 from gridloom.flow import Request
 
 pytest.importorskip("ortools")

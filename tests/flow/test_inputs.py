@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from gridloom.archs import Arch, build
-from gridloom.cli import estimate_command, main
+from gridloom.cli import main
+from gridloom.cli.commands import estimate_command
 from gridloom.dfg.model import Dfg
 from gridloom.errors import ArchError
 from gridloom.explore import points

@@ -20,7 +20,7 @@ from gridloom.flow.hardware import compare, cosimulate_mapping
 from gridloom.hardware import cosimulation as cosim
 from gridloom.hardware.cosimulation import Bench
 from gridloom.mappers.budget import Budget
-from gridloom.mappers.grid.anneal import AnnealConfig, anneal
+from gridloom.mappers.spokes.anneal import SpokesAnnealConfig, anneal_spokes
 from gridloom.mapping import Mapping
 from gridloom.mapping.configuration import configure
 from gridloom.sim import stimulus_for
@@ -145,7 +145,8 @@ def test_fused_instructions_run_on_tiles_with_spokes(cosimulate: Cosimulate) -> 
     b.output(b.add("or", b.add("shr", z, x), y), "w")
     graph = fuse(b.build())
     assert {node.op for node in graph.nodes} >= {"lshr_xor", "mul_and", "shl_rsub", "shr_or"}
-    mapping = anneal(graph, build("streaming-engine:8,spokes=2"), AnnealConfig(), Budget(effort=20_000, seed=1))
+    arch = build("streaming-engine:8,spokes=2")
+    mapping = anneal_spokes(graph, arch, SpokesAnnealConfig(), Budget(effort=20_000, seed=1))
     assert isinstance(mapping, Mapping)
     assert cosimulate(mapping) == ()
 

@@ -8,18 +8,18 @@ from typing import Annotated, Final
 import typer
 
 from gridloom._version import __version__
-from gridloom.cli.bench_command import bench
-from gridloom.cli.check_commands import check, simulate
-from gridloom.cli.estimate_command import estimate, mappability_figure
-from gridloom.cli.explore_command import explore
-from gridloom.cli.list_command import list_names
-from gridloom.cli.map_command import map_source
-from gridloom.cli.model_commands import evaluate, train
+from gridloom.cli.commands.bench_command import bench
+from gridloom.cli.commands.check_commands import check, simulate
+from gridloom.cli.commands.estimate_command import estimate, mappability_figure
+from gridloom.cli.commands.explore_command import explore
+from gridloom.cli.commands.list_command import list_names
+from gridloom.cli.commands.map_command import map_source
+from gridloom.cli.commands.model_commands import evaluate, train
+from gridloom.cli.commands.partition_command import partition
+from gridloom.cli.commands.program_command import program
+from gridloom.cli.commands.rtl_command import rtl
+from gridloom.cli.commands.show_command import show
 from gridloom.cli.options import Quiet
-from gridloom.cli.partition_command import partition
-from gridloom.cli.program_command import program
-from gridloom.cli.rtl_command import rtl
-from gridloom.cli.show_command import show
 
 app = typer.Typer(
     name="gridloom",

@@ -43,10 +43,12 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         return _complain(_usage_message(error))
     except GridloomError as error:
         return _complain(str(error))
-    except typer.Abort as abort:
-        return _interrupted(abort.__cause__)
-    except KeyboardInterrupt as interrupt:
-        return _interrupted(interrupt)
+    except typer.Abort:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
         # The program that reads the output has closed it (gridloom list kernels | head).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -57,12 +59,6 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _internal(error)
     return status if isinstance(status, int) else DONE
-
-
-def _interrupted(cause: BaseException | None) -> int:
-    """Say that the user ended the command, and in the middle of what if that is known."""
-    print(str(cause or "") or "interrupted", file=sys.stderr)
-    return INTERRUPTED
 
 
 def _usage_message(error: Any) -> str:

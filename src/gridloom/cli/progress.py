@@ -111,7 +111,9 @@ def first_interrupt_asks() -> Iterator[threading.Event]:
         asked.set()
         if compiling.active():
             compiling.interrupt()
-            raise compiling.CompilationInterrupted
+            interrupted = compiling.CompilationInterrupted()
+            note(str(interrupted))
+            raise interrupted
         signal.signal(signal.SIGINT, previous)
         note("stopping; Ctrl-C again to give up at once")
 

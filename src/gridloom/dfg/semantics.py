@@ -62,31 +62,35 @@ _FUSED_AT = tuple(at for _, _, at in _ROWS)
 #: The pattern of every computed NaN.
 QUIET_NAN = 0x7FC00000
 
+# What only kernels call needs no entry from Python, which would be compiled, too.
+_internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-@njit(cache=True, nogil=True)
+
+@_internal
 def wrap32(value: int) -> int:
     """Sign-extend the low 32 bits."""
     return ((value + 0x80000000) & 0xFFFFFFFF) - 0x80000000
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def bits_to_single(bits: int) -> np.float32:
     """The single whose pattern is the low 32 bits."""
-    return np.float32(np.array([bits & 0xFFFFFFFF], dtype=np.uint32).view(np.float32)[0])
+    single: np.float32 = np.uint32(bits & 0xFFFFFFFF).view(np.float32)
+    return single
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def single_to_bits(value: np.float32) -> int:
     """The sign-extended pattern of a single."""
-    return int(np.array([value], dtype=np.float32).view(np.int32)[0])
+    return np.int64(np.float32(value).view(np.int32))  # type: ignore[return-value]
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _result_bits(value: np.float32) -> int:
     return QUIET_NAN if math.isnan(value) else single_to_bits(value)
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _i32_divide(op: int, a: int, b: int) -> int:
     # Division by zero yields 0 and the remainder the dividend, so that hardware and interpreter agree on every input.
     if b == 0:
@@ -101,7 +105,7 @@ def _i32_divide(op: int, a: int, b: int) -> int:
     return wrap32(quotient) if op == I_DIV else wrap32(a - quotient * b)
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _i32_bits(op: int, a: int) -> int:
     if op == I_SEXT8:
         return ((a + 0x80) & 0xFF) - 0x80
@@ -123,7 +127,7 @@ def _i32_bits(op: int, a: int) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _i32_compare(op: int, a: int, b: int) -> int:
     ua = a & 0xFFFFFFFF
     ub = b & 0xFFFFFFFF
@@ -152,7 +156,7 @@ def _i32_compare(op: int, a: int, b: int) -> int:
     return 1 if ua <= ub else 0
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _i32_shift(op: int, a: int, b: int) -> int:
     amount = b & 31
     if op == I_SHL:
@@ -165,7 +169,7 @@ def _i32_shift(op: int, a: int, b: int) -> int:
     return wrap32((unsigned << amount) | (unsigned >> ((32 - amount) & 31)) if amount else unsigned)
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _f32_compare(op: int, x: np.float32, y: np.float32) -> int:
     if op == F_EQ:
         return 1 if x == y else 0
@@ -180,7 +184,7 @@ def _f32_compare(op: int, x: np.float32, y: np.float32) -> int:
     return 1 if x >= y else 0
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _f32(op: int, a: int, b: int, c: int) -> int:
     if op == F_FROM_INT:
         return single_to_bits(np.float32(a))
@@ -220,17 +224,17 @@ def _f32(op: int, a: int, b: int, c: int) -> int:
     return _result_bits(np.float32(np.float32(x * y) + bits_to_single(c)))
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _f32_divide(x: np.float32, y: np.float32) -> int:
     if y != 0:
         return _result_bits(np.float32(np.float64(x) / np.float64(y)))
     if x == 0 or math.isnan(x) or math.isnan(y):
         return QUIET_NAN
     negative = (math.copysign(1.0, np.float64(x)) < 0) != (math.copysign(1.0, np.float64(y)) < 0)
-    return wrap32(0xFF800000) if negative else 0x7F800000
+    return -0x800000 if negative else 0x7F800000
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _i32_fused(op: int, a: int, b: int, c: int) -> int:
     """A product or shift of a and b, then a sum, a difference or logic with c."""
     row = op - _FIRST_FUSED
@@ -245,7 +249,7 @@ def _i32_fused(op: int, a: int, b: int, c: int) -> int:
     return value | c if second == I_OR else value ^ c
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _i32(op: int, a: int, b: int, c: int) -> int:
     if op == I_ADD:
         return wrap32(a + b)
@@ -260,7 +264,7 @@ def _i32(op: int, a: int, b: int, c: int) -> int:
     if op == I_MUL_SUB:
         return wrap32(c - wrap32(a * b))
     if op == I_SHL_ADD:
-        return wrap32(_i32_shift(I_SHL, a, b) + c)
+        return wrap32(wrap32(a << (b & 31)) + c)
     if op == I_AND:
         return a & b
     if op == I_OR:
@@ -297,7 +301,7 @@ def _i32(op: int, a: int, b: int, c: int) -> int:
     return a
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def _cma24(op: int, a: int, b: int) -> int:
     mask = 0xFFFFFF
     carry = 0x1000000
@@ -335,7 +339,7 @@ def _cma24(op: int, a: int, b: int) -> int:
     return a
 
 
-@njit(cache=True, nogil=True)
+@_internal
 def mix(state: int, value: int) -> int:
     """One round of a 64-bit mix (a splitmix-style finaliser over the running state)."""
     z = np.uint64(state) ^ (np.uint64(value) + np.uint64(0x9E3779B97F4A7C15))
@@ -344,7 +348,7 @@ def mix(state: int, value: int) -> int:
     return int(np.int64(z ^ (z >> np.uint64(31))))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def evaluate(domain: int, op: int, salt: int, operands: np.ndarray, count: int) -> int:
     """The result of an op on ``operands[:count]``; ``salt`` tells opaque nodes apart. O(count)."""
     if domain == 2:

@@ -14,9 +14,9 @@ from gridloom.errors import OptionError
 from gridloom.flow.bench.run import Report
 from gridloom.flow.bench.run import bench as run_suite
 from gridloom.flow.bench.suite import load_suite
+from gridloom.flow.display.picture import Picture
 from gridloom.flow.files import load_any, load_mapping
 from gridloom.flow.inputs import ArchLike, read_arch, read_source
-from gridloom.flow.picture import Picture
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
 from gridloom.flow.run import run as run_flow
@@ -155,7 +155,7 @@ def save(what: Result | Mapping, path: str | Path) -> None:
 
     ending = Path(path).suffix.lower()
     if ending == ".html":
-        from gridloom.flow.report import mapping_page, result_page
+        from gridloom.flow.display.report import mapping_page, result_page
 
         text = result_page(what) if isinstance(what, Result) else mapping_page(what)
     elif ending == ".svg":

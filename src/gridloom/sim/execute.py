@@ -75,27 +75,31 @@ class Execution:
             (max(stimulus.iterations, 1), max(len(compiled.issues), 1)), kernel.POISON, dtype=np.int64
         )
         self.memory = _memory(compiled, stimulus, self.constants)
-        self._cells = _cells(compiled, self.constants)
-        self._trap = np.zeros(4, dtype=np.int64)
         width = int(compiled.issues[:, kernel.I_COUNT].max(initial=0))
-        self._buffer = np.zeros(max(width, 3), dtype=np.int64)
-        self._pending = np.zeros((len(compiled.issues) + 1, 2), dtype=np.int64)
+        self._rings = kernel.Rings(_cells(compiled, self.constants), compiled.base, compiled.mask)
+        self._code = kernel.Code(
+            compiled.start, compiled.code, compiled.issues, compiled.operands, compiled.initial,
+            compiled.file_start, compiled.file_rows,
+        )  # fmt: skip
+        self._data = kernel.Data(self.constants, self.streams, self.results, self.memory)
+        self._scratch = kernel.Scratch(
+            buffer=np.zeros(max(width, 3), dtype=np.int64),
+            pending=np.zeros((len(compiled.issues) + 1, 2), dtype=np.int64),
+            trap=np.zeros(4, dtype=np.int64),
+        )
 
     def advance(self, cycle: int) -> None:
         """Run up to a cycle."""
-        compiled, configuration = self.compiled, self.compiled.configuration
-        kernel.clock(
-            cycle, configuration.ii, self.stimulus.iterations, DOMAIN_CODE[configuration.dfg.domain], self._cells,
-            compiled.base, compiled.mask, compiled.start, compiled.code, compiled.issues, compiled.operands,
-            compiled.initial, self.constants, self.streams, self.results, self.memory, compiled.file_start,
-            compiled.file_rows, self._buffer, self._pending, self._trap, self.cycle,
-        )  # fmt: skip
+        configuration = self.compiled.configuration
+        domain = DOMAIN_CODE[configuration.dfg.domain]
+        extent = kernel.Extent(self.cycle, cycle, configuration.ii, self.stimulus.iterations, domain)
+        kernel.clock(extent, self._rings, self._code, self._data, self._scratch)
         self.cycle = cycle
 
     def outcome(self) -> ArrayRun:
         """What the run has shown so far."""
         observation = _observe(self.compiled, self.stimulus, self.constants, self.results, self.memory)
-        return ArrayRun(observation=observation, cycles=self.cycle, trap=_trap(self.compiled, self._trap))
+        return ArrayRun(observation=observation, cycles=self.cycle, trap=_trap(self.compiled, self._scratch.trap))
 
 
 def _constants(configuration: Configuration, stimulus: Stimulus) -> Words:

@@ -14,7 +14,7 @@ registers) keep their last values in rings of a power of two of cells: reading d
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,6 +23,10 @@ from numpy.typing import NDArray
 from gridloom.dfg.semantics import evaluate
 
 Words = NDArray[np.int64]
+
+# What the clock alone calls becomes part of it before it is typed: it is compiled once, and its arrays are not counted
+# at every call.
+_inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
 COPY: Final = 0
 FLOAT: Final = 1
@@ -76,88 +80,134 @@ TRAP_FIRING: Final = 2
 TRAP_ADDRESS: Final = 3
 
 
-@njit(cache=True, nogil=True)
+class Rings(NamedTuple):
+    """The rows: each has ``mask[row] + 1`` cells of ``cells``, from ``base[row]`` on."""
+
+    cells: Words
+    base: Words
+    mask: Words
+
+
+class Code(NamedTuple):
+    """What the array is configured to do."""
+
+    #: The code of slot s is ``instructions[start[s] : start[s + 1]]``, with rows (code, a, b, c).
+    start: Words
+    instructions: Words
+    issues: Words
+    operands: Words
+    #: Values of an operand's first firings.
+    initial: Words
+    #: CSR: the rows of each rotating register file.
+    file_start: Words
+    file_rows: Words
+
+
+class Data(NamedTuple):
+    """What a run reads and fills."""
+
+    constants: Words
+    #: streams[stream, firing] and results[firing, issue].
+    streams: Words
+    results: Words
+    memory: Words
+
+
+class Scratch(NamedTuple):
+    """Room for the operands of a firing and for the stores of a cycle; the record of the first trap."""
+
+    buffer: Words
+    pending: Words
+    trap: Words
+
+
+class Extent(NamedTuple):
+    """Cycles to run, from ``first`` up to ``end``; the length of a slot's round; iterations; the code of the domain."""
+
+    first: int
+    end: int
+    ii: int
+    iterations: int
+    domain: int
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def poison(row: int, cycle: int) -> int:
     """The pattern of an undriven row in a cycle."""
     return POISON ^ (row << 28) ^ cycle
 
 
-@njit(cache=True, nogil=True)
-def _read_operands(
-    cycle: int,
-    firing: int,
-    begin: int,
-    count: int,
-    buffer: Words,
-    cells: Words,
-    base: Words,
-    mask: Words,
-    operands: Words,
-    initial: Words,
-    constants: Words,
-    streams: Words,
-    results: Words,
-) -> None:
-    for k in range(count):
+@_inlined
+def _read_operands(cycle: int, firing: int, issue: int, buffer: Words, rings: Rings, code: Code, data: Data) -> None:
+    """Fill ``buffer`` with the operands of an issue's firing."""
+    operands = code.operands
+    begin = code.issues[issue, I_OPERANDS]
+    for k in range(code.issues[issue, I_COUNT]):
         o = begin + k
         kind = operands[o, O_KIND]
         index = operands[o, O_INDEX]
         past = firing - operands[o, O_DISTANCE]
         if past < 0:
-            buffer[k] = initial[operands[o, O_INITIAL] + firing]
+            buffer[k] = code.initial[operands[o, O_INITIAL] + firing]
         elif kind == FROM_ROW:
-            buffer[k] = cells[base[index] + ((cycle - operands[o, O_FIFO]) & mask[index])]
+            buffer[k] = rings.cells[rings.base[index] + ((cycle - operands[o, O_FIFO]) & rings.mask[index])]
         elif kind == FROM_CONSTANT:
-            buffer[k] = constants[index]
+            buffer[k] = data.constants[index]
         elif kind == FROM_STREAM:
-            buffer[k] = streams[index, past]
+            buffer[k] = data.streams[index, past]
         elif kind == FROM_RESULT:
-            buffer[k] = results[past, index]
+            buffer[k] = data.results[past, index]
         else:
             buffer[k] = poison(o, cycle)
 
 
-@njit(cache=True, nogil=True)
+@_inlined
 def _trapped(address: int, length: int, issue: int, firing: int, trap: Words) -> bool:
-    if 0 <= address < length:
-        return False
-    if trap[TRAP_COUNT] == 0:
-        trap[TRAP_ISSUE] = issue
-        trap[TRAP_FIRING] = firing
-        trap[TRAP_ADDRESS] = address
-    trap[TRAP_COUNT] += 1
-    return True
+    """Whether an address is outside its array; the first such access is recorded."""
+    outside = address < 0 or address >= length
+    if outside:
+        if trap[TRAP_COUNT] == 0:
+            trap[TRAP_ISSUE] = issue
+            trap[TRAP_FIRING] = firing
+            trap[TRAP_ADDRESS] = address
+        trap[TRAP_COUNT] += 1
+    return outside
 
 
-@njit(cache=True, nogil=True)
+@_inlined
 def _access(
-    cycle: int, firing: int, issue: int, issues: Words, buffer: Words, memory: Words, pending: Words, count: int,
-    trap: Words,
-) -> tuple[int, int]:  # fmt: skip
+    cycle: int, firing: int, issue: int, issues: Words, memory: Words, scratch: Scratch, count: int
+) -> tuple[int, int]:
     """(result, pending stores): a load reads what stood before this cycle's stores, which wait for the cycle's end."""
     kind = issues[issue, I_KIND]
-    address = buffer[0]
-    value = buffer[1]
+    length = issues[issue, I_LENGTH]
+    address = scratch.buffer[0]
+    value = scratch.buffer[1]
     if kind == STORE_DATA:
         address, value = value, address
     elif kind in (SPILL_LOAD, SPILL_STORE):
         value = address
-        address = firing % issues[issue, I_LENGTH]
-    if kind == STORE_IF and buffer[2] == 0:
-        return 0, count
-    if _trapped(address, issues[issue, I_LENGTH], issue, firing, trap):
-        return (poison(issue, cycle) if kind == LOAD else 0), count
-    cell = issues[issue, I_BASE] + address
-    if kind in (LOAD, SPILL_LOAD):
-        return memory[cell], count
-    pending[count, 0] = cell
-    pending[count, 1] = value
-    return 0, count + 1
+        address = firing % length
+    result = 0
+    if kind != STORE_IF or scratch.buffer[2] != 0:
+        cell = issues[issue, I_BASE] + address
+        if _trapped(address, length, issue, firing, scratch.trap):
+            if kind == LOAD:
+                result = poison(issue, cycle)
+        elif kind in (LOAD, SPILL_LOAD):
+            result = memory[cell]
+        else:
+            scratch.pending[count, 0] = cell
+            scratch.pending[count, 1] = value
+            count += 1
+    return result, count
 
 
-@njit(cache=True, nogil=True)
-def _rotate(cycle: int, file_start: Words, file_rows: Words, cells: Words, base: Words, mask: Words) -> None:
+@_inlined
+def _rotate(cycle: int, rings: Rings, code: Code) -> None:
     """What was register k is register k - 1 from now on, so that the names move and the values stay."""
+    cells, base, mask = rings.cells, rings.base, rings.mask
+    file_start, file_rows = code.file_start, code.file_rows
     for f in range(len(file_start) - 1):
         begin, end = file_start[f], file_start[f + 1]
         first = file_rows[begin]
@@ -169,79 +219,58 @@ def _rotate(cycle: int, file_start: Words, file_rows: Words, cells: Words, base:
         cells[base[last] + (cycle & mask[last])] = wrapped
 
 
-@njit(cache=True, nogil=True)
-def clock(
-    cycles: int,
-    ii: int,
-    iterations: int,
-    domain: int,
-    cells: Words,
-    base: Words,
-    mask: Words,
-    start: Words,
-    instructions: Words,
-    issues: Words,
-    operands: Words,
-    initial: Words,
-    constants: Words,
-    streams: Words,
-    results: Words,
-    memory: Words,
-    file_start: Words,
-    file_rows: Words,
-    buffer: Words,
-    pending: Words,
-    trap: Words,
-    first: int = 0,
-) -> None:
-    """Run the array from cycle ``first`` up to ``cycles``; fills ``results[firing, issue]``, ``memory`` and ``trap``.
+@njit(cache=True, nogil=True, error_model="numpy")
+def clock(extent: Extent, rings: Rings, code: Code, data: Data, scratch: Scratch) -> None:
+    """Run the array over the cycles of an extent; fills ``data.results``, ``data.memory`` and ``scratch.trap``.
 
-    Costs one pass over the code of a slot per cycle.
+    The cost of a cycle is one pass over the code of its slot.
     """
-    turn = first // ii
-    slot = first % ii
-    for cycle in range(first, cycles):
+    cells, base, mask = rings.cells, rings.base, rings.mask
+    start, instructions, issues = code.start, code.instructions, code.issues
+    results, memory = data.results, data.memory
+    buffer, pending = scratch.buffer, scratch.pending
+    iterations = extent.iterations
+    turn = extent.first // extent.ii
+    slot = extent.first % extent.ii
+    for cycle in range(extent.first, extent.end):
         if slot == 0 and cycle > 0:
-            _rotate(cycle, file_start, file_rows, cells, base, mask)
+            _rotate(cycle, rings, code)
         count = 0
         for p in range(start[slot], start[slot + 1]):
-            code = instructions[p, 0]
+            what = instructions[p, 0]
             a = instructions[p, 1]
             b = instructions[p, 2]
             c = instructions[p, 3]
-            if code == COPY:
+            if what == COPY:
                 cells[base[a] + (cycle & mask[a])] = cells[base[b] + ((cycle - c) & mask[b])]
-            elif code == WRITE:
+            elif what == WRITE:
                 firing = turn - c
                 if 0 <= firing < iterations:
                     cells[base[a] + (cycle & mask[a])] = results[firing, b]
-            elif code == FLOAT:
+            elif what == FLOAT:
                 cells[base[a] + (cycle & mask[a])] = poison(a, cycle)
-            elif code == KEEP:
+            elif what == KEEP:
                 cells[base[a] + (cycle & mask[a])] = cells[base[a] + ((cycle - 1) & mask[a])]
             else:
                 firing = turn - c
                 if firing < 0 or firing >= iterations:
                     continue
-                operand_count = issues[b, I_COUNT]
-                _read_operands(
-                    cycle, firing, issues[b, I_OPERANDS], operand_count, buffer, cells, base, mask, operands, initial,
-                    constants, streams, results,
-                )  # fmt: skip
+                _read_operands(cycle, firing, b, buffer, rings, code, data)
                 kind = issues[b, I_KIND]
                 if kind == EVALUATE:
-                    results[firing, b] = evaluate(domain, issues[b, I_OP], issues[b, I_SALT], buffer, operand_count)
+                    operands = issues[b, I_COUNT]
+                    results[firing, b] = evaluate(extent.domain, issues[b, I_OP], issues[b, I_SALT], buffer, operands)
                 elif kind == PASS:
                     results[firing, b] = buffer[0]
                 elif kind == STREAM:
-                    results[firing, b] = streams[issues[b, I_INDEX], firing]
+                    results[firing, b] = data.streams[issues[b, I_INDEX], firing]
                 elif kind == CONSTANT:
-                    results[firing, b] = constants[issues[b, I_INDEX]]
+                    results[firing, b] = data.constants[issues[b, I_INDEX]]
                 else:
-                    results[firing, b], count = _access(cycle, firing, b, issues, buffer, memory, pending, count, trap)
+                    results[firing, b], count = _access(cycle, firing, b, issues, memory, scratch, count)
         for k in range(count):
             memory[pending[k, 0]] = pending[k, 1]
         slot += 1
-        if slot == ii:
+        if slot == extent.ii:
             slot = 0
             turn += 1

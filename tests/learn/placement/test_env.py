@@ -93,11 +93,13 @@ def test_mask_is_what_the_checker_allows() -> None:
         mask = env.action_masks()
         boards = env.batch.boards
         n = int(boards.order[0, boards.position[0]])
-        foes = set(problem.tables.foe[problem.tables.foe_at[n] : problem.tables.foe_at[n + 1]].tolist())
+        conflicts = set(
+            problem.tables.conflict[problem.tables.conflict_at[n] : problem.tables.conflict_at[n + 1]].tolist()
+        )
         for slot in range(len(mask)):
             taken = boards.slots[0, slot] != 0
             beside = {m for m in range(problem.size) if boards.tile[0, m] == slot // 4}
-            assert mask[slot] == (not taken and not (beside & foes))
+            assert mask[slot] == (not taken and not (beside & conflicts))
         env.step(int(rng.choice(np.flatnonzero(mask))))
     assert env.batch.boards.over[0] == COMPLETE
 

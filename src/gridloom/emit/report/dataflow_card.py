@@ -156,7 +156,7 @@ def _legend(load: DataflowLoad) -> str:
     scale = "".join(f'<i style="background:{colour}"></i>' for colour in _LOADS)
     return (
         f'<ul class="stages" aria-label="Stages">{"".join(items)}</ul>'
-        f'<p class="hint"><span class="scale"><span>links: 0 %</span>{scale}<span>100 % of the cycles</span></span> '
+        f'<p class="hint"><span class="scale"><span>links: 0 %</span>{scale}<span>100 % of the cycles</span></span><br>'
         "Squares are compute units, round shapes are memory units or DRAM; the bar in a unit is the share of cycles in "
         "which it works, and the bottleneck is red.</p>"
     )

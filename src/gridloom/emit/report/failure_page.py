@@ -14,7 +14,7 @@ from gridloom.emit.picture.text import escape
 from gridloom.emit.report.congestion import congestion_picture
 from gridloom.emit.report.data import flat_facts
 from gridloom.emit.report.source_listing import SourceListing, listing_card
-from gridloom.emit.report.template import aspect, asset, filled, policy, rows, style
+from gridloom.emit.report.template import aspect, asset, badge, filled, page, rows
 from gridloom.mapping.model import Failure
 
 
@@ -34,10 +34,6 @@ def failure_report(
     """
     array = congestion_picture(arch, failure.congested)
     fields = {
-        "title": escape(f"{dfg.name} on {arch.name}"),
-        "policy": policy(),
-        "style": style(),
-        "summary": escape(f"{len(dfg.nodes)} nodes · {len(dfg.edges)} edges · {arch_summary(arch)}"),
         "reason": _reason(failure),
         "array": array,
         "span": "wide" if aspect(array) > 1.35 else "half",
@@ -48,7 +44,14 @@ def failure_report(
         "command": escape(command),
         "again": "" if command else "hidden",
     }
-    return filled(asset("failure.html"), fields)
+    heading = f"{dfg.name} on {arch.name}"
+    return page(
+        heading,
+        title=f"{heading}: no mapping",
+        summary=f"{len(dfg.nodes)} nodes · {len(dfg.edges)} edges · {arch_summary(arch)}",
+        badges=badge("bad", "✗", "not mapped"),
+        body=filled(asset("failure.html"), fields),
+    )
 
 
 def _reason(failure: Failure) -> str:

@@ -19,7 +19,7 @@ from gridloom.emit.picture.text import escape
 from gridloom.emit.report.data import flat_facts, report_data, script_json, timeline
 from gridloom.emit.report.dataflow_card import DataflowLoad, dataflow_card
 from gridloom.emit.report.source_listing import SourceListing, listing_card
-from gridloom.emit.report.template import aspect, asset, filled, policy, rows, style
+from gridloom.emit.report.template import aspect, asset, badge, filled, page, rows
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 
@@ -45,11 +45,6 @@ def html_report(
     array = picture(details, live=True)
     script = asset("report.js")
     fields = {
-        "title": escape(f"{mapping.dfg.name} on {mapping.arch.name}"),
-        "policy": policy(script),
-        "style": style(),
-        "summary": escape(summary(details)),
-        "badges": _badges(verdict),
         "violations": _violations(violations),
         "array": array,
         "span": "wide" if aspect(array) > 1.35 else "half",
@@ -69,7 +64,13 @@ def html_report(
         "heat": "".join(f'<i style="background:{colour}"></i>' for colour in palette.HEAT),
         "script": script,
     }
-    return filled(asset("report.html"), fields)
+    return page(
+        f"{mapping.dfg.name} on {mapping.arch.name}",
+        summary=summary(details),
+        badges=_badges(verdict),
+        body=filled(asset("report.html"), fields),
+        script=script,
+    )
 
 
 def _badges(verdict: MappingABC[str, Any]) -> str:
@@ -79,7 +80,7 @@ def _badges(verdict: MappingABC[str, Any]) -> str:
         kind, mark, words = ("open", "?", f"{name}: not checked")
         if value is not None:
             kind, mark, words = ("good", "✓", name) if value else ("bad", "✗", f"not {name}")
-        parts.append(f'<li class="badge-{kind}"><span aria-hidden="true">{mark}</span> {escape(words)}</li>')
+        parts.append(badge(kind, mark, words))
     return "".join(parts)
 
 

@@ -21,12 +21,34 @@ def asset(name: str) -> str:
     return resources.files("gridloom.emit.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
+def page(heading: str, *, summary: str, badges: str, body: str, script: str = "", title: str | None = None) -> str:
+    """A whole page: its head, a header with a heading, a line and badges (HTML), and the body (HTML).
+
+    Only ``script`` may run in it. ``title`` is the window's, where it is not the heading.
+    """
+    fields = {
+        "policy": policy(script),
+        "title": escape(title or heading),
+        "style": style(),
+        "heading": escape(heading),
+        "summary": escape(summary),
+        "badges": badges,
+        "body": body,
+    }
+    return filled(asset("page.html"), fields)
+
+
+def badge(kind: str, mark: str, words: str) -> str:
+    """One badge of the header: ``good``, ``bad`` or ``open``, with a mark and words."""
+    return f'<li class="badge-{kind}"><span aria-hidden="true">{mark}</span> {escape(words)}</li>'
+
+
 def filled(template: str, fields: MappingABC[str, str]) -> str:
     """The template with every slot filled in one pass: text that looks like a slot stays text."""
     return _SLOT.sub(lambda match: fields[match[1]], template)
 
 
-def policy(script: str = "") -> str:
+def policy(script: str) -> str:
     """The page's security policy as an attribute: no script runs but the one given, and nothing is fetched."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     scripts = f"script-src 'sha256-{digest}'" if script else "script-src 'none'"

@@ -29,10 +29,7 @@ class Predicates:
         value: Callable[[Value], Operand],
         pausing: frozenset[str] = frozenset(),
     ) -> None:
-        self.body = body
-        self.blocks = blocks
-        self.edges = edges
-        self.value = value
+        self.body, self.blocks, self.edges, self.value = body, blocks, edges, value
         #: Blocks from which an iteration may end although the region goes on: an inner loop that is not done.
         self.pausing = pausing
         self.order = list(blocks)

@@ -84,10 +84,10 @@ def _check_rules(problem: SpokesProblem, tiles: dict[int, int]) -> None:
     """Check the published rules C1 to C3 for a partial placement."""
     tables = problem.tables
     for n, tile in tiles.items():
-        foes = tables.conflict[tables.conflict_at[n] : tables.conflict_at[n + 1]].tolist()
+        conflicts = tables.conflict[tables.conflict_at[n] : tables.conflict_at[n + 1]].tolist()
         for m, other in tiles.items():
             together = m != n and tables.group[n] >= 0 and tables.group[n] == tables.group[m]
-            if (m in foes and other == tile) or (together and other != tile):
+            if (m in conflicts and other == tile) or (together and other != tile):
                 wanted = "one tile" if together else "different tiles"
                 raise OptionError(f"nodes {problem.name(n)!r} and {problem.name(m)!r} need {wanted}", where="placed")
 

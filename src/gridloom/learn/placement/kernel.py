@@ -84,7 +84,13 @@ def _mask_all(tables: Tables, rules: Rules, boards: Boards, chosen: Flags) -> No
     A mask begins as a copy of the vacant slots; the few tiles that rules forbid to the node are then removed.
     """
     order, position, node, over, tile = boards.order, boards.position, boards.node, boards.over, boards.tile
-    mask, vacant, foe_at, foe, group = boards.mask, boards.vacant, tables.conflict_at, tables.conflict, tables.group
+    mask, vacant, conflict_at, conflict, group = (
+        boards.mask,
+        boards.vacant,
+        tables.conflict_at,
+        tables.conflict,
+        tables.group,
+    )
     succ_at, succ_distance = tables.succ_at, tables.succ_distance
     ii, width, hurried = rules.ii, boards.mask.shape[1], rules.carried and rules.forward
     for b in range(len(chosen)):
@@ -94,8 +100,8 @@ def _mask_all(tables: Tables, rules: Rules, boards: Boards, chosen: Flags) -> No
         node[b] = n
         for k in range(width):
             mask[b, k] = vacant[b, k]
-        for e in range(foe_at[n], foe_at[n + 1]):
-            t = tile[b, foe[e]]
+        for e in range(conflict_at[n], conflict_at[n + 1]):
+            t = tile[b, conflict[e]]
             if t != NONE:
                 for k in range(t * ii, t * ii + ii):
                     mask[b, k] = False
@@ -432,7 +438,7 @@ def _describe_all(
     ii, latency, tiles = rules.ii, tables.device[1], tables.device[0]
     tile, load, slots, bounds, node = boards.tile, boards.load, boards.slots, boards.bound, boards.node
     dues, longests, fars = ranked.due, ranked.longest, ranked.far
-    pred_at, pred, foe_at, foe = tables.pred_at, tables.pred, tables.conflict_at, tables.conflict
+    pred_at, pred, conflict_at, conflict = tables.pred_at, tables.pred, tables.conflict_at, tables.conflict
     for b in range(actions.shape[0]):
         n, bound, count, soonest = node[b], bounds[b], ranked.others[b], ranked.soonest[b]
         for k in range(actions.shape[1]):
@@ -470,8 +476,8 @@ def _describe_all(
             rows[b, k, 13] = away / (4.0 * max(1, placed))
             rows[b, k, 14] = 1.0 if placed and near == 0 else 0.0
             apart, rivals = 0, 0
-            for e in range(foe_at[n], foe_at[n + 1]):
-                there = tile[b, foe[e]]
+            for e in range(conflict_at[n], conflict_at[n + 1]):
+                there = tile[b, conflict[e]]
                 if there != NONE:
                     apart += abs(there - t)
                     rivals += 1

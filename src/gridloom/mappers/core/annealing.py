@@ -33,7 +33,8 @@ def largest_accepted(temperature: float, state: RandomState) -> float:
 @inlined
 def constant_factor(hot: float, cold: float, moves: int) -> float:
     """What the temperature is multiplied by after each STEP moves, so that it falls from ``hot`` to ``cold``."""
-    return (cold / hot) ** (256.0 / max(256, moves))
+    factor: float = (cold / hot) ** (256.0 / max(256, moves))
+    return factor
 
 
 @inlined

@@ -6,7 +6,7 @@ Compiling is what a first command waits for, so kernels keep to four rules. Each
   with many arrays takes as long to compile as the function.
 * Arrays are copied with :func:`copy_row` and :func:`copy_table`, never with ``a[:] = b``, which compiles the text of
   an error message for shapes that differ (1.5 s for each number of dimensions).
-* A number that is written down in a call is wrapped, ``np.int64(1)``: numba compiles a function once more for each
+* A number that is written down in a call is wrapped, ``int64(1)``: numba compiles a function once more for each
   number that it sees as a literal.
 * An array of one number is made by ``np.zeros``, not from a list.
 """
@@ -15,11 +15,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+#: A number of 64 bits, which the type checker takes for an ``int``, and numba not for a literal.
+int64: Any = np.int64
+
 #: For a function that Python calls. It runs without the interpreter's lock, and its code is kept on the disk.
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+kernel = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 
 #: For a function that only kernels call.
 internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridloom.mappers.core.arrays import Int64s
-from gridloom.mappers.core.kernels import internal, kernel
+from gridloom.mappers.core.kernels import int64, internal, kernel
 
 #: More than any cost; sums of it stay below 2**63.
 INFINITE = 1 << 40
@@ -184,8 +184,8 @@ def _best_set(t: Int64s, rules: Differences, costs: Costs, root: int) -> Int64s:
     gain = np.zeros(count, dtype=np.int64)
     most = 2 * len(u) + count + 1
     arcs = _Arcs(np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64))
-    infinite = np.int64(INFINITE)
-    used = np.int64(0)
+    infinite = int64(INFINITE)
+    used = int64(0)
     for k in range(len(u)):
         a, b = u[k], v[k]
         more, less = _slopes(t[b] - t[a], k, rules, costs)

@@ -16,7 +16,7 @@ import numpy as np
 
 from gridloom.mappers.core.annealing import accepts, vpr_factor, vpr_reach
 from gridloom.mappers.core.arrays import Int32s, Uint8s
-from gridloom.mappers.core.kernels import copy_row, inlined, internal, kernel
+from gridloom.mappers.core.kernels import copy_row, inlined, int64, internal, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_state, random_word
 from gridloom.mappers.grid.place.tables import Graph, Grid
 
@@ -162,13 +162,13 @@ def anneal(
     # Random moves on a copy tell how far costs spread. No cost is below the best one given, so that none is kept.
     trial = Placement(position.copy(), occupant.copy(), placement.best)
     made = max(200, 4 * len(graph.movable))
-    sweep = _Sweep(cost, np.int64(-(1 << 40)), np.int64(0), 0.0, 0.0)
+    sweep = _Sweep(cost, int64(-(1 << 40)), int64(0), 0.0, 0.0)
     sweep = _sweep(made, 1e30, widest, sweep, state, trial, graph, prices, grid)
     spread = np.sqrt(max(sweep.squares / made - (sweep.total / made) ** 2, 1e-12))
     temperature = schedule.heat * spread
     coldest = 0.08 * _least_weight(prices.weight)
     reach = np.float64(widest) if schedule.heat > 0.3 else max(1.0, 0.35 * widest)
-    sweep = _Sweep(cost, cost, np.int64(0), 0.0, 0.0)
+    sweep = _Sweep(cost, cost, int64(0), 0.0, 0.0)
     while sweep.best_cost > schedule.floor_cost and stop[0] == 0:
         sweep = _sweep(
             schedule.moves_each, temperature, max(1, int(reach)), sweep, state, placement, graph, prices, grid

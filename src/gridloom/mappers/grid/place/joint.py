@@ -39,7 +39,7 @@ class JointAnnealer:
 
         p = self.problem
         wait = (p.latency[p.source] - p.distance - 1).astype(np.int32)
-        return Problem(self._graph, self._edges, self._grid, Times(self.timing.tied, wait, p.fifo), link_tables(p))
+        return Problem(self._graph, self._edges, Times(self.timing.tied, wait, p.fifo), link_tables(p))
 
     def run(
         self,
@@ -72,7 +72,7 @@ class JointAnnealer:
         cycles = np.zeros(p.size, dtype=np.int32) if issue is None else issue.astype(np.int32)
         layout = Layout(position.copy(), cycles, way, routes.length.copy(), routes.used.copy())
         rules = Rules(issue is not None, bound, price, hop, hot, cold, moves, moves * _VISITS, first_legal)
-        tables = self.tables._replace(grid=self._grid._replace(allowed=allowed))
-        over, made = anneal_jointly(tables, layout, rules, seed, stop)
+        grid = self._grid._replace(allowed=allowed)
+        over, made = anneal_jointly(self.tables, grid, layout, rules, seed, stop)
         lost = int((layout.length[p.source != p.target] == 0).sum())
         return layout.position, Routes(way, layout.length, layout.used, int(over) if not lost else 0, lost), int(made)

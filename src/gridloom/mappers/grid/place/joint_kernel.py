@@ -11,13 +11,14 @@ router ended.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gridloom.mappers.core.annealing import STEP, constant_factor, largest_accepted
 from gridloom.mappers.core.arrays import Bools, Float64s, Int32s, Int64s, Uint8s
-from gridloom.mappers.core.kernels import copy_row, copy_table, inlined, internal, kernel
+from gridloom.mappers.core.kernels import copy_row, copy_table, inlined, int64, internal, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_state
 from gridloom.mappers.grid.place.anneal_kernel import draw_tile
 from gridloom.mappers.grid.place.tables import Edges, Graph, Grid, Move
@@ -42,11 +43,10 @@ class Timing(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What does not change in a run."""
+    """What does not change in a run, but for the grid."""
 
     graph: Graph
     edges: Edges
-    grid: Grid
     timing: Timing
     links: Links
 
@@ -122,7 +122,7 @@ def _note_siblings(e: int, step: int, edges: Edges, layout: Layout, layers: Laye
 @internal
 def _put(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> int:
     """Put edge e on its links (``step`` 1) or take it off (-1); returns by how much conflicts change."""
-    _note_siblings(e, np.int64(1), edges, layout, layers)
+    _note_siblings(e, int64(1), edges, layout, layers)
     over = 0
     own, used = layers.own, layout.used
     for d in range(layout.length[e]):
@@ -136,33 +136,35 @@ def _put(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> int
         own[link, d + 1] += step
     for d in range(layout.length[e]):
         own[layout.way[e, d], d + 1] -= step
-    _note_siblings(e, np.int64(-1), edges, layout, layers)
+    _note_siblings(e, int64(-1), edges, layout, layers)
     if step < 0:
         layout.length[e] = 0
     return over
 
 
 @inlined
-def _window(e: int, problem: Problem, layout: Layout, rules: Rules) -> tuple[int, int]:
+def _window(e: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout, rules: Rules) -> tuple[int, int]:
     """The least and the largest number of links that edge e may have where its ends are; empty: no way."""
-    a, b = problem.edges.source[e], problem.edges.target[e]
+    a, b = edges.source[e], edges.target[e]
     tile = layout.position[b]
-    low = np.int64(problem.links.hops[layout.position[a], tile])
+    low = int64(hops[layout.position[a], tile])
     high = low + rules.bound
     if rules.timed:
-        high = np.int64(layout.issue[b] - layout.issue[a] - problem.timing.wait[e])
-        low = max(low, high - min(rules.bound, problem.timing.fifo[tile]))
+        high = int64(layout.issue[b] - layout.issue[a] - timing.wait[e])
+        low = max(low, high - min(rules.bound, timing.fifo[tile]))
     return low, min(high, layout.way.shape[1])
 
 
 @internal
-def _least_rise(count: int, problem: Problem, layout: Layout, touched: Int32s, rules: Rules) -> float:
+def _least_rise(
+    touched: Int32s, count: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout, rules: Rules
+) -> float:
     """What a move costs at least, its nodes moved and its edges not yet: all links free, every conflict it has over."""
     rise = 0.0
     for j in range(count):
         e = touched[j]
         length = layout.length[e]
-        low, high = _window(e, problem, layout, rules)
+        low, high = _window(e, edges, timing, hops, layout, rules)
         rise += low if low <= high else rules.price * _LOST
         rise -= length if length > 0 else rules.price * _LOST
         for d in range(length):
@@ -172,21 +174,20 @@ def _least_rise(count: int, problem: Problem, layout: Layout, touched: Int32s, r
 
 
 @internal
-def _find(e: int, problem: Problem, layout: Layout, scratch: Scratch, rules: Rules) -> None:
+def _find(e: int, edges: Edges, timing: Timing, links: Links, layout: Layout, scratch: Scratch, rules: Rules) -> None:
     """Route edge e, if there is a way in its window."""
-    low, high = _window(e, problem, layout, rules)
+    low, high = _window(e, edges, timing, links.hops, layout, rules)
     layout.length[e] = 0
     if low > high:
         return
-    edges = problem.edges
     window = Window(layout.position[edges.source[e]], layout.position[edges.target[e]], low, high)
     # A detour of two links must stay cheaper than a link that is taken, whatever a hop costs.
     prices = Prices(rules.price * (1.0 + rules.hop), rules.hop, 0.0)
-    _note_siblings(e, np.int64(1), edges, layout, scratch.layers)
+    _note_siblings(e, int64(1), edges, layout, scratch.layers)
     usage = Usage(layout.used, scratch.history)
-    layout.length[e] = search(window, problem.links, scratch.layers, usage, prices, layout.way[e])
+    layout.length[e] = search(window, links, scratch.layers, usage, prices, layout.way[e])
     scratch.visited[0] += scratch.layers.sizes[0]
-    _note_siblings(e, np.int64(-1), edges, layout, scratch.layers)
+    _note_siblings(e, int64(-1), edges, layout, scratch.layers)
 
 
 @internal
@@ -200,8 +201,10 @@ def _node_in_conflict(state: RandomState, edges: Edges, layout: Layout) -> int:
         for d in range(layout.length[e]):
             conflict = conflict or layout.used[layout.way[e, d]] > 1
         if conflict:
-            return np.int64(edges.source[e] if random_below(state, 2) == 0 else edges.target[e])
-    return np.int64(-1)
+            node: int = int64(edges.source[e] if random_below(state, 2) == 0 else edges.target[e])
+            return node
+    nobody: int = int64(-1)
+    return nobody
 
 
 @internal
@@ -222,20 +225,21 @@ def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
 
 
 @internal
-def _retime(a: int, state: RandomState, problem: Problem, layout: Layout) -> bool:
+def _retime(
+    a: int, state: RandomState, graph: Graph, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout
+) -> bool:
     """Give node a an issue cycle that its neighbours allow where they are; False: there is none."""
-    graph, edges = problem.graph, problem.edges
     least, most = -2 * _FREE, 2 * _FREE
     for k in range(graph.starts[a], graph.starts[a + 1]):
         e = edges.incident[k]
         other = graph.neighbour[k]
         source, target = layout.position[edges.source[e]], layout.position[edges.target[e]]
-        apart = problem.timing.wait[e] + problem.links.hops[source, target]
+        apart = timing.wait[e] + hops[source, target]
         if edges.source[e] == a:
             most = min(most, layout.issue[other] - apart)
         else:
             least = max(least, layout.issue[other] + apart)
-    if problem.timing.tied[a]:
+    if timing.tied[a]:
         return bool(least <= layout.issue[a] <= most)
     if least > most:
         return False
@@ -256,7 +260,8 @@ def _attempt(
 ) -> tuple[bool, int, int]:
     """Make a move with the routes of its nodes, or put all back: (kept, more conflicts, more wire)."""
     a, b, here, there = move
-    edges, touched = problem.edges, scratch.touched
+    graph, edges, timing, links = problem
+    touched = scratch.touched
     position, issue = layout.position, layout.issue
     issue_a, issue_b = issue[a], issue[b] if b >= 0 else 0
     position[a] = there
@@ -264,9 +269,13 @@ def _attempt(
         position[b] = here
     # What is accepted is drawn first: most moves are refused by their hops alone, without a search.
     accepted = largest_accepted(temperature, state)
-    count = _gather(move, problem.graph, edges, touched)
-    timely = not rules.timed or (_retime(a, state, problem, layout) and (b < 0 or _retime(b, state, problem, layout)))
-    kept = timely and _least_rise(count, problem, layout, touched, rules) <= accepted
+    count = _gather(move, graph, edges, touched)
+    timely = True
+    if rules.timed:
+        timely = _retime(a, state, graph, edges, timing, links.hops, layout)
+        if timely and b >= 0:
+            timely = _retime(b, state, graph, edges, timing, links.hops, layout)
+    kept = timely and _least_rise(touched, count, edges, timing, links.hops, layout, rules) <= accepted
     over = 0
     wire = 0
     searched = kept
@@ -278,11 +287,11 @@ def _attempt(
             scratch.saved_length[j] = layout.length[e]
             wire -= layout.length[e]
             over -= (layout.length[e] == 0) * _LOST
-            over += _put(e, np.int64(-1), edges, layout, scratch.layers)
+            over += _put(e, int64(-1), edges, layout, scratch.layers)
         for j in range(count):
             e = touched[j]
-            _find(e, problem, layout, scratch, rules)
-            over += _put(e, np.int64(1), edges, layout, scratch.layers)
+            _find(e, edges, timing, links, layout, scratch, rules)
+            over += _put(e, int64(1), edges, layout, scratch.layers)
             over += (layout.length[e] == 0) * _LOST
             wire += layout.length[e]
         kept = wire + rules.price * over <= accepted
@@ -290,7 +299,7 @@ def _attempt(
         return True, over, wire
     if searched:
         for j in range(count):
-            _put(touched[j], np.int64(-1), edges, layout, scratch.layers)
+            _put(touched[j], int64(-1), edges, layout, scratch.layers)
     position[a], issue[a] = here, issue_a
     if b >= 0:
         position[b], issue[b] = there, issue_b
@@ -300,18 +309,18 @@ def _attempt(
             for d in range(scratch.saved_length[j]):
                 layout.way[e, d] = scratch.saved[j, d]
             layout.length[e] = scratch.saved_length[j]
-            _put(e, np.int64(1), edges, layout, scratch.layers)
+            _put(e, int64(1), edges, layout, scratch.layers)
     return False, 0, 0
 
 
-@internal
+@inlined
 def _complete(problem: Problem, layout: Layout, scratch: Scratch, rules: Rules) -> int:
     """Route the edges that have no way yet; returns how many still have none."""
     lost = 0
     for e in problem.edges.net:
         if layout.length[e] == 0:
-            _find(e, problem, layout, scratch, rules)
-            _put(e, np.int64(1), problem.edges, layout, scratch.layers)
+            _find(e, problem.edges, problem.timing, problem.links, layout, scratch, rules)
+            _put(e, int64(1), problem.edges, layout, scratch.layers)
             lost += layout.length[e] == 0
     return lost
 
@@ -326,13 +335,15 @@ def _copy(source: Layout, target: Layout) -> None:
 
 
 @kernel
-def anneal_jointly(problem: Problem, layout: Layout, rules: Rules, seed: int, stop: Uint8s) -> tuple[int, int]:
+def anneal_jointly(
+    problem: Problem, grid: Grid, layout: Layout, rules: Rules, seed: int, stop: Uint8s
+) -> tuple[int, int]:
     """Anneal ``layout`` in place: (signals without a link of their own, moves made).
 
     The temperature falls from ``hot`` to ``cold``; the result is the legal state with the shortest wires, or where
     the run ended if there was none.
     """
-    graph, grid = problem.graph, problem.grid
+    graph = problem.graph
     state = random_state(seed)
     scratch = _scratch(graph, len(problem.links.target), layout.way.shape[1] + 1)
     occupant = np.full(len(grid.row), -1, dtype=np.int32)
@@ -357,16 +368,12 @@ def anneal_jointly(problem: Problem, layout: Layout, rules: Rules, seed: int, st
         made += 1
         if made % STEP == 0:
             temperature *= cooling
-        a = (
-            _node_in_conflict(state, problem.edges, layout)
-            if over > 0 and random_below(state, 4) == 0
-            else np.int64(-1)
-        )
+        a = _node_in_conflict(state, problem.edges, layout) if over > 0 and random_below(state, 4) == 0 else int64(-1)
         if a < 0 or grid.fixed[layout.position[a]]:
-            a = np.int64(graph.movable[random_below(state, len(graph.movable))])
+            a = int64(graph.movable[random_below(state, len(graph.movable))])
         here = layout.position[a]
         there = draw_tile(a, 1 + random_below(state, 3), state, layout.position, graph, grid)
-        b = np.int64(occupant[there] if there != here else -1)
+        b = int64(occupant[there] if there != here else -1)
         if grid.fixed[there] or not grid.allowed[graph.kind[a], there]:
             continue
         if b >= 0 and not grid.allowed[graph.kind[b], here]:

@@ -50,7 +50,7 @@ class WaysAnnealer:
     def near(self) -> WayList:
         """The same, with ways of a few links only."""
         ways = self.ways
-        return ways._replace(count=np.where(ways.hops <= _NEAR, ways.count, 0).astype(np.int32))
+        return ways._replace(listed=np.where(ways.hops <= _NEAR, ways.listed, 0).astype(np.int32))
 
     def run(
         self, position: Int32s, *, moves: int, seed: int, stop: Uint8s, hot: float = HOT

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gridloom.mappers.core.annealing import STEP, constant_factor, largest_accepted
 from gridloom.mappers.core.arrays import Int32s, Uint8s
-from gridloom.mappers.core.kernels import copy_row, copy_table, internal, kernel
+from gridloom.mappers.core.kernels import copy_row, copy_table, int64, internal, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_state
 from gridloom.mappers.grid.place.anneal_kernel import draw_tile
 from gridloom.mappers.grid.place.tables import Edges, Graph, Grid, Move
@@ -33,9 +33,9 @@ _WAYS = 8
 class WayList(NamedTuple):
     """The shortest ways between tiles that are near."""
 
-    #: first[s, t]: position of the first way between two tiles in ``ways``; count[s, t]: how many there are.
+    #: first[s, t]: position of the first way between two tiles in ``ways``; listed[s, t]: how many there are.
     first: Int32s
-    count: Int32s
+    listed: Int32s
     ways: Int32s
     #: Links of a shortest way between two tiles.
     hops: NDArray[Any]
@@ -119,7 +119,7 @@ def list_ways(links: Links) -> WayList:
         for t in range(tiles):
             near += 0 < links.hops[s, t] <= REACH
     ways = np.full((near * _WAYS, REACH), -1, dtype=np.int32)
-    at = np.int64(0)
+    at = int64(0)
     for s in range(tiles):
         for t in range(tiles):
             if 0 < links.hops[s, t] <= REACH:
@@ -159,7 +159,7 @@ def _lift(e: int, edges: Edges, layout: Layout) -> int:
 def _lay(e: int, edges: Edges, near: WayList, layout: Layout, state: RandomState) -> int:
     """Give edge e, which has none, the listed way with the fewest conflicts, then the fewest links of its own."""
     s, t = layout.position[edges.source[e]], layout.position[edges.target[e]]
-    count = near.count[s, t]
+    count = near.listed[s, t]
     if count == 0:
         return 1
     depth = near.hops[s, t]
@@ -227,12 +227,12 @@ def _more_hops(move: Move, position: Int32s, graph: Graph, grid: Grid) -> int:
     for k in range(graph.starts[move.a], graph.starts[move.a + 1]):
         if graph.neighbour[k] != move.b:
             tile = position[graph.neighbour[k]]
-            more += np.int64(grid.hops[move.there, tile]) - np.int64(grid.hops[move.here, tile])
+            more += int64(grid.hops[move.there, tile]) - int64(grid.hops[move.here, tile])
     if move.b >= 0:
         for k in range(graph.starts[move.b], graph.starts[move.b + 1]):
             if graph.neighbour[k] != move.a:
                 tile = position[graph.neighbour[k]]
-                more += np.int64(grid.hops[move.here, tile]) - np.int64(grid.hops[move.there, tile])
+                more += int64(grid.hops[move.here, tile]) - int64(grid.hops[move.there, tile])
     return more
 
 

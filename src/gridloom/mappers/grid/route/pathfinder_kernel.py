@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.mappers.core.arrays import Float64s, Int16s, Int32s, Uint8s
-from gridloom.mappers.core.kernels import internal, kernel
+from gridloom.mappers.core.kernels import int64, internal, kernel
 
 _FAR = 1e300
 
@@ -113,69 +113,65 @@ def empty_layers(links: int, depths: int) -> Layers:
 
 
 @internal
-def _enter(
-    link: int, came: int, depth: int, cost: float, size: int, layers: Layers, usage: Usage, prices: Prices
-) -> int:
-    """Offer a way into (link, depth); returns the new size of the layer."""
-    if layers.own[link, depth] > 0:
-        cost += prices.hop
-    else:
-        cost += prices.hop + (0.5 + usage.history[link]) * (1.0 + prices.present * usage.used[link])
-    if layers.best[depth, link] >= _FAR:
-        layers.links[depth, size] = link
-        size += 1
-    if cost < layers.best[depth, link]:
-        layers.best[depth, link] = cost
-        layers.back[depth, link] = came
-    return size
-
-
-@internal
 def search(window: Window, links: Links, layers: Layers, usage: Usage, prices: Prices, way: Int32s) -> int:
     """The cheapest way in a window; its links go to ``way``, its length is returned (0: there is none).
 
-    ``layers.sizes[0]`` tells how many states were visited.
+    ``layers.sizes[0]`` tells how many states were visited. The arrays are taken out of their tuples once: taken out in
+    the loops they are counted at every use, and a search takes twice as long.
     """
     source, target, low, high = window
-    hops = links.hops
-    size = np.int64(0)
+    link_target, leaving_at, leaving, following_at, following, hops = links
+    own, best, back, layer, sizes = layers
+    used, history = usage
+    present, hop, late = prices
     # A wait is wound up near the way, not all over the grid, so that searches do not grow with it.
     span = hops[source, target] + _ASIDE
-    for k in range(links.leaving_at[source], links.leaving_at[source + 1]):
-        link = links.leaving[k]
-        if 1 + hops[links.target[link], target] <= high:
-            size = _enter(link, np.int32(-1), np.int64(1), 0.0, size, layers, usage, prices)
-    layers.sizes[1] = size
     length = 0
     last_link = -1
     least = _FAR
     reached = 1
-    for depth in range(1, high + 1):
-        size = np.int64(0)
-        for k in range(layers.sizes[depth]):
-            link = layers.links[depth, k]
-            cost = layers.best[depth, link]
-            if links.target[link] == target and depth >= low and cost + prices.late * (high - depth) < least:
-                length, last_link, least = depth, link, cost + prices.late * (high - depth)
-            if depth == high:
-                continue
-            for j in range(links.following_at[link], links.following_at[link + 1]):
-                onward = links.following[j]
-                there = links.target[onward]
-                if depth + 1 + hops[there, target] <= high and hops[source, there] + hops[there, target] <= span:
-                    size = _enter(onward, link, depth + 1, cost, size, layers, usage, prices)
+    sizes[1] = 0
+    # Depth 0 is the source: the links that leave it are entered at depth 1.
+    for depth in range(high + 1):
+        size = 0
+        for k in range(sizes[depth] if depth > 0 else 1):
+            link, cost = -1, 0.0
+            begin, end = leaving_at[source], leaving_at[source + 1]
+            if depth > 0:
+                link = layer[depth, k]
+                cost = best[depth, link]
+                if link_target[link] == target and depth >= low and cost + late * (high - depth) < least:
+                    length, last_link, least = depth, link, cost + late * (high - depth)
+                if depth == high:
+                    continue
+                begin, end = following_at[link], following_at[link + 1]
+            for j in range(begin, end):
+                onward = following[j] if depth > 0 else leaving[j]
+                there = link_target[onward]
+                ahead = hops[there, target]
+                if depth + 1 + ahead > high or (depth > 0 and hops[source, there] + ahead > span):
+                    continue
+                price = cost + hop
+                if own[onward, depth + 1] == 0:
+                    price = cost + (hop + (0.5 + history[onward]) * (1.0 + present * used[onward]))
+                if best[depth + 1, onward] >= _FAR:
+                    layer[depth + 1, size] = onward
+                    size += 1
+                if price < best[depth + 1, onward]:
+                    best[depth + 1, onward] = price
+                    back[depth + 1, onward] = link
         if depth < high:
-            layers.sizes[depth + 1] = size
+            sizes[depth + 1] = size
             reached = depth + 1
     link = last_link
     for depth in range(length, 0, -1):
         way[depth - 1] = link
-        link = layers.back[depth, link]
-    layers.sizes[0] = 0
+        link = back[depth, link]
+    sizes[0] = 0
     for depth in range(1, reached + 1):
-        layers.sizes[0] += layers.sizes[depth]
-        for k in range(layers.sizes[depth]):
-            layers.best[depth, layers.links[depth, k]] = _FAR
+        sizes[0] += sizes[depth]
+        for k in range(sizes[depth]):
+            best[depth, layer[depth, k]] = _FAR
     return length
 
 
@@ -256,7 +252,7 @@ def _reroute(
         if not everything and not _conflicts(e, ways, usage.used):
             continue
         _lift(e, ways, layers.own, usage.used)
-        window = Window(windows.source[e], windows.target[e], np.int64(windows.low[e]), np.int64(windows.high[e]))
+        window = Window(windows.source[e], windows.target[e], int64(windows.low[e]), int64(windows.high[e]))
         ways.length[e] = search(window, links, layers, usage, prices, ways.way[e])
         lost += ways.length[e] == 0
         _lay(e, ways, layers.own, usage.used)
@@ -274,7 +270,7 @@ def negotiate(
     ``ways`` holds the routes to start from (length 0: none) and gets the result; the history of links is kept between
     calls. Ends after ``rounds``, or when ``patience`` rounds brought nothing.
     """
-    depths = np.int64(2)
+    depths = int64(2)
     for e in nets.edges:
         depths = max(depths, windows.high[e] + 2)
     layers = empty_layers(len(links.target), depths)

@@ -210,7 +210,7 @@ def _texts(
 ) -> dict[Path, str]:
     """The text of each file; where there is no mapping only the report is written, since it shows why."""
     from gridloom import emit
-    from gridloom.flow.report import result_page
+    from gridloom.flow.display.report import result_page
     from gridloom.mapping import json_format
 
     page = {} if html is None else {html: result_page(result, command=command_line(request))}

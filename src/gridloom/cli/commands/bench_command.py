@@ -92,7 +92,7 @@ def bench(
 
     check_writable([("--csv", csv), ("--store", store)])
     if suite.partition(":")[0] == "area":
-        from gridloom.cli.area_command import bench_area
+        from gridloom.cli.commands.area_command import bench_area
 
         return bench_area(suite, csv, plot or [], as_json)
     wanted = _figures(plot or [])
