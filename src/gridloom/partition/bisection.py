@@ -136,8 +136,8 @@ def _published(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[in
 def _multilevel(graph: ClusterGraph, config: BisectionConfig, limit: int) -> Iterator[list[int]]:
     """Starts from METIS and from cuts of topological orders, made to run one way and refined.
 
-    METIS sees the undirected cluster graph with ops as weights; its tolerance of imbalance cycles through four values
-    over the seeds, since a looser one often gives a better cut after repair.
+    METIS sees the undirected cluster graph with ops as weights. Its tolerance of imbalance cycles through four values
+    over the seeds, so that the starts differ.
     """
     metis = _metis()
     neighbours = [sorted({*a, *b}) for a, b in zip(graph.successors, graph.predecessors)]

@@ -144,9 +144,9 @@ def _fitting(whole: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[
 def _balanced(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: int) -> Section:
     """Return the section with the shortest period of its slowest stage for which there are units: a binary search.
 
-    The candidates are the periods at which some stage needs one step fewer units; between them nothing changes. The
-    longest is known to fit from ``_fitting``. More units never make a period longer, which the search relies on; that
-    fewer units always fit where more do is nearly so, and a miss costs some speed, not correctness.
+    The candidates are the periods at which the number of units of some stage changes. The longest is known to fit from
+    ``_fitting``. The search takes for granted that what fits at one period fits at every longer one; where that fails
+    it may end at a longer period than necessary, never with units that do not fit.
     """
     counts = {stage.id: unit_counts(stage, fabric) for stage in stages}
     periods = sorted({Fraction(stage.cycles(fabric), n) for stage in stages for n in counts[stage.id]})

@@ -8,9 +8,9 @@ Token counts must come out even, or the graph has no repetition vector: units ar
 is divided, and an edge carries packets of at most half a FIFO, so that the next packet arrives while one is in use.
 ``Units._padded`` rounds a count up where it has no such divisor.
 
-Every value has a *level*: how many double buffers lie between it and the inputs of the section. A block is at one level
-at a time, so that a stage that reads two values of different levels needs the earlier one delayed by as many blocks
-(``Units.delay``), as in skip connections.
+Every value has a *level*: how many double buffers lie between it and the inputs of the section. Values
+of different levels belong to different blocks at any one time, so that a stage that reads two of them needs the earlier
+one delayed by as many blocks (``Units.delay``), as in skip connections.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ class Units:
     # -- stages -----------------------------------------------------------------------------------------------------
 
     def stage(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
-        """Add the units of a stage and return its result. ``inputs`` are the streams of its operands, in their order."""
+        """Add the units of a stage and return its result; ``inputs`` are the streams of its operands in order."""
         if stage.kind == "vector":
             return self._vector(stage, units, inputs)
         return (

@@ -95,7 +95,10 @@ def _variable_users(subject: Subject) -> dict[str, list[Placed]]:
 
 
 def _flow_starts_apart(subject: Subject) -> Iterator[Violation]:
-    """Nodes that start a synchronous flow are on tiles of their own: those that no placed node feeds within an iteration."""
+    """Nodes that start a synchronous flow are on tiles of their own.
+
+    A node starts a flow when no placed node feeds it within an iteration.
+    """
     fed = {edge.target for _, edge in subject.routed_edges() if edge.distance == 0}
     starts = [placed for placed in subject.on_tiles() if placed.node.id not in fed]
     for tile, together in _crowded(starts):
