@@ -59,10 +59,3 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     pages = {page.name: loaded.findall(page.read_text(encoding="utf-8")) for page in tmp_path.rglob("*.html")}
     assert {name: found for name, found in pages.items() if found} == {}
     assert "Made with" not in (tmp_path / "index.html").read_text(encoding="utf-8")
-
-
-def test_the_readme_counts_the_mappers_right() -> None:
-    from gridloom import registry
-
-    assert len(registry.names("mappers")) == 16, "README.md says sixteen, in its first paragraph and in its table"
-    assert (REPOSITORY / "README.md").read_text(encoding="utf-8").count("sixteen mappers") == 2

@@ -96,5 +96,5 @@ def test_constants_may_be_fewer() -> None:
     arch = build("vpcma:4x2,constants=5")
     assert drivers(arch, "pe_0_0.in0") == ["const_0.fu", "const_4.fu", "load_0.out", "pe_0_1.w"]
     assert drivers(arch, "pe_1_0.in0") == ["const_1.fu", "pe_0_0.n", "pe_0_0.out", "pe_0_1.out", "pe_1_1.w"]
-    with pytest.raises(ArchError, match=r"constants: expected 0 to 8 \(two a row\), found 9$"):
+    with pytest.raises(ArchError, match=r"constants: expected 0 to 8 \(two per row\), found 9$"):
         build("vpcma:4x2,constants=9")

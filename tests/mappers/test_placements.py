@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gridloom.errors import OptionError
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
 from gridloom.flow.run import run
-from gridloom.mappers.placements import sits_on_tile
+from gridloom.mappers.grid.anneal import AnnealConfig
+from gridloom.mappers.placements import given_tiles, sits_on_tile
 from gridloom.mapping.json_format import dumps
 from gridloom.mapping.model import Mapping
 
@@ -25,7 +27,6 @@ STYLES = {
     "rows": ("kernel:cma_radix4_fft", "vpcma", 200_000),
     "elastic": ("kernel:mlp,width=64,layers=1", "rdu:16x8", 320),
 }
-REFUSED = {"grid": "pe_0_0", "modulo": "pe_0_0", "spokes": "t0", "rows": "store_0", "elastic": "mu_0_0"}
 
 
 def mapped(style: str, seed: int = 1, **placements: Any) -> Result:
@@ -100,14 +101,18 @@ def test_init_changes_what_is_found_on_a_torus():
 
 
 @pytest.mark.parametrize(
-    ("style", "node", "tile", "constraint"),
+    ("style", "node", "tile", "demand", "bound"),
     [
-        ("modulo", "y0", "pe_3_3", "node 'y0' on tile 'pe_3_3'"),
-        ("rows", "in0", "store_0", "node 'in0' on tile 'store_0'"),
+        ("modulo", "x", "pe_0_3", "op class mem", "classes alu, mul, route"),
+        ("rows", "x0_re", "store_1", "op class input", "classes output in column 1 of 12"),
+        ("elastic", "fc0.c0", "mu_0_1", "op class gemm", "classes buffer"),
     ],
 )
-def test_pin_on_a_tile_that_cannot_run_the_node_is_a_failure(style: str, node: str, tile: str, constraint: str):
-    pytest.skip("filled in below")
+def test_pin_on_a_tile_that_cannot_run_the_node_is_a_failure(style: str, node: str, tile: str, demand: str, bound: str):
+    failure = mapped(style, pin={node: tile}).failure
+    assert failure is not None
+    assert failure.constraint == f"node {node!r} on tile {tile!r}"
+    assert (failure.demand, failure.bound) == (demand, bound)
 
 
 def test_more_pins_on_a_tile_than_the_ii_are_counted():
@@ -118,11 +123,22 @@ def test_more_pins_on_a_tile_than_the_ii_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("given", "text"),
+    ("settings_of", "shared", "text"),
     [
-        ({"pin": {"z": "pe_0_0"}}, "pin: graph 'dot_product' has no node 'z'"),
-        ({"init": {"x0": "pe_9_9"}}, "init: node 'x0': array 'mesh:3x3' has no tile 'pe_9_9'"),
+        ({"pin": {"q": "pe_0_0"}}, False, "pin: graph 'fir' has no node 'q'"),
+        ({"init": {"x": "pe_9_9"}}, False, "init: node 'x': array 'mesh:6x6,fifo=4' has no tile 'pe_9_9'"),
+        ({"pin": {"c1": "pe_0_0"}}, False, "pin: node 'c1' is a const, which needs no tile on 'mesh:6x6,fifo=4'"),
+        (
+            {"pin": {"x": "pe_0_0", "mul2": "pe_0_0"}},
+            False,
+            "pin: tile 'pe_0_0' is given to 'x' and to 'mul2'; a tile takes one node",
+        ),
+        ({"place": {"x": "pe_0_0"}}, True, "place: no tile for mul2, mul4, add5, ...; every node needs one"),
     ],
 )
-def test_names_that_do_not_exist_are_refused(given: dict[str, dict[str, str]], text: str):
-    pytest.skip("filled in below")
+def test_placement_that_makes_no_sense_is_one_message(settings_of: dict[str, Any], shared: bool, text: str):
+    mapping = first("grid")
+    config = AnnealConfig(**settings_of)
+    with pytest.raises(OptionError) as caught:
+        given_tiles(mapping.dfg, mapping.arch, config, shared=shared)
+    assert str(caught.value) == text

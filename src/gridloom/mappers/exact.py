@@ -38,7 +38,7 @@ class ExactConfig:
     rotate: bool = True
     spill: bool = True
     copies: bool = True
-    #: Static arrays: what is made small: the deepest FIFO, links beyond one an edge, cycles to the last result.
+    #: Static arrays: what is made small: the deepest FIFO, links beyond one per edge, cycles to the last result.
     objective: Literal["buffers", "wirelength", "latency"] = "buffers"
     #: Static arrays: links that a route may have; None: enough for every way that pays.
     longest: int | None = None

@@ -39,7 +39,7 @@ _LEAST_ITERATIONS: Final = 6
 def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> Verdict:
     """Run an elastic configuration for so many graph iterations.
 
-    The verdict has the period (cycles an iteration, over the middle half of the run) and what each unit did with its
+    The verdict has the period (cycles per iteration, over the middle half of the run) and what each unit did with its
     cycles; graphs whose iterations are long run fewer of them. A deadlock is a verdict that is not ok and says who
     waits for whom. SimulationError when the graph's rates
     do not balance or it stops by itself. Costs O(cycles with events * (units + hops)) in the kernel.

@@ -54,7 +54,7 @@ class Verdict:
     divergence: Mismatch | None = None
     #: Why the configuration could not be run, or how it came to a stop.
     error: str | None = None
-    #: Elastic arrays: cycles a graph iteration in the steady state, and who was waiting.
+    #: Elastic arrays: cycles per iteration of the graph in the steady state, and who was waiting.
     period: float | None = None
     units: tuple[UnitUse, ...] = ()
 
@@ -66,7 +66,7 @@ class Verdict:
         counts = ", ".join(map(str, self.trip_counts))
         lines = [f"{'right' if self.ok else 'WRONG'} in runs of {counts} iterations ({self.cycles} cycles)"]
         if self.period is not None:
-            lines.append(f"period: {self.period:g} cycles an iteration")
+            lines.append(f"period: {self.period:g} cycles per iteration")
         if self.error:
             lines.append(self.error)
         lines += [str(mismatch) for mismatch in self.mismatches]

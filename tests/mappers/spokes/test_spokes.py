@@ -207,7 +207,7 @@ def test_nodes_that_share_a_variable_share_a_tile() -> None:
         ("siblings", {}, "two tiles: readers of p"),
         ("starts", {}, "two tiles: nodes that start a synchronous flow"),
         ("many", {"tiles": 2}, "nodes that start a synchronous flow: needs 3 tiles, has 2"),
-        ("one_tile", {"spokes": 2}, "slots and recurrences: needs II 3, has 2 spokes a tile"),
+        ("one_tile", {"spokes": 2}, "slots and recurrences: needs II 3, has 2 spokes per tile"),
         ("memory", {"tile_memory": 0}, "tile memory: needs 1 variables"),
     ],
 )

@@ -48,7 +48,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     p = parameters(VpcmaParameters, spec)
     check_size(p.rows, p.cols)
     if not 0 <= _constants(p) <= 2 * p.rows:
-        raise ArchError(f"constants: expected 0 to {2 * p.rows} (two a row), found {p.constants}")
+        raise ArchError(f"constants: expected 0 to {2 * p.rows} (two per row), found {p.constants}")
     builder = ArchBuilder()
     _add_pes(builder, p)
     _add_ports(builder, p)

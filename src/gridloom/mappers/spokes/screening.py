@@ -29,7 +29,7 @@ def screen(problem: SpokesProblem, ii: int | None) -> Failure | None:
     if lowest > asked:
         levers = (f"II {lowest}",) if lowest <= problem.spokes else (f"spokes={lowest}", "more tiles")
         return Failure(
-            constraint="slots and recurrences", demand=f"II {lowest}", bound=f"{asked} spokes a tile", levers=levers
+            constraint="slots and recurrences", demand=f"II {lowest}", bound=f"{asked} spokes per tile", levers=levers
         )
     found, proved = tile_assignment(problem, asked)
     if found is None and proved:

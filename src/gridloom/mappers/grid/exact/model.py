@@ -36,7 +36,7 @@ class StaticScope:
     aim: Aim = "any"
     #: FIFO cycles of an operand at most; None: as the tiles have them.
     fifo: int | None = None
-    #: Links beyond one an edge, all together, at most; None: no limit.
+    #: Links beyond one per edge, all together, at most; None: no limit.
     wirelength: int | None = None
     #: False: places only, a relaxation.
     links: bool = True

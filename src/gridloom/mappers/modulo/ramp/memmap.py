@@ -1,9 +1,9 @@
 """``memmap``: memory-aware mapping, one of the techniques that RAMP was measured against.
 
 S. Yin et al., Memory-Aware Loop Mapping on Coarse-Grained Reconfigurable Architectures (TVLSI 2016), as RAMP's paper
-describes it: once the loop is scheduled, every dependence of length 3 or more becomes a store and a load, one of length
-2 a move; then a maximum clique of (op, PE) pairs either places all of it or the next II is tried. Live-ins are loaded
-from memory, nothing is scheduled again. It is ``ramp`` with these restrictions.
+describes it: once the loop is scheduled, every dependence of length 3 or more becomes a store and a load, and one of
+length 2 becomes a move. Then a maximum clique of (op, PE) pairs either places all of it, or the next II is tried.
+Live-ins are loaded from memory, and nothing is scheduled again. It is ``ramp`` with these restrictions.
 """
 
 from __future__ import annotations
