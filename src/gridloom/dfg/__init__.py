@@ -1,4 +1,10 @@
-"""Dataflow graphs: the model, the op table, JSON, the reference interpreter, recurrences."""
+"""Dataflow graphs: the model, the op table, JSON, the reference interpreter, recurrences.
+
+A :class:`Dfg` is the body of one loop: its nodes are ops, its edges carry values from one op to another, within an
+iteration or over ``distance`` iterations. Front ends make graphs, mappers place them on arrays, and simulators are
+compared with the :mod:`interpreter <gridloom.dfg.interpreter>`, which defines what a graph means. This package knows
+nothing of arrays.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """The rules that every dataflow graph obeys, checked when one is made; the first broken one is a DfgError.
 
 The limits keep hostile files from taking all memory: they are far above what any array could run.
+
+Everything behind this module relies on these rules: a :class:`Dfg` that exists has unique ids, edges between nodes
+that exist, one edge per operand and a topological order, so mappers and simulators check none of this again.
 """
 
 from __future__ import annotations
@@ -64,7 +67,11 @@ def _check_arrays(dfg: Dfg, where: str) -> None:
 
 
 def _check_node(dfg: Dfg, node: Node, where: str) -> None:
-    """The op exists, constants have a value that the domain can hold, accesses name an array."""
+    """The op exists, constants have a value that the domain can hold, accesses name an array.
+
+    Accesses of domain ``opaque`` need no array, since nobody interprets them. A node may name an op class in place of
+    that of the op table, but it has to be one that arrays know.
+    """
     here = f"{where}: node {node.id!r}"
     try:
         op = lookup(dfg.domain, node.op)
@@ -105,7 +112,11 @@ def _check_array(dfg: Dfg, node: Node, here: str) -> None:
 
 
 def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
-    """Both ends exist, numbers are in range, and the source has a value to carry."""
+    """Both ends exist, numbers are in range, and the source has a value to carry.
+
+    A loop-carried edge may not leave a constant or live-in: its value ``distance`` iterations ago is its value now,
+    except for the initial values, which would contradict it.
+    """
     here = f"{where}: edge {k} ({edge.source} -> {edge.target})"
     for end in (edge.source, edge.target):
         if end not in dfg.index:
@@ -138,7 +149,10 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
 
 
 def _check_operands(dfg: Dfg, node: Node, where: str) -> None:
-    """Each operand that the op takes is fed once."""
+    """Each operand that the op takes is fed once.
+
+    An op of any arity takes as many operands as it has edges, but these must be numbered from 0 without a gap.
+    """
     operands = [dfg.edges[k].operand for k in dfg.operand_edges(node.id)]
     arity = dfg.op(node.id).arity
     if arity != ANY_ARITY and operands != list(range(arity)):

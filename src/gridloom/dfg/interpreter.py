@@ -81,7 +81,11 @@ def random_words(domain: str, rng: np.random.Generator, count: int, bound: int |
 
 
 class Interpreter:
-    """Runs a graph iteration by iteration; O(iterations * edges) kernel calls."""
+    """Runs a graph iteration by iteration; O(iterations * edges) kernel calls.
+
+    An instance is prepared once and may run many stimuli, but not in several threads at a time: operands pass through
+    one buffer.
+    """
 
     def __init__(self, dfg: Dfg) -> None:
         self.dfg = dfg
@@ -136,7 +140,11 @@ class Interpreter:
         return int(evaluate(self._domain, self.dfg.ops[k].code, self._salts[k], buffer, count))
 
     def _access(self, k: int, buffer: Words, iteration: int, memory: dict[str, Words]) -> int:
-        """A load or a store. SimulationError for an index outside the array."""
+        """A load or a store. SimulationError for an index outside the array.
+
+        An address node of a split access yields the address itself, which its ``pair`` edge hands to the data node. A
+        ``store_if`` whose condition is 0 touches nothing, so its index may be anything.
+        """
         node = self.dfg.nodes[k]
         if node.op in ("load_address", "store_address"):
             return int(buffer[0])

@@ -2,6 +2,12 @@
 
 Semantics are in :mod:`gridloom.dfg.semantics`, keyed by the codes given here: this module stays free of numba so that
 looking up an arity costs nothing.
+
+A *domain* says what a value is: a 32-bit integer (``i32``), a single (``f32``), the 24-bit word with carry of the CMA
+arrays (``cma24``), a hash that stands for an unknown computation (``opaque``), or a tensor token (``tensor``). The
+code of an op is its position in its domain's table, plus a base that keeps domains apart. In ``f32`` the plain names
+are aliases of the float ops, so that a graph of singles says ``add`` as one of integers does. Compiled kernels hold
+codes as constants, so new rows go to the end of the table, where they change no other code.
 """
 
 from __future__ import annotations
@@ -169,8 +175,13 @@ OPAQUE_CODE: Final = 99
 def lookup(domain: str, name: str) -> Op:
     """The op of that name in a domain.
 
+    Raises DfgError for a domain or an op that is not known. In domain ``opaque`` every name is known: one that the
+    table does not have is an ALU op of any arity.
+
     >>> lookup("i32", "mul").op_class, lookup("i32", "select").arity
     ('mul', 3)
+    >>> lookup("f32", "add").op_class, lookup("opaque", "butterfly").op_class
+    ('fp', 'alu')
     """
     try:
         table = OP_TABLE[domain]

@@ -87,11 +87,16 @@ def single_to_bits(value: np.float32) -> int:
 
 @_internal
 def _result_bits(value: np.float32) -> int:
+    """The pattern of a computed single, with every NaN brought to ``QUIET_NAN``."""
     return QUIET_NAN if math.isnan(value) else single_to_bits(value)
 
 
 @_internal
 def _i32_divide(op: int, a: int, b: int) -> int:
+    """Quotient or remainder of two words, signed or not, rounded towards zero as in C.
+
+    ``-2**31 / -1`` wraps to ``-2**31``, where C leaves the result undefined.
+    """
     # Division by zero yields 0 and the remainder the dividend, so that hardware and interpreter agree on every input.
     if b == 0:
         return 0 if op in (I_DIV, I_UDIV) else a
@@ -107,6 +112,7 @@ def _i32_divide(op: int, a: int, b: int) -> int:
 
 @_internal
 def _i32_bits(op: int, a: int) -> int:
+    """Extensions of the low 8 or 16 bits, the number of set bits, and (for any other code) the leading zeros."""
     if op == I_SEXT8:
         return ((a + 0x80) & 0xFF) - 0x80
     if op == I_SEXT16:
@@ -129,6 +135,7 @@ def _i32_bits(op: int, a: int) -> int:
 
 @_internal
 def _i32_compare(op: int, a: int, b: int) -> int:
+    """Minimum, maximum and comparisons; a comparison yields 0 or 1, and any other code means ``ule``."""
     ua = a & 0xFFFFFFFF
     ub = b & 0xFFFFFFFF
     if op == I_MIN:
@@ -158,6 +165,7 @@ def _i32_compare(op: int, a: int, b: int) -> int:
 
 @_internal
 def _i32_shift(op: int, a: int, b: int) -> int:
+    """A shift or (for any other code) a rotation to the left. Only the low five bits of the amount count, as in RISC-V."""
     amount = b & 31
     if op == I_SHL:
         return wrap32((a & 0xFFFFFFFF) << amount)
@@ -171,6 +179,7 @@ def _i32_shift(op: int, a: int, b: int) -> int:
 
 @_internal
 def _f32_compare(op: int, x: np.float32, y: np.float32) -> int:
+    """An ordered comparison of singles, 0 or 1: with a NaN only ``fne`` holds."""
     if op == F_EQ:
         return 1 if x == y else 0
     if op == F_NE:
@@ -186,6 +195,11 @@ def _f32_compare(op: int, x: np.float32, y: np.float32) -> int:
 
 @_internal
 def _f32(op: int, a: int, b: int, c: int) -> int:
+    """A float op on patterns: ``a``, ``b`` and ``c`` are carriers, and so is the result.
+
+    ``fneg`` and ``fabs`` change the sign bit only and so keep a NaN as it is. ``fmin`` and ``fmax`` return their
+    second operand when a NaN is involved, which is what one comparator and one multiplexer give.
+    """
     if op == F_FROM_INT:
         return single_to_bits(np.float32(a))
     x = bits_to_single(a)
@@ -226,6 +240,11 @@ def _f32(op: int, a: int, b: int, c: int) -> int:
 
 @_internal
 def _f32_divide(x: np.float32, y: np.float32) -> int:
+    """The pattern of a quotient; division by zero yields an infinity of the right sign, or NaN for 0/0.
+
+    The quotient is computed in double precision, which has more than twice the bits of a single: rounding it again
+    gives the correctly rounded single.
+    """
     if y != 0:
         return _result_bits(np.float32(np.float64(x) / np.float64(y)))
     if x == 0 or math.isnan(x) or math.isnan(y):
@@ -251,6 +270,11 @@ def _i32_fused(op: int, a: int, b: int, c: int) -> int:
 
 @_internal
 def _i32(op: int, a: int, b: int, c: int) -> int:
+    """An integer op on sign-extended 32-bit words; codes of float and fused ops are passed on.
+
+    A code that is not listed is the identity on the first operand: inputs, outputs and moves come here, too. The
+    range tests rely on the order of the op table.
+    """
     if op == I_ADD:
         return wrap32(a + b)
     if op == I_SUB:
@@ -303,6 +327,11 @@ def _i32(op: int, a: int, b: int, c: int) -> int:
 
 @_internal
 def _cma24(op: int, a: int, b: int) -> int:
+    """An op of the CMA arrays' ALU: 24 data bits, and a carry in bit 24 that ``sel`` reads.
+
+    ``add`` leaves its carry there. Comparisons set it when they hold and pass their first operand on; ``eql`` yields
+    0 where it does not hold, and ``lt`` holds for equal operands, too. Shift amounts above 24 shift everything out.
+    """
     mask = 0xFFFFFF
     carry = 0x1000000
     da = a & mask
@@ -350,7 +379,13 @@ def mix(state: int, value: int) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def evaluate(domain: int, op: int, salt: int, operands: np.ndarray, count: int) -> int:
-    """The result of an op on ``operands[:count]``; ``salt`` tells opaque nodes apart. O(count)."""
+    """The result of an op on ``operands[:count]``, in O(count).
+
+    ``domain`` is a value of ``DOMAIN_CODE`` and ``op`` a code of that domain's op table. In domain 2 the result is a
+    hash of ``salt`` (which tells nodes apart) and of all operands with their positions, so that a wrong value, a
+    swapped operand or a value of the wrong iteration changes everything computed from it. ``operands`` is a buffer of
+    the caller's and may be longer than ``count``; nothing is checked.
+    """
     if domain == 2:
         state = salt
         for k in range(count):
@@ -365,7 +400,11 @@ def evaluate(domain: int, op: int, salt: int, operands: np.ndarray, count: int) 
 
 
 def encode(domain: str, value: int | float) -> int:
-    """A Python number as it travels: singles become patterns, integers wrap to the domain's width."""
+    """A Python number as it travels: singles become patterns, integers wrap to the domain's width.
+
+    >>> encode("i32", 2**31), encode("cma24", -1), hex(encode("f32", 1.0))
+    (-2147483648, 16777215, '0x3f800000')
+    """
     if domain == "f32":
         return int(struct.unpack("<i", struct.pack("<f", float(value)))[0])
     number = int(value)
@@ -377,7 +416,13 @@ def encode(domain: str, value: int | float) -> int:
 
 
 def decode(domain: str, carrier: int) -> int | float:
-    """The Python number that a carrier stands for."""
+    """The Python number that a carrier stands for, the inverse of :func:`encode` on what the domain can hold.
+
+    A carrier of ``cma24`` keeps its carry in bit 24 of the result.
+
+    >>> decode("f32", encode("f32", 0.5)), decode("i32", -7)
+    (0.5, -7)
+    """
     if domain == "f32":
         return float(struct.unpack("<f", struct.pack("<i", wrap_python(carrier)))[0])
     return int(carrier)
@@ -389,7 +434,10 @@ def wrap_python(value: int) -> int:
 
 
 def salt(node_id: str) -> int:
-    """A stable 64-bit number of a node, for the opaque mix."""
+    """A stable 64-bit number of a node, for the opaque mix.
+
+    It depends on the id alone, so that the same node gives the same values in every process and on every machine.
+    """
     import hashlib
 
     return int.from_bytes(hashlib.blake2b(node_id.encode(), digest_size=8).digest(), "little", signed=True)

@@ -1,4 +1,9 @@
-"""SOURCE as the command line takes it: a file of any format that is read, or ``kernel:NAME,key=value,...``."""
+"""SOURCE as the command line takes it: a file of any format that is read, or ``kernel:NAME,key=value,...``.
+
+One function, :func:`load_source`, stands before all front ends. It decides by prefix (``kernel:``, ``model:``), then
+by whether the text names a function or loop of a source file, then by the ending of the file; readers are looked up
+in the registry and imported only when they are used.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +87,11 @@ def _read_loop(text: str, memory: Memory | None) -> Dfg:
 
 
 def with_training(text: str) -> str:
-    """The SOURCE of a built-in network with its backward pass; OptionError for any other."""
+    """The SOURCE of a built-in network with its backward pass; OptionError for any other.
+
+    >>> with_training("model:mlp,width=64")
+    'model:mlp,width=64,training=true'
+    """
     prefix, colon, name = text.partition(":")
     network = name.split(",")[0]
     if f"{prefix}{colon}" not in (NETWORK_PREFIX, KERNEL_PREFIX) or network not in registry.names("networks"):
@@ -98,13 +107,17 @@ def names_module(text: str) -> bool:
 
 
 def read_graph(path: Path) -> Dfg:
-    """The graph of a file, by its ending."""
+    """The graph of a file, by its ending. SourceError for an ending that no reader has."""
     reader: Callable[[Path], Dfg] = registry.load("readers", _reader_name(path))
     return reader(path)
 
 
 def _reader_name(path: Path) -> str:
-    """The reader of a file by its name, and by the files beside it where an ending is used twice."""
+    """The reader of a file by its name, and by the files beside it where an ending is used twice.
+
+    A ``.dot`` file may be SAT-MapIt's or CCF's drawing of a loop whose data are in other files; it is read as a graph
+    of its own where those are missing.
+    """
     name = next((reader for ending, reader in ENDINGS if path.name.endswith(ending)), None)
     if name == "satmapit" and path.suffix == ".dot" and not _siblings(path, "_loop_graph.dot", "_nodes", "_edges"):
         return "dot"

@@ -1,4 +1,9 @@
-"""Mappings: the model, JSON, the configuration derived from one, and failures."""
+"""Mappings: the model, JSON, the configuration derived from one, and failures.
+
+A :class:`Mapping` is what a mapper returns and what files hold: names of tiles and resources with cycles. A
+:class:`Configuration` is derived from it and says what the hardware is set to; simulators and emitters read only
+that. Whether a mapping is legal is decided elsewhere, in :mod:`gridloom.verify`.
+"""
 
 from __future__ import annotations
 

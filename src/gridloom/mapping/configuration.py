@@ -229,7 +229,11 @@ class _Derivation:
         return chosen
 
     def _wire(self, resource: int, slot: int, row: int, delay: int) -> int:
-        """The wire of a resource for one more value: its own, or a lane where it is taken and there is no limit."""
+        """The wire of a resource for one more value: its own, or a lane where it is taken and there is no limit.
+
+        A value that the wire carries already in this slot, from the same row with the same delay, shares it: this is
+        fan-out.
+        """
         if self.arch.capacity[resource] or self.arch.kind[resource] not in (Kind.IN, Kind.LINK, Kind.SWITCH):
             return resource
         count = len(self.arch.kind)
@@ -342,7 +346,11 @@ class _Derivation:
         )
 
     def _operand(self, e: int, instance: Instance, tile: int) -> Operand:
-        """Where an op takes one operand from."""
+        """Where an op takes one operand from.
+
+        ``pair`` and ``async`` edges bypass the network. A source of a class that the array gets for free (a constant
+        in the instruction word, a stream from outside) is named directly; everything else arrives on a wire.
+        """
         edge = self.dfg.edges[e]
         source = self.dfg.index[edge.source]
         source_class = self.dfg.op_class(edge.source)

@@ -66,7 +66,10 @@ def dumps(mapping: Mapping) -> str:
 
 
 def loads(text: str, where: str = "mapping") -> Mapping:
-    """The Mapping in a JSON text of this or an older version; ``where`` names the text in errors."""
+    """The Mapping in a JSON text of this or an older version; ``where`` names the text in errors.
+
+    Raises MappingError for text that is no JSON and for all that :func:`from_dict` refuses.
+    """
     return from_dict(read_document(text, where, "a mapping", MappingError), where)
 
 
@@ -136,7 +139,11 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
 
 
 def _migrate(data: dict[str, Any], where: str) -> dict[str, Any]:
-    """The data brought to this version. MappingError for a version that is not known."""
+    """The data brought to this version. MappingError for a version that is not known.
+
+    Each step knows only the version before it and the one after it, so that a new version adds one function and
+    changes none.
+    """
     version = data.get("version")
     while version != VERSION:
         if not isinstance(version, int) or version not in MIGRATIONS:
@@ -151,7 +158,10 @@ def _migrate(data: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _arch(data: Any, where: str) -> Arch:
-    """The array of the embedded description, if it is still built into the same resource graph."""
+    """The array of the embedded description, if it is still built into the same resource graph.
+
+    A file without a fingerprint is accepted: people write mappings by hand.
+    """
     if not isinstance(data, dict) or not isinstance(data.get("spec"), dict):
         raise MappingError(f"arch.spec: expected the description of an array, found {data!r}", where=where)
     arch = build_spec(data["spec"], f"{where}: arch")
@@ -210,7 +220,11 @@ def _instance(row: dict[str, Any], where: str) -> Instance:
 
 
 def _route(row: dict[str, Any], where: str) -> Route:
-    """The record of one route."""
+    """The record of one route.
+
+    Only the form is checked here. That the resources exist and are connected is found out by ``configure`` and
+    ``verify``.
+    """
     _known(row, ("edge", "hops", "fifo", "copy", "source_copy"), where)
     hops = row.get("hops")
     if not isinstance(hops, list) or any(

@@ -23,7 +23,7 @@ class Mii:
 
     res: int
     rec: int
-    #: One sentence a demand that reaches ``res``, and one for the recurrences where they reach ``total``.
+    #: One sentence for each demand that reaches ``res``, and one for the recurrences where they reach ``total``.
     explanations: tuple[str, ...]
     #: Op classes that the graph needs and no tile has: no II will do.
     missing: tuple[str, ...] = ()
@@ -71,7 +71,11 @@ def _demand(dfg: Dfg, arch: Arch) -> tuple[dict[str, int], tuple[str, ...]]:
 
 
 def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]]:
-    """For each set of op classes the II that it needs on the tiles that have one of them, and why."""
+    """For each set of op classes the II that it needs on the tiles that have one of them, and why.
+
+    By Hall's theorem these bounds together are exact for placing ops of one slot each on tiles, as long as nothing is
+    routed. There are 2^k - 1 sets for k different sets of tiles.
+    """
     # Classes that the same tiles have only ever matter together.
     alike: dict[frozenset[int], list[str]] = {}
     for name in sorted(demand):
@@ -85,7 +89,11 @@ def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]
 
 
 def _pool_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:
-    """For each set of classes that pools limit: its ops over what those pools, and tiles in none, can start a slot."""
+    """For each set of classes that pools limit: the II that its ops need, and why.
+
+    The supply per slot is what these pools can start together with the tiles that are in none of them; a pool starts
+    no more than it has tiles.
+    """
     for classes in sorted({pool.classes for pool in arch.pools}, key=sorted):
         able = {k for k, tile in enumerate(arch.tiles) if tile.classes & classes}
         supply = 0

@@ -88,7 +88,10 @@ class BundlingExecutor(Executor):
         task.add_done_callback(lambda done: self._settle(bundle, done))
 
     def _settle(self, bundle: list[tuple[Future[Any], Call]], task: Future[tuple[float, list[Any]]]) -> None:
-        """Give each call of a bundle its result; the calls of one that died become suspects."""
+        """Give each call of a bundle its result; the calls of one that died become suspects.
+
+        Runs in whatever thread the executor below calls its callbacks in, hence the lock around the suspects.
+        """
         if task.cancelled():
             for future, _ in bundle:
                 future.cancel()

@@ -37,7 +37,10 @@ class Cluster:
 
 
 class _Threads:
-    """The number of worker threads, looked up every few seconds: workers come and go."""
+    """The number of worker threads, looked up every few seconds: workers come and go.
+
+    A look-up is a message to the scheduler, too much for each job.
+    """
 
     def __init__(self, client: Any) -> None:
         self._client = client

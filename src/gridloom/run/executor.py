@@ -69,7 +69,10 @@ class ExecutorSpec:
 
 
 class InlineExecutor(Executor):
-    """Runs each job in the call to ``submit``: nothing to start, a debugger works, results come in job order."""
+    """Runs each job in the call to ``submit``: nothing to start, a debugger works, results come in job order.
+
+    Its futures are finished when they are returned; ``shutdown`` has nothing to do.
+    """
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Call now and return a finished future; Ctrl-C passes through."""
@@ -132,7 +135,10 @@ def _open_threads(spec: ExecutorSpec) -> Iterator[_Site]:
 
 @contextlib.contextmanager
 def _open_processes(spec: ExecutorSpec) -> Iterator[_Site]:
-    """A pool of worker processes."""
+    """A pool of worker processes.
+
+    It is killed when the block ends by an exception, so that Ctrl-C does not wait for the jobs that run.
+    """
     pool = WorkerPool(spec.workers, retries=spec.retries)
     try:
         yield _Site(pool, lambda: 2 * pool.size)
@@ -181,7 +187,11 @@ def _require_importable(function: Callable[..., object]) -> None:
 
 
 class _Drive(Generic[A, R]):
-    """Keeps a bounded number of jobs in flight on a site and hands out their outcomes."""
+    """Keeps a bounded number of jobs in flight on a site and hands out their outcomes.
+
+    Every future that is submitted is in ``_pending`` until its outcome is handed out; done-callbacks put it into
+    ``_arrived``, from whatever thread they run in. One instance serves one run.
+    """
 
     def __init__(self, function: Callable[[A], R], jobs: Iterator[Job[A] | None], site: _Site) -> None:
         self._function = function
@@ -234,7 +244,11 @@ class _Drive(Generic[A, R]):
         future.add_done_callback(self._arrived.put)
 
     def _next_arrival(self) -> Future[Outcome[R]] | None:
-        """The next future that is done; None after a short wait without one."""
+        """The next future that is done; None after a short wait without one.
+
+        Bundles that are not full are sent only when nothing has arrived, since arriving outcomes make room for more
+        jobs that may fill them. The wait is short so that Ctrl-C is seen and deferred jobs are asked for again.
+        """
         if not self._pending:
             if not self._exhausted:
                 time.sleep(_POLL)

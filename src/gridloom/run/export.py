@@ -61,7 +61,11 @@ def export_parquet(store: Store, path: str | os.PathLike[str]) -> int:
 
 
 def _columns(rows: Iterator[Row]) -> list[str]:
-    """All column names that occur, in a stable order."""
+    """All column names that occur, in a stable order.
+
+    Identification comes first, then parameters and values by name, then the circumstances. This is the first of the
+    two passes over the store.
+    """
     names: set[str] = set()
     for row in rows:
         names.update(_cells(row))
@@ -70,7 +74,10 @@ def _columns(rows: Iterator[Row]) -> list[str]:
 
 
 def _cells(row: Row) -> dict[str, Json]:
-    """One row of the store as cells by column name."""
+    """One row of the store as cells by column name.
+
+    A failed job has no ``value`` columns, so that a table distinguishes an error from a result of ``null``.
+    """
     asked = dict(row.asked)
     cells: dict[str, Json] = {
         "key": row.key,
@@ -105,7 +112,10 @@ def _text(cell: Json) -> str:
 
 
 def _array(pyarrow: Any, cells: list[Json]) -> Any:
-    """A column of Arrow's; JSON text where its cells differ in type."""
+    """A column of Arrow's; JSON text where its cells differ in type.
+
+    Arrow infers the type from the cells, so an empty column has type null.
+    """
     try:
         return pyarrow.array(cells)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
@@ -114,6 +124,7 @@ def _array(pyarrow: Any, cells: list[Json]) -> Any:
 
 @contextlib.contextmanager
 def _renamed(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary file beside ``path`` that takes its name when the block ends without an exception."""
     # The file appears under its name when it is whole, or not at all.
     target = Path(path)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.absolute().parent)

@@ -1,4 +1,8 @@
-"""How far a run is: counted here, shown by whoever passes a callback."""
+"""How far a run is: counted here, shown by whoever passes a callback.
+
+The meter prints nothing itself, so that the same run serves a terminal, a notebook and a test. It is called from the
+thread that takes the outcomes, never from workers.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,11 @@ class ProgressMeter:
             self.tell()
 
     def now(self) -> Progress:
-        """Return where the run is at this moment."""
+        """Return where the run is at this moment.
+
+        The rate is a mean over the whole run, in which jobs that were stored already do not count: a resumed run
+        would otherwise promise too much.
+        """
         elapsed = time.monotonic() - self._start
         done = self.computed + self.skipped
         rate = self.computed / elapsed if elapsed > 0 else 0.0

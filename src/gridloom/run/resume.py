@@ -86,11 +86,16 @@ def run_stored(
 
 
 def _summary(end: Progress, interrupted: bool) -> StoredRun:
+    """The counts of a run that has ended."""
     return StoredRun(end.done - end.skipped, end.skipped, end.failed, interrupted, end.elapsed)
 
 
 class _Unstored:
-    """Hands out the jobs that are neither stored nor claimed by another run, and takes their outcomes."""
+    """Hands out the jobs that are neither stored nor claimed by another run, and takes their outcomes.
+
+    A job that was handed out is in ``_running`` until it is finished; one that another run has claimed waits in
+    ``_deferred``. The deferred ones are kept few, since each holds its argument in memory.
+    """
 
     def __init__(self, store: Store, lease: float, retry_failed_before: float) -> None:
         self._store = store

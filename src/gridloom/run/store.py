@@ -8,6 +8,9 @@ other when it expires.
 
 Cost: about 0.3 ms per job for claim and row (benchmarks/jobs.py). Rows survive a killed process; a power cut may take
 the last few with it, never the file.
+
+There are two tables: ``results`` has a row for each job, with what was asked, its status and its value as JSON text;
+``claims`` has a row for each job that some run is computing now. The schema version is SQLite's ``user_version``.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ class StoreError(GridloomError):
 
 
 def _create(connection: sqlite3.Connection) -> None:
+    """Create the tables of schema version 1 and mark the file as ours."""
     connection.execute(
         """
         CREATE TABLE results (
@@ -196,7 +200,7 @@ class Store:
         return [key for key in wanted if key not in stored]
 
     def get(self, key: str) -> Row | None:
-        """Return the row of a job, or None."""
+        """Return the row of a job, or None. A failed job has a row, too."""
         with self._reading() as connection:
             record = connection.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
         return None if record is None else _row(record)
@@ -208,7 +212,11 @@ class Store:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Callable[[], Iterator[Row]]]:
-        """Give a function that yields the rows ordered by key, the same rows each time it is called."""
+        """Give a function that yields the rows ordered by key, the same rows each time it is called.
+
+        The rows are those at the first read, on a connection of its own, so that neither this store's lock nor a
+        writer is held up meanwhile. The function is valid inside the ``with`` block only.
+        """
         with self._explaining():
             connection = self._connect(readonly=True)
             try:
@@ -298,7 +306,12 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that keeps other writers out from its start; undone by any exception."""
+        """One transaction that keeps other writers out from its start; undone by any exception.
+
+        ``BEGIN IMMEDIATE`` takes the write lock before anything is read, so that what a claim has seen is still true
+        when it is written. The counter keeps a frame that Ctrl-C interrupted from rolling back a transaction that
+        began after its own.
+        """
         with self._lock, self._explaining():
             # Ctrl-C may come as soon as a transaction has begun, before anyone is there to end it.
             if self._connection.in_transaction:
@@ -356,7 +369,11 @@ def _row(found: tuple[Any, ...]) -> Row:
 
 
 def _encoded(outcome: Outcome[Any]) -> tuple[Status, str | None, str | None]:
-    """Status, value and error of an outcome as the table holds them."""
+    """Status, value and error of an outcome as the table holds them.
+
+    A value that JSON cannot hold turns the outcome into an error of type ``NotStorable``: the run goes on, and the
+    row says what was wrong.
+    """
     error = outcome.error
     if not outcome.failed:
         try:
@@ -381,7 +398,11 @@ def _operational(message: str) -> str:
 
 
 def _is_dead(owner: str) -> bool:
-    """True when the owner of a claim was a process of this machine that has ended."""
+    """True when the owner of a claim was a process of this machine that has ended.
+
+    Owners on other machines cannot be asked; their claims are free when the lease ends. A process id that was given
+    to another process since counts as alive, which only costs the wait for the lease.
+    """
     host, pid, _ = owner.rsplit(":", 2)
     if host != socket.gethostname() or sys.platform == "win32":
         return False

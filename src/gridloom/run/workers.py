@@ -45,7 +45,10 @@ class WorkerLost(BrokenExecutor):
 
 
 def usable_cores() -> int:
-    """Return the number of cores this process may use, which a container or ``taskset`` may have limited."""
+    """Return the number of cores this process may use, which a container or ``taskset`` may have limited.
+
+    Where the system cannot tell (macOS, Windows) it is the number of cores of the machine.
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -61,7 +64,11 @@ def _exit_with_parent() -> None:
 
 
 def _work(pipe: Connection) -> None:
-    """The main loop of a worker: receive a call, make it, send the reply."""
+    """The main loop of a worker: receive a call, make it, send the reply.
+
+    The first message says that the worker is ready, that is, that its imports have succeeded. The loop ends when the
+    pool closes its end of the pipe.
+    """
     # Ctrl-C reaches the whole process group; the parent decides what becomes of the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
@@ -89,7 +96,7 @@ def _reply(request: bytes) -> bytes:
 
 
 def _pickled_error(error: BaseException) -> bytes:
-    """An exception as bytes, or one of the same text where it cannot be rebuilt."""
+    """An exception as bytes, or a RuntimeError of the same text where it cannot be rebuilt."""
     try:
         reply = pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)
         pickle.loads(reply)
@@ -164,7 +171,10 @@ class WorkerPool(Executor):
         return [worker.process.pid for worker in list(self._workers) if worker.process.pid is not None]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more jobs, let the workers end when the queue is empty; ``cancel_futures`` empties it."""
+        """Take no more jobs and let the workers end when the queue is empty; ``cancel_futures`` empties it.
+
+        With ``wait``, return when the last worker has ended. Calling it a second time does nothing more.
+        """
         with self._lock:
             self._closing = True
             if cancel_futures:
@@ -217,7 +227,10 @@ class WorkerPool(Executor):
                 self._remove_dead(worker)
 
     def _next_task(self) -> _Task | None:
-        """The call to run next; None where it has to wait for a worker, or for others to end. Needs the lock."""
+        """The call to run next; None where it has to wait for a worker, or for others to end. Needs the lock.
+
+        A call on its last attempt runs alone: it waits for the others to end, and nothing starts until it has ended.
+        """
         busy = [worker for worker in self._workers if worker.task]
         if not self._queue or any(self._alone(worker.task) for worker in busy if worker.task):
             return None
@@ -249,7 +262,10 @@ class WorkerPool(Executor):
             self._workers.append(_Worker(process, ours))
 
     def _listen(self) -> None:
-        """Wait for replies, deaths and news, and act on all that have come."""
+        """Wait for replies, deaths and news, and act on all that have come.
+
+        There is no time limit: a pipe that can be read, the end of a process and a call of `_wake` each end the wait.
+        """
         pipes = {worker.pipe: worker for worker in self._workers}
         readable = set(wait([self._wake_reader, *pipes, *(worker.process.sentinel for worker in self._workers)]))
         if self._wake_reader in readable:
@@ -293,7 +309,12 @@ class WorkerPool(Executor):
             self._retry_or_fail(task, worker.process)
 
     def _count_failed_start(self, process: BaseProcess) -> None:
-        """Break the pool where workers keep ending before they are ready."""
+        """Break the pool where workers keep ending before they are ready.
+
+        Workers that exit by themselves will do so for ever, mostly since the script starts jobs outside of ``if
+        __name__ == "__main__"``, and break the pool at the third one. Workers that are killed get a minute, in which
+        memory may become free.
+        """
         self._failed_starts += 1
         if self._failed_starts == 1:
             self._failing_since = time.monotonic()
@@ -307,7 +328,10 @@ class WorkerPool(Executor):
             self._break(f"{ended}; see who kills them, and whether there is memory for so many workers")
 
     def _retry_or_fail(self, task: _Task, process: BaseProcess) -> None:
-        """Queue a call again whose worker died, or give it up after too many deaths."""
+        """Queue a call again whose worker died, or give it up after too many deaths.
+
+        It goes to the front of the queue, so that a call that kills its workers is found out early.
+        """
         task.deaths += 1
         if self._killed:
             task.future.set_exception(WorkerLost("the run was stopped"))

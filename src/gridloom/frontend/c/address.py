@@ -4,6 +4,10 @@ A form is a constant plus coefficients of symbols. Symbols are integer values of
 pointer phi counts the bytes it has moved since the loop began, a pointer that is chosen by a condition stands for the
 bytes that the choice adds. The bytes of such symbols come in units (an element, a row), found as a greatest common
 divisor, so that the graph counts elements and never divides.
+
+A form is exact: ``p[2 * i + 3]`` of 4-byte elements is ``12 + 8 i`` over the symbol ``i``. What is not linear, such
+as ``i * j`` or a loaded index, is a symbol of its own, so every integer has a form and only pointers can fail to have
+one.
 """
 
 from __future__ import annotations
@@ -22,12 +26,16 @@ Base = Argument | Global | Instruction
 
 @dataclass(frozen=True)
 class Form:
-    """``constant`` + the sum of coefficient * symbol."""
+    """``constant`` + the sum of coefficient * symbol, in bytes or in counts.
+
+    Coefficients are never 0. Symbols are compared by identity, since IR values are.
+    """
 
     constant: int = 0
     terms: dict[Value, int] = field(default_factory=dict)
 
     def __add__(self, other: Form) -> Form:
+        """The sum; symbols whose coefficients cancel are dropped, so that equal places have equal forms."""
         terms = dict(self.terms)
         for symbol, coefficient in other.terms.items():
             terms[symbol] = terms.get(symbol, 0) + coefficient
@@ -44,14 +52,22 @@ class Form:
 
 @dataclass(frozen=True)
 class Address:
-    """A place: an array's start plus bytes."""
+    """A place: an array's start plus bytes.
+
+    ``base`` is a parameter, a global variable, or an instruction before the loop whose pointer is taken as it is.
+    """
 
     base: Base
     bytes: Form
 
 
 class Pointers:
-    """Resolves the pointers that a region uses. ``inside`` tells its instructions, ``carried`` its header phis."""
+    """Resolves the pointers that a region uses.
+
+    ``inside`` tells whether a value is an instruction of the region, ``is_carried`` whether a phi is one of its
+    headers'; ``initial`` and ``following`` give what such a phi starts from and what an iteration leaves in it.
+    Answers are kept, so that each pointer is resolved once.
+    """
 
     def __init__(
         self,
@@ -112,7 +128,11 @@ class Pointers:
         return Address(start.base, start.bytes + Form(0, {phi: 1}))
 
     def _chosen(self, value: Instruction) -> Address:
-        """The place of a chosen pointer: what all alternatives share, plus a symbol for the rest."""
+        """The place of a chosen pointer: what all alternatives share, plus a symbol for the rest.
+
+        What the alternatives add to the shared part is kept in ``choices``; the graph selects between these numbers.
+        All alternatives must be places of one array, since an access of the graph names its array.
+        """
         operands = value.operands[1:] if value.opcode == "select" else value.operands
         places = [self.resolve(o) for o in operands if not (isinstance(o, Constant) and o.undefined)]
         if len({id(place.base) for place in places}) != 1:
@@ -128,7 +148,11 @@ class Pointers:
         return Address(places[0].base, common + Form(0, {value: 1}))
 
     def _offset(self, item: Instruction) -> Form:
-        """The bytes that the indices of a getelementptr add."""
+        """The bytes that the indices of a getelementptr add.
+
+        The first index steps over whole objects of the source type, each further one goes a level deeper into it, as
+        LLVM defines the instruction.
+        """
         kind, total = item.source_type, Form()
         for k, index in enumerate(item.operands[1:]):
             if k:
@@ -206,7 +230,13 @@ class Pointers:
         return self._units[symbol]
 
     def _settle(self, symbol: Value) -> None:
-        """Greatest common divisors over everything reached, down to a fixed point."""
+        """Compute the units of a pointer symbol and of all that it is made of.
+
+        The unit of a symbol divides everything that is ever added to it. Symbols may depend on each other (two
+        pointers that are exchanged in every iteration), so greatest common divisors are taken until none changes. A
+        unit starts at 0, the neutral element of the gcd; after its first number it only shrinks, so the iteration
+        ends.
+        """
         reached: dict[Value, list[Form]] = {}
         work = [symbol]
         while work:

@@ -58,7 +58,12 @@ class CArray:
 
 @dataclass(slots=True, eq=False)
 class Access:
-    """A load or a store of the loop. ``place`` is expanded: what distances are proved with."""
+    """A load or a store of the loop.
+
+    ``address`` keeps the symbols that the graph shares; ``place`` is the same form expanded over the innermost
+    symbols, with which distances are proved. ``array`` and ``part`` are set by :meth:`Arrays.group`, ``node`` when
+    the access is translated.
+    """
 
     item: Instruction
     address: Address
@@ -98,13 +103,17 @@ def find_accesses(
 
 
 def _refuse_special(item: Instruction, where: Callable[[Instruction], str]) -> None:
+    """Raise SourceError for volatile and atomic accesses."""
     for word in (" volatile ", " atomic "):
         if word in item.text:
             raise SourceError(f"the loop has{word}accesses, which an array cannot keep", where=where(item))
 
 
 class Arrays:
-    """Groups accesses into arrays; ``sizes`` gives lengths by name."""
+    """Groups accesses into arrays; ``sizes`` gives lengths by name.
+
+    ``declared`` holds the arrays by name, ``bases`` the pointer that each of them starts from.
+    """
 
     def __init__(
         self, layout: Layout, pointers: Pointers, sizes: Mapping[str, int], where: Callable[[Instruction], str]
@@ -133,7 +142,13 @@ class Arrays:
             raise OptionError(f"size of {min(unknown)!r}: the loop has no array of that name; it has: {known}")
 
     def _split(self, base: Base, rows: list[Access], users: Callable[[Instruction], Sequence[Instruction]]) -> None:
-        """Declare the arrays of one base pointer: one of elements, one for each member of a struct, or one of parts."""
+        """Declare the arrays of one base pointer: one of elements, one for each member of a struct, or one of parts.
+
+        The cases are tried from the simplest on. Accesses of one size at multiples of it are elements. Offsets that
+        repeat with a stride and never share a byte are members. Narrow loads inside wider elements are parts, which
+        are shifted out of the loaded word. Anything else is memory that two types share, which an array of words
+        cannot express.
+        """
         size = rows[0].size
         steps = [c * self.pointers.unit(s) for row in rows for s, c in row.place.terms.items()]
         if all(row.size == size and row.place.constant % size == 0 for row in rows) and all(
@@ -246,7 +261,12 @@ def _with_contents(array: CArray, contents: tuple[int, ...]) -> CArray:
 
 
 def _is_signed(rows: list[Access], size: int, users: Callable[[Instruction], Sequence[Instruction]]) -> bool:
-    """How most readers extend the elements; bytes that are only written are taken for unsigned."""
+    """How most readers extend the elements; bytes that are only written are taken for unsigned.
+
+    LLVM's integers have no sign, so the instructions that read a loaded value vote: extensions, divisions,
+    comparisons. The choice changes no result, since narrow values are extended wherever it matters; it decides
+    whether that costs an op.
+    """
     if size == 4:
         return True
     votes = [0, 0]
@@ -296,7 +316,11 @@ def _balanced(text: str) -> str:
 
 
 def _scalar_texts(text: str, layout: Layout, kind: str, words: list[str]) -> bool:
-    """Append the text of every scalar; False for what is not a number."""
+    """Append the text of every scalar; False for what is not a number.
+
+    Strings inside structs or nested arrays that contain commas or brackets are not split correctly, and count as
+    unknown contents.
+    """
     if text == "zeroinitializer" or text in ("undef", "poison"):
         words += ["0"] * len(layout.scalars(kind))
         return True
@@ -338,7 +362,11 @@ def _scalar_bytes(kind: str, word: str, size: int) -> bytes:
 
 
 def may_overlap(a: Access, b: Access) -> bool:
-    """False when C says that two accesses of different arrays never meet: restrict, distinct objects, other types."""
+    """False when C says that two accesses of different arrays never meet: restrict, distinct objects, other types.
+
+    "Other types" is C's rule of effective types, as clang notes it at each access: an ``int`` and a ``float`` never
+    overlap, a ``char`` may overlap anything.
+    """
     first, second = a.address.base, b.address.base
     if first is second:
         return False

@@ -1,4 +1,7 @@
-"""What the front end makes of a loop: the graph, and what its names mean in C."""
+"""What the front end makes of a loop: the graph, and what its names mean in C.
+
+Instructions and values are records of :mod:`gridloom.frontend.c.llvm.ir`, which live as long as the ``CLoop``.
+"""
 
 from __future__ import annotations
 

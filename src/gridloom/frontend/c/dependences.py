@@ -70,10 +70,12 @@ def orders(
 
 
 def _restrictable(*accesses: Access) -> tuple[str, ...]:
+    """The parameters among the bases of some accesses: what ``restrict`` could be written on."""
     return tuple(access.address.base.name for access in accesses if isinstance(access.address.base, Argument))
 
 
 def _within(first: Access, second: Access, a: Motion, b: Motion) -> list[Order]:
+    """The orders of two accesses of one base pointer."""
     if first.array is not second.array:
         # Members of one struct: their bytes are apart.
         return []
@@ -81,6 +83,7 @@ def _within(first: Access, second: Access, a: Motion, b: Motion) -> list[Order]:
 
 
 def _kept(first: Access, second: Access, meeting_points: Sequence[tuple[bool, int]]) -> list[Order]:
+    """The order edges of two accesses that meet at the given distances, in the direction in which they meet."""
     return [
         order(first.node, second.node, distance, first.is_store)
         if forward

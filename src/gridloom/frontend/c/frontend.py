@@ -1,4 +1,9 @@
-"""From a C file to the graph of one of its loops: which loop, by which options, and what the others are."""
+"""From a C file to the graph of one of its loops: which loop, by which options, and what the others are.
+
+The steps, each in a module of its own: clang compiles the file (``llvm.driver``), its IR becomes records
+(``llvm.reader``), loops are found (``loops``), one of them or a nest of two becomes an acyclic region (``region``),
+and the region becomes a graph (``translate``), which may be unrolled.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +104,10 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
 
 
 def read(path: Path) -> Dfg:
-    """The graph of a C file's loop, by its pragma or because there is only one."""
+    """The graph of a C file's loop, by its pragma or because there is only one.
+
+    Errors and cost are those of :func:`load`.
+    """
     return load(path).dfg
 
 
@@ -113,7 +121,12 @@ def read_spec(text: str, memory: Memory | None = None) -> Dfg:
 
 
 def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]:
-    """The file and the options that a text names; OptionError for an unknown key or a bad value."""
+    """The file and the options that a text names; OptionError for an unknown key or a bad value.
+
+    >>> path, options = parse_spec("fir.c:fir,unroll=2,size.x=64")
+    >>> str(path), options.function, options.unroll, dict(options.sizes)
+    ('fir.c', 'fir', 2, {'x': 64})
+    """
     spec = parse(text)
     return spec.path, COptions(
         function=spec.function,
@@ -167,7 +180,11 @@ def _outer(loop: Loop, path: Path) -> Loop:
 
 
 def _choose(path: Path, loops: Mapping[str, list[Loop]], asked: COptions) -> Loop:
-    """The loop that is asked for: by number, by the pragma, or the only innermost one."""
+    """The loop that is asked for: by number, by the pragma, or the only innermost one.
+
+    Loops are those that clang left after optimisation, in the order of the source; the messages say so where the
+    number of loops is not what the source suggests.
+    """
     if asked.function is not None and asked.function not in loops:
         known = ", ".join(name for name, found in loops.items() if found) or "none"
         raise SourceError(f"has no function {asked.function!r}; functions with loops: {known}", where=str(path))
@@ -215,7 +232,11 @@ def _is_copy(loop: Loop, first: Loop) -> bool:
 
 
 def _marked(path: Path, loops: list[Loop]) -> Loop | None:
-    """The loop below ``#pragma gridloom``."""
+    """The loop below ``#pragma gridloom``, or None where the file has no such line.
+
+    clang drops pragmas that it does not know, so the line is looked for in the text: the loop meant is the next one
+    that starts after it.
+    """
     text = read_text(path)
     lines = []
     for pragma in _PRAGMA.finditer(text):

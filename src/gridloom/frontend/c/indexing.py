@@ -1,4 +1,8 @@
-"""Address arithmetic of a region: linear forms become operations, pointers that move become carried values."""
+"""Address arithmetic of a region: linear forms become operations, pointers that move become carried values.
+
+The index of an access is its form divided by the size of an element. The division is exact and done on the
+coefficients here, not by the graph; a moving pointer is carried as a count of its unit, so that it is divided, too.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,8 @@ class Indexing:
     def linear(self, form: Form, unit: int) -> Operand:
         """A form divided by a unit, as operations: the operand that holds the quotient.
 
-        SourceError for a form that is no multiple of the unit.
+        Terms are added in the order of the form, the constant last. A form whose terms are no multiples of a power of
+        two is computed in bytes and shifted. SourceError for a form that is no multiple of any other unit.
         """
         if any(c * self.pointers.unit(s) % unit for s, c in form.terms.items()) or form.constant % unit:
             form = self.pointers.expand(form)
@@ -98,7 +103,10 @@ class Indexing:
         self.body.carried[self._carried[phi].name].next = after
 
     def _choice(self, item: Instruction) -> Operand:
-        """What a pointer that is chosen by a condition adds: a choice between the alternatives."""
+        """What a pointer that is chosen by a condition adds: a choice between the alternatives.
+
+        A ``select`` of the IR stays one; a phi becomes a chain of selects over the conditions of its blocks.
+        """
         unit = self.pointers.unit(item)
         forms = iter(self.pointers.choices[item])
         operands = item.operands[1:] if item.opcode == "select" else item.operands

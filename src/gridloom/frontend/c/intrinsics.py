@@ -2,6 +2,9 @@
 
 Each rule turns one call into operations of the op table. ``bits`` is the width of the call's type; a narrow value may
 carry anything above its width, so that rules extend their operands first where the upper bits matter.
+
+The table :data:`INTRINSICS` is keyed by the name without ``llvm.`` and without the type. A fused multiply-add is
+refused: the op table's rounds twice, C's ``fmaf`` once.
 """
 
 from __future__ import annotations
@@ -34,7 +37,10 @@ def _extremum(op: str, signed: bool) -> Rule:
 
 
 def _saturating(op: str, signed: bool) -> Rule:
-    """The rule of a sum or difference that stops at the ends of its type."""
+    """The rule of a sum or difference that stops at the ends of its type.
+
+    Fewer than 32 bits are computed in a word, where nothing overflows, and clamped.
+    """
 
     def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
         a, b = (to.extended(o, signed) for o in item.operands[:2])
@@ -63,7 +69,10 @@ def _saturating_word(to: Lowering, op: str, signed: bool, a: Operand, b: Operand
 
 
 def _funnel(left: bool) -> Rule:
-    """The rule of a funnel shift: the upper (``left``) or lower word of two words shifted together."""
+    """The rule of a funnel shift: the upper (``left``) or lower word of two words shifted together.
+
+    Where both words are the same it is a rotation, which is how clang writes one.
+    """
 
     def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
         if bits != 32:
@@ -86,7 +95,7 @@ def _funnel(left: bool) -> Rule:
 
 
 def _narrow_funnel(to: Lowering, item: Instruction, bits: int, left: bool) -> Operand:
-    """A funnel shift of 8 or 16 bits."""
+    """A funnel shift of 8 or 16 bits, in which both shifts stay within a word, so that an amount of 0 needs no care."""
     if bits not in (8, 16):
         raise SourceError(f"it rotates {bits} bits; 8, 16 and 32 are taken")
     body = to.body
@@ -110,7 +119,10 @@ def _leading_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
 
 
 def _trailing_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
-    """The number of zeros below the lowest one."""
+    """The number of zeros below the lowest one.
+
+    There is no op for it: ``~x & (x - 1)`` has a one for each such zero, and they are counted.
+    """
     value = to.extended(item.operands[0], False)
     below = to.body.emit("and", to.body.emit("xor", value, Const(-1)), to.body.emit("add", value, Const(-1)))
     # All ones below the lowest set bit; a zero of fewer than 32 bits counts its own width.

@@ -14,7 +14,11 @@ from gridloom.frontend.c.llvm.ir import Block, Constant, Function, Instruction, 
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """A natural loop. ``blocks`` are in an order in which only back edges go backwards."""
+    """A natural loop. ``blocks`` are in an order in which only back edges go backwards.
+
+    ``latches`` are the blocks whose branch goes back to ``header``; :func:`find_loops` leaves one. ``span`` gives the
+    lines of the source. Loops of one function form a forest by ``parent`` and ``children``.
+    """
 
     function: Function
     header: str
@@ -56,7 +60,10 @@ def predecessors(function: Function) -> dict[str, list[str]]:
 
 
 def reverse_postorder(function: Function) -> list[str]:
-    """Blocks that are reached, each before those it leads to, back edges aside."""
+    """Blocks that are reached, each before those it leads to, back edges aside.
+
+    The walk is depth first with a stack of its own, since the depth is that of the source.
+    """
     order: list[str] = []
     seen = {function.entry}
     stack = [(function.entry, iter(function.blocks[function.entry].successors))]
@@ -74,7 +81,12 @@ def reverse_postorder(function: Function) -> list[str]:
 
 
 def immediate_dominators(order: list[str], before: dict[str, list[str]]) -> dict[str, str]:
-    """Block -> its immediate dominator (the entry is its own). Cooper, Harvey and Kennedy's iteration."""
+    """Block -> its immediate dominator (the entry is its own).
+
+    Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001): walk up the tree so far from two
+    predecessors until they meet, and repeat until nothing changes. ``order`` has to be a reverse postorder; with it,
+    two or three passes are usual.
+    """
     rank = {name: k for k, name in enumerate(order)}
     dominator = {order[0]: order[0]}
 
@@ -113,7 +125,8 @@ def dominates(dominator: str, name: str, immediate: dict[str, str]) -> bool:
 def find_loops(module: Module, function: Function) -> list[Loop]:
     """The loops of a function by where they start in the source, outer before inner.
 
-    A header that several latches return to gets one latch, so that a phi has one value that is carried.
+    A header that several latches return to gets one latch, so that a phi has one value that is carried. The
+    function's records are changed by this and by the folding of lagging counters: call it once per function.
     """
     order = reverse_postorder(function)
     before = predecessors(function)
@@ -171,7 +184,10 @@ def _members(header: str, latches: list[str], before: dict[str, list[str]]) -> s
 
 
 def _merge_latches(function: Function, header: str, latches: list[str]) -> str:
-    """Add a block that all latches go to, with a phi for each header phi; returns its name."""
+    """Add a block that all latches go to, with a phi for each header phi; returns its name.
+
+    A ``continue`` gives a loop a second latch. LLVM's own loop-simplify pass does the same.
+    """
     name = f"{header}.latch"
     merged: list[Instruction] = []
     for phi in function.blocks[header].instructions:
@@ -194,7 +210,11 @@ def _merge_latches(function: Function, header: str, latches: list[str]) -> str:
 
 
 def _fold_lagging(loop: Loop) -> None:
-    """Replace a phi that is one step behind a counter by the counter less its step, as in loops that count down."""
+    """Replace a phi that is one step behind a counter by the counter less its step, as in loops that count down.
+
+    clang keeps ``i`` and ``i - 1`` as two carried values there; one of them is enough, and indices over both become
+    forms over one symbol, whose distances can be proved.
+    """
     for phi in loop.phis:
         counter = next_value(loop, phi)
         if not (isinstance(counter, Instruction) and counter in loop.phis and counter is not phi):

@@ -2,6 +2,9 @@
 
 Integers of fewer than 32 bits may carry anything above their width; what reads the bits above (comparisons, right
 shifts, divisions, widening) extends first, which costs nothing where the range is known. Singles travel as patterns.
+
+Each method ``_<opcode>`` of :class:`Lowering` handles the LLVM instruction of that name; opcodes whose rule is a
+plain op are in the tables above it. 64-bit integers, doubles and vectors have no word to travel in and are refused.
 """
 
 from __future__ import annotations
@@ -46,7 +49,10 @@ def width(type_: str) -> int:
 
 
 class Lowering:
-    """Turns instructions into operations of a body; ``value`` gives the operand of an IR value."""
+    """Turns instructions into operations of a body; ``value`` gives the operand of an IR value.
+
+    Methods raise SourceError without a place; the caller knows the line.
+    """
 
     def __init__(self, body: Body, value: Callable[[Value], Operand]) -> None:
         self.body = body
@@ -88,14 +94,17 @@ class Lowering:
         return self.body.emit(op, a, b, hint=item.name)
 
     def _shl(self, item: Instruction) -> Operand:
+        """A left shift; the low bits of the result depend on low bits alone, so that the value is not extended."""
         width(item.type)
         return self.body.emit("shl", self.value(item.operands[0]), self.value(item.operands[1]), hint=item.name)
 
     def _lshr(self, item: Instruction) -> Operand:
+        """A logical right shift, which brings in what is above the width: the value is extended without its sign first."""
         amount = self.extended(item.operands[1], False)
         return self.body.emit("lshr", self.extended(item.operands[0], False), amount, hint=item.name)
 
     def _ashr(self, item: Instruction) -> Operand:
+        """An arithmetic right shift of the sign-extended value."""
         amount = self.extended(item.operands[1], False)
         return self.body.emit("shr", self.extended(item.operands[0], True), amount, hint=item.name)
 
@@ -108,6 +117,7 @@ class Lowering:
         return self.body.emit("and", value, TRUE) if item.type == "i1" and self.body.range(value) != (0, 1) else value
 
     def _zext(self, item: Instruction) -> Operand:
+        """Zero extension, free where the range of the value is known."""
         width(item.type)
         return self.extended(item.operands[0], False)
 
@@ -119,7 +129,11 @@ class Lowering:
         return self.extended(item.operands[0], True)
 
     def _high_product(self, item: Instruction) -> Operand:
-        """trunc((a * b) >> k) of widened words: the one use of 64 bits that a 32-bit multiplier has words for."""
+        """``trunc((a * b) >> k)`` of widened words: the one use of 64 bits that a 32-bit multiplier has words for.
+
+        Fixed-point code is full of it. The high word is ``mulh``, corrected where a factor is unsigned; for shifts
+        below 32 the low word's upper bits are joined to it.
+        """
         shift = item.operands[0]
         product = shift.operands[0] if isinstance(shift, Instruction) and shift.opcode in ("lshr", "ashr") else None
         if isinstance(product, Instruction) and product.opcode == "mul" and isinstance(shift, Instruction):
@@ -196,6 +210,7 @@ class Lowering:
         return self.body.select(condition, yes, no)
 
     def _freeze(self, item: Instruction) -> Operand:
+        """LLVM's ``freeze`` turns an undefined value into some fixed one; values here are always defined."""
         width(item.type)
         return self.value(item.operands[0])
 
@@ -218,6 +233,7 @@ class Lowering:
         return self.body.inverse(holds) if item.predicate in ("ueq", "uno") else holds
 
     def _sitofp(self, item: Instruction) -> Operand:
+        """A signed word as a single, rounded once."""
         width(item.type)
         return self.body.emit("int_to_float", self.extended(item.operands[0], True), hint=item.name)
 
@@ -233,6 +249,7 @@ class Lowering:
         return self.body.emit("fadd", self.body.emit("fmul", high, Const(0x47800000)), low, hint=item.name)
 
     def _fptosi(self, item: Instruction) -> Operand:
+        """A single as a signed word. What does not fit is undefined in C and saturates here."""
         width(item.type), width(item.operands[0].type)
         return self.body.emit("float_to_int", self.value(item.operands[0]), hint=item.name)
 
@@ -248,6 +265,7 @@ class Lowering:
         return self.body.select(is_small, below, self.body.emit("xor", above, Const(wrap(1 << 31))), item.name)
 
     def _bitcast(self, item: Instruction) -> Operand:
+        """The same pattern read as another type: singles travel as patterns, so that nothing is left to do."""
         width(item.type), width(item.operands[0].type)
         return self.value(item.operands[0])
 

@@ -72,7 +72,10 @@ class Predicates:
         return condition if terminator.targets[0] == target else self.body.inverse(condition)
 
     def _case(self, source: str, target: str) -> Operand:
-        """The condition under which a switch goes to a target."""
+        """The condition under which a switch goes to a target: the subject equals one of its cases.
+
+        The default is the negation of all cases that lead elsewhere.
+        """
         terminator = self.blocks[source].terminator
         subject, *cases = terminator.operands
         default, *targets = terminator.targets
@@ -106,7 +109,9 @@ class Predicates:
     def merge(self, name: str, incoming: list[tuple[str, Operand | None]], hint: str) -> Operand:
         """What a phi of a block holds; None stands for a value that does not matter.
 
-        ``incoming`` are pairs of a block and the value that comes from it. Equal values need no select.
+        ``incoming`` are pairs of a block and the value that comes from it. Equal values need no select, and the last
+        value needs no condition: it is what remains. Conditions are taken relative to the block's immediate
+        dominator, which runs whenever the block does.
         """
         root = self.immediate[name]
         known = [(source, value) for source, value in incoming if value is not None]

@@ -59,7 +59,9 @@ class Region:
         return next_value(loop, phi) if loop else phi
 
     def before_inner(self, name: str) -> bool:
-        """True for a block of the outer loop that runs before the inner one."""
+        """True for a block of the outer loop that runs before the inner one. Its values are computed anew in every
+        iteration of the inner loop, or held.
+        """
         if self.inner is None or name in self.inner.blocks:
             return False
         order = list(self.blocks)
@@ -185,7 +187,11 @@ def _exiting_block(loop: Loop, file: str) -> str:
 
 
 def _check_counted(region: Region, file: str) -> None:
-    """Raise SourceError unless the number of iterations is known when the loop starts."""
+    """Raise SourceError unless the number of iterations is known when the loop starts.
+
+    A loop that leaves in the middle of its body is taken only if nothing is stored before the exit, or nothing is
+    done after it: in its last visit only the first part runs, which the array cannot do.
+    """
     terminator = region.blocks[region.exiting].terminator
     condition = terminator.operands[0] if terminator.operands else None
     if not (isinstance(condition, Instruction) and _is_counted(region, condition)):
@@ -262,7 +268,7 @@ def constant_step(region: Region, phi: Instruction) -> int | None:
 def trip_count(region: Region) -> str:
     """The number of iterations where it is a constant, or the name of the bound that decides it.
 
-    Empty where the source does not say it simply.
+    Empty where the source does not say it simply. It is a text for people: nothing in the graph depends on it.
     """
     condition = region.blocks[region.exiting].terminator.operands[0]
     assert isinstance(condition, Instruction)

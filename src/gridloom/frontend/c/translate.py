@@ -169,7 +169,10 @@ class _Translation:
         return livein
 
     def _livein_name(self, value: Argument | Instruction) -> str:
-        """The parameter's name; for a value read before the loop the element it was read from: ``c_3``."""
+        """The parameter's name; for a value read before the loop the element it was read from: ``c_3``.
+
+        Names have to be stable and readable, since users give values to live-ins by name.
+        """
         if isinstance(value, Argument):
             return readable(value.name)
         stem = self._element(value) or readable(value.name)
@@ -237,7 +240,12 @@ class _Translation:
     # -- carried values ---------------------------------------------------------------------------------------------
 
     def _start(self, phi: Instruction) -> Operand:
-        """What a header phi holds in an iteration, before its next value is known."""
+        """What a header phi holds in an iteration, before its next value is known.
+
+        A constant start is the initial value of the carried edge. Any other start is a live-in, which the edge cannot
+        hold: a sum adds it outside the recurrence (see :meth:`_sum_step`), everything else selects it in the first
+        iteration.
+        """
         bits = width(phi.type)
         first = self.region.initial(phi)
         if isinstance(first, Constant):
@@ -295,7 +303,11 @@ class _Translation:
         return self.body.select(self.fresh, start, carried, phi.name)
 
     def _close(self) -> None:
-        """Tie every carried value to what the iteration leaves."""
+        """Tie every carried value to what the iteration leaves.
+
+        This comes after all blocks, when the next values are known. In a nest, ``fresh`` is next what says that the
+        outer loop goes on, that is, that the inner one has ended.
+        """
         region = self.region
         if region.inner:
             advance = self._runs(region.loop.latches[0])
@@ -335,7 +347,11 @@ class _Translation:
         return self.running[name]
 
     def _condition(self, name: str) -> Operand:
-        """The condition of :meth:`_runs`, computed anew."""
+        """The condition of :meth:`_runs`, computed anew.
+
+        In a nest the blocks of the outer loop before the inner one run when the inner loop is fresh; the inner header
+        runs in every iteration in which it is entered or was not left; the others follow from the blocks before them.
+        """
         region, predicates = self.region, self.predicates
         if region.inner is None:
             return predicates.reach(region.loop.header, name)
@@ -355,7 +371,11 @@ class _Translation:
     # -- memory -----------------------------------------------------------------------------------------------------
 
     def _access(self, access: Access) -> Operand:
-        """The operand of a load, or the operation of a store, on memory or as a stream."""
+        """The operand of a load, or the operation of a store, on memory or as a stream.
+
+        The index is taken from the address as written, so that accesses share its operations, unless the access is a
+        part of an element, whose place was aligned when the arrays were made.
+        """
         array = access.array
         assert array is not None
         item = access.item
@@ -371,7 +391,11 @@ class _Translation:
             raise error if error.where else SourceError(error.message, where=self.where(item)) from None
 
     def _stream(self, access: Access, array: CArray) -> Operand:
-        """The stream of an access that moves by a fixed step; a load that never moves is a live-in."""
+        """The stream of an access that moves by a fixed step; a load that never moves is a live-in.
+
+        The stream's ``variable`` says which elements it brings: ``x`` for those from the first on, ``x[2i+1]`` for
+        others. SourceError for a place that the data decide, and for a store that never moves.
+        """
         assert self.streams is not None
         item = access.item
         moves = motion(access.place, self._step_of, self.region.contains)
@@ -458,7 +482,11 @@ class _Translation:
         return made
 
     def _load(self, access: Access, array: CArray, index: Operand) -> Operand:
-        """A load; one before the inner loop of a nest is held for its iterations where the element may be written."""
+        """A load; one before the inner loop of a nest is held for its iterations where the element may be written.
+
+        Where nothing writes the array, loading it again in every iteration is as good and needs no carried value. A
+        conditional load whose index may be invalid reads element 0 when it should not happen.
+        """
         item, region = access.item, self.region
         repeats = region.before_inner(item.block) and not self._is_written(access)
         runs = self.predicates.reach(region.loop.header, item.block) if repeats else self._runs(item.block)
@@ -512,7 +540,10 @@ class _Translation:
     # -- what leaves ------------------------------------------------------------------------------------------------
 
     def _step_of(self, symbol: Value) -> int | None:
-        """What a symbol moves per iteration; None where that is not fixed."""
+        """What a symbol moves per iteration; None where that is not fixed.
+
+        In a flattened nest nothing is fixed, since an iteration may be any of the inner loop's.
+        """
         if not isinstance(symbol, Instruction) or self.region.owner(symbol) is None or self.region.inner:
             return None
         if symbol.type != "ptr":
@@ -521,7 +552,11 @@ class _Translation:
         return move.constant if not move.terms else None
 
     def _liveouts(self) -> dict[str, Instruction]:
-        """Values that the function uses after the loop."""
+        """Values that the function uses after the loop.
+
+        Returns the instruction of each live-out by name and announces the operands in the body. Values that are
+        constants or live-ins are left out: whoever calls the loop has them.
+        """
         region = self.region
         liveouts: dict[str, Instruction] = {}
         used: dict[Instruction, None] = {}
@@ -543,7 +578,11 @@ class _Translation:
         return liveouts
 
     def _last(self, item: Instruction) -> Operand:
-        """What a value is after the loop. SourceError where only a partial last iteration computes it."""
+        """What a value is after the loop. SourceError where only a partial last iteration computes it.
+
+        A loop that is tested at the top leaves its header phis as the iteration after the last would find them, which
+        is what the last full iteration left in them.
+        """
         region = self.region
         if item.type == "ptr":
             raise SourceError("a pointer that the loop moves is used after it; use an index", where=self.where(item))

@@ -2,9 +2,13 @@
 
 A node line is ``id opcode [name [bytes ...]]``, an edge line ``source target distance type operand`` (older files:
 ``source target type``, taken as distance 0). A load or a store is two nodes: LRE ties load-address to load-data one
-cycle later, SRE store-address to store-data in the same cycle; both are ``pair`` edges. MEM only orders. Opcode 30 is a
-constant; one without a value in its name (``gPtr1``, ``gVar2``) is a live-in. ``liveout_*`` next to the loop names
+cycle later, SRE store-address to store-data in the same cycle; both are ``pair`` edges. MEM only orders. Opcode 30 is
+a constant; one without a value in its name (``gPtr1``, ``gVar2``) is a live-in. ``liveout_*`` next to the loop names
 the values that outlive it. The array's ``CGRA_config.csv`` is not read.
+
+The formats are those of "CCF: A CGRA Compilation Framework" (Arizona State University) and of RAMP and FalconCrimson,
+which read them. The graph is of domain ``opaque``: opcodes are kept as ops, but what a node computes is not
+interpreted.
 """
 
 from __future__ import annotations
@@ -61,7 +65,10 @@ def loads(
 
 
 def _members(path: Path) -> tuple[Path, Path]:
-    """The node file and the edge file of the loop that a path names."""
+    """The node file and the edge file of the loop that a path names.
+
+    A drawing or a live-value file names its loop only by its folder, so there has to be just one loop in it.
+    """
     name = path.name
     for ending in ("_node.txt", "_edge.txt"):
         stem = name.removesuffix(ending)
@@ -84,7 +91,10 @@ def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _add_node(graph: PublishedGraph, row: list[str], where: str, liveouts: dict[str, str]) -> None:
-    """The node of one line."""
+    """The node of one line.
+
+    The fourth column, the size of an access in bytes, is not used: a word of the graph is one element of any size.
+    """
     if len(row) < 2:
         raise SourceError(f"found {len(row)} column; expected id, opcode, name, bytes", where=where)
     integer(row[0], "node id", where)
@@ -103,7 +113,10 @@ def _add_node(graph: PublishedGraph, row: list[str], where: str, liveouts: dict[
 
 
 def _add_edge(graph: PublishedGraph, row: list[str], line: int) -> None:
-    """The edge of one line: a value, a pair, an order or a predicate, by its type."""
+    """The edge of one line: a value, a pair, an order or a predicate, by its type.
+
+    A predicate (PRE) without a number is the last operand; TRU and LIE are plain values.
+    """
     where = graph.at(line)
     if len(row) not in (3, 5):
         raise SourceError(
@@ -131,7 +144,11 @@ def _add_edge(graph: PublishedGraph, row: list[str], line: int) -> None:
 
 
 def _liveouts(nodes: Path) -> dict[str, str]:
-    """Node id -> name for each edge of ``liveout_edge.txt`` into a ``st_data_<name>`` node."""
+    """Node id -> name for each edge of ``liveout_edge.txt`` into a ``st_data_<name>`` node.
+
+    CCF stores live values to memory after the loop; the name of the variable is that of the store. Without these
+    files there are no live-outs.
+    """
     node_file, edge_file = nodes.with_name("liveout_node.txt"), nodes.with_name("liveout_edge.txt")
     if not (node_file.is_file() and edge_file.is_file()):
         return {}

@@ -3,6 +3,10 @@
 The dialect shows in the attributes. Ours sets the graph attribute ``format``; GenMap's nodes have a ``type``;
 elastic_cgra_mapper's have ``opcode`` and ``const_value`` and its edges ``operand``; CGRA-Bench's nodes are called
 ``Node<k><llvm opcode>``; everything else is read as NeoSA's, which names the op in the label or in the node's name.
+
+Only our own dialect holds all of a graph. The others give nodes and edges, from which :class:`PublishedGraph` makes a
+graph of domain ``opaque`` (``cma24`` for GenMap's, whose opcodes are those of the CMA arrays); their back edges carry
+no distance and are found by a depth-first walk.
 """
 
 from __future__ import annotations
@@ -26,12 +30,16 @@ _CGRA_BENCH_NAME: Final = re.compile(r"Node[0-9]++([a-z_]++)\Z")
 
 
 def read(path: Path) -> Dfg:
-    """The graph of a DOT file."""
+    """The graph of a DOT file. SourceError names the file and the line where it cannot be read."""
     return loads(read_text(path), path.stem, str(path))
 
 
 def loads(text: str, name: str, where: str = "graph") -> Dfg:
-    """The graph in a DOT text; ``name`` is used where the dialect has none of its own. Linear in the text."""
+    """The graph in a DOT text; ``name`` is used where the dialect has none of its own. Linear in the text.
+
+    >>> loads("digraph g { x -> mul_0 -> y }", "g").op_class("mul_0")
+    'mul'
+    """
     dot = dot_syntax.parse(text, where)
     if not dot.nodes:
         raise SourceError("has no node; a graph needs at least one", where=where)
@@ -61,7 +69,11 @@ def dialect(dot: DotGraph) -> str:
 
 
 def _neosa(dot: DotGraph, name: str, where: str) -> Dfg:
-    """No predecessor: an input. Multipliers are the nodes whose label (else name) starts with ``mul``."""
+    """No predecessor: an input. Multipliers are the nodes whose label (else name) starts with ``mul``.
+
+    NeoSA places by two kinds of tile only, with and without a multiplier, so that this is all that its files need to
+    say.
+    """
     graph = PublishedGraph(name, where)
     fed = {edge.target for edge in dot.edges}
     for node in dot.nodes.values():
@@ -141,7 +153,10 @@ def _integer(dot: DotGraph, item: DotNode | DotEdge, text: str, what: str, where
 
 
 def _genmap(dot: DotGraph, name: str, where: str) -> Dfg:
-    """Domain ``cma24``; an edge without ``operand`` takes the free operand, in file order."""
+    """Domain ``cma24``; an edge without ``operand`` takes the free operand, in file order.
+
+    GenMap's graphs have no cycles, so that every edge has distance 0; one that closes a cycle is a DfgError.
+    """
     builder = DfgBuilder(name, "cma24")
     for node in dot.nodes.values():
         _genmap_node(builder, dot, node, where)
@@ -196,7 +211,11 @@ def _genmap_node(builder: DfgBuilder, dot: DotGraph, node: DotNode, where: str) 
 def _genmap_operands(
     dot: DotGraph, target: str, op: str, edges: list[DotEdge], operands: dict[int, int], where: str
 ) -> None:
-    """Give each edge into a node its operand, those without one the free ones."""
+    """Give each edge into a node its operand, those without one the free ones.
+
+    ``operands`` is filled in place and keyed by the identity of the edge record, since two edges may be equal.
+    SourceError where the edges do not fit the op's arity, or ask for one operand twice.
+    """
     given = [_operand(dot, edge, where) for edge in edges]
     arity = lookup("cma24", op).arity
     if len(edges) != arity:
@@ -239,7 +258,11 @@ def _gridloom(dot: DotGraph, name: str, where: str) -> Dfg:
 
 
 def _record(attributes: dict[str, str], where: str, what: str) -> dict[str, Any]:
-    """The fields that attributes of our own dialect stand for."""
+    """The fields that attributes of our own dialect stand for.
+
+    ``label`` and ``shape`` are for the picture only and left out; the fields of those names come as ``text`` and
+    ``tensor_shape``. SourceError for a value that is no JSON.
+    """
     record: dict[str, Any] = {}
     fields = {written: name for name, written in RENAMED.items()}
     for key, text in attributes.items():

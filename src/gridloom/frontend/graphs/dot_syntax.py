@@ -93,12 +93,23 @@ class DotGraph:
 
 
 def parse(text: str, where: str) -> DotGraph:
-    """The graph in a DOT text; a SourceError names the line, what was found and what was expected."""
+    """The graph in a DOT text; a SourceError names the line, what was found and what was expected.
+
+    >>> graph = parse("digraph g { node [op=add]; a -> {b c} [operand=1] }", "text")
+    >>> [(edge.source, edge.target, edge.attributes) for edge in graph.edges]
+    [('a', 'b', {'operand': '1'}), ('a', 'c', {'operand': '1'})]
+    >>> graph.nodes["a"].attributes
+    {'op': 'add'}
+    """
     return _Parser(text, where).run()
 
 
 def _tokens(text: str, where: str) -> Iterator[Token]:
-    """The words of a text, the end among them; SourceError for a character that starts none."""
+    """The words of a text, the end among them; SourceError for a character that starts none.
+
+    The patterns are possessive (``++``), so that no text makes the scanner go back: reading is linear whatever the
+    file.
+    """
     position, end = 0, len(text)
     while True:
         position = _SKIP.match(text, position).end()  # type: ignore[union-attr]
@@ -134,7 +145,10 @@ def _unexpected(character: str) -> str:
 
 
 def _quoted(text: str, start: int, where: str) -> tuple[Token, int]:
-    """A quoted id and the position behind it."""
+    r"""A quoted id and the position behind it.
+
+    Only the escapes that DOT itself defines are resolved; ``\n`` and the like stay for whoever knows the dialect.
+    """
     parts: list[str] = []
     position = start + 1
     while True:
@@ -153,6 +167,7 @@ def _quoted(text: str, start: int, where: str) -> tuple[Token, int]:
 
 
 def _fail(text: str, offset: int, where: str, message: str) -> NoReturn:
+    """Raise a SourceError for what stands at an offset of the text."""
     raise SourceError(message, where=f"{where}:{line_of(text, offset)}")
 
 
@@ -167,7 +182,11 @@ class _Scope:
 
 
 class _Parser:
-    """A recursive grammar parsed with an explicit stack, since the depth of braces is the user's."""
+    """A recursive grammar parsed with an explicit stack, since the depth of braces is the user's.
+
+    ``scopes`` is that stack; an edge chain that has a subgraph as an end is suspended in the subgraph's scope and
+    goes on when its brace closes. ``pairs`` is used for strict graphs only.
+    """
 
     def __init__(self, text: str, where: str) -> None:
         self.text = text
@@ -182,6 +201,7 @@ class _Parser:
     # -- tokens -----------------------------------------------------------------------------------------------------
 
     def fail(self, message: str, token: Token | None = None) -> NoReturn:
+        """Raise a SourceError at a token, the current one by default."""
         _fail(self.text, (token or self.token).offset, self.where, message)
 
     def advance(self) -> Token:
@@ -200,13 +220,18 @@ class _Parser:
         return False
 
     def expect(self, kind: str, after: str) -> None:
+        """Take a token of that kind, or fail with what was found instead."""
         if not self.accept(kind):
             self.fail(f"expected {kind!r} {after}, found {self.found()}")
 
     def found(self) -> str:
+        """The current token as a message names it."""
         return "the end of the text" if self.token.kind == "end" else shown(self.token.text)
 
     def keyword(self, word: str) -> bool:
+        """True when the current token is that keyword; DOT's keywords may be in any case, and none where they are
+        quoted.
+        """
         return self.token.kind == "id" and self.token.text.lower() == word
 
     def identifier(self, what: str) -> Token:
@@ -362,7 +387,11 @@ class _Parser:
         self.graph.edges.append(edge)
 
     def attributes(self, base: dict[str, str], required: bool = False) -> dict[str, str]:
-        """The attribute lists that follow, over ``base``; ``base`` itself where there are none."""
+        """The attribute lists that follow, over ``base``; ``base`` itself where there are none.
+
+        ``base`` is never changed: nodes and edges share the dictionaries of defaults until one has attributes of its
+        own.
+        """
         if required and self.token.kind != "[":
             self.fail(f"expected '[' and attributes, found {self.found()}")
         result = base

@@ -24,7 +24,11 @@ def read(path: Path) -> Dfg:
 
 
 def loads(text: str, name: str, where: str = "graph") -> Dfg:
-    """The graph in an E2EMap text."""
+    """The graph in an E2EMap text. SourceError names the line with too few columns or with what is no number.
+
+    The columns behind the children (earliest and latest cycle, flags) are results of E2EMap's own scheduling; they
+    are checked to be numbers and not used.
+    """
     graph = PublishedGraph(name, where)
     for line, content in enumerate(text.split("\n"), start=1):
         if content.strip():

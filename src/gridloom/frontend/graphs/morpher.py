@@ -45,7 +45,11 @@ def read(path: Path) -> Dfg:
 
 
 def loads(text: str, name: str, where: str = "graph") -> Dfg:
-    """The graph in a Morpher text. Linear in the text."""
+    """The graph in a Morpher text. Linear in the text.
+
+    SourceError for a text that is cut short, for tags that do not nest and for numbers that are none. The graph is of
+    domain ``opaque``.
+    """
     if "<DFG" not in text:
         raise SourceError("has no <DFG> element; expected a Morpher DFG", where=where)
     scan = _Scan(PublishedGraph(name, where))
@@ -55,7 +59,10 @@ def loads(text: str, name: str, where: str = "graph") -> Dfg:
 
 
 class _Scan:
-    """Where the scan is: inside which node, with which op, and how many nodes are complete."""
+    """Where the scan is: inside which node, with which op, and how many nodes are complete.
+
+    ``expected`` is the count that ``<DFG>`` announces, against which a file that was cut short shows.
+    """
 
     def __init__(self, graph: PublishedGraph) -> None:
         self.graph = graph
@@ -101,7 +108,7 @@ class _Scan:
         self.graph.add(node, self.graph.at(tag.line))
 
     def finish(self, where: str) -> Dfg:
-        """The graph, once the text has ended."""
+        """The graph, once the text has ended. SourceError where nodes are missing."""
         if self.expected is None or not self.closed or self.complete != self.expected:
             raise SourceError(
                 f"is cut short: <DFG> announces {self.expected or 0} nodes, {self.complete} are complete", where=where
@@ -114,7 +121,11 @@ class _Scan:
 
 
 def _tags(text: str, where: str) -> Iterator[_Tag]:
-    """The tags of a text, in order."""
+    """The tags of a text, in order.
+
+    Lines are counted on the way, from tag to tag, so that the scan stays linear. Text between tags is handed on with
+    the tag before it.
+    """
     position = text.find("<")
     line, counted = 1, 0
     while position >= 0:
@@ -143,6 +154,7 @@ def _attributes(text: str, where: str) -> dict[str, str]:
 
 
 def _add_output(graph: PublishedGraph, node: _Tag, tag: _Tag) -> None:
+    """The edge of one ``<Output>`` element; SourceError for the older dialect, which has no distances."""
     here = graph.at(tag.line)
     source = integer(node.attributes.get("idx", ""), "idx of <Node>", here)
     target = integer(tag.attributes.get("idx", ""), "idx of <Output>", here)

@@ -112,7 +112,11 @@ class PublishedGraph:
             raise DfgError(error.message, where=f"{self.where}: {error.where}") from None
 
     def _operands(self) -> list[int]:
-        """Operand of each link: ranks in order, links without one in the free places, then 0, 1, ... without gaps."""
+        """Operand of each link: ranks in order, links without one in the free places, then 0, 1, ... without gaps.
+
+        Two links of the same rank keep the order of the file. Order links have no operand and get 0, which is not
+        read.
+        """
         into: dict[str, list[int]] = {}
         for k, link in enumerate(self._links):
             if link.kind != "order":
@@ -142,7 +146,11 @@ class PublishedGraph:
         )
 
     def _cut_back_edges(self) -> None:
-        """Give distance 1 to every link that closes a cycle in a depth-first walk."""
+        """Give distance 1 to every link that closes a cycle in a depth-first walk.
+
+        The walk starts at the sources of links in the order of the file, so the choice depends on that order: the
+        formats that need this do not say which edge of a cycle is the back edge.
+        """
         out: dict[str, list[int]] = {node_id: [] for node_id in self._nodes}
         for k, link in enumerate(self._links):
             out[link.source].append(k)

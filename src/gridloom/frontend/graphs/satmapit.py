@@ -51,6 +51,7 @@ def loads(texts: dict[str, str | None], name: str, where: str = "loop") -> Dfg:
 
 
 def _optional(path: Path) -> str | None:
+    """The text of a file, or None where it does not exist."""
     return read_text(path) if path.is_file() else None
 
 
@@ -67,7 +68,11 @@ def _rows(texts: dict[str, str | None], ending: str, where: str, columns: int) -
 
 
 def _add_nodes(graph: PublishedGraph, texts: dict[str, str | None], where: str) -> dict[str, list[str]]:
-    """The nodes of all files; returns what each node line names as its operands."""
+    """The nodes of all files; returns what each node line names as its operands.
+
+    The operands are left, right and predicate, in this order, with ``-1`` for none. SourceError for an operand that
+    no file gives, where all files are there.
+    """
     liveouts = {row[0]: row[1] for _, row in _rows(texts, "_liveout_edges", where, 4)}
     operands: dict[str, list[str]] = {}
     for here, row in _rows(texts, "_nodes", where, 6):

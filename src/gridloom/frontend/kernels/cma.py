@@ -1,7 +1,10 @@
 """Kernels in the 24-bit domain of the CMA arrays, sized like the applications of the VPCMA partitioning evaluation.
 
-Inputs are loads, outputs are stores, constants fit 17 bits. An add keeps its carry in bit 24, so that an output made by
-an add shows 25 bits; every op reads the lower 24 only, except ``sel``, which is steered by the carry.
+Inputs are loads, outputs are stores, constants fit 17 bits. An add keeps its carry in bit 24, so that an output made
+by an add shows 25 bits; every op reads the lower 24 only, except ``sel``, which is steered by the carry.
+
+Each model computes in another way than its graph (products by definition, a matrix, Python integers) and shows the
+carry where the graph does.
 """
 
 from __future__ import annotations
@@ -245,7 +248,11 @@ def _descaled(b: DfgBuilder, value: str) -> str:
 
 
 def _dct8(b: DfgBuilder) -> None:
-    """The input is pixels; their level shift takes one subtraction: 8 * 128 from the sum."""
+    """The even-odd decomposition: sums and differences, a shared product for outputs 2 and 6, four products for each
+    odd one.
+
+    The input is pixels; their level shift takes one subtraction: 8 * 128 from the sum.
+    """
     x = [b.input(f"x{k}") for k in range(8)]
     s = [b.add("add", x[k], x[7 - k]) for k in range(4)]
     d = [b.add("sub", x[k], x[7 - k]) for k in range(4)]
@@ -313,7 +320,10 @@ def _sine(step: int) -> int:
 
 
 def _md5(b: DfgBuilder) -> None:
-    """The first round, with amounts and constants scaled to 24 bits; all 16 message words are inputs."""
+    """The first round, with amounts and constants scaled to 24 bits; all 16 message words are inputs.
+
+    A rotation is two shifts and an ``or``, since the ALU has none. The result is no MD5, but has its dependences.
+    """
     state = {name: b.input(name) for name in ("a", "b", "c", "d")}
     for t in range(16):
         message = b.input(f"m{t}")

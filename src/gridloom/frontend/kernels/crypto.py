@@ -95,7 +95,11 @@ class _Series:
         return f"{self._stem}_{step}"
 
     def at(self, step: int) -> Operand:
-        """The value of a step, counted from the first of this iteration: a node, or its past where it is negative."""
+        """The value of a step, counted from the first of this iteration: a node, or its past where it is negative.
+
+        With carried state a negative step is a node of an earlier iteration, with the standard's initial values for
+        the iterations that have none before them.
+        """
         if step >= 0:
             return self.name(step)
         streamed = self._before[-step - 1]

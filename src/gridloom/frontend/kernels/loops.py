@@ -127,7 +127,11 @@ BITCOUNT = Kernel(
 
 
 def _isqrt(b: DfgBuilder, words: int) -> None:
-    """Each step takes two bits of the number and finds one digit, which ``root`` collects."""
+    """Each step takes two bits of the number and finds one digit, which ``root`` collects.
+
+    This is the shift-and-subtract method: ``digit`` is the square of the place that is tried, and the trial is
+    subtracted where it fits. Sixteen steps give the root of a 32-bit word.
+    """
     loop = _word_and_step(b, "numbers", "roots", words, 4)
     left = connect(b, "select", loop.first, loop.word, previous("remainder"), id="left")
     found = connect(b, "select", loop.first, 0, previous("root"), id="found")

@@ -44,7 +44,10 @@ def _end(b: DfgBuilder, column: str, n: int) -> str:
 
 
 def _gemm_like(b: DfgBuilder, n: int, right_is_transposed: bool) -> None:
-    """The common body of both products: a sum over k that begins with the scaled element of C and ends in a store."""
+    """The common body of both products: a sum over k that begins with the scaled element of C and ends in a store.
+
+    The store is conditional, since the flattened loop passes it in every iteration of k.
+    """
     i, j, k = nest(b, {"i": n, "j": n, "k": n})
     left = b.load("A", _at(b, i, k, n))
     right = b.load("A", _at(b, j, k, n)) if right_is_transposed else b.load("B", _at(b, k, j, n))

@@ -1,7 +1,11 @@
 """Random graphs, seeded: layered, growing-network and series-parallel; in domain ``i32`` or ``opaque``.
 
-A plan (node, op, operands) is drawn first; the graph and the model both start from it. The same parameters always give
-the same graph.
+A plan (node, op, operands) is drawn first; the graph and the model both start from it. The same parameters always
+give the same graph.
+
+In domain ``opaque`` the same graphs have uninterpreted ops, so that a mapper meets the structure alone. Inputs are
+called ``x_k``, ops ``n_...``, outputs ``y_k``. Fan-out is bounded by :data:`MAX_FANOUT` where the structure leaves a
+choice.
 """
 
 from __future__ import annotations
@@ -43,7 +47,10 @@ def _op(rng: random.Random, arity: int) -> str:
 
 
 def _layered(layers: int, width: int, seed: int) -> list[Step]:
-    """Every node of a layer reads two of the layer before, every node of which is read: all paths are equally long."""
+    """Every node of a layer reads two of the layer before, every node of which is read: all paths are equally long.
+
+    The first operands are a permutation of the layer before, which is what makes sure that each of its nodes is read.
+    """
     rng = random.Random(seed)
     previous = [f"x_{k}" for k in range(width)]
     plan: list[Step] = [(name, "input", ()) for name in previous]
@@ -84,7 +91,11 @@ def _growing(nodes: int, inputs: int, seed: int) -> list[Step]:
 
 
 def _series_parallel(nodes: int, seed: int) -> list[Step]:
-    """Edges are split by a node or doubled through one, until there are enough nodes between input and output."""
+    """Edges are split by a node or doubled through one, until there are enough nodes between input and output.
+
+    No node gets more than two operands or :data:`MAX_FANOUT` readers, so that every node is an op of the table. The
+    steps are sorted topologically at the end, as edges were split in any order.
+    """
     rng = random.Random(seed)
     edges: list[tuple[str, str]] = [("x_0", "n_0"), ("n_0", "y_0")]
     into, out = {"n_0": 1, "y_0": 1}, {"x_0": 1, "n_0": 1}
@@ -142,7 +153,10 @@ _INTEGER: dict[str, Callable[..., Words]] = {
 
 
 def _mixed(name: str, operands: tuple[Words, ...], iterations: int) -> Words:
-    """The uninterpreted function of a node, over 64-bit words without sign: a mix of its name and its operands."""
+    """The uninterpreted function of a node, over 64-bit words without sign: a mix of its name and its operands.
+
+    It repeats the mix of :mod:`gridloom.dfg.semantics` on purpose: the model must not use what it checks.
+    """
     seed = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
     state = np.full(iterations, seed, dtype=np.uint64)
     for k, words in enumerate(operands):

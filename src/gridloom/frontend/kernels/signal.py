@@ -27,7 +27,11 @@ _TAPS_AND_FORM = {
 
 
 def _fir(b: DfgBuilder, taps: int, form: str) -> None:
-    """The transposed form adds each tap to a delayed partial sum; the direct form delays samples and adds a tree."""
+    """The transposed form adds each tap to a delayed partial sum; the direct form delays samples and adds a tree.
+
+    Both have the same products. The transposed form has edges of distance 1 only, the direct form up to ``taps - 1``,
+    which is harder on arrays without delay lines.
+    """
     x = b.input("x")
     if form == "direct":
         delayed = [x if k == 0 else Past(x, k, (0,) * k) for k in range(taps)]

@@ -1,7 +1,10 @@
 """Speech coding: a step of the IMA ADPCM encoder, and the lag search of GSM's long-term predictor.
 
-In the encoder each sample's code depends on the prediction and the step size that the sample before left, a recurrence
-through a table in memory. The lag search carries the best sum and its lag.
+In the encoder each sample's code depends on the prediction and the step size that the sample before left, a
+recurrence through a table in memory. The lag search carries the best sum and its lag.
+
+The ADPCM step is almost all recurrence, so that its RecMII, not the number of tiles, decides the II; the lag search
+is the opposite: a long-running sum whose recurrence is short.
 """
 
 from __future__ import annotations
@@ -110,7 +113,11 @@ _WINDOW_AND_LAGS = {
 
 
 def _gsm_ltp(b: DfgBuilder, window: int, lags: int) -> None:
-    """For each lag, the products of the segment and the past at that lag are summed; the best one is carried."""
+    """For each lag, the products of the segment and the past at that lag are summed; the best one is carried.
+
+    The two loops, over lags and over samples, are flattened into one: the sum begins anew at the first sample, and
+    the comparison counts at the last one only.
+    """
     history = window + lags - 1
     arrays(b, segment=window, history=history)
     lag_index, k = nest(b, {"l": lags, "k": window})

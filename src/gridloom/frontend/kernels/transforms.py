@@ -90,7 +90,10 @@ def _turned(s: dict[str, Words], k: int) -> Pair:
 
 
 def _dft(stimulus: Stimulus, radix: int) -> Expected:
-    """The transform by its definition: each output is the sum of all rotated points times powers of -j."""
+    """The transform by its definition: each output is the sum of all rotated points times powers of -j.
+
+    ``radix`` is 2 or 4, so that all factors are powers of -j and the sums are exact.
+    """
     s = stimulus.streams
     points: list[Pair] = [(s["x0_re"], s["x0_im"]), *(_turned(s, k) for k in range(1, radix))]
     # Powers of -j: (a + jb) -> (b - ja) and so on; a radix-2 transform uses every second one.
@@ -149,7 +152,10 @@ def _ifft_arrays(b: DfgBuilder, n: int) -> None:
 
 
 def _ifft_body(b: DfgBuilder, upper: str, lower: str, twiddle: str) -> None:
-    """One butterfly in place, halved. No two iterations of a stage touch the same word, so none is ordered."""
+    """One butterfly in place, halved: two complex points are loaded, combined and stored where they were.
+
+    No two iterations of a stage touch the same word, so no order edges are needed.
+    """
     x0 = (b.load("re", upper), b.load("im", upper))
     x1 = (b.load("re", lower), b.load("im", lower))
     turned = _rotate(b, x1, (b.load("w_re", twiddle), b.load("w_im", twiddle)))
@@ -255,7 +261,11 @@ def _dct4(b: DfgBuilder) -> None:
 
 
 def _dct8(b: DfgBuilder) -> None:
-    """Even-odd decomposition: 8 sums and differences, then a 4-point transform and a 4 x 4 product."""
+    """Even-odd decomposition: 8 sums and differences, then a 4-point transform and a 4 x 4 product.
+
+    Sums of mirrored samples make the even outputs, differences the odd ones, which halves the products of the
+    definition.
+    """
     x = [b.input(f"x{k}") for k in range(8)]
     s = [b.add("add", x[k], x[7 - k]) for k in range(4)]
     d = [b.add("sub", x[k], x[7 - k]) for k in range(4)]
@@ -277,7 +287,11 @@ def _dct8(b: DfgBuilder) -> None:
 
 
 def dct_matrix(points: int) -> Words:
-    """The DCT-II as a matrix of fixed-point cosines; row 0 is scaled by cos(pi/4) as usual."""
+    """The DCT-II as a matrix of fixed-point cosines; row 0 is scaled by cos(pi/4) as usual.
+
+    >>> dct_matrix(4)[0].tolist()
+    [2896, 2896, 2896, 2896]
+    """
     rows = []
     for k in range(points):
         angles = [(2 * n + 1) * k if k else points // 2 for n in range(points)]

@@ -1,7 +1,9 @@
 """Binary trees, reducing and expanding, and map-reduce trees: the reduction patterns of machine learning.
 
-A full binary tree of n nodes has (n + 1) / 2 leaves. Several components are several trees in one graph, without an edge
-between them.
+A full binary tree of n nodes has (n + 1) / 2 leaves. Several components are several trees in one graph, without an
+edge between them.
+
+A leaf may be required to enter through a multiplier's tile, which makes the placement of inputs a constraint, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 """Shorter recurrences: ``s + a + b + c`` becomes ``s + (a + b + c)``, so that a sum comes round in one op.
 
-Words wrap around, so that sums, products, minima and bitwise ops of them may be taken in any order; singles round each
-and stay as they are written. Only chains whose inner values nothing else reads are changed.
+Words wrap around, so that sums, products, minima and bitwise ops of them may be taken in any order; singles round
+each and stay as they are written. Only chains whose inner values nothing else reads are changed.
+
+The length of a recurrence bounds the II from below (RecMII), which no mapper can undo: a sum of three terms per
+iteration would need an II of 3. The tree beside the recurrence costs as many ops and can be pipelined.
 """
 
 from __future__ import annotations
@@ -44,7 +47,11 @@ def _family(op: str) -> str:
 
 
 def _leads(body: Body, carried: Operand) -> dict[str, int]:
-    """Operation -> the operand over which a chain of its own op leads to the carried value."""
+    """Operation -> the operand over which a chain of its own op leads to the carried value.
+
+    Operations come in order of definition, so inner links are known before outer ones. An operation whose both
+    operands lead there (``s + s``) is no chain; neither is ``a - s``, in which the sign of the carried value changes.
+    """
     uses = _uses(body)
     leads: dict[str, int] = {}
     for id_, made in body.operations.items():

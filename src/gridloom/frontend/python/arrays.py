@@ -34,7 +34,11 @@ def loop(*bounds: Any) -> Iterator[Value]:
 
 
 def _traced_loop(trace: Trace, start: Value, step: Value) -> Iterator[Value]:
-    """Yield the loop variable once, as a symbol, between opening and closing the loop of the trace."""
+    """Yield the loop variable once, as a symbol, between opening and closing the loop of the trace.
+
+    The counter is a carried value that starts at ``start`` where that is known, or at 0 with a live-in added to it
+    outside the recurrence. The stop is not used: how often the loop runs is not part of the graph.
+    """
     if trace.phase != "before":
         raise SourceError("has more than one gridloom.loop; unroll inner ones with Python's range")
     if not step.number:
@@ -56,7 +60,11 @@ def _traced_loop(trace: Trace, start: Value, step: Value) -> Iterator[Value]:
 
 
 class KnownArray:
-    """An array parameter while the kernel runs: checks indices, wraps what is stored."""
+    """An array parameter while the kernel runs: checks indices, wraps what is stored.
+
+    ``data`` is the caller's own object and is changed in place. IndexError for an index outside it: negative indices
+    do not count from the end, since the array has no such thing.
+    """
 
     def __init__(self, name: str, kind: ArrayType, data: Any) -> None:
         self.name = name
@@ -86,7 +94,11 @@ class KnownArray:
 
 
 class TracedArray:
-    """An array parameter while the kernel is traced."""
+    """An array parameter while the kernel is traced.
+
+    Reading makes a load, or an input where memory is streams; writing makes a store, a conditional store or an
+    output. Nothing is read from actual data.
+    """
 
     def __init__(self, name: str, kind: ArrayType, trace: Trace) -> None:
         self.name = name
@@ -97,6 +109,7 @@ class TracedArray:
         return self.kind.length
 
     def __getitem__(self, index: Any) -> Value:
+        """The element at an index: a load, an input stream, or a live-in for an element that never moves in a stream."""
         at = self._at(index)
         trace, kind = self.trace, self.kind.element
         if trace.streams:
@@ -116,7 +129,11 @@ class TracedArray:
         self.put(index, value)
 
     def put(self, index: Any, value: Any, *, when: Any = 1) -> None:
-        """Store an element where the condition holds."""
+        """Store an element where the condition holds.
+
+        A condition that is known to be 0 stores nothing; any other known one stores always. SourceError for a place
+        that is no stream, where memory is streams.
+        """
         at, trace = self._at(index), self.trace
         word = _stored(self.name, self.kind.element, value).operand
         condition = lift(when)
@@ -142,6 +159,9 @@ class TracedArray:
         trace.touch(self.name, made.id, True, at)
 
     def _at(self, index: Any) -> Value:
+        """The index as a Value. SourceError outside the loop, for a float, and for a known index that the array does
+        not have.
+        """
         if self.trace.phase != "inside":
             raise SourceError(f"uses {self.name} outside its loop")
         self.trace.locate()
@@ -162,11 +182,15 @@ class TracedArray:
         return f"{self.name}[{moves.step}i{moves.constant:+d}]" if moves.constant else self.name
 
     def _fixed(self, at: Value) -> str:
+        """The name of the live-in for an element that never moves: the array, the constant part and the live-ins in the
+        index.
+        """
         fixed = "".join(f"_{operand.name}" for operand, _ in at.linear.terms if isinstance(operand, LiveIn))
         return f"{self.name}_{at.linear.constant}{fixed}"
 
 
 def _stored(name: str, kind: Type, value: Any) -> Value:
+    """The value cast to an element's type. SourceError for a float that would become an integer silently."""
     lifted = lift(value)
     if lifted.is_float and not kind.is_float:
         raise SourceError(f"stores a float in {name}, an array of {kind}; cast it with gridloom.int32")

@@ -2,6 +2,9 @@
 
 It shares nothing with the semantics of the graph, so that running a kernel as Python and running its graph are two
 independent computations.
+
+Only the ops that Python's operators and the functions of this front end can make are here. Division by zero raises
+ZeroDivisionError, as in Python; the graph's division yields 0.
 """
 
 from __future__ import annotations

@@ -98,7 +98,12 @@ def _reflected(op: str, float_op: str | None = None) -> Callable[[Value, Any], V
 
 
 class Value:
-    """A number of a kernel: known (``number``) when the kernel runs, an operand of the graph when it is traced."""
+    """A number of a kernel: known (``number``) when the kernel runs, an operand of the graph when it is traced.
+
+    Operators compute or record by :func:`apply`. Values have no hash and no truth value while they are traced, so
+    that a Python ``if`` or a dictionary cannot silently depend on a value of the loop. ``linear`` is the integer as a
+    linear form.
+    """
 
     __slots__ = ("_number", "_operand", "is_float", "linear")
     __hash__ = None  # type: ignore[assignment]
@@ -204,7 +209,10 @@ class Value:
 
 
 def lift(value: Any) -> Value:
-    """A Python or NumPy number as a Value."""
+    """A Python or NumPy number as a Value; a state gives the value that it has at this point.
+
+    Integers wrap to 32 bits, floats round to single precision. SourceError for anything else.
+    """
     if isinstance(value, Value):
         return value.current if isinstance(value, State) else value
     if isinstance(value, bool | np.bool_ | int | np.integer):
@@ -247,7 +255,10 @@ def apply(op: str, *values: Value) -> Value:
 
 
 def _linear(op: str, values: Sequence[Value], result: Operand) -> Linear:
-    """The result of an integer op as a linear form, where it is one; else a symbol of its own."""
+    """The result of an integer op as a linear form, where it is one; else a symbol of its own.
+
+    Forms are over exact integers: that an index may wrap around is not taken into account.
+    """
     if op in ("add", "sub"):
         return values[0].linear.plus(values[1].linear, 1 if op == "add" else -1)
     known = [value.number for value in values]
@@ -282,7 +293,10 @@ def extend(value: Value, bits: int, signed: bool) -> Value:
 
 
 def _floor(a: Any, b: Any) -> tuple[Value, Value]:
-    """Python's // and %: towards minus infinity, where the array's division goes towards 0."""
+    """Python's // and %: towards minus infinity, where the array's division goes towards 0.
+
+    Costs a division, a remainder, three ops to see whether they have to be corrected, and the corrections.
+    """
     x, y = lift(a), lift(b)
     if x.is_float or y.is_float:
         raise SourceError("uses // or % on a float; use / and gridloom.int32")
@@ -292,7 +306,13 @@ def _floor(a: Any, b: Any) -> tuple[Value, Value]:
 
 
 def select(condition: Any, yes: Any, no: Any) -> Value:
-    """``yes`` where the condition is not 0, else ``no``: a kernel's if."""
+    """``yes`` where the condition is not 0, else ``no``: a kernel's if.
+
+    Both alternatives are computed in every iteration. Where one of them is a float, both are.
+
+    >>> select(1, 5, 7), float(select(0, 5, 2.5))
+    (5, 2.5)
+    """
     c, a, b = lift(condition), lift(yes), lift(no)
     if a.is_float or b.is_float:
         a, b = float32(a), float32(b)
@@ -324,7 +344,12 @@ def _active() -> Trace:
 
 
 class State(Value):
-    """A value that an iteration leaves for the next: read it like a number, ``set`` it, or use ``+=`` and its kin."""
+    """A value that an iteration leaves for the next: read it like a number, and ``set`` it, or use ``+=``, ``-=``,
+    ``*=`` or ``^=``.
+
+    Other operators with an assignment (``|=``, ``<<=``) are not defined: Python would bind the name to a plain value,
+    and the state would keep what it had. Write ``s.set(s | x)``.
+    """
 
     __slots__ = ("carried", "current")
 
@@ -340,7 +365,11 @@ class State(Value):
         super().__init__(None, start.is_float, Const(0))
 
     def _begin(self, trace: Trace, start: Value) -> None:
-        """Announce the carried value in the trace; a start that is not known is chosen in the first iteration."""
+        """Announce the carried value in the trace; a start that is not known is chosen in the first iteration.
+
+        The choice is a select by the flag that :meth:`~gridloom.frontend.loops.body.Body.started` makes; it is part
+        of the recurrence and costs it one op.
+        """
         known = start.number is not None
         self.carried = trace.body.recur("state", start.operand.value if isinstance(start.operand, Const) else 0)
         operand: Operand = self.carried

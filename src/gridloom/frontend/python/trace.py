@@ -1,4 +1,10 @@
-"""A trace: what one iteration of a Python kernel does, written down while the kernel is called with symbols."""
+"""A trace: what one iteration of a Python kernel does, written down while the kernel is called with symbols.
+
+The kernel's function runs once as ordinary Python, with values that record operations in place of numbers. The trace
+that is under way is in the context variable :data:`ACTIVE`, so that operators of values find it without an argument
+and two threads may trace at the same time. Beside each integer travels its linear form, from which the order of
+memory accesses is proved as in the C front end (:mod:`gridloom.frontend.loops.motion`).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +33,11 @@ class Linear:
     terms: tuple[tuple[Operand, int], ...] = ()
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
-        """This one plus a multiple of another."""
+        """This one plus a multiple of another. Terms are kept sorted, so that equal forms compare equal.
+
+        >>> Linear(1, 2).plus(Linear(3, 1), -1)
+        Linear(constant=-2, step=1, terms=())
+        """
         terms = dict(self.terms)
         for operand, coefficient in other.terms:
             terms[operand] = terms.get(operand, 0) + factor * coefficient
@@ -47,7 +57,11 @@ class _Access:
 
 @dataclass
 class Trace:
-    """A kernel being traced: its body, and where in the function the trace is."""
+    """A kernel being traced: its body, and where in the function the trace is.
+
+    ``phase`` is ``before``, ``inside`` or ``after`` the loop. States are made before it, accesses happen inside, and
+    after it values may only be returned.
+    """
 
     body: Body
     streams: bool = False
@@ -86,7 +100,10 @@ class Trace:
         self.accesses.append(_Access(array, node, is_store, self.motion(index.linear)))
 
     def finish(self) -> None:
-        """Close the states and order the accesses."""
+        """Close the states and order the accesses. Quadratic in the accesses of each array.
+
+        Different array parameters are taken to be different memory, as with ``restrict`` in C.
+        """
         for state in self.states:
             state.close()
         for k, first in enumerate(self.accesses):

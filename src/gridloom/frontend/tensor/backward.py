@@ -1,8 +1,12 @@
 """The backward pass of a tensor graph: what training adds to it.
 
-Reverse mode, operation by operation. A product ``Y = X W`` adds ``dX = dY W'`` and, for weights, ``dW = X' dY``, which
-sums over the rows; a product of two tensors adds a product for each. An elementwise operation, a softmax and a norm add
-one operation of their kind, which also reads the forward value. Weight gradients go to DRAM.
+Reverse mode, operation by operation. A product ``Y = X W`` adds ``dX = dY W'`` and, for weights, ``dW = X' dY``,
+which sums over the rows; a product of two tensors adds a product for each. An elementwise operation, a softmax and a
+norm add one operation of their kind, which also reads the forward value. Weight gradients go to DRAM.
+
+Shapes and dependences are what counts: nothing is computed. An operation other than a product or a sum sends a
+gradient to its first operand only, so that the backward pass of a product of two activations is cheaper here than in
+truth.
 """
 
 from __future__ import annotations
@@ -87,7 +91,10 @@ class _Backward:
         return total
 
     def product(self, node: Node, gradient: str) -> None:
-        """The gradients of a product: each operand's is a product of the other operand and the result's gradient."""
+        """The gradients of a product: each operand's is a product of the other operand and the result's gradient.
+
+        A weight's gradient leaves as an output; an input of the network needs none.
+        """
         left, right = self.operands(node)[:2]
         for operand, other, side in ((left, right, "left"), (right, left, "right")):
             known = self.dfg.node(operand)

@@ -1,7 +1,11 @@
 """ONNX files as tensor graphs. Shapes are inferred by onnx; dimensions without a size count as 1.
 
-Products, softmax, layer normalisation and elementwise operators become nodes; reshapes and the like pass their operand
-on. An operator that is none of these is refused by name.
+Products, softmax, layer normalisation and elementwise operators become nodes; reshapes and the like pass their
+operand on. An operator that is none of these is refused by name.
+
+Costs of a network on an array depend on shapes and kinds of operations, not on numbers, so weights are read by their
+shapes only. The first output of an operator is the one that is followed; a dimension of unknown size, such as the
+batch, counts as 1.
 """
 
 from __future__ import annotations
@@ -58,7 +62,10 @@ def read(path: Path) -> Dfg:
 
 
 class _Reader:
-    """Reads one model; ``made`` maps ONNX values to the nodes that hold them."""
+    """Reads one model; ``made`` maps ONNX values to the nodes that hold them.
+
+    A value that is not in ``made`` is a constant or a weight: a weight becomes a node when a product reads it first.
+    """
 
     def __init__(self, path: Path, model: Any) -> None:
         self.path, self.model = path, model
@@ -93,7 +100,11 @@ class _Reader:
         return self.made[name]
 
     def _node(self, node: Any) -> None:
-        """Add one operator. SourceError for one that is not lowered; what only touches constants is left out."""
+        """Add one operator. SourceError for one that is not lowered; what only touches constants is left out.
+
+        Views hand on the node of their operand. Elementwise operators read the values that are computed; constants
+        among their operands are taken to come with the instruction.
+        """
         result = node.output[0]
         computed = [name for name in node.input if name in self.made and not self.builder.is_weight(self.made[name])]
         if node.op_type == "Constant" or not computed:

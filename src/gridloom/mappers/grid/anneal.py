@@ -110,10 +110,12 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     search.warm_up()
     clock = budget.start()
     goal = Goal(problem, config.objective)
-    best = _given(search, clock) if config.place else _Starts(search, config, clock, first, goal).best()
+    # Where every node is pinned there is nothing to move: a search would never end.
+    kept = bool(fixed) and len(fixed) == len(problem.nodes)
+    best = _given(search, clock) if kept else _Starts(search, config, clock, first, goal).best()
     clock.report("done", in_words(best))
     if not best.legal:
-        return to_failure(problem, best, bool(config.place))
+        return to_failure(problem, best, kept)
     return to_mapping(problem, best, provenance("anneal", config, clock, best, goal))
 
 

@@ -104,6 +104,8 @@ def run_compiler(
     """Run a command in a folder and return what it wrote to standard error.
 
     zig keeps the C libraries that it compiled for linking in ``cache_folder``; by default they go with the folder.
+    The environment holds nothing of the user's but ``PATH``, so that a compilation gives the same result everywhere.
+    SourceError when it does not end in time or cannot be started; that it failed shows in what it wrote.
     """
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),

@@ -1,4 +1,8 @@
-"""Sizes and offsets of C types on the fixed 32-bit target: natural alignment, 4-byte pointers."""
+"""Sizes and offsets of C types on the fixed 32-bit target: natural alignment, 4-byte pointers.
+
+Types are read from LLVM's text: ``i16``, ``float``, ``[8 x i32]``, ``{ i32, i8 }``, ``<{ ... }>`` for packed structs,
+``%struct.name`` for named ones. A type is parsed anew each time, which is cheap for the few of a loop.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,12 @@ _SCALARS: Final = {"float": 4, "double": 8, "ptr": 4, "half": 2}
 
 
 class Layout:
-    """Answers how many bytes a type takes and where its members start. Types are LLVM's texts: ``[8 x i32]``."""
+    """Answers how many bytes a type takes and where its members start. ``structs`` maps names to the texts of structs.
+
+    >>> layout = Layout({"point": "{ i8, i32, i16 }"})
+    >>> layout.size("%point"), layout.members("%point"), layout.size("[3 x %point]")
+    (12, [(0, 'i8'), (4, 'i32'), (8, 'i16')], 36)
+    """
 
     def __init__(self, structs: Mapping[str, str]) -> None:
         self.structs = structs
@@ -50,6 +59,9 @@ class Layout:
         return members
 
     def _struct(self, text: str) -> tuple[int, int]:
+        """(size, alignment) of a struct: padded at its end to the alignment of its most aligned member, unless it is
+        packed.
+        """
         found = self.members(text)
         if not found:
             return 0, 1
@@ -69,7 +81,11 @@ class Layout:
 
 
 def split_types(text: str) -> list[str]:
-    """The comma-separated parts of a type or initializer list, nested brackets kept together."""
+    """The comma-separated parts of a type or initializer list, nested brackets kept together.
+
+    >>> split_types("i32, [2 x i8], { i8, i8 }")
+    ['i32', '[2 x i8]', '{ i8, i8 }']
+    """
     parts, depth, start = [], 0, 0
     for k, character in enumerate(text):
         depth += (character in "[{(<") - (character in "]})>")

@@ -2,6 +2,10 @@
 
 llvmlite checks the text and gives instructions, operands and constants; compare predicates, element types, branch
 targets and metadata it does not offer, so these are read off each instruction's line of the printed module.
+
+An instruction of llvmlite is paired with its printed line by position: the n-th instruction of a function is its n-th
+line. That the counts agree is checked, so that a change of LLVM's printing is an error and not a wrong graph.
+Metadata (``!dbg``, ``!tbaa``, ``!llvm.loop``) is resolved from the definitions at the end of the text.
 """
 
 from __future__ import annotations
@@ -62,7 +66,11 @@ def read_module(text: str, where: str) -> Module:
 
 
 class _Reader:
-    """Reads one parsed module; holds what instructions refer to."""
+    """Reads one parsed module; holds what instructions refer to.
+
+    ``values`` maps llvmlite's values to records. llvmlite compares values by their address in LLVM, so one value met
+    twice is one record.
+    """
 
     def __init__(self, parsed: Any, where: str) -> None:
         self.parsed = parsed
@@ -95,7 +103,11 @@ class _Reader:
         return Global(variable.name, kind, initializer.strip(), constant)
 
     def _function(self, function: Any, lines: tuple[str, list[str]]) -> Function:
-        """The record of a function. SourceError where llvmlite and the printed text disagree, or it is too long."""
+        """The record of a function.
+
+        ``noalias`` is C's ``restrict``, ``dereferenceable(n)`` the promise of an array parameter with ``static``.
+        SourceError where llvmlite and the printed text disagree, or the function is too long.
+        """
         head, body = lines
         arguments: list[Argument] = []
         for argument in function.arguments:
@@ -149,7 +161,10 @@ class _Reader:
         return Function(function.name, self._line_of(head), arguments, blocks)
 
     def _instruction(self, item: Any, line: str, block: str, position: int) -> Instruction:
-        """The record of an instruction without its operands: what its printed line and metadata say."""
+        """The record of an instruction without its operands: what its printed line and metadata say.
+
+        An instruction without a name gets one from its opcode and position, which is unique in the function.
+        """
         text = _METADATA.sub("", line)
         attached = {m[1]: int(m[2]) for m in _METADATA.finditer(line)}
         named = _NAMED.match(text)
@@ -165,7 +180,11 @@ class _Reader:
         return record
 
     def _operand(self, operand: Any) -> Value:
-        """The value of an operand: one that is known, or a constant."""
+        """The value of an operand: one that is known, or a constant.
+
+        Constants hold patterns: an integer with its sign, a single as 32 bits. What is neither (an address computed
+        from two globals, a vector) becomes ``Opaque``, which is refused only where something needs it.
+        """
         known = self.values.get(operand)
         if known is not None:
             return known
@@ -195,6 +214,7 @@ class _Reader:
         return int(match[1]) if match else 0
 
     def _line_of(self, head: str) -> int:
+        """The source line of a function, from its define line."""
         match = re.search(r"!dbg !(\d+)", head)
         return self._location(int(match[1]) if match else None)
 
@@ -205,6 +225,7 @@ class _Reader:
         return "" if name is None or name[1] == "omnipotent char" else name[1]
 
     def _span(self, number: int) -> LoopSpan | None:
+        """The first and the last line of a loop by its ``!llvm.loop`` metadata; None where clang noted no lines."""
         items = [int(k) for k in re.findall(r"!(\d+)", self.metadata.get(number, ""))]
         lines = [self._location(k) for k in items if self.metadata.get(k, "").startswith("!DILocation")]
         return LoopSpan(lines[0], lines[-1]) if lines else None
@@ -218,7 +239,10 @@ def _cases(switch: Instruction) -> list[Constant]:
 
 
 def _drop_unreachable(blocks: dict[str, Block]) -> None:
-    """Leave out the ways to blocks that control never reaches: the default of a switch that has all its cases."""
+    """Leave out the ways to blocks that control never reaches: the default of a switch that has all its cases.
+
+    Such an edge would otherwise be an exit of the loop, and a loop with two exits is refused.
+    """
     never = {name for name, block in blocks.items() if block.terminator.opcode == "unreachable"}
     for block in blocks.values():
         item = block.terminator
@@ -236,16 +260,21 @@ def _drop_unreachable(blocks: dict[str, Block]) -> None:
 
 
 def _signed(value: int, bits: int) -> int:
+    """The low bits of a number as a signed one; a single bit stays 0 or 1."""
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) and bits > 1 else value
 
 
 def _plain(name: str) -> str:
+    """A name without the quotes that LLVM puts around unusual ones."""
     return name.strip('"')
 
 
 def _function_lines(text: str) -> dict[str, tuple[str, list[str]]]:
-    """Function name -> (its define line, one line for each instruction in order)."""
+    """Function name -> (its define line, one line for each instruction in order).
+
+    Labels, comments and debug records are passed over; the lines of a switch's cases are joined to its own.
+    """
     functions: dict[str, tuple[str, list[str]]] = {}
     body: list[str] | None = None
     for line in text.splitlines():
@@ -266,7 +295,10 @@ def _function_lines(text: str) -> dict[str, tuple[str, list[str]]]:
 
 
 def _block_names(raw: list[Any], body: list[str]) -> list[str]:
-    """Names of the blocks; those that LLVM only numbers get the number that branches print."""
+    """Names of the blocks; those that LLVM only numbers get the number that branches print.
+
+    LLVM numbers unnamed arguments, blocks and values in one sequence, so the count has to follow the text.
+    """
     names = [block.name for block, _ in raw]
     if all(names):
         return names
@@ -288,6 +320,7 @@ def _block_names(raw: list[Any], body: list[str]) -> list[str]:
 
 
 def _read_text(record: Instruction) -> None:
+    """Fill in what llvmlite does not offer, from the printed line: predicates, blocks, element types, callees."""
     text = record.text
     if record.opcode in ("icmp", "fcmp"):
         words = text.split(f" {record.opcode} ", 1)[1].split()
