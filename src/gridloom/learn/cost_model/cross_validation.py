@@ -94,6 +94,7 @@ def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig
 
 def _tests(era: data.Era, work: Work) -> list[training.GraphSamples]:
     """The graphs that no training sees, labelled in one state of the tool chain."""
+    # Large graphs take longest to simulate, so each has one job and the others have three.
     listed = [*data.held_out_graphs(), *data.large_graphs()]
     for some, each in ((data.held_out_graphs(), 3), (data.large_graphs(), 1)):
         data.make(work, era=era, decisions=each * data.CHAINS * len(some), listed=some)

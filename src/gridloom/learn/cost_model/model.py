@@ -169,8 +169,7 @@ def _told(work: Work, what: str, share: float) -> bool:
 
 
 def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any]:
-    """Return figures of the learned and of the hand-written cost model on samples: errors, ranks and the number of
-    decisions.
+    """Return figures of the learned and of the hand-written cost model on samples, and the number of decisions.
 
     The hand-written model is the rival that has to be beaten: it needs no data.
     """

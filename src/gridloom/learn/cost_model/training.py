@@ -1,8 +1,8 @@
 """Training of cost models on batches of one graph's decisions, folds by graph, errors and rank correlations.
 
-The loss is on the logarithm of the efficiency, because relative errors count. All
-decisions of a batch are on one graph: the network then shares the graph's part, and pairs of decisions can be ranked,
-which is what a search needs. Folds are by graph, so a figure never comes from a graph that was trained on.
+The loss is on the logarithm of the efficiency, because relative errors count. All decisions of a batch are on one
+graph: the network then shares the graph's part, and pairs of decisions can be ranked, which is what a search needs.
+Folds are by graph, so a figure never comes from a graph that was trained on.
 """
 
 from __future__ import annotations
@@ -118,6 +118,7 @@ def train(
         model = Regressor(variant, without, width, layers)
         _draw(model, wide)
         _train(model, groups, epochs, batch, rate, np.random.default_rng(seed), heard)
+        # A training that was ended early may be constant for want of steps, and another start would be ended as well.
         if ended or not _constant(model, groups):
             break
     return model

@@ -126,8 +126,9 @@ def encode(dfg: Dfg) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
 
 
 def decode(row: Row) -> Dfg:
-    """Return the graph of a row, with nodes called ``n0``, ``n1`` and so on; :func:`encode` turns it into the same
-    numbers.
+    """Return the graph of a row, with nodes called ``n0``, ``n1`` and so on.
+
+    :func:`encode` turns it into the same numbers.
     """
     names = [f"n{k}" for k in range(len(row.ops))]
     nodes = tuple(
@@ -173,6 +174,7 @@ def some_families(spec: str, families: int, count: int) -> list[int]:
     usual, overfull = list(range(families)), list(overfull_families(families))
     rng.shuffle(usual)
     rng.shuffle(overfull)
+    # Other arrays use families that the main array has, so that folds by family hold for all arrays.
     count = min(count, families)
     return [*usual[:count], *overfull[: len(overfull_families(count))]]
 

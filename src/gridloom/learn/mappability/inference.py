@@ -103,6 +103,7 @@ class Network:
         """Return the averaged prediction of the members. About 1 ms per member."""
         ways = mixers(graph)
         answers = [forward(member, graph, ways) for member in self.members]
+        # Probabilities are averaged, not scores: members may differ in the scale of their scores.
         shares = np.mean([_softmax(answer[1:]) for answer in answers], axis=0)
         return Prediction(logit=float(np.mean([answer[0] for answer in answers])), shares=tuple(shares.tolist()))
 
@@ -142,8 +143,7 @@ def forward(p: Mapping[str, Floats], graph: GraphFeatures, ways: tuple[Floats, F
     """Return the outputs of one member: the logit, then the scores of the columns above the bound.
 
     Each layer adds its rectified messages to the values of the nodes. The pooling takes mean, maximum and (scaled) sum,
-    and
-    the global features reach the output directly as well, with their squares.
+    and the global features reach the output directly as well, with their squares.
     """
     to_reader, to_maker = ways
     h = _relu(graph.nodes @ p["embed.weight"].T + p["embed.bias"])

@@ -36,8 +36,8 @@ def metrics(judged: Sequence[Judged]) -> dict[str, Any]:
 
     Widths are compared on the graphs that map and are predicted to map.
 
-    Shares are rounded to four digits and None where they are over nothing. ``width_error`` is the mean of abs(predicted
-    - actual) / actual.
+    Shares are rounded to four digits and None where they are over nothing. ``width_error`` is the mean error relative
+    to the actual width.
 
     >>> told = [Judged(actual=3, predicted=3), Judged(actual=4, predicted=None), Judged(actual=None, predicted=None)]
     >>> figures = metrics(told)

@@ -377,6 +377,7 @@ def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Wor
         return None
     arch = build(config.arch)
     graphs = [data.decode(sample.row) for sample in samples[:: max(1, len(samples) // 200)]]
+    # The first graphs load the weights and warm up numpy, which is not part of the time per graph.
     for graph in graphs[:5]:
         estimator.estimate(graph, arch)
     began = time.process_time()

@@ -303,6 +303,7 @@ def style_of(family: int) -> Style:
     >>> style_of(7) == style_of(7), style_of(OVERFULL).inputs > 12
     (True, True)
     """
+    # A text as the seed keeps styles and graphs independent of each other, whatever their numbers.
     rng = random.Random(f"mappability style {family}")
     shape = rng.choice([*SHAPES, *SHAPES, "part"])
     inputs = rng.choice((1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 10, 12))
@@ -400,6 +401,7 @@ def _part(style: Style, rng: random.Random, name: str) -> Dfg:
     """
     sources = part_sources()
     whole = sources[style.family % len(sources)]
+    # Any cut of an order in which dependences go forward gives convex parts.
     order = _random_order(whole, rng)
     ops = _size(rng)
     start = rng.randint(0, max(0, len(order) - ops))

@@ -132,6 +132,7 @@ class MessagePassing(nn.Module):
             h = layer(h, batch, share)
         total = torch.zeros(batch.size, h.shape[1]).index_add_(0, batch.graph, h)
         count = torch.bincount(batch.graph, minlength=batch.size)[:, None]
+        # The maximum per graph needs an index for every value, unlike the sum.
         home = batch.graph[:, None].expand_as(h)
         largest = torch.full_like(total, -1e9).scatter_reduce(0, home, h, "amax")
         whole = ((batch.global_features - self.mean) / self.spread).clamp(-4, 4)

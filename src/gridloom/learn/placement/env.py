@@ -125,6 +125,7 @@ class StreamingEnv(gymnasium.Env[Observation, int]):
         """Return the observation of an empty board, or of one with the nodes of ``options["placed"]``."""
         super().reset(seed=seed)
         placed = _slots(self.problem, self.options.ii, (options or {}).get("placed"))
+        # Gymnasium's own generator is the source, so that the seed of `reset` fixes the episode.
         order_seed = int(self.np_random.integers(1 << 31))
         self.batch = BoardBatch(self.problem, 1, self.options, placed=placed, seed=order_seed)
         return self._observation(), self._info()

@@ -106,6 +106,7 @@ class PpoModel:
         """
         torch.set_num_threads(1)
         policies = {"ppo": load_policy(None if work.weights is None else str(work.weights))}
+        # The policy without a graph network is a rival in the table where its weights are shipped.
         if shipped("ppo-mlp").exists():
             policies["mlp"] = load_policy(None, "ppo-mlp")
         _warm_up(config)

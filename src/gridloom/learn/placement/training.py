@@ -61,6 +61,7 @@ class Training:
     """
 
     def __init__(self, config: TrainingConfig, seed: int, folder: Path) -> None:
+        # Layers this small are slower on several threads.
         torch.set_num_threads(1)
         torch.manual_seed(seed)
         self.config = config
@@ -145,8 +146,9 @@ class Training:
         }
 
     def _played(self, task: Task, generator: torch.Generator) -> tuple[Episode, int]:
-        """Boards of one task, and the longest path of its graph. Large arrays have half as many boards, for equal time
-        per graph.
+        """The boards of one task, played to their ends, and the longest path of its graph.
+
+        Tasks on large arrays have half as many boards, since each of their steps looks at more slots.
         """
         boards = self.config.boards if task.problem.tiles <= 16 else max(2, self.config.boards // 2)
         episode = collect(self.policy, task.problem, task.options, boards, generator, self.config.ppo)

@@ -53,8 +53,8 @@ def draw_task(rng: np.random.Generator, large: float = 0.25) -> Task:
     """Return a random task; a share ``large`` of them has 25 to 52 nodes on 64 tiles, the others 6 to 24 on 16.
 
     Draws that :func:`~gridloom.mappers.spokes.screening.screen` refuses are drawn again. The II is 6 in six of ten
-    tasks, else uniform from the II with three
-    tenths more slots than nodes to the number of spokes. Costs the construction of a graph.
+    tasks, else uniform from the II with three tenths more slots than nodes to the number of spokes. Costs the
+    construction of a graph.
     """
     while True:
         big = rng.random() < large
