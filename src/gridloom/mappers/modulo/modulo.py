@@ -17,8 +17,7 @@ registers and no operand FIFOs (torus and presets); all files of an array rotate
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,14 +32,14 @@ from gridloom.mappers.modulo.screening import screen, with_pins
 from gridloom.mappers.modulo.search import BATCH, PULL, Attempt, ModuloSearch
 from gridloom.mappers.modulo.state import Parameters
 from gridloom.mappers.origin import origin
-from gridloom.mappers.placements import given_tiles, misplaced
+from gridloom.mappers.placements import GivenPlacements, given_tiles, misplaced
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Failure, Mapping
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModuloConfig:
+class ModuloConfig(GivenPlacements):
     """Settings of ``modulo``."""
 
     #: The II to map at; None: from the MII on, the lowest that is found.
@@ -66,12 +65,6 @@ class ModuloConfig:
     removal: float = 0.65
     #: Whether nodes may be computed more than once.
     recompute: bool = True
-    #: Nodes that stay on a tile: node -> tile name.
-    pin: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to begin from: node -> tile name, for all or some nodes.
-    init: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to keep: node -> tile name for every node; only cycles and routes are searched for.
-    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(
