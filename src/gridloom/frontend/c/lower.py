@@ -87,6 +87,7 @@ class Lowering:
         bits = width(item.type)
         a, b = map(self.value, item.operands)
         if bits == 1:
+            # Arithmetic modulo 2: sums and differences are exclusive ors, products are conjunctions.
             op = {"add": "xor", "sub": "xor", "mul": "and"}.get(op, op)
             return self.body.inverse(a) if op == "xor" and b == TRUE else self.body.emit(op, a, b, hint=item.name)
         if op == "mul" and isinstance(b, Const) and b.value > 0 and b.value & (b.value - 1) == 0:
@@ -99,7 +100,7 @@ class Lowering:
         return self.body.emit("shl", self.value(item.operands[0]), self.value(item.operands[1]), hint=item.name)
 
     def _lshr(self, item: Instruction) -> Operand:
-        """A logical right shift, which brings in what is above the width: the value is extended without its sign first."""
+        """A logical right shift, which brings in what is above the width: the value is zero-extended first."""
         amount = self.extended(item.operands[1], False)
         return self.body.emit("lshr", self.extended(item.operands[0], False), amount, hint=item.name)
 
