@@ -170,7 +170,7 @@ def check_configuration(name: str, kind: ArrayKind) -> None:
     assert config.__dataclass_params__.frozen, f"{config.__name__} is not frozen"
     fields = dataclasses.fields(config)
     assert all(field.kw_only for field in fields), f"{config.__name__} takes positional settings"
-    undocumented = sorted({field.name for field in fields} - _documented(config))
+    undocumented = sorted({field.name for field in fields}.difference(*map(_documented, config.__mro__[:-1])))
     assert not undocumented, f"{config.__name__} says nothing about {', '.join(undocumented)}"
     hints = get_type_hints(config)
     for field in fields:

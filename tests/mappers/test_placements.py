@@ -103,7 +103,6 @@ def test_init_changes_what_is_found_on_a_torus():
 @pytest.mark.parametrize(
     ("style", "node", "tile", "demand", "bound"),
     [
-        ("modulo", "x", "pe_0_3", "op class mem", "classes alu, mul, route"),
         ("rows", "x0_re", "store_1", "op class input", "classes output in column 1 of 12"),
         ("elastic", "fc0.c0", "mu_0_1", "op class gemm", "classes buffer"),
     ],
@@ -113,6 +112,14 @@ def test_pin_on_a_tile_that_cannot_run_the_node_is_a_failure(style: str, node: s
     assert failure is not None
     assert failure.constraint == f"node {node!r} on tile {tile!r}"
     assert (failure.demand, failure.bound) == (demand, bound)
+
+
+def test_pin_of_a_load_on_a_tile_without_memory_is_a_failure():
+    arch = "torus:4x4,memory=borders"
+    failure = run(Request(source="kernel:iir", arch=arch, effort=1000, pin={"x": "pe_1_1"})).failure
+    assert failure is not None
+    assert failure.constraint == "node 'x' on tile 'pe_1_1'"
+    assert failure.demand == "op class mem"
 
 
 def test_more_pins_on_a_tile_than_the_ii_are_counted():

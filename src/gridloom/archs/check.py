@@ -1,4 +1,10 @@
-"""``check_arch``: a self-test of arrays that says what is odd about one before anybody maps to it."""
+"""``check_arch``: a self-test of arrays that says what is odd about one before anybody maps to it.
+
+It is the counterpart of nextpnr's ``archcheck``: a family, or a hand-written description, may be sound as data and
+still be useless, for instance because a selector left no tile that multiplies or a border tile without a link. The
+findings are sentences for people, not errors. An array with findings can be mapped to, and some are meant (a grid with
+an isolated spare tile).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +38,13 @@ def check_arch(arch: Arch) -> list[str]:
 
 
 def _isolated(arch: Arch) -> list[str]:
-    """Find tiles that no other tile reaches, and tiles that reach no other."""
+    """Find tiles that no other tile reaches, and tiles that reach no other.
+
+    A tile reaches another when an arc goes from one of its resources (its outgoing links belong to it) to a resource of
+    the other. Constant registers are left out, since they only feed others, and switches, which only pass signals on.
+    Tiles that exchange values only through a central register file or the data memory, which belong to no tile, count
+    as isolated unless they have links.
+    """
     findings = []
     working = [k for k, tile in enumerate(arch.tiles) if tile.kind not in ("const",)]
     if len(working) < 2:
@@ -75,10 +87,12 @@ def _islands(arch: Arch) -> list[str]:
 
 
 def _link_targets(arch: Arch) -> set[int]:
+    """Return the tiles at which a link ends, whether or not an arc leads from the link to an operand."""
     return {b for _, b, _ in arch.links}
 
 
 def _leaves(arch: Arch, tile: int) -> bool:
+    """Return whether a link begins at the tile."""
     return any(a == tile for a, _, _ in arch.links)
 
 

@@ -19,6 +19,20 @@ What each kind means:
 ``LOAD``   the issue slot used to load a spilled value; shares the slot of its tile's ``FU``
 ``STORE``  the issue slot used to spill a value; shares the slot of its tile's ``FU``
 =========  ==========================================================================================================
+
+Data layout. A resource is an index r into ``resource_names``; the arrays ``kind``, ``tile``, ``position``, ``capacity``
+and ``group`` have one entry per resource. An arc is an index into ``arc_source``, ``arc_target``, ``arc_latency`` and
+``arc_gate``, which are sorted by these four and hold no arc twice. A tile is an index into ``tiles``. Names are fixed
+by convention: ``TILE.fu``, ``TILE.out``, ``TILE.in0``, and ``SOURCE>TARGET`` for a link, with ``#1``, ``#2`` after it
+where several run in parallel. A link belongs to the tile that it leaves.
+
+Time. Cycles are flat: they are those of iteration 0. A resource is used in slot cycle mod II, and two uses in one slot
+conflict unless they carry the same signal. The arc out of a ``FU`` has the latency of a move; an op's own result is
+there after the latency that its tile gives its op class.
+
+The same graph serves the three styles. On ``static`` arrays a tile runs one op for the whole loop (the II is 1), on
+``modulo`` arrays tiles are shared in time, and on ``elastic`` arrays a mapping has no cycles: tokens
+move when there is room.
 """
 
 from __future__ import annotations
@@ -68,7 +82,16 @@ ISSUE_KINDS = (Kind.FU, Kind.LOAD, Kind.STORE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """One place of the array: a processing element, a port, a register for constants, a unit or a switch."""
+    """One place of the array: a processing element, a port, a register for constants, a unit or a switch.
+
+    A tile says what can run and for how long; the wires to and from it are resources and arcs of the ``Arch``. Families
+    make tiles, and the position of a tile in ``Arch.tiles`` is its index everywhere else. ``row`` and ``col`` may lie
+    outside the grid: ports and constant registers stand at negative positions or beyond the last row.
+
+    >>> tile = Tile(name="pe", row=0, col=0, classes=frozenset({"alu", "mul"}), latency={"mul": 3, "*": 1})
+    >>> tile.latency_of("mul"), tile.latency_of("alu")
+    (3, 1)
+    """
 
     name: str
     row: int
@@ -93,11 +116,17 @@ class Tile:
     buffer: int = 0
 
     def latency_of(self, op_class: str) -> int:
-        """Return the cycles from the issue of an op of this class to its result."""
+        """Return the cycles from the issue of an op of this class to its result.
+
+        Whether the tile can run the class at all is not asked here: see ``classes``.
+        """
         return self.latency.get(op_class, self.latency.get("*", 1))
 
     def occupancy_of(self, op_class: str) -> int:
-        """Return the cycles for which an op of this class keeps the issue slot."""
+        """Return the cycles for which an op of this class keeps the issue slot.
+
+        It is 1 for a pipelined unit, whatever its latency, and larger for a unit that cannot take a new op each cycle.
+        """
         return self.occupancy.get(op_class, self.occupancy.get("*", 1))
 
 
@@ -105,7 +134,9 @@ class Tile:
 class Pool:
     """A capacity that a set of tiles shares: at most ``capacity`` ops of ``classes`` issue per slot.
 
-    A memory bus that serves a row of tiles is a pool.
+    A memory bus that serves a row of tiles is a pool, and so is a port that either loads or stores. Moves count as
+    class ``route`` and the loads and stores of spilled values as class ``mem``. ``tiles`` holds indices into
+    ``Arch.tiles``.
     """
 
     name: str
@@ -120,6 +151,10 @@ class RegisterFile:
 
     The first m registers rotate: what is register k in the last slot of an iteration is register k - 1 (mod m) in the
     first slot of the next one. A value may therefore live longer than II without being overwritten by its successor.
+
+    Rotation is what modulo-scheduled machines such as Cydra 5 and Itanium use in place of unrolling the loop. The
+    ``registers`` are resource indices in the order of rotation; ``rotating`` is the number that rotates where the
+    mapping does not say, and the only one that it may say where the file is not ``adjustable``.
     """
 
     name: str
@@ -131,7 +166,11 @@ class RegisterFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Bits of the array that a mapping sets: ``length`` of them, under one name in ``Mapping.settings``."""
+    """Bits of the array that a mapping sets: ``length`` of them, under one name in ``Mapping.settings``.
+
+    The bits of all settings of an array are numbered through in the order of ``Arch.settings``; ``Arch.arc_gate``
+    refers to these numbers. A bit that is not given is 0.
+    """
 
     name: str
     length: int
@@ -142,7 +181,20 @@ class Setting:
 class Arch:
     """An array, ready to be mapped to. :func:`gridloom.archs.build` makes one from a description.
 
-    An Arch never changes. What is looked up often is derived once and kept (``fu``, ``out``, ``links``, ``hops``).
+    An Arch never changes. What is looked up often is derived once and kept (``fu``, ``out``, ``links``, ``hops``). Two
+    arrays are the same to a mapping when their ``fingerprint`` is the same; ``==`` compares identity, which makes an
+    Arch usable as the key of a cache. The arrays are not copied by their readers, which must not write into them.
+
+    The constructor checks only the traits. That the arcs make sense is the family's task and ``check_arch``'s test.
+
+    >>> from gridloom.archs import build
+    >>> arch = build("mesh:1x2")
+    >>> arch
+    <Arch mesh:1x2: static, 1 x 2, 2 tiles>
+    >>> [arch.resource_names[r] for r in arch.operand_inputs[1]]
+    ['pe_0_1.in0', 'pe_0_1.in1', 'pe_0_1.in2']
+    >>> int(arch.hops[0, 1])
+    1
     """
 
     name: str
@@ -247,7 +299,11 @@ class Arch:
 
     @cached_property
     def links(self) -> tuple[tuple[int, int, int], ...]:
-        """The source tile, the target tile and the resource of every LINK, in the order of the resources."""
+        """The source tile, the target tile and the resource of every LINK, in the order of the resources.
+
+        The ends are read from the name of the link, ``SOURCE>TARGET`` or ``SOURCE>TARGET#CHANNEL``: a link resource
+        itself knows only the tile that it leaves.
+        """
         names = self.tile_index
         rows = []
         for r in np.flatnonzero(self.kind == Kind.LINK):
@@ -259,7 +315,8 @@ class Arch:
     def hops(self) -> NDArray[np.int16]:
         """A table [tile, tile] of the least number of links between two tiles; -1 where there is no way.
 
-        It is found by a breadth-first search from all tiles at once, in O(tiles * links), when it is first asked for.
+        It is computed by :func:`hop_distances` when it is first asked for, and takes two bytes per pair of tiles.
+        Arrays that join tiles without links (the rows of ``vpcma``) have -1 everywhere off the diagonal.
         """
         return hop_distances(len(self.tiles), [(a, b) for a, b, _ in self.links])
 
@@ -269,7 +326,11 @@ class Arch:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of everything that a mapping relies on: two arrays with one fingerprint take the same mappings."""
+        """A hash of everything that a mapping relies on: two arrays with one fingerprint take the same mappings.
+
+        The name, the description, the size in rows and columns and the traits are left out, so that the same array
+        described in two ways has one fingerprint. Linear in resources and arcs, computed once.
+        """
         digest = hashlib.blake2b(digest_size=12)
         for part in (self.resource_names, [repr(_plain(tile)) for tile in self.tiles], self.pools_plain, self.rules):
             digest.update("\n".join(map(str, part)).encode())
@@ -289,7 +350,9 @@ class Arch:
     def unroll(self, ii: int, settings: Mapping[str, Any] | None = None) -> ResourceGraph:
         """Return the time-expanded resource graph for an II, as flat arrays. O(arcs * II).
 
-        ``settings`` are those of a mapping: registers that rotate and pipeline bits. ArchError for unknown ones.
+        ``settings`` are those of a mapping: registers that rotate and pipeline bits. ArchError for unknown ones, for an
+        II below 1 or other than 1 on a static or elastic array, and for a graph that would not fit in memory. The graph
+        is not cached: whoever needs it more than once keeps it.
         """
         from gridloom.archs.unroll import unroll
 
@@ -297,6 +360,7 @@ class Arch:
 
 
 def _plain(tile: Tile) -> tuple[Any, ...]:
+    """Return the fields of a tile in a form whose text does not depend on the order of sets and dictionaries."""
     return tuple(
         sorted(v) if isinstance(v, frozenset) else sorted(v.items()) if isinstance(v, Mapping) else v
         for v in (getattr(tile, name) for name in tile.__slots__)
@@ -304,7 +368,15 @@ def _plain(tile: Tile) -> tuple[Any, ...]:
 
 
 def hop_distances(count: int, links: Iterable[tuple[int, int]]) -> NDArray[np.int16]:
-    """Return the least number of links between all pairs of tiles; -1 where there is no path."""
+    """Return the least number of links between all pairs of tiles [source, target]; -1 where there is no path.
+
+    ``links`` are pairs (source, target) and are directed. The search goes breadth first from all tiles at once on whole
+    rows of flags: each hop of the diameter costs tiles * (most links into a tile) row operations, which beats one
+    search per tile in Python by far on arrays of up to a few thousand tiles.
+
+    >>> hop_distances(3, [(0, 1), (1, 2), (2, 1)]).tolist()
+    [[0, 1, 2], [-1, 0, 1], [-1, 1, 0]]
+    """
     before: list[list[int]] = [[] for _ in range(count)]
     for a, b in links:
         before[b].append(a)
@@ -328,7 +400,20 @@ def hop_distances(count: int, links: Iterable[tuple[int, int]]) -> NDArray[np.in
 
 
 class ArchBuilder:
-    """Collects the tiles, resources and arcs of an array; ``build`` freezes them into an Arch."""
+    """Collects the tiles, resources and arcs of an array; ``build`` freezes them into an Arch.
+
+    Families fill one and throw it away. Tiles and resources get their indices in the order in which they are added,
+    which is part of the fingerprint: a family must add them in the same order each time. ``columns`` holds (kind, tile,
+    position, capacity, group) for each resource, and ``arcs`` (source, target, latency, gate).
+
+    >>> builder = ArchBuilder()
+    >>> tile = builder.add_tile(Tile(name="t", row=0, col=0, classes=frozenset({"alu"}), operands=1))
+    >>> unit, out = builder.add("t.fu", Kind.FU, tile), builder.add("t.out", Kind.OUT, tile)
+    >>> builder.arc(unit, out, 1)
+    >>> arch = builder.build(name="one", style="static", rows=1, cols=1, spec={})
+    >>> arch.fu.tolist(), arch.out.tolist()
+    ([0], [1])
+    """
 
     def __init__(self) -> None:
         self.tiles: list[Tile] = []
@@ -349,7 +434,9 @@ class ArchBuilder:
     ) -> int:
         """Add a resource and return its index; raise ArchError for a name that is taken.
 
-        ``group`` names the resource whose slot it shares; without it, the resource has slots of its own.
+        ``group`` names the resource whose slot it shares; without it, the resource has slots of its own. ``position``
+        is the operand of an ``IN``, the number of a ``REG`` in its file and the direction of a ``LINK`` or ``SWITCH``.
+        ``capacity`` is how many signals it carries per slot, 0 for no limit.
         """
         if name in self.index:
             raise ArchError(f"resource {name!r} is defined twice")
@@ -360,13 +447,20 @@ class ArchBuilder:
         return r
 
     def arc(self, source: int, target: int, latency: int = 0, gate: int = -1) -> None:
-        """Let signals go from ``source`` to ``target`` in ``latency`` cycles, and one more when bit ``gate`` is on."""
+        """Let signals go from ``source`` to ``target`` in ``latency`` cycles, and one more when bit ``gate`` is on.
+
+        An arc that is added twice counts once. ArchError beyond ``MAX_ARCS``: a description with a slip of the hand in
+        its size should end in a message, not in a machine without memory.
+        """
         if len(self.arcs) >= MAX_ARCS:
             raise ArchError(f"the array has more than {MAX_ARCS} arcs; describe a smaller one")
         self.arcs.append((source, target, latency, gate))
 
     def build(self, **fields: Any) -> Arch:
-        """Return the Arch; ``fields`` are those of its fields that the builder does not hold."""
+        """Return the Arch; ``fields`` are those of its fields that the builder does not hold.
+
+        Arcs are sorted and made unique here, so that the order in which a family adds them does not matter.
+        """
         columns = np.array(self.columns, dtype=np.int32).reshape(-1, 5)
         arcs = np.array(sorted(set(self.arcs)), dtype=np.int32).reshape(-1, 4)
         return Arch(

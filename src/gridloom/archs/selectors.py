@@ -5,6 +5,9 @@ A *selector* is a layout name (``all``, ``none``, ``checkerboard``, ``columns``,
 (their union).
 A *number map* is one number for all tiles, ``{layout: [[n, ...], ...]}``, or a list of ``{where: selector, value: n}``,
 later ones winning, the first of which may leave ``where`` out.
+
+Masks and maps are indexed [row, col] from the top left of the grid. Every error begins with the key of the parameter
+(``mul.region.rows``), from which ``gridloom.archs.spec`` finds the line of a YAML file.
 """
 
 from __future__ import annotations
@@ -31,7 +34,13 @@ LAYOUTS["border"] = LAYOUTS["borders"]
 
 
 def select(selector: Any, rows: int, cols: int, key: str) -> Mask:
-    """Return the mask [row, col] of the tiles that a selector names; an ArchError about it begins with ``key``."""
+    """Return the mask [row, col] of the tiles that a selector names; an ArchError about it begins with ``key``.
+
+    >>> select("checkerboard", 2, 3, "mul").astype(int).tolist()
+    [[1, 0, 1], [0, 1, 0]]
+    >>> select([{"tiles": [[0, 0]]}, {"region": {"rows": [1, 1]}}], 2, 3, "mul").astype(int).tolist()
+    [[1, 0, 0], [1, 1, 1]]
+    """
     if isinstance(selector, str) or selector is None:
         # An ARCH string's ``none`` is read as null.
         return _named(selector or "none", rows, cols, key)
@@ -55,7 +64,13 @@ def select(selector: Any, rows: int, cols: int, key: str) -> Mask:
 
 
 def numbers(value: Any, rows: int, cols: int, key: str, default: int | None) -> list[list[int | None]]:
-    """Return the number [row][col] that a number map gives each tile; None stands for 'no limit'."""
+    """Return the number [row][col] that a number map gives each tile; None stands for 'no limit'.
+
+    ``default`` is what tiles get that no entry of a list covers. ArchError for anything but numbers of at least 0.
+
+    >>> numbers([{"value": 4}, {"where": "borders", "value": 1}], 3, 3, "fifo", None)
+    [[1, 1, 1], [1, 4, 1], [1, 1, 1]]
+    """
     if value is None or _is_count(value):
         return [[value] * cols for _ in range(rows)]
     if isinstance(value, dict) and set(value) == {"layout"}:
@@ -74,10 +89,12 @@ def numbers(value: Any, rows: int, cols: int, key: str, default: int | None) -> 
 
 
 def _is_count(value: Any) -> bool:
+    """Return whether a value is a number of at least 0; True and False, which Python counts as numbers, are not."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _named(name: str, rows: int, cols: int, key: str) -> Mask:
+    """Return the mask of a layout that has a name."""
     if name not in LAYOUTS:
         raise ArchError(f"{key}: no layout is called {name!r}; known: {', '.join(LAYOUTS)}")
     rule = LAYOUTS[name]
@@ -85,6 +102,7 @@ def _named(name: str, rows: int, cols: int, key: str) -> Mask:
 
 
 def _drawn(lines: Any, rows: int, cols: int, key: str) -> Mask:
+    """Return the mask of a layout that is drawn, row by row, with ``#`` for the tiles that are selected."""
     good = isinstance(lines, list) and len(lines) == rows
     if not good or any(not isinstance(line, str) or len(line) != cols or set(line) - set("#.") for line in lines):
         raise ArchError(f"{key}.layout: expected {rows} strings of {cols} characters, '#' or '.', found {lines!r}")

@@ -1,6 +1,11 @@
 """From text to an Arch: ARCH strings (``mesh:8x8,inputs=skewed``), YAML files, plain dictionaries.
 
 All three end as a dictionary with ``family`` and that family's parameters; the family's ``build`` makes it an Arch.
+
+``build`` is the only function that most callers need. The rest serves the families: ``parameters`` turns a dictionary
+into the family's record with the errors that a user understands, ``check_*`` bound its numbers, and ``build_described``
+names the array after its description. An error raised below begins with the key that is wrong (``latency.mul: ...``);
+``load_yaml`` looks that key up in the file and adds the line.
 """
 
 from __future__ import annotations
@@ -24,10 +29,13 @@ P = TypeVar("P")
 def build(description: str | Path | Mapping[str, Any]) -> Arch:
     """Return the array that an ARCH string, a YAML file or a dictionary describes.
 
-    ArchError says where the description is wrong, what was found there and what was expected.
+    ArchError says where the description is wrong, what was found there and what was expected. GenMap's XML files are
+    read by :func:`gridloom.archs.families.genmap.read` instead. Costs time linear in the arcs of the array.
 
     >>> build("mesh:2x3").name
     'mesh:2x3'
+    >>> build({"family": "torus", "rows": 2, "cols": 2, "regs": 8}).name
+    'torus:2x2,regs=8'
     """
     if isinstance(description, Mapping):
         return build_spec(dict(description), "array")
@@ -59,6 +67,14 @@ def parse_string(text: str) -> dict[str, Any]:
     """Return ``family[:size][,key=value...]`` as a dictionary.
 
     A size of ``8x8`` becomes rows and cols, a lone number becomes tiles.
+
+    ArchError for a key that is given twice and for a part without ``=`` that is no size. Whether the family exists and
+    has these parameters is for :func:`build_spec` to say.
+
+    >>> parse_string("torus:4x4,regs=8,bus=none")
+    {'family': 'torus', 'rows': 4, 'cols': 4, 'regs': 8, 'bus': None}
+    >>> parse_string("ramp-4,regs=2")
+    {'family': 'ramp-4', 'regs': 2}
     """
     head, _, tail = text.partition(":")
     spec: dict[str, Any] = {"family": head}
@@ -83,7 +99,11 @@ def parse_string(text: str) -> dict[str, Any]:
 
 
 def scalar(text: str) -> Any:
-    """Return a value of an ARCH string: a number, None, a truth value or a word."""
+    """Return a value of an ARCH string: a number, None, a truth value or a word.
+
+    >>> [scalar(text) for text in ("12", "unbounded", "true", "skewed")]
+    [12, None, True, 'skewed']
+    """
     if text.lstrip("-").isdecimal() and len(text) < 12:
         return int(text)
     if text in ("none", "null") or text == "unbounded":
@@ -94,7 +114,10 @@ def scalar(text: str) -> Any:
 
 
 def load_yaml(path: Path) -> Arch:
-    """Return the array of a YAML file; errors name the file, the line and the key."""
+    """Return the array of a YAML file; errors name the file, the line and the key.
+
+    Texts of more than 4 million characters, anchors and aliases are refused, so that the cost is linear in the file.
+    """
     where = str(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -123,7 +146,11 @@ def _line_of(data: Any, message: str, path: str) -> str:
 
 
 def plain(data: Any) -> Any:
-    """Return ruamel's containers and scalars as plain Python ones."""
+    """Return ruamel's containers and scalars as plain Python ones.
+
+    The spec of an array ends up in saved mappings and in fingerprints of jobs, where a subclass of ``int`` that
+    remembers its line would be in the way.
+    """
     if isinstance(data, Mapping):
         return {str(key): plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -138,7 +165,11 @@ def plain(data: Any) -> Any:
 
 
 def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
-    """Return the parameter record of a family from a description; unknown keys and wrong types are ArchErrors."""
+    """Return the parameter record of a family from a description; unknown keys and wrong types are ArchErrors.
+
+    ``kind`` is a dataclass, whose field types pydantic checks; it is imported here since it is slow to load. Only the
+    first of several problems is reported.
+    """
     from pydantic import TypeAdapter, ValidationError
 
     fields = {key: value for key, value in spec.items() if key != "family"}
@@ -158,7 +189,14 @@ def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
 
 
 def array_name(spec: Mapping[str, Any]) -> str:
-    """Return the ARCH string of a description, as far as its values are words and numbers."""
+    """Return the ARCH string of a description, as far as its values are words and numbers.
+
+    A value that no ARCH string can hold (a list, a dictionary) is shown as ``...``, so that such a name cannot be read
+    back.
+
+    >>> array_name({"family": "torus", "rows": 2, "cols": 2, "bus": None, "mul": {"tiles": [[0, 0]]}})
+    'torus:2x2,bus=none,mul=...'
+    """
     rest = {key: value for key, value in spec.items() if key not in ("family", "rows", "cols", "tiles")}
     size = f"{spec['rows']}x{spec['cols']}" if "rows" in spec else str(spec.get("tiles", ""))
     words = [size] if size else []
@@ -175,7 +213,7 @@ def build_described(builder: ArchBuilder, spec: Mapping[str, Any], *, size: tupl
 
 
 def check_range(record: object, key: str, low: int, high: int) -> None:
-    """Raise ArchError unless a parameter that is a number lies within bounds."""
+    """Raise ArchError unless a number lies within bounds; a parameter that is None means no limit and always does."""
     value = getattr(record, key)
     if value is not None and not low <= value <= high:
         raise ArchError(f"{key}: expected {low} to {high}, found {value}")

@@ -31,7 +31,11 @@ TRAITS: Final[Mapping[str, str]] = {
 
 
 def known_traits(names: Iterable[str]) -> frozenset[str]:
-    """Return the traits as a set; ArchError names the first one that ``TRAITS`` does not have."""
+    """Return the traits as a set; ArchError names the first one that ``TRAITS`` does not have.
+
+    >>> sorted(known_traits(["wraps", "registers"]))
+    ['registers', 'wraps']
+    """
     traits = frozenset(names)
     unknown = sorted(traits - TRAITS.keys())
     if unknown:

@@ -2,6 +2,14 @@
 
 Node ``r * ii + s`` is resource ``r`` in slot ``s`` (cycle mod II). Successors are in CSR form with their latency in
 flat cycles. Arcs out of a FU carry the latency of a *move*; an op's own result appears after the op's latency.
+
+This is the modulo routing resource graph (MRRG) of the DRESC compiler: a modulo schedule repeats every II cycles, so
+that a resource at cycle c and at cycle c + II is one and the same. Settings of the mapping are applied while the graph
+is made: a pipeline bit that is on adds a cycle to the arcs it gates, and the hold arcs of rotating registers lead to
+the next register of their file after the last slot.
+
+A path through this graph gives slots only. Whoever needs flat cycles (the age of a value, the iterations that it lives)
+sums the latencies along the path.
 """
 
 from __future__ import annotations
@@ -22,7 +30,11 @@ MAX_UNROLLED_ARCS = 20_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ResourceGraph:
-    """An array unrolled over II slots, which :meth:`gridloom.archs.model.Arch.unroll` makes."""
+    """An array unrolled over II slots, which :meth:`gridloom.archs.model.Arch.unroll` makes.
+
+    The arrays are ``int32``; ``target`` and ``latency`` have one entry per arc and slot, sorted by source node and,
+    within one, by target node. The graph is valid for its II and its settings only.
+    """
 
     arch: Arch
     ii: int
@@ -40,7 +52,11 @@ class ResourceGraph:
 
     @cached_property
     def predecessors(self) -> tuple[Ints, Ints, Ints]:
-        """The same arcs backwards, in CSR form: the row starts, the sources and the latencies."""
+        """The same arcs backwards, in CSR form: the row starts, the sources and the latencies.
+
+        It is made when it is first asked for, by a stable sort of the targets, for searches that go from a consumer
+        back.
+        """
         count = self.nodes
         sources = np.repeat(np.arange(count, dtype=np.int32), np.diff(self.indptr))
         order = np.argsort(self.target, kind="stable")
@@ -49,7 +65,10 @@ class ResourceGraph:
         return indptr, sources[order].astype(np.int32), self.latency[order]
 
     def latencies(self, source: int, slot: int, target: int) -> tuple[int, ...]:
-        """Return the latencies of all arcs from ``source`` in ``slot`` to ``target``; empty where there is no arc."""
+        """Return the latencies of all arcs from ``source`` in ``slot`` to ``target``; empty where there is no arc.
+
+        The ends are resources, not nodes. Linear in the arcs that leave the source.
+        """
         node = source * self.ii + slot
         span = slice(self.indptr[node], self.indptr[node + 1])
         return tuple(self.latency[span][self.target[span] // self.ii == target].tolist())
@@ -93,6 +112,10 @@ def unroll(arch: Arch, ii: int, settings: Mapping[str, Any]) -> ResourceGraph:
 
 
 def _gate_bits(arch: Arch, settings: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Return the bits of all settings in the order of ``Arch.arc_gate``, and a 0 at the end.
+
+    The last one is what index -1 (no gate) reads, so that the caller can look all arcs up without a test.
+    """
     bits: list[int] = []
     for setting in arch.settings:
         bits.extend(int(bit) for bit in settings[setting.name])
@@ -100,7 +123,11 @@ def _gate_bits(arch: Arch, settings: Mapping[str, Any]) -> np.ndarray[Any, np.dt
 
 
 def _rotate(arch: Arch, settings: Mapping[str, Any], source: Ints, goal: Any, slot: Any, ii: int) -> None:
-    """Redirect the hold arcs of rotating registers: r_k of the last slot is r_(k-1) of the first slot after it."""
+    """Redirect the hold arcs of rotating registers: r_k of the last slot is r_(k-1) of the first slot after it.
+
+    ``source``, ``goal`` and ``slot`` have one entry per arc and slot; ``goal`` is changed in place. An arc from a
+    resource to itself is a hold arc. Those of output registers and of registers that do not rotate map onto themselves.
+    """
     turned = np.arange(len(arch.kind), dtype=np.int64)
     for file in arch.register_files:
         count = settings["rotating"].get(file.name, file.rotating)
@@ -111,7 +138,14 @@ def _rotate(arch: Arch, settings: Mapping[str, Any], source: Ints, goal: Any, sl
 
 
 def check_settings(arch: Arch, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with defaults filled in; raise ArchError for one that the array does not have."""
+    """Return the settings with defaults filled in; raise ArchError for one that the array does not have.
+
+    Every array takes ``rotating`` (register file -> how many of its registers rotate), where it may be empty.
+
+    >>> from gridloom.archs import build
+    >>> check_settings(build("vpcma:3x2"), {"pipeline": [0, 1]})
+    {'pipeline': [0, 1], 'rotating': {}}
+    """
     known = {setting.name: setting for setting in arch.settings}
     chosen: dict[str, Any] = {name: [0] * setting.length for name, setting in known.items()}
     chosen["rotating"] = {}
@@ -126,6 +160,7 @@ def check_settings(arch: Arch, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_bits(arch: Arch, length: int, name: str, value: Any) -> list[int]:
+    """Return the bits of a setting; ArchError unless they are a list of 0 and 1 of the right length."""
     if not isinstance(value, list | tuple) or len(value) != length or any(bit not in (0, 1) for bit in value):
         raise ArchError(f"setting {name!r} of array {arch.name!r} takes {length} bits, found {value!r}")
     return [int(bit) for bit in value]

@@ -165,7 +165,7 @@ def _i32_compare(op: int, a: int, b: int) -> int:
 
 @_internal
 def _i32_shift(op: int, a: int, b: int) -> int:
-    """A shift, or (for any other code) a rotation to the left. Only the low five bits of the amount count."""
+    """A shift, or for any other code a rotation to the left. Only the low five bits of the amount count (RISC-V)."""
     amount = b & 31
     if op == I_SHL:
         return wrap32((a & 0xFFFFFFFF) << amount)

@@ -1,6 +1,11 @@
 """What pictures and reports show of a mapping, derived from its routes: signals, uses of resources, cycles, waits.
 
 Nothing here judges: an illegal mapping is described as it is. A name that its array does not have is a MappingError.
+
+Cycles are *flat*: they count from the first issue of an iteration and are not reduced modulo II; ``cycle % ii`` is the
+slot. Things go by their positions: a tile, a resource, an edge and an instance are indices into the lists of array,
+graph and mapping, and the report's script uses the same numbers in its ``data-`` attributes. A signal is the value that
+one instance produces, so signals are numbered like instances.
 """
 
 from __future__ import annotations
@@ -21,7 +26,10 @@ Signal = tuple[str, int]
 
 
 class Move(NamedTuple):
-    """A tile that passes a value on with its function unit."""
+    """A tile that passes a value on with its function unit.
+
+    It holds a function unit (or the memory port) in that cycle just as an op would, and is drawn like one.
+    """
 
     tile: int
     cycle: int
@@ -32,7 +40,10 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A route with its names looked up."""
+    """A route with its names looked up.
+
+    ``target`` is None where the copy of the consumer is not placed, which a checker reports as a violation.
+    """
 
     number: int
     route: Route
@@ -44,7 +55,11 @@ class Way:
 
 
 class Details:
-    """Tables about one mapping, each computed once when it is first used. Linear in the number of hops."""
+    """Tables about one mapping, each computed once when it is first used. Linear in the number of hops.
+
+    The mapping must not be changed afterwards. MappingError is raised by the table that meets an unknown node, edge,
+    resource or place, not by the constructor.
+    """
 
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
@@ -58,6 +73,9 @@ class Details:
         return tuple(self._tile(instance) for instance in self.mapping.instances)
 
     def _tile(self, instance: Instance) -> int:
+        """The tile of an instance; -1 where its place is a resource. MappingError for a node or a place that does not
+        exist.
+        """
         if instance.node not in self.dfg.index:
             raise MappingError(f"instance of {instance.node!r}: the graph has no such node")
         tile = self.arch.tile_index.get(instance.place)
@@ -78,6 +96,7 @@ class Details:
         return {(way.route.edge, way.route.copy): way for way in self.ways}
 
     def _way(self, number: int, route: Route) -> Way:
+        """A route with its names looked up. MappingError names the route and what it refers to in vain."""
         if not 0 <= route.edge < len(self.dfg.edges):
             raise MappingError(f"route of edge {route.edge}: the graph has {len(self.dfg.edges)} edges")
         edge = self.dfg.edges[route.edge]
@@ -104,7 +123,10 @@ class Details:
 
     @cached_property
     def colours(self) -> list[int]:
-        """For each signal the index of its colour; signals that meet in a tile have different ones where possible."""
+        """For each signal the index of its colour; signals that meet in a tile have different ones where possible.
+
+        Signals without a route keep colour 0, which nothing shows.
+        """
         touched: list[set[int]] = [set() for _ in self.signals]
         for way in self.ways:
             tiles = {int(self.arch.tile[r]) for r, _ in way.hops}
@@ -119,7 +141,10 @@ class Details:
 
     @cached_property
     def uses(self) -> MappingABC[int, tuple[tuple[int, int, int], ...]]:
-        """Resource -> the (signal, flat cycle, edge) that use it, each once, sorted."""
+        """Resource -> the (signal, flat cycle, edge) that use it, each once, sorted.
+
+        A resource that a signal occupies for several edges of a fan-out has a row for each of them.
+        """
         table: dict[int, set[tuple[int, int, int]]] = {}
         for way in self.ways:
             for resource, cycle in way.hops:
@@ -153,9 +178,13 @@ class Details:
         """Tile -> the share of its outgoing links (or switch outputs) that is in use, over all slots.
 
         The use of links without a limit is set against that of the fullest one.
+
+        A link has its capacity once per slot, so II times in all; each signal and cycle in it counts once, however many
+        edges of a fan-out it serves.
         """
         wires = [r for r, kind in enumerate(self.arch.kind.tolist()) if kind in (Kind.LINK, Kind.SWITCH)]
         taken = {r: len({(signal, cycle) for signal, cycle, _ in self.uses.get(r, ())}) for r in wires}
+        # A capacity of 0 stands for no limit, so there is nothing absolute to compare the use with.
         unlimited = max([taken[r] for r in wires if self.arch.capacity[r] == 0], default=0)
         room: dict[int, int] = {}
         load: dict[int, int] = {}
@@ -204,6 +233,7 @@ class Details:
 
     @cached_property
     def _at(self) -> MappingABC[tuple[int, int], list[int]]:
+        """(tile, slot) -> the instances there, by cycle; tile -1 has those whose place is a resource."""
         table: dict[tuple[int, int], list[int]] = {}
         instances = self.mapping.instances
         for k in sorted(range(len(instances)), key=lambda k: (instances[k].cycle, k)):

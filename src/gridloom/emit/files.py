@@ -1,4 +1,7 @@
-"""Writing a file so that it appears whole or not at all."""
+"""Writing a file so that it appears whole or not at all.
+
+Results of commands are written this way: a run that is killed, or a full disk, leaves the old file as it was.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from gridloom.errors import OptionError
 def write_atomically(path: str | Path, text: str) -> None:
     """Write ``text`` (UTF-8) to a temporary file beside ``path`` and rename it.
 
-    A reader of ``path`` sees the old file or the new one, and an error leaves nothing behind. OptionError when the
-    folder is missing or may not be written to.
+    A reader of ``path`` sees the old file or the new one, and an error leaves nothing behind. The text is on the disk
+    before the rename (``fsync``), so that the new name never stands for an empty file. A file that is replaced keeps
+    its mode. OptionError when the folder is missing or may not be written to, or when ``path`` is a folder.
     """
     goal = Path(path)
     temporary: str | None = None

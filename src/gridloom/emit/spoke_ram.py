@@ -3,6 +3,10 @@
 An entry names the instruction that issues in the spoke, its master input (the operand that arrives last: one of the
 four fabric inputs, the tile's own feedback, or the tile base where a synchronous flow starts), the fabric outputs that
 its result takes, and the values that pass through the tile in that spoke.
+
+A spoke is a slot of the modulo schedule: a tile goes through its II spokes in turn, again and again. Tiles are in one
+row and have links to the tiles at distance one and two on both sides, so a neighbour is named by the difference of
+columns, ``-2`` to ``+2``. The table is derived from the routes of a mapping and holds nothing that is not in them.
 """
 
 from __future__ import annotations
@@ -17,7 +21,11 @@ from gridloom.mapping.model import Mapping, Route
 
 @dataclass
 class SpokeEntry:
-    """One row of a tile's spoke RAM."""
+    """One row of a tile's spoke RAM.
+
+    There is exactly one entry for each tile and spoke; one in which nothing issues may still pass values on.
+    Instructions are numbered per tile in the order of their spokes.
+    """
 
     tile: str
     spoke: int
@@ -77,7 +85,11 @@ def _offset(column: dict[str, int], here: str, there: str) -> str:
 
 
 def _master(mapping: Mapping, node: str, column: dict[str, int]) -> tuple[str, list[int]]:
-    """The operand that arrives last, and the waits of all operands."""
+    """The operand that arrives last, and the waits of all operands.
+
+    It is the one that waits least in delay registers. Operands that are carried from an earlier iteration do not count:
+    an instruction with no other operands starts its flow, so its master is the tile base.
+    """
     into = [route for route in mapping.routes if mapping.dfg.edges[route.edge].target == node]
     now = [route for route in into if mapping.dfg.edges[route.edge].distance == 0]
     if not now:
@@ -88,6 +100,11 @@ def _master(mapping: Mapping, node: str, column: dict[str, int]) -> tuple[str, l
 
 
 def _add_way(mapping: Mapping, route: Route, table: dict[tuple[str, int], SpokeEntry], column: dict[str, int]) -> None:
+    """Add what a route asks of the tiles on its way: an output of the producer's entry, then a pass in each tile
+    between.
+
+    Branches of a fan-out share their first links, so what is there already is not added again.
+    """
     links = _links(mapping, route)
     source = mapping.instance_of[mapping.dfg.edges[route.edge].source, route.source_copy]
     for k, (here, there, cycle) in enumerate(links):

@@ -68,6 +68,8 @@ class Decisions:
     """A batch of decisions on one pipeline: places and routes.
 
     Flow f of decision d has the links ``route_links[route_start[d * flows + f] : route_start[d * flows + f + 1]]``.
+    Links are numbered from 0 in the order of the array's LINK resources. All decisions of a batch belong to one
+    pipeline, so that cost models score them with vector operations.
     """
 
     #: Decision, unit -> tile.
@@ -136,6 +138,7 @@ def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:
 
 
 def _kind(dfg: Dfg, node: str) -> int:
+    """Return the code of a node's unit type, its place in ``UNIT_KINDS``."""
     return {"buffer": 1, "dram": 2}.get(dfg.op_class(node), 0)
 
 

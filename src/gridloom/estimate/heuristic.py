@@ -23,7 +23,10 @@ _PER_HOP: Final = 0.004
 
 
 class Heuristic:
-    """The cost model `heuristic`."""
+    """The cost model `heuristic`.
+
+    It holds no state, needs no training and costs one pass over the hops of all decisions.
+    """
 
     name = "heuristic"
 

@@ -1,4 +1,10 @@
-"""Exploration: which array for a set of kernels? Points of a space, mapped, verified, simulated and priced."""
+"""Exploration: which array for a set of kernels? Points of a space, mapped, verified, simulated and priced.
+
+``space`` is the question as data, ``points`` turns points into jobs and rows into figures, ``search`` runs them, and
+``answers`` draws conclusions: the Pareto front, what each parameter does, the best arrays. ``hardware`` prices an array
+without synthesis. ``sharing``, ``buffers`` and ``merging`` search one array for several graphs instead. ``page`` and
+``pictures`` show the results.
+"""
 
 from gridloom.explore.answers import array_yaml, best_arrays, front, sensitivity, to_dict
 from gridloom.explore.points import Evaluated

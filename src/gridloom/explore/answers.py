@@ -1,4 +1,8 @@
-"""The answers of an exploration: the Pareto front, what each step of a parameter gains and costs, the best arrays."""
+"""The answers of an exploration: the Pareto front, what each step of a parameter gains and costs, the best arrays.
+
+All answers are computed from the evaluated points alone. A figure that a point does not have (no hardware model, no
+kernel mapped) keeps it out of the comparison.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +83,12 @@ def _dominates(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def sensitivity(exploration: Exploration, names: Sequence[str] | None = None) -> list[Step]:
-    """Return every step of every parameter between neighbouring values for which points differ in it alone."""
+    """Return every step of every parameter between neighbouring values for which points differ in it alone.
+
+    Points are grouped by the values of all other parameters, so that a step compares like with like. On a grid every
+    step has pairs; a random or optimised choice of points may have few, which ``Step.pairs`` tells. Linear in points
+    times parameters.
+    """
     objectives = list(dict.fromkeys([*(names or exploration.space.objectives), "mapped", "area"]))
     steps = []
     for parameter in exploration.space.parameters:
@@ -97,7 +106,10 @@ def sensitivity(exploration: Exploration, names: Sequence[str] | None = None) ->
 
 
 def _changes(pairs: Sequence[tuple[Evaluated, Evaluated]], objectives: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Objective -> mean change over pairs of points: in percentage points for shares, else in per cent."""
+    """Objective -> mean change over pairs of points: in percentage points for shares, else in per cent.
+
+    The mean of ratios is geometric where all figures are positive; where some are 0 (FIFO cycles), sums are compared.
+    """
     for name in objectives:
         known = [(a, b) for one, two in pairs
                  if (a := one.figures.get(name)) is not None and (b := two.figures.get(name)) is not None]  # fmt: skip
@@ -174,4 +186,5 @@ def _change(name: str, change: float) -> str:
 
 
 def _word(value: Value) -> str:
+    """Return a parameter's value in words."""
     return "none" if value is None else str(value)

@@ -2,6 +2,9 @@
 
 It is compared with a uniform array, which has FIFOs of one depth on every tile: the least depth with which the same
 mapper maps all graphs. The search takes what those mappings use and shrinks it (see ``sharing``).
+
+An array that is made for known graphs needs FIFOs only where one of them waits: tile by tile, as deep as the longest
+wait of any of the graphs there.
 """
 
 from __future__ import annotations
@@ -67,6 +70,9 @@ def find_buffers(space: Space, mapper: Mapper, *, rounds: int = 6) -> Buffers:
     """Search the FIFO map for the kernels of a space and return it.
 
     OptionError when the array is no grid, or a kernel does not map with the deepest FIFOs.
+
+    ``rounds`` bounds the passes of shrinking. Costs a few hundred mappings; what is returned is confirmed by ``verify``
+    for every graph on the final array.
     """
     arch = read_arch(space.point({}).array)
     spec = {key: value for key, value in arch.spec.items() if key != "fifo"}
@@ -101,7 +107,10 @@ def _together(alone: Shared, mapper: Mapper) -> Shared:
 
 
 def _uniform(spec: Mapping[str, Any], mapper: Mapper) -> tuple[int, Shared]:
-    """The least uniform depth with which every graph maps, and what its mappings use."""
+    """The least uniform depth with which every graph maps, and what its mappings use.
+
+    Depths grow from 0 on. A graph that has mapped at some depth is not mapped again at a larger one.
+    """
     uses: dict[str, Mapping[str, Needs]] = {}
     for depth in range(_DEEPEST + 1):
         left = [source for source in mapper.sources if source not in uses]

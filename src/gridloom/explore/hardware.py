@@ -70,7 +70,11 @@ def fitted() -> dict[str, Any]:
 
 
 def level_features(hardware: Hardware, shape: Shape) -> list[float]:
-    """Return what the longest path of a unit depends on (``LEVEL_FEATURES``), as far as it is linear."""
+    """Return what the longest path of a unit depends on (``LEVEL_FEATURES``), as far as it is linear.
+
+    Operand multiplexers grow with the logarithm of their inputs; adders and multipliers with the width of a word. The
+    weights are in ``hardware_model.json``.
+    """
     widest = max((len(mux.sources) + mux.idle for mux in shape.muxes), default=1)
     is_pe = shape.kind == "pe"
     return [

@@ -2,6 +2,9 @@
 
 First the size is found: grids of growing area are tried until every graph maps. Then multipliers, I/O ports and FIFOs
 are removed where no graph needs them, one feature after the other (see ``sharing``).
+
+The graphs share the array in time, one configuration each: merging is about what the array must have, not about running
+two graphs at once. The result is an upper bound, since a mapper that fails proves nothing.
 """
 
 from __future__ import annotations
@@ -57,6 +60,9 @@ def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
     """Search the smallest array that runs every graph and return it.
 
     OptionError when the description is no grid, or no size up to twice the bound runs every graph.
+
+    Features are removed in the order multipliers, I/O ports, FIFOs, each on the array that the one before left. Costs a
+    few hundred mappings.
     """
     arch = read_arch(space.point({}).array)
     if not arch.has("grid"):

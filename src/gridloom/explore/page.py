@@ -1,4 +1,8 @@
-"""The report of an exploration: one HTML file without scripts that opens offline."""
+"""The report of an exploration: one HTML file without scripts that opens offline.
+
+The page is a template with named slots (``assets/page.html``); figures are inlined as SVG, so that the file needs
+nothing beside it. All text from the user is escaped.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +49,12 @@ def html_page(exploration: Exploration, command: str) -> str:
 
 
 def _asset(package: str, name: str) -> str:
+    """Return the text of a file that comes with a package."""
     return resources.files(package).joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _summary(exploration: Exploration) -> str:
+    """Return the line below the title: how many arrays, kernels and mappings, and how long they took."""
     counts = f"{len(exploration.points)} arrays, {len(exploration.kernels)} kernels, {exploration.jobs} mappings"
     words = f"{counts}, {exploration.seconds:.1f} s"
     return f"{exploration.space.summary} - {words}" if exploration.space.summary else words
@@ -81,6 +87,7 @@ def _table(points: Sequence[Evaluated], exploration: Exploration, marked: Sequen
 
 
 def _steps(exploration: Exploration) -> str:
+    """Return the list of what each step of a parameter changes."""
     items = "".join(f"<li>{escape(step.sentence())}</li>" for step in sensitivity(exploration))
     return f'<ul class="steps">{items}</ul>' if items else "<p>No two points differ in one parameter alone.</p>"
 
@@ -116,6 +123,7 @@ def _notes(exploration: Exploration, command: str) -> str:
 
 
 def _number(value: float | None) -> str:
+    """Return a figure for a table: whole numbers with thousands separators, small ones to four digits."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -145,6 +145,7 @@ def point_titles(points: Sequence[Evaluated], objectives: Sequence[str]) -> list
 
 
 def _number(value: float | None) -> str:
+    """Return a figure for a title, to four digits."""
     return "-" if value is None else f"{value:.4g}"
 
 

@@ -1,4 +1,8 @@
-"""From points to jobs and back: the jobs of a point for the executor, and its figures from their rows."""
+"""From points to jobs and back: the jobs of a point for the executor, and its figures from their rows.
+
+A point becomes one job for each kernel and seed. The job is the same function that benchmarks run (``run_cell``), and
+its key holds the graph and the array by content, so that a stored row never answers for a file that has changed since.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ from gridloom.run import Job, ask, canonical_json
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point with its array built."""
+    """A point with its array built. The cost is computed when it is first asked for."""
 
     point: Point
     #: None: there is no such array, and ``broken`` says why.
@@ -42,7 +46,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A point with the rows of its kernels and its figures."""
+    """A point with the rows of its kernels and its figures.
+
+    ``figures`` maps objectives to values, None for those that the point does not have; ``excess`` has one number per
+    constraint of the space.
+    """
 
     point: Point
     figures: Mapping[str, float | None]
@@ -134,7 +142,10 @@ def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[An
 
 
 def evaluated(space: Space, one: Candidate, rows: Sequence[Mapping[str, Any]], skipped: int = 0) -> Evaluated:
-    """Return the point with its figures; skipped jobs count as not mapped."""
+    """Return the point with its figures; skipped jobs count as not mapped.
+
+    ``rows`` are those of the jobs that ran, in any order.
+    """
     values = figures(rows, one.cost, iterations=space.iterations, asked=len(rows) + skipped)
     if one.arch is not None:
         values["tiles"] = float(len(one.arch.tiles))
@@ -168,7 +179,11 @@ def figures(
 
 
 def probability(estimator: str, source: str, one: Candidate) -> float:
-    """Return an estimator's probability that a kernel maps; 1 where it cannot tell."""
+    """Return an estimator's probability that a kernel maps; 1 where it cannot tell.
+
+    Counting comes first: it is 0 where an op class is missing or a static array has too few tiles. ``bounds`` stops
+    there; ``mappability`` asks the learned model on arrays of rows, the only ones that it knows.
+    """
     if one.arch is None:
         return 0.0
     dfg = prepare(graph_of(source, memory_of(one.arch)), one.arch).dfg
@@ -189,23 +204,28 @@ def _mappability(dfg: Dfg, arch: Arch) -> float:
 
 
 def _cycles(row: Mapping[str, Any], iterations: int) -> float:
+    """Return the cycles of a loop of so many iterations: the latency of one and an II for each further one."""
     if row["period"]:
         return float(row["period"]) * iterations
     return float((row["latency"] or 0) + row["ii"] * (iterations - 1))
 
 
 def _buffers(row: Mapping[str, Any], key: str) -> int:
+    """Return a figure of a row's FIFOs; 0 where the array has none."""
     return (row["buffers"] or {}).get(key) or 0
 
 
 def _geometric(values: Sequence[float]) -> float | None:
+    """Return the geometric mean; None of nothing."""
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
 def _mean(values: Sequence[float]) -> float | None:
+    """Return the arithmetic mean; None of nothing."""
     return sum(values) / len(values) if values else None
 
 
 @cache
 def _arch(array: str) -> Arch:
+    """Return the array of a description in JSON. Each is built once per process."""
     return read_arch(json.loads(array))

@@ -3,6 +3,10 @@
 A grid or a random choice is one run of all its jobs. An optimiser proposes points in batches of a fixed size and gets
 the results in the order of its proposals, so its proposals depend on the seed and on the rows alone: killed and resumed
 it proposes the same points again, is answered from the stored rows, and continues from there.
+
+``tpe`` and ``nsga2`` are Optuna's samplers: tree-structured Parzen estimators and the genetic algorithm NSGA-II. Both
+see all objectives and the excess of all constraints. Mappings that an estimator thinks hopeless can be skipped; a
+sample of them is run all the same, so that the report can say how often the estimator was wrong.
 """
 
 from __future__ import annotations
@@ -64,7 +68,11 @@ class Exploration:
 
 @dataclass
 class _Explorer:
-    """One run: the store, the executor and the points evaluated so far."""
+    """One run: the store, the executor and the points evaluated so far.
+
+    ``points`` grows with each call of ``evaluate``; ``seen`` are the keys of all jobs asked for, ``planned`` the points
+    that the search will look at.
+    """
 
     space: Space
     sources: Sequence[str]
@@ -78,7 +86,10 @@ class _Explorer:
     interrupted: bool = False
 
     def evaluate(self, points: Iterable[Point]) -> list[Evaluated]:
-        """Map every kernel on every point and return the points with their figures, in order."""
+        """Map every kernel on every point and return the points with their figures, in order.
+
+        A point whose rows are not all there, after an interruption, is left out.
+        """
         candidates = [candidate(self.space, point) for point in points]
         asked = [self._asked(one) for one in candidates]
         jobs = list({job.key: job for wanted, _ in asked for job, _ in wanted}.values())
@@ -110,6 +121,7 @@ class _Explorer:
         return wanted, len(jobs) - len(wanted)
 
     def _row(self, job: Job[Any], hopeless: bool) -> Mapping[str, Any] | None:
+        """Return the stored row of a job, None where there is none, and count the hopeless ones that were tried."""
         stored = self.store.get(job.key)
         if stored is None:
             return None
@@ -120,6 +132,7 @@ class _Explorer:
         return row
 
     def _tell(self, jobs: Progress) -> None:
+        """Hand the progress on, with the best point by the first objective so far."""
         if self.progress is not None:
             best = best_of(self.points, self.space.objectives[0])
             self.progress(Moment(points=len(self.points), planned=self.planned, jobs=jobs, best=best))
@@ -183,18 +196,24 @@ def best_of(points: Sequence[Evaluated], objective: str) -> Evaluated | None:
 
 
 def _grid(explorer: _Explorer) -> None:
+    """Evaluate the points of the grid, or the first so many of them."""
     points = list(explorer.space.grid())
     explorer.evaluate(points if explorer.space.search.points is None else points[: explorer.space.search.points])
 
 
 def _random(explorer: _Explorer) -> None:
+    """Evaluate points that are drawn without repetition from the grid."""
     space = explorer.space
     chosen = random.Random(space.search.seed).sample(range(space.size), planned_points(space))
     explorer.evaluate([space.at(index) for index in chosen])
 
 
 def _optimised(explorer: _Explorer) -> None:
-    """Evaluate the points that an optimiser proposes, batch by batch."""
+    """Evaluate the points that an optimiser proposes, batch by batch.
+
+    An incomplete batch ends the search: telling the optimiser a part of it would make a resumed run propose other
+    points.
+    """
     space = explorer.space
     study, distributions = _study(space)
     left = space.search.points or 0
@@ -244,6 +263,7 @@ def _study(space: Space) -> tuple[Any, dict[str, Any]]:
 
 
 def _told(space: Space, name: str, one: Evaluated) -> float:
+    """Return a figure as the optimiser is told it: the worst possible where the point has none."""
     value = one.figures.get(name)
     return value if value is not None else (-_WORST if OBJECTIVES[name] else _WORST)
 
@@ -291,5 +311,6 @@ def kept_open(spec: ExecutorSpec, space: Space) -> Iterator[ExecutorSpec | Execu
 
 
 def _row(value: Any, error: Any, job: Job[Any]) -> Mapping[str, Any]:
+    """Return a row with its cell; the record of a failure where the job broke down."""
     named = {"cell": {"source": job.argument["source"], "arch": job.argument["arch"], "seed": job.argument["seed"]}}
     return {**named, **(value if value is not None else broken_record(error, job.argument["seed"]))}

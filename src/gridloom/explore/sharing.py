@@ -27,7 +27,11 @@ Needs = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Shared:
-    """What each graph needs of an array, and the array that all of them need."""
+    """What each graph needs of an array, and the array that all of them need.
+
+    One graph runs at a time, so that the union takes the maximum per tile and not the sum. ``spec`` describes the rest
+    of the array: what it says of the feature in question is replaced by the union (``restricted``).
+    """
 
     spec: Mapping[str, Any]
     #: Graph -> feature -> tile -> amount.
@@ -54,7 +58,11 @@ class Shared:
 
 @dataclass
 class Mapper:
-    """Maps graphs onto variants of an array and returns what they use; its rows are kept in the store."""
+    """Maps graphs onto variants of an array and returns what they use; its rows are kept in the store.
+
+    The mapping behind each answer is remembered until ``confirm`` has checked it on the final array. ``mappings``
+    counts jobs, those answered from the store included.
+    """
 
     space: Space
     sources: Sequence[str]
@@ -81,7 +89,10 @@ class Mapper:
         return uses
 
     def confirm(self, shared: Shared, spec: Mapping[str, Any]) -> None:
-        """Check the mapping behind each graph's needs once more, on the array that came out of the search."""
+        """Check the mapping behind each graph's needs once more, on the array that came out of the search.
+
+        RuntimeError for one that is not legal there, which would be an error of the search.
+        """
         arch = read_arch(spec)
         for source, used in shared.uses.items():
             mapping = json_format.loads(self._mappings[canonical_json(used), source])
@@ -136,7 +147,11 @@ def run_usage(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restricted(spec: Mapping[str, Any], feature: Feature, need: Needs) -> dict[str, Any]:
-    """Return the description of the array with exactly so much of a feature."""
+    """Return the description of the array with exactly so much of a feature.
+
+    >>> restricted({"family": "mesh", "rows": 1, "cols": 2}, "fifo", {"pe_0_1": 3})
+    {'family': 'mesh', 'rows': 1, 'cols': 2, 'fifo': {'layout': [[0, 3]]}}
+    """
     if feature == "fifo":
         return {**spec, "fifo": {"layout": layout(need, spec["rows"], spec["cols"])}}
     return {**spec, feature: {"tiles": [list(place(tile)) for tile in sorted(need, key=place)]}}
@@ -163,7 +178,10 @@ def shrink(shared: Shared, feature: Feature, mapper: Mapper, *, rounds: int = 4)
 
 
 def _again(shared: Shared, feature: Feature, source: str, mapper: Mapper, turn: int) -> Shared:
-    """Try a graph on what the others need, then on that and half of what it alone needs."""
+    """Try a graph on what the others need, then on that and half of what it alone needs.
+
+    The halves alternate from round to round. Only a smaller union is taken, so that the search never gets worse.
+    """
     others = shared.union(feature, without=source)
     own = {tile: amount for tile, amount in shared.union(feature).items() if amount > others.get(tile, 0)}
     if not own:
@@ -181,6 +199,7 @@ def _again(shared: Shared, feature: Feature, source: str, mapper: Mapper, turn: 
 
 
 def _alone(shared: Shared, feature: Feature, source: str) -> int:
+    """Return how much of a feature a graph alone is the reason for."""
     return shared.total(feature) - sum(shared.union(feature, without=source).values())
 
 

@@ -14,6 +14,10 @@
 
 ``{name}`` in ``array``, ``mapper`` and ``settings`` stands for a parameter's value; an array may also be a dictionary
 (family, rows, ...) whose values use parameters. A parameter is a list of values or a range.
+
+A space is validated when it is made: unknown keys, parameters that nothing uses, templates without a parameter and
+constraints that cannot be read are OptionErrors that name the key. Points are made one by one when they are asked for,
+so that a random search of a grid of any size costs nothing for the points it leaves out.
 """
 
 from __future__ import annotations
@@ -47,6 +51,8 @@ _LARGEST_GRID: Final = 1_000_000
 
 
 class _Strict(BaseModel):
+    """The base of all records here: no unknown keys, and no change after it is made."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
@@ -84,6 +90,7 @@ class Search(_Strict):
 
     @model_validator(mode="after")
     def _points_are_needed(self) -> Search:
+        """Refuse a random or optimised search that does not say how many points it may look at."""
         if self.method != "grid" and self.points is None:
             raise ValueError(f"method {self.method} needs 'points': how many to look at")
         return self
@@ -128,7 +135,11 @@ class Constraint:
 
 
 class Space(_Strict):
-    """An exploration as data."""
+    """An exploration as data. :func:`parse_space` makes one from YAML.
+
+    The product of the parameters' values is the grid; a point picks one value of each. Whether a point describes an
+    array that exists is found out when it is evaluated.
+    """
 
     explore: str = "exploration"
     summary: str = ""
@@ -153,6 +164,7 @@ class Space(_Strict):
     @field_validator("objectives")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse objectives that do not exist."""
         for name in names:
             if name not in OBJECTIVES:
                 raise ValueError(f"{name!r} is no objective; known: {', '.join(OBJECTIVES)}")
@@ -161,12 +173,14 @@ class Space(_Strict):
     @field_validator("constraints")
     @classmethod
     def _readable(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse constraints that cannot be read."""
         for text in texts:
             _constraint(text)
         return texts
 
     @model_validator(mode="after")
     def _parameters_meet(self) -> Space:
+        """Refuse a parameter that no template uses, and a template whose ``{name}`` is no parameter."""
         used = {name for text in _texts([self.array, self.mapper, self.settings]) for name in _PLACE.findall(text)}
         for name in used - set(self.parameters):
             raise ValueError(f"{{{name}}} is used, but there is no parameter of that name")
@@ -204,6 +218,11 @@ class Space(_Strict):
         """Return the point of the grid with that index, without making the points before it.
 
         An index counts as in :meth:`grid`, with the last parameter changing fastest.
+
+        >>> space = Space(kernels=("kernel:fir",), array="mesh:{side}x{side},fifo={fifo}",
+        ...               parameters={"side": (4, 5), "fifo": (0, 1, 2)})
+        >>> space.size, space.at(4).name
+        (6, 'side 5, fifo 1')
         """
         chosen: dict[str, Value] = {}
         for name in reversed(list(self.parameters)):
@@ -306,6 +325,7 @@ def _filled(value: Any, chosen: Mapping[str, Value]) -> Any:
 
 
 def _word(value: Value) -> str:
+    """Return a value as an ARCH string has it."""
     if value is None:
         return "none"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,8 @@
-"""The functions of ``import gridloom as gl``: each is one command of the command line, with values instead of files."""
+"""The functions of ``import gridloom as gl``: each is one command of the command line, with values instead of files.
+
+They read what they are given (a path, a text, an object), call the flow of that name and return its record. Errors are
+GridloomErrors, as on the command line. Modules that take long to import are loaded by the functions that need them.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,10 @@ if TYPE_CHECKING:
 
 
 class GraphBuilder(Protocol):
-    """What has a graph to give: a built-in kernel's object, a network's, a DfgBuilder."""
+    """What has a graph to give: a built-in kernel's object, a network's, a DfgBuilder.
+
+    Anything with a method ``build`` that returns a Dfg will do.
+    """
 
     def build(self) -> Dfg:
         """The graph."""
@@ -212,6 +219,10 @@ def _readable(source: Source) -> Dfg | PythonKernel | str | Path:
 
 
 def _mapping(mapping: Result | Mapping | str | Path) -> Mapping:
+    """Return the mapping that an argument stands for; OptionError for a Result without one.
+
+    Of a Result that the checks refused, the refused mapping is taken, so that it can be looked at.
+    """
     if isinstance(mapping, Mapping):
         return mapping
     if not isinstance(mapping, Result):

@@ -1,4 +1,8 @@
-"""What is known before any search: the MII, and a Failure where counting shows that there is no mapping."""
+"""What is known before any search: the MII, and a Failure where counting shows that there is no mapping.
+
+A search that cannot succeed is the slowest way to say no. The bounds count tiles, pools and recurrences, and the
+Failure names what is missing and what would help.
+"""
 
 from __future__ import annotations
 

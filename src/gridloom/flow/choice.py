@@ -1,4 +1,9 @@
-"""The configuration of the mapper that runs, from what a request says."""
+"""The configuration of the mapper that runs, from what a request says.
+
+A mapper is a function with a configuration dataclass. What a user gives arrives in two ways, as ``--set key=value`` and
+as options of their own (``--ii``, ``--pin``); both end as fields of that dataclass, and a mapper that does not have the
+field does not take the option.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,10 @@ OPTIONS: Final = ("ii", "place", "init", "pin", "prove")
 
 
 def choose(name: str, arch: Arch, *, prove: bool = False) -> str:
-    """The name of the mapper to use; OptionError for one that does not take the array, or where ``auto`` finds none."""
+    """The name of the mapper to use; OptionError for one that does not take the array, or where ``auto`` finds none.
+
+    With ``prove``, ``auto`` takes a mapper that can prove its result the best.
+    """
     if name == "auto":
         return default_mapper(arch, prove=prove)
     kind_for(name, arch)
@@ -24,7 +32,10 @@ def choose(name: str, arch: Arch, *, prove: bool = False) -> str:
 
 
 def make_config(name: str, kind: type[Any], settings: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
-    """The configuration from the user's settings and from options that not every mapper has (``ii``, ``pin``, ...)."""
+    """The configuration from the user's settings and from options that not every mapper has (``ii``, ``pin``, ...).
+
+    OptionError for an option that the mapper does not have, and for an option that is given as a setting.
+    """
     fields = {field.name for field in dataclasses.fields(kind)}
     for key in given:
         if key not in fields:

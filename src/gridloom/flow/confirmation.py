@@ -1,4 +1,9 @@
-"""A mapping counts when the checker finds no violation and the simulated array computes what the graph computes."""
+"""A mapping counts when the checker finds no violation and the simulated array computes what the graph computes.
+
+A mapper's own word is never enough. The checker recomputes every rule from the mapping, and the simulator runs its
+configuration and compares every output, store and live-out with the reference interpreter. What either refuses is a
+Failure that asks for a report: it is an error in gridloom and not in the user's graph.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Files that a flow reads and what each is: a mapping, an array or a source."""
+"""Files that a flow reads and what each is: a mapping, an array or a source.
+
+The command line takes one word for "something to show"; :func:`kind_of` tells by its form what it
+is.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Cosimulation:
-    """What a co-simulation found: nothing, if hardware and simulator agree in every firing, output and memory word."""
+    """What a co-simulation found: nothing, if hardware and simulator agree in every firing, output and memory word.
+
+    ``trip_counts`` are the runs that were compared and ``cycles`` their sum. Short trip counts are the hard ones: a
+    loop of one iteration is all prologue and epilogue.
+    """
 
     findings: tuple[str, ...]
     trip_counts: tuple[int, ...]
@@ -61,7 +65,10 @@ def cosimulate_mapping(
 
 
 def _expected(configuration: Configuration, width: int, iterations: int, seed: int) -> tuple[Stimulus, Observation]:
-    """Return a stimulus and the expected observation: the simulator's, or the interpreter's for narrower words."""
+    """Return a stimulus and the expected observation: the simulator's, or the interpreter's for narrower words.
+
+    Narrower words wrap earlier, so that the stimulus is one whose addresses stay within their arrays at that length.
+    """
     from gridloom.dfg.words import WordInterpreter, narrowed
     from gridloom.sim import run, stimulus_for
     from gridloom.sim.stimulus import fitting_stimulus

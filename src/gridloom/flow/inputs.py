@@ -32,7 +32,7 @@ ArchLike = Arch | Mapping[str, Any] | str | Path
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """A graph that is fitted to its array."""
+    """A graph that is fitted to its array. :func:`prepare` makes one, and mappers get nothing else."""
 
     dfg: Dfg
     arch: Arch

@@ -1,4 +1,16 @@
-"""``key=value`` settings against a mapper's configuration: the dataclass is the list of options."""
+"""``key=value`` settings against a mapper's configuration: the dataclass is the list of options.
+
+Field names are the keys, type hints say how text is converted, defaults are shown in the help. A mapper therefore adds
+an option by adding a field.
+
+>>> from dataclasses import dataclass
+>>> @dataclass(frozen=True)
+... class Config:
+...     moves: int = 10
+...     limit: float | None = None
+>>> configure(Config, parse_settings(["moves=20", "limit=none"]), "demo")
+Config(moves=20, limit=None)
+"""
 
 from __future__ import annotations
 
@@ -53,7 +65,11 @@ def describe(kind: type[Any]) -> list[tuple[str, str, Any]]:
 
 
 def type_words(hint: Any) -> str:
-    """A type as a user reads it: ``whole number``, ``one of a, b``, ``number or none``."""
+    """A type as a user reads it: ``whole number``, ``one of a, b``, ``number or none``.
+
+    >>> type_words(int | None)
+    'a whole number or none'
+    """
     simple = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "none"}
     if hint in simple:
         return simple[hint]
@@ -67,18 +83,25 @@ def type_words(hint: Any) -> str:
 
 
 def _unknown(key: str, fields: Mapping[str, Any], owner: str) -> str:
+    """Return the message for a key that no field has, with the nearest field name as a suggestion."""
     near = difflib.get_close_matches(key, fields, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     return f"{key}: {owner} has no such setting; {hint}it has: {', '.join(sorted(fields)) or 'none'}"
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
+    """Return the default of a field; None where it has none."""
     if field.default is not dataclasses.MISSING:
         return field.default
     return field.default_factory() if field.default_factory is not dataclasses.MISSING else None
 
 
 def _convert(key: str, value: Any, hint: Any, owner: str) -> Any:
+    """Return a value as the field's type.
+
+    Text may say ``none`` where the field takes None, and ``a+b+c`` where it takes a tuple; pydantic converts the rest.
+    OptionError says what the field takes, with pydantic's reason where the type alone does not explain it.
+    """
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     if isinstance(value, str):

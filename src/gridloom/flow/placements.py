@@ -1,4 +1,8 @@
-"""Placements that a user gives: from a file or a dictionary to a table of tiles that fits the graph and the array."""
+"""Placements that a user gives: from a file or a dictionary to a table of tiles that fits the graph and the array.
+
+Placements come from another tool, from an earlier mapping or from the user's hand. They are checked here once, so that
+a mapper can rely on names that exist; whether the placement can be routed is for the mapper to find out.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,7 @@ def read_placement(placement: Placement, dfg: Dfg, arch: Arch, *, option: str) -
 
 
 def _from_file(path: Path, dfg: Dfg, arch: Arch) -> dict[str, str]:
+    """Return the table of a file: the tiles of a mapping's first copies, or a placement in a published format."""
     from gridloom.frontend.placement import read
 
     if is_mapping_file(path):
@@ -45,6 +50,7 @@ def _from_file(path: Path, dfg: Dfg, arch: Arch) -> dict[str, str]:
 
 
 def _check_pair(node: str, tile: str, dfg: Dfg, arch: Arch, where: str) -> None:
+    """Raise MappingError unless node and tile exist and the node needs a tile at all."""
     if node not in dfg.index:
         raise MappingError(f"graph {dfg.name!r} has no node {node!r}", where=where)
     if tile not in arch.tile_index:
@@ -54,6 +60,7 @@ def _check_pair(node: str, tile: str, dfg: Dfg, arch: Arch, where: str) -> None:
 
 
 def _check_complete(table: Mapping[str, str], dfg: Dfg, arch: Arch, where: str) -> None:
+    """Raise MappingError where a node that needs a tile has none; the message names the first five."""
     missing = [node.id for k, node in enumerate(dfg.nodes) if sits_on_tile(dfg, arch, k) and node.id not in table]
     if missing:
         shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")

@@ -11,6 +11,10 @@ A program file (YAML):
 
 ``base``, ``tiles`` and ``ii`` of a flow are found where they are not given: tiles in proportion to the ops, from the
 left; the lowest II that the mapper finds.
+
+Each flow is mapped on a short array of its own width by an ordinary search and then moved to its place: tiles of the
+streaming engine are all alike, so that a mapping stays legal when it is shifted. Flows share no tile, and values go
+between them over channels. The whole is then checked and simulated together.
 """
 
 from __future__ import annotations
@@ -175,6 +179,9 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
     """Map the flows of a program one by one, put them side by side, check and simulate them together.
 
     ``request`` gives the array and, for each flow, mapper and budget. Costs a search for each flow.
+
+    OptionError for an array without flows and for channels that are not sound; that a flow finds no mapping is a result
+    with a failure. A given ``base`` and ``tiles`` must lie on the array.
     """
     arch = read_arch(request.arch)
     if not arch.has("spokes"):
@@ -204,7 +211,8 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
 def windows(flows: list[FlowSource], arch: Arch) -> list[tuple[int, int]] | Failure:
     """Return the base tile and the number of tiles of each flow, or why there are too few tiles.
 
-    What a flow does not give is in proportion to its ops; windows are filled from the left and do not overlap.
+    What a flow does not give is in proportion to its ops; windows are filled from the left and do not overlap, unless
+    the bases that were given do. Every flow gets at least one tile.
     """
     count = len(arch.tiles)
     ops = {flow.name: sum(flow.dfg.op_class(node.id) not in arch.free for node in flow.dfg.nodes) for flow in flows}
@@ -246,7 +254,10 @@ def _gap(width: int, shrinks: bool, taken: list[tuple[int, int]], count: int) ->
 
 
 def moved(mapping: Mapping, arch: Arch, base: int) -> Mapping:
-    """Return the mapping ``base`` tiles further to the right, on a longer row of the same tiles."""
+    """Return the mapping ``base`` tiles further to the right, on a longer row of the same tiles.
+
+    The two arrays differ in their number of tiles only. A resource is recognised by its tile, kind and position.
+    """
     small = mapping.arch
     tiles = {tile.name: arch.tiles[k + base].name for k, tile in enumerate(small.tiles)}
     there = dict(zip(_parts(arch, 0), arch.resource_names))

@@ -19,7 +19,11 @@ Placement = Mapping[str, str] | str | Path
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One mapping to be made."""
+    """One mapping to be made. Its fields are the options of ``gridloom map``.
+
+    The constructor checks numbers (OptionError); names are looked up when the flow runs. The same request gives the
+    same mapping where ``effort`` limits the search, and ``time_limit`` does not.
+    """
 
     #: A graph, a kernel written in Python, or a SOURCE: a file, or ``kernel:NAME,key=value,...``.
     source: Source

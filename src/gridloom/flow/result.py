@@ -1,4 +1,9 @@
-"""What a flow returns: a mapping that was confirmed, or a failure with its reasons, and the record of it as JSON."""
+"""What a flow returns: a mapping that was confirmed, or a failure with its reasons, and the record of it as JSON.
+
+A Result is complete in itself: it holds the graph and the array as they were mapped, so that reports and pictures need
+nothing else. Its record (``to_dict``) is what the command line prints and what suites store, with null
+for a field that has no meaning.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,11 @@ def run(request: Request) -> Result:
 
 
 def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:
-    """Map a graph that is fitted to its array, and confirm what the mapper returns."""
+    """Map a graph that is fitted to its array, and confirm what the mapper returns.
+
+    ``request.source`` and ``request.arch`` are not read: callers that make graphs of their own (parts, flows, sections)
+    hand them in. Raises OptionError for a mapper or a setting that does not suit the array.
+    """
     mapper = choose(request.mapper, arch, prove=request.prove)
     config = mapper_config(request, mapper, dfg, arch)
     failure = count_failure(dfg, arch, request.ii)

@@ -2,6 +2,17 @@
 
 The simulator is Icarus Verilog by default, Verilator for long runs. Results have the form of the interpreter's and the
 simulator's observations, so that a caller can compare them; this module only knows the hardware.
+
+The flow of one run: :func:`~gridloom.hardware.bitstream.encode.encode` and
+:func:`~gridloom.hardware.bitstream.packets.pack` turn the configuration into packets; streams and the initial data
+memory become hex files; the testbench sends the packets, raises ``run`` for exactly the cycles that the last result
+needs, and writes a trace with one line per firing; ``_Reader`` turns the trace back into values per iteration and node.
+A firing belongs to iteration f of a node when it happens in cycle (start + f) * II + slot on the node's tile. This is
+the only link between hardware and graph, so a firing in any other cycle is reported as a problem.
+
+A word with undefined bits becomes ``UNDEFINED``, so that a register that is read before it is written shows up as no
+number at all instead of as a plausible one. Only Icarus can show that; Verilator has two-valued logic. The testbench
+holds at most 65,536 packets and 65,536 words of streams.
 """
 
 from __future__ import annotations
@@ -49,7 +60,12 @@ class Firing(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class HardwareRun:
-    """What was observed in one run of the hardware."""
+    """What was observed in one run of the hardware.
+
+    ``observation`` has the form of the interpreter's and the simulator's, so a caller can compare the two part by part.
+    ``firings`` are sorted by cycle and tile and include those of moves and spills, which no node stands for. An empty
+    ``problems`` says that the hardware fired exactly when the configuration asks for it; it says nothing about values.
+    """
 
     observation: Observation
     firings: tuple[Firing, ...]
@@ -78,6 +94,10 @@ class Bench:
 
     Compiling a large array takes seconds, so keep a bench to run it more than once. MissingExtra when the simulator is
     not installed.
+
+    The compiled program depends on the array and its parameters only: streams, memory and configuration come from files
+    and options of each run. Without ``folder`` the sources and the program are in a temporary folder, which is removed
+    with the object. SimulationError where the simulator refuses the Verilog.
     """
 
     def __init__(self, hardware: Hardware, *, simulator: Simulator = "icarus", folder: Path | None = None) -> None:
@@ -94,7 +114,10 @@ class Bench:
         self._compile(sorted(texts))
 
     def _compile(self, names: list[str]) -> None:
-        """Compile all modules and the testbench with the simulator."""
+        """Compile all modules and the testbench with the simulator.
+
+        Verilator's warnings about style are off here; the tests run its lint over the generated modules on their own.
+        """
         if self.simulator == "icarus":
             command = ["iverilog", "-g2012", "-Wall", "-Wno-timescale", "-o", "bench.vvp", "-s", TESTBENCH, *names]
         else:
@@ -107,7 +130,10 @@ class Bench:
     def run(self, configuration: Configuration, stimulus: Stimulus) -> HardwareRun:
         """Configure the hardware, run a stimulus and return what was observed.
 
-        MappingError where the hardware is too small.
+        The stimulus needs a word for every input and iteration and a value for every live-in of the configuration's
+        graph. Each run has a folder of its own inside that of the bench, which is removed afterwards. MappingError
+        where the hardware is too small for the configuration, SimulationError where the simulator fails. A run costs
+        the start of a process and the simulation of all cycles, those in which packets travel along the chain included.
         """
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.folder) as place:
             folder = Path(place)
@@ -131,7 +157,9 @@ def cosimulate(
 ) -> HardwareRun:
     """Generate the hardware of a configuration's array, run a stimulus on it and return what was observed.
 
-    ``hardware`` is used instead where it is given. MissingExtra when the simulator is not installed.
+    ``hardware`` is used instead where it is given; otherwise the parameters are fitted to the configuration. The
+    hardware is compiled for this one run: keep a :class:`Bench` for several. MissingExtra when the simulator is not
+    installed.
     """
     chosen = hardware or Hardware(configuration.arch, fitted(configuration))
     return Bench(chosen, simulator=simulator).run(configuration, stimulus)
@@ -146,13 +174,21 @@ def _call(command: list[str], folder: Path) -> None:
 
 
 def cycles_of(configuration: Configuration, iterations: int) -> int:
-    """Return the number of cycles until the last result of a run is computed."""
+    """Return the number of cycles until the last result of a run is computed; 0 for a run without iterations.
+
+    The last firing of a slot is in round start + iterations - 1; its result is there ``latency`` cycles after the
+    issue.
+    """
     ends = [(s.start + iterations - 1) * configuration.ii + s.slot + s.latency for s in configuration.slots]
     return max([*ends, -1]) + 1 if iterations else 0
 
 
 def memory_image(configuration: Configuration, stimulus: Stimulus) -> list[int | None]:
-    """Return the data memory before a run: arrays, and live-ins that are loaded from it; None: undefined."""
+    """Return the data memory before a run: arrays, and live-ins that are loaded from it; None: undefined.
+
+    A spill buffer begins undefined, unless it holds a live-in: that is then its word 0, as the reload expects it. An
+    array that the stimulus does not give is zero.
+    """
     layout = memory_layout(configuration)
     words: list[int | None] = [None] * layout.words
     for name, (first, length) in layout.arrays.items():
@@ -183,6 +219,7 @@ def _write_inputs(folder: Path, hardware: Hardware, configuration: Configuration
 
 def _write_hex(path: Path, words: Iterable[int | None], width: int) -> None:
     """Write words as hexadecimal digits, one per line; undefined words as x."""
+    # The last digit may have more bits than the word; `$readmemh` drops those above it.
     digits = -(-width // 4)
     mask = (1 << width) - 1
     rows = ("x" * digits if word is None else f"{word & mask:0{digits}x}" for word in words)
@@ -190,7 +227,11 @@ def _write_hex(path: Path, words: Iterable[int | None], width: int) -> None:
 
 
 def _stream_table(hardware: Hardware, configuration: Configuration, stimulus: Stimulus) -> tuple[list[int], list[int]]:
-    """Where the words of each stream input and slot begin, and the words of all streams, one stream after the other."""
+    """Where the words of each stream input and slot begin, and the words of all streams, one stream after the other.
+
+    The index is flat: entry (number of the stream port) * 2**slot_bits + slot. It is a start, which the testbench
+    advances at each read; a port needs one per slot, because different slots of a tile may read different streams.
+    """
     dfg, contexts = configuration.dfg, 1 << hardware.slot_bits
     starts: dict[int, int] = {}
     words: list[int] = []
@@ -210,7 +251,11 @@ def _stream_table(hardware: Hardware, configuration: Configuration, stimulus: St
 
 
 class _Reader:
-    """Turns a trace into an observation."""
+    """Turns a trace into an observation, and notes where the hardware and the configuration disagree about firings.
+
+    One reader serves one run. ``fired`` and ``emitted`` map (cycle, tile) to a word; a tile fires at most once per
+    cycle, so the key is unique.
+    """
 
     def __init__(self, hardware: Hardware, configuration: Configuration, stimulus: Stimulus, cycles: int) -> None:
         self.hardware, self.configuration, self.stimulus, self.cycles = hardware, configuration, stimulus, cycles
@@ -240,7 +285,11 @@ class _Reader:
         return HardwareRun(observation=observation, firings=firings, cycles=self.cycles, problems=tuple(self.problems))
 
     def _number(self, text: str) -> int:
-        """A word of the trace as a number; UNDEFINED where it has undefined bits."""
+        """A word of the trace as a number; UNDEFINED where it has undefined bits.
+
+        Words of domain ``i32`` are signed, in two's complement of the hardware's width; words of ``cma24`` stay as they
+        are, with the carry in bit 24.
+        """
         if not all(letter in "0123456789abcdef" for letter in text.lower()):
             return UNDEFINED
         number, width = int(text, 16), self.hardware.width
@@ -257,7 +306,11 @@ class _Reader:
         return (slot.start + firing) * self.configuration.ii + slot.slot
 
     def _values(self, fired: dict[tuple[int, int], int]) -> Words:
-        """Return [iteration, node] -> value; notes firings that are missing and firings that no slot asks for."""
+        """Return [iteration, node] -> value; notes firings that are missing and firings that no slot asks for.
+
+        Constants, live-ins and free inputs never fire: their columns are what the hardware was given. Of the copies of
+        a node the first one counts. Ops without a result (stores) count as 0, as in the interpreter.
+        """
         dfg = self.configuration.dfg
         values = np.full((self.n, len(dfg.nodes)), UNDEFINED, dtype=np.int64)
         for k, node in enumerate(dfg.nodes):
@@ -289,7 +342,11 @@ class _Reader:
         return {key for key, slots in count.items() if slots > 1}
 
     def _outputs(self, values: Words, emitted: dict[tuple[int, int], int]) -> dict[str, Words]:
-        """Output node -> its words: initial values first, then what left the array in the right cycles."""
+        """Output node -> its words: initial values first, then what left the array in the right cycles.
+
+        Where outputs need no tile of their own, the word leaves through the producer's port; an edge of distance d then
+        shifts it by d iterations, and the first d words are the edge's initial values, which never enter the array.
+        """
         dfg = self.configuration.dfg
         slots = {s.node: s for s in self.configuration.slots if s.kind == "op" and s.copy == 0}
         outputs: dict[str, Words] = {}

@@ -1,6 +1,10 @@
 """Sizes of the hardware that an Arch leaves open, and how a mapping makes them grow.
 
-Where the array sets a limit (FIFO cycles, contexts), the hardware has exactly that; these parameters say the rest.
+Where the array sets a limit (FIFO cycles, contexts), the hardware has exactly that; these parameters say the rest. For
+an array alone ``gridloom rtl`` takes them as they are given. Where there is a mapping, ``bitstream.encode.fitted``
+raises them to what its configuration needs; another mapping on the same array may then ask for another circuit, and
+bits for a circuit that is too small are refused when they are encoded. The parameters are part of the header of a bit
+file, because the positions of all fields follow from them.
 """
 
 from __future__ import annotations
@@ -24,7 +28,12 @@ def _between(low: int, high: int) -> dict[str, tuple[int, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class HardwareParameters:
-    """Parameters of the generated hardware."""
+    """Parameters of the generated hardware.
+
+    An instance is valid once it exists: the constructor raises OptionError for a number outside the range that the
+    field's metadata names, for a flag that is none, and for an op that integer hardware does not compute. It is
+    immutable and hashable, since the layout of context words is cached by it.
+    """
 
     #: Bits of a word, 2 to 32. Values equal the simulator's for 32.
     width: int = field(default=32, metadata=_between(2, 32))
@@ -66,6 +75,8 @@ class HardwareParameters:
     def at_least(self, **needs: int) -> HardwareParameters:
         """Return the same parameters with each named number raised to what is needed.
 
+        Nothing is ever lowered. OptionError where a need is above what the field can hold.
+
         >>> raised = HardwareParameters(fifo=4).at_least(fifo=2, values=9)
         >>> raised.fifo, raised.values
         (4, 9)
@@ -78,7 +89,15 @@ class HardwareParameters:
         return self.stages.bit_length()
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for a file header."""
+        """Return plain data for a file header.
+
+        :meth:`from_json` reads it back to an equal object.
+
+        >>> HardwareParameters.from_json(HardwareParameters(width=16, ops=("add",)).to_json()) == HardwareParameters(
+        ...     width=16, ops=("add",)
+        ... )
+        True
+        """
         data = asdict(self)
         data["ops"] = list(self.ops) if self.ops is not None else None
         return data

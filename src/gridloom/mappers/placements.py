@@ -8,7 +8,7 @@ registers keep does not sit on a tile and is not placed; neither is what the arr
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
-from typing import Protocol
+from dataclasses import dataclass, field
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
@@ -19,20 +19,16 @@ from gridloom.mapping.model import Failure
 _NAMED = 3
 
 
-class GivenPlacements(Protocol):
-    """The settings of a configuration that give placements, each as node -> tile name; empty: none is given."""
+@dataclass(frozen=True, kw_only=True)
+class GivenPlacements:
+    """The settings by which a user says where nodes sit; the configurations of mappers that take them inherit these."""
 
-    @property
-    def pin(self) -> MappingABC[str, str]:
-        """Nodes that stay on a tile."""
-
-    @property
-    def init(self) -> MappingABC[str, str]:
-        """A placement of all or some nodes to begin from."""
-
-    @property
-    def place(self) -> MappingABC[str, str]:
-        """A placement of every node to keep."""
+    #: Nodes that stay on a tile: node -> tile name.
+    pin: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to begin from: node -> tile name, for all or some nodes.
+    init: MappingABC[str, str] = field(default_factory=dict)
+    #: A placement to keep: node -> tile name for every node; only what is left (cycles, routes) is searched for.
+    place: MappingABC[str, str] = field(default_factory=dict)
 
 
 def sits_on_tile(dfg: Dfg, arch: Arch, position: int) -> bool:

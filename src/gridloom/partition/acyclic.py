@@ -2,6 +2,10 @@
 
 Sides are flat arrays over clusters: ops that have to stay together (a loop-carried cycle, a pair of ops on one memory
 unit) are one cluster, and the cluster graph has no cycle.
+
+Parts run one after the other, each over all iterations, so that no value may flow back: a bisection is legal when no
+arc runs from side 1 to side 0. The cost of a bisection is its transfers, the loads and stores that the cut adds,
+counted per value and not per edge. ``refine_kernel`` holds the compiled passes of :func:`refine`.
 """
 
 from __future__ import annotations
@@ -23,7 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClusterGraph:
-    """What is divided: clusters with weights, the arcs between them, and the values that readers share."""
+    """What is divided: clusters with weights, the arcs between them, and the values that readers share.
+
+    :func:`cluster` makes one from a Dfg. Clusters are numbered from 0, arcs are acyclic and listed once each, and
+    constants and ports are not in it.
+    """
 
     #: Cluster -> ids of its ops.
     members: tuple[tuple[str, ...], ...]
@@ -44,10 +52,7 @@ class ClusterGraph:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """Clusters in an order in which every arc goes forward.
-
-        Computed once, in linear time.
-        """
+        """Clusters in an order in which every arc goes forward. Computed once, in linear time."""
         waiting = [len(row) for row in self.predecessors]
         ready = [k for k, count in enumerate(waiting) if count == 0]
         order = []
@@ -124,7 +129,11 @@ def cluster(dfg: Dfg) -> ClusterGraph:
 
 
 def _tie_memories(dfg: Dfg, number: dict[str, int], graph: rustworkx.PyDiGraph[int, None]) -> None:
-    """Ops on an array that is written stay together."""
+    """Ops on an array that is written stay together.
+
+    A part runs all iterations before the next begins, so that another part would see the array as it is in the end.
+    Both directions of an arc make one strongly connected component of them.
+    """
     written = {node.array for node in dfg.nodes if node.array is not None and not dfg.has_result(node.id)}
     first: dict[str, int] = {}
     for node in dfg.nodes:
@@ -147,7 +156,8 @@ def one_way(graph: ClusterGraph, side: Sequence[int]) -> list[list[int]]:
     """Bisections near ``side`` (0 or 1 for each cluster) whose arcs all run from side 0 to side 1.
 
     Both sides are tried as the first; wherever an arc runs backwards, either the reader is moved after it or the maker
-    before it, with all that this entails.
+    before it, with all that this entails. That makes three repairs for each order of the sides: all readers later, all
+    makers earlier, and the cheaper of the two for each arc. A side may come out empty. O(clusters * arcs) at the worst.
     """
     repaired = []
     for first in (0, 1):
@@ -207,7 +217,8 @@ def refine(graph: ClusterGraph, side: Sequence[int], limit: int) -> list[int]:
     """The bisection with fewer transfers at an imbalance of at most ``limit``, or nearer to it; Fiduccia-Mattheyses.
 
     A pass moves each cluster at most once, always the best move that keeps arcs one way, and goes back to the best
-    state that it saw; passes go on while they help. A pass costs O(clusters^2), a millisecond for 200.
+    state that it saw; passes go on while they help. A pass costs O(clusters^2), a millisecond for 200. ``side`` must be
+    one way already; ``limit`` is in ops. The first call compiles the kernel, or loads it from numba's cache.
     """
     from gridloom.partition.refine_kernel import passes
 

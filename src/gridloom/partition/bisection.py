@@ -5,6 +5,9 @@ ops until all dependences run one way, the most balanced one kept (Kojima et al.
 CGRAs). ``multilevel`` starts from METIS bisections with several seeds and tolerances and from cuts of topological
 orders, makes them acyclic, and improves them by moves that keep them so; the one with the fewest loads and stores
 within the tolerance is kept.
+
+Every candidate goes through ``acyclic.one_way``, so that all that is returned can be split. Results are the same for
+the same seed: seeds number the runs, and ties are broken by the assignment itself.
 """
 
 from __future__ import annotations
@@ -43,7 +46,10 @@ class BisectionConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Bisection:
-    """Two parts: op -> 0 or 1, what ``split`` takes."""
+    """Two parts: op -> 0 or 1, what ``split`` takes.
+
+    No value flows from part 1 to part 0, and neither part is empty.
+    """
 
     assignment: Mapping[str, int]
     #: Ops of the parts.
@@ -128,7 +134,11 @@ def _published(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[in
 
 
 def _multilevel(graph: ClusterGraph, config: BisectionConfig, limit: int) -> Iterator[list[int]]:
-    """Starts from METIS and from cuts of topological orders, made to run one way and refined."""
+    """Starts from METIS and from cuts of topological orders, made to run one way and refined.
+
+    METIS sees the undirected cluster graph with ops as weights. Its tolerance of imbalance cycles through four values
+    over the seeds, so that the starts differ.
+    """
     metis = _metis()
     neighbours = [sorted({*a, *b}) for a, b in zip(graph.successors, graph.predecessors)]
 
@@ -146,7 +156,10 @@ def _multilevel(graph: ClusterGraph, config: BisectionConfig, limit: int) -> Ite
 
 
 def _order_cuts(graph: ClusterGraph, config: BisectionConfig) -> Iterator[list[int]]:
-    """Halves of random depth-first orders: one way from the start."""
+    """Halves of random depth-first orders: one way from the start.
+
+    Depth first means that a cluster is followed by what it alone was holding back, so that chains stay on one side.
+    """
     for k in range(config.seeds):
         rng = random.Random(config.seed * config.seeds + k)
         waiting = [len(row) for row in graph.predecessors]

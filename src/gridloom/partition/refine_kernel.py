@@ -1,6 +1,9 @@
 """Passes of moves that keep a bisection one way, compiled: the inner loop of :func:`gridloom.partition.acyclic.refine`.
 
 Lists of lists are flat: those of k are ``ends[at[k]:at[k + 1]]``.
+
+The scores of two states are compared as (imbalance beyond the limit, transfers, imbalance). The passes keep the state
+and its score up to date move by move; a move is scored only by the values that its cluster makes or reads.
 """
 
 from __future__ import annotations
@@ -15,7 +18,10 @@ Int32s = NDArray[np.int32]
 
 
 class Flat(NamedTuple):
-    """A cluster graph as arrays."""
+    """A cluster graph as arrays, which :attr:`gridloom.partition.acyclic.ClusterGraph.flat` makes.
+
+    Fields that end in ``_at`` are row starts of the CSR field without it; all are int32.
+    """
 
     weight: Int32s
     following_at: Int32s
@@ -82,7 +88,11 @@ def _transfer(graph: Flat, side: Int32s, v: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _pass(graph: Flat, start: Int32s, limit: int, score: tuple[int, int, int]) -> Int32s:
-    """Move each cluster at most once, the best move first; the best state on the way."""
+    """Move each cluster at most once, the best move first; the best state on the way.
+
+    ``score`` is that of ``start``. Moves that make things worse are made, too, which is how a pass leaves a local
+    optimum; states with an empty side are passed through but never kept.
+    """
     count = len(start)
     side, best = start.copy(), start.copy()
     free = np.ones(count, dtype=np.uint8)

@@ -17,7 +17,11 @@ from gridloom.errors import DfgError
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One part of a graph."""
+    """One part of a graph. It runs over all iterations before the next part begins.
+
+    ``loads`` and ``stores`` name values by the node of the whole graph that makes them, so that parts can be joined:
+    what one part stores under a name, a later one loads under it.
+    """
 
     dfg: Dfg
     #: Input of the part -> the node of the whole graph whose values it loads.
@@ -99,7 +103,10 @@ def _check_memory(dfg: Dfg, home: Mapping[str, int], where: str) -> None:
 
 
 def _stored(dfg: Dfg, home: Mapping[str, int]) -> dict[str, str]:
-    """Op whose value crosses -> the output that stores it: one of the graph's own, or a new one."""
+    """Op whose value crosses -> the output that stores it: one of the graph's own, or a new one.
+
+    An output that reads the op over a distance stores other values and does not serve.
+    """
     crossing = {
         edge.source
         for edge in dfg.edges
@@ -122,7 +129,11 @@ def _fresh(dfg: Dfg, name: str) -> str:
 
 
 def _part(dfg: Dfg, home: Mapping[str, int], stored: Mapping[str, str], k: int, count: int) -> Part:
-    """Part k as a graph of its own, with its loads and stores."""
+    """Part k as a graph of its own, with its loads and stores.
+
+    A value from an earlier part becomes an input under the id of the node that made it, so that edges keep their
+    sources.
+    """
     inside = {name for name, part in home.items() if part == k}
     edges: list[Edge] = []
     read: set[str] = set()

@@ -257,13 +257,13 @@ class _Network:
         rings = np.zeros(self.tables.cells + 1, dtype=np.int64)
         for first, early in self.tables.early.items():
             rings[first : first + len(early)] = early
-        return int(
-            kernel.run_tokens(
-                self.iterations, _MAX_CYCLES, np.array(units, dtype=np.int64).reshape(-1, 3), input_start, inputs,
-                output_start, outputs, self.flows, link_start, link_hops, hop_puts, self.counters, self.consumed,
-                rings, self.results, self.finished, self.usage, self.fired,
-            )
-        )  # fmt: skip
+        table = np.array(units, dtype=np.int64).reshape(-1, 3)
+        network = kernel.Network(table, input_start, inputs, output_start, outputs, self.flows)
+        links = kernel.LinkTable(link_start, link_hops, hop_puts)
+        state = kernel.TokenState(
+            self.counters, self.consumed, rings, self.results, self.finished, self.usage, self.fired
+        )
+        return int(kernel.run_tokens(self.iterations, _MAX_CYCLES, network, links, state))
 
     def period(self) -> float:
         """Cycles an iteration over the middle half of the run: buffers fill before it, and empty after it."""

@@ -9,7 +9,7 @@ happen are skipped.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -42,6 +42,40 @@ STARVED: Final = 1
 STALLED: Final = 2
 
 _NEVER: Final = np.iinfo(np.int64).max
+
+
+class Network(NamedTuple):
+    """Units and the flows between them; the inputs and outputs of a unit are lists of flows (CSR)."""
+
+    units: Words
+    input_start: Words
+    inputs: Words
+    output_start: Words
+    outputs: Words
+    flows: Words
+
+
+class LinkTable(NamedTuple):
+    """CSR by link: the counters of the hops that cross it, and the tokens of a packet there."""
+
+    start: Words
+    hops: Words
+    puts: Words
+
+
+class TokenState(NamedTuple):
+    """What a run changes."""
+
+    #: For each hop of each flow the tokens that have come so far; the tokens that each flow's consumer has taken.
+    counters: Words
+    consumed: Words
+    #: The values of tokens under way, a ring for each flow.
+    rings: Words
+    #: results[unit, firing], finished[unit, iteration], usage[unit] and the firings of each unit.
+    results: Words
+    finished: Words
+    usage: Words
+    fired: Words
 
 
 @njit(cache=True, nogil=True)
@@ -138,36 +172,22 @@ def _move(
 
 
 @njit(cache=True, nogil=True)
-def run_tokens(
-    iterations: int,
-    max_cycles: int,
-    units: Words,
-    input_start: Words,
-    inputs: Words,
-    output_start: Words,
-    outputs: Words,
-    flows: Words,
-    link_start: Words,
-    link_hops: Words,
-    hop_puts: Words,
-    counters: Words,
-    consumed: Words,
-    rings: Words,
-    results: Words,
-    finished: Words,
-    usage: Words,
-    fired: Words,
-) -> int:
+def run_tokens(iterations: int, max_cycles: int, network: Network, links: LinkTable, state: TokenState) -> int:
     """Run until every unit has done its part of ``iterations`` or nothing moves any more; returns the cycles.
 
-    Fills ``results[unit, firing]``, ``finished[unit, iteration]`` (the cycle) and ``usage[unit]``; ``fired`` and the
-    counters show where a deadlock stands. O(cycles with events * (units + hops)).
+    Fills ``results[unit, firing]``, ``finished[unit, iteration]`` (the cycle) and ``usage[unit]`` of the state; its
+    ``fired`` and its counters show where a deadlock stands. O(cycles with events * (units + hops)).
     """
+    units, input_start, inputs, output_start, outputs, flows = network
+    link_start, link_hops, hop_puts = links
+    counters, consumed, rings, results, finished, usage, fired = state
     count = len(units)
     until = np.full(count, -1, dtype=np.int64)
     idle = np.full(count, STARVED, dtype=np.int64)
     seen = consumed.copy()
-    promised = np.array([counters[flows[f, F_COUNTER]] for f in range(len(flows))], dtype=np.int64)
+    promised = np.empty(len(flows), dtype=np.int64)
+    for f in range(len(flows)):
+        promised[f] = counters[flows[f, F_COUNTER]]
     turn = np.zeros(max(len(link_start) - 1, 1), dtype=np.int64)
     rest = np.zeros(max(len(link_start) - 1, 1), dtype=np.int64)
     moved = np.zeros(max(len(link_start), 1), dtype=np.int64)

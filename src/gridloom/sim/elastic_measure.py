@@ -115,6 +115,7 @@ class Meter:
         times the hops of their routes: some ten nanoseconds each.
         """
         from gridloom.sim import elastic_measure_kernel as kernel
+        from gridloom.sim.elastic_kernel import Network
 
         settle = min(16, max(2, _SETTLED // self.bound))
         skip, iterations = skip or settle, iterations or settle
@@ -125,12 +126,12 @@ class Meter:
         usage, link_usage = np.zeros((count, 3), dtype=np.int64), np.zeros((links, 2), dtype=np.int64)
         fired = np.zeros(count, dtype=np.int64)
         consumed, delivered = np.zeros(len(self.flows), dtype=np.int64), np.zeros(len(self.flows), dtype=np.int64)
-        status = kernel.run_packets(
-            _MAX_CYCLES if cap is None else cap, skip, last, fair, _MAX_CYCLES, self._wheel_bits, self.units,
-            self.input_start, self.inputs, self.output_start, self.outputs, self.flows,
-            np.ascontiguousarray(route_start, dtype=np.int64), np.ascontiguousarray(route_links, dtype=np.int64), links,
-            finish, usage, link_usage, fired, consumed, delivered,
-        )  # fmt: skip
+        limits = kernel.Limits(_MAX_CYCLES if cap is None else cap, skip, last, fair, _MAX_CYCLES, self._wheel_bits)
+        network = Network(self.units, self.input_start, self.inputs, self.output_start, self.outputs, self.flows)
+        start = np.ascontiguousarray(route_start, dtype=np.int64)
+        routes = kernel.Routes(start, np.ascontiguousarray(route_links, dtype=np.int64), links)
+        record = kernel.Record(finish, usage, link_usage, fired, consumed, delivered)
+        status = kernel.run_packets(limits, network, routes, record)
         if status == kernel.OUT_OF_CELLS:
             raise SimulationError("has more events at a time than there is room for", where=f"graph {self.dfg.name!r}")
         if status != kernel.DONE:

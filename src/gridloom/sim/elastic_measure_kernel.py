@@ -1,18 +1,20 @@
 """Packet by packet: the event loop that measures the period of an elastic array.
 
-The same array as in `elastic_kernel`, without values: a packet is one event a hop instead of one a token. Times are
+The same array as in `elastic_kernel`, without values: a packet is one event per hop instead of one per token. Times are
 cycles; events wait in a wheel of as many slots as the longest delay. In a cycle, units that are done put packets out,
 units that can begin do, then each free link takes the packet whose turn it is. A packet of p tokens keeps a link for p
-cycles and its head is at the next one a cycle later; at its consumer the tokens arrive one a cycle.
+cycles and its head is at the next one a cycle later; at its consumer the tokens arrive at one per cycle.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from gridloom.sim.elastic_kernel import Network
 
 Words = NDArray[np.int64]
 
@@ -37,6 +39,12 @@ STALLED: Final = 2
 CARRIED: Final = 0
 WAITED: Final = 1
 
+# Columns of the table of links' queues: packets that wait, the cycle of the last change, the last cycle in which the
+# link was marked to be looked at.
+Q_LENGTH: Final = 0
+Q_SINCE: Final = 1
+Q_MARKED: Final = 2
+
 # What a run comes to.
 DONE: Final = 0
 DEADLOCK: Final = 1
@@ -46,43 +54,82 @@ OUT_OF_CELLS: Final = 3
 _LONG_AGO: Final = -(1 << 40)
 
 
+class Limits(NamedTuple):
+    """How far a run goes."""
+
+    #: No unit does more iterations than this.
+    cap: int
+    #: The iterations between whose ends links and units are measured.
+    first: int
+    last: int
+    #: Links serve their flows in turn, or else always the first that waits.
+    fair: bool
+    max_cycles: int
+    #: The wheel of events has 2 ** wheel_bits slots.
+    wheel_bits: int
+
+
+class Routes(NamedTuple):
+    """The links of each flow, in order (CSR), and how many links there are."""
+
+    start: Words
+    links: Words
+    link_count: int
+
+
+class Record(NamedTuple):
+    """What a run fills."""
+
+    #: The cycle in which each iteration was done by all units.
+    finish: Words
+    #: Cycles of units and links by what they did.
+    usage: Words
+    link_usage: Words
+    #: Firings of each unit; tokens of each flow that were taken, and that have come.
+    fired: Words
+    consumed: Words
+    delivered: Words
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _due(firing: int, every: int) -> bool:
     """Whether a flow takes part in a firing; most take part in all, and a division costs as much as all the rest."""
     return every == 1 or firing % every == 0
 
 
-@njit(cache=True, nogil=True)
-def run_packets(
-    cap: int,
-    first: int,
-    last: int,
-    fair: bool,
-    max_cycles: int,
-    wheel_bits: int,
-    units: Words,
-    input_start: Words,
-    inputs: Words,
-    output_start: Words,
-    outputs: Words,
-    flows: Words,
-    route_start: Words,
-    route_links: Words,
-    link_count: int,
-    finish: Words,
-    usage: Words,
-    link_usage: Words,
-    fired: Words,
-    consumed: Words,
-    delivered: Words,
+@njit(cache=True, nogil=True, inline="always")
+def _join(
+    hop: int, cycle: int, marks: int, route_links: Words, waiting: Words, queues: Words, marked: Words, usage: Words
 ) -> int:
+    """Put a packet in the queue of its hop's link, and mark the link to be looked at; returns how many are marked.
+
+    The arrays come one by one: taken out of a tuple in the loop, they are counted at each use, which makes a run take
+    1.4 times as long.
+    """
+    link = route_links[hop]
+    usage[link, WAITED] += queues[link, Q_LENGTH] * (cycle - queues[link, Q_SINCE])
+    queues[link, Q_SINCE] = cycle
+    queues[link, Q_LENGTH] += 1
+    waiting[hop] += 1
+    if queues[link, Q_MARKED] != cycle:
+        queues[link, Q_MARKED] = cycle
+        marked[marks] = link
+        marks += 1
+    return marks
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run_packets(limits: Limits, network: Network, routes: Routes, record: Record) -> int:
     """Run until all units have done ``last`` iterations, none more than ``cap``; returns what the run came to.
 
-    Links serve their flows in turn when ``fair``, else always the first that waits.
-    Fills ``finish[k]``, the cycle in which iteration k was done by all; ``usage`` and ``link_usage``, between the ends
-    of iterations ``first`` and ``last``; ``fired``, ``consumed`` and ``delivered`` as they stand at the end.
+    Fills the record: ``finish`` for each iteration, ``usage`` and ``link_usage`` between the ends of iterations
+    ``first`` and ``last``; ``fired``, ``consumed`` and ``delivered`` as they stand at the end.
     O(firings + packets * hops).
     """
+    cap, first, last, fair, max_cycles, wheel_bits = limits
+    units, input_start, inputs, output_start, outputs, flows = network
+    route_start, route_links, link_count = routes
+    finish, usage, link_usage, fired, consumed, delivered = record
     count = len(units)
     hops = len(route_links)
     flow_of = np.empty(hops, dtype=np.int64)
@@ -110,13 +157,14 @@ def run_packets(
         promised[f] = flows[f, F_EARLY]
         delivered[f] = flows[f, F_EARLY]
     waiting = np.zeros(hops, dtype=np.int64)
-    queued = np.zeros(link_count, dtype=np.int64)
-    queued_since = np.zeros(link_count, dtype=np.int64)
+    # Four columns, of which three are used: an index is a shift then.
+    queues = np.zeros((link_count, 4), dtype=np.int64)
     free_at = np.zeros(link_count, dtype=np.int64)
     called_at = np.full(link_count, -1, dtype=np.int64)
     turn = np.zeros(link_count, dtype=np.int64)
     marked = np.empty(link_count + 1, dtype=np.int64)
-    stamp = np.full(link_count, -1, dtype=np.int64)
+    for link in range(link_count):
+        queues[link, Q_MARKED] = -1
     arriving = np.empty(link_count + 1, dtype=np.int64)
     leaving = np.empty(link_count + 1, dtype=np.int64)
     leaving_count = 0
@@ -151,15 +199,7 @@ def run_packets(
         leaving_count = 0
         for k in range(arriving_count):
             h = arriving[k]
-            link = route_links[h]
-            link_usage[link, WAITED] += queued[link] * (cycle - queued_since[link])
-            queued_since[link] = cycle
-            waiting[h] += 1
-            queued[link] += 1
-            if stamp[link] != cycle:
-                stamp[link] = cycle
-                marked[marks] = link
-                marks += 1
+            marks = _join(h, cycle, marks, route_links, waiting, queues, marked, link_usage)
         cell = head[cycle & mask]
         head[cycle & mask] = -1
         while cell >= 0:
@@ -172,8 +212,8 @@ def run_packets(
             if what >= count:
                 link = what - count
                 called_at[link] = -1
-                if stamp[link] != cycle:
-                    stamp[link] = cycle
+                if queues[link, Q_MARKED] != cycle:
+                    queues[link, Q_MARKED] = cycle
                     marked[marks] = link
                     marks += 1
                 continue
@@ -185,16 +225,7 @@ def run_packets(
                 for k in range(output_start[u], output_start[u + 1]):
                     f = outputs[k]
                     if _due(fired[u], flows[f, F_PUTS_EVERY]):
-                        h = route_start[f]
-                        link = route_links[h]
-                        link_usage[link, WAITED] += queued[link] * (cycle - queued_since[link])
-                        queued_since[link] = cycle
-                        waiting[h] += 1
-                        queued[link] += 1
-                        if stamp[link] != cycle:
-                            stamp[link] = cycle
-                            marked[marks] = link
-                            marks += 1
+                        marks = _join(route_start[f], cycle, marks, route_links, waiting, queues, marked, link_usage)
                 if fired[u] % units[u, U_REPEATS] == 0:
                     iteration = fired[u] // units[u, U_REPEATS]
                     if iteration < len(finish):
@@ -210,12 +241,14 @@ def run_packets(
                                 for other in range(link_count):
                                     link_usage[other, CARRIED] = 0
                                     link_usage[other, WAITED] = 0
-                                    queued_since[other] = cycle
+                                    queues[other, Q_SINCE] = cycle
                             if iteration == last:
                                 for v in range(count):
                                     usage[v, BUSY if until[v] >= 0 else reason[v]] += cycle - since[v]
                                 for other in range(link_count):
-                                    link_usage[other, WAITED] += queued[other] * (cycle - queued_since[other])
+                                    link_usage[other, WAITED] += queues[other, Q_LENGTH] * (
+                                        cycle - queues[other, Q_SINCE]
+                                    )
                                 return DONE
             if until[u] >= 0 or fired[u] >= cap * units[u, U_REPEATS]:
                 continue
@@ -301,7 +334,7 @@ def run_packets(
 
         for m in range(marks):
             link = marked[m]
-            if queued[link] == 0:
+            if queues[link, Q_LENGTH] == 0:
                 continue
             if free_at[link] <= cycle:
                 begin = link_start[link]
@@ -315,10 +348,10 @@ def run_packets(
                 h = link_hops[begin + place]
                 f = flow_of[h]
                 size = flows[f, F_PUTS]
-                link_usage[link, WAITED] += queued[link] * (cycle - queued_since[link])
-                queued_since[link] = cycle
+                link_usage[link, WAITED] += queues[link, Q_LENGTH] * (cycle - queues[link, Q_SINCE])
+                queues[link, Q_SINCE] = cycle
                 waiting[h] -= 1
-                queued[link] -= 1
+                queues[link, Q_LENGTH] -= 1
                 free_at[link] = cycle + size
                 link_usage[link, CARRIED] += size
                 if h + 1 < route_start[f + 1]:
@@ -338,7 +371,7 @@ def run_packets(
                         cell_next[k] = head[(cycle + missing) & mask]
                         head[(cycle + missing) & mask] = k
                         pending += 1
-            if queued[link] > 0 and called_at[link] < 0:
+            if queues[link, Q_LENGTH] > 0 and called_at[link] < 0:
                 called_at[link] = free_at[link]
                 k = free_cell
                 if k < 0:

@@ -2,6 +2,9 @@
 
 Units that multiply or shift and then add (the streaming engine's) run such a pair in one slot. The fused ops compute
 what the pair computed, bit for bit: integers wrap, and a fused single-precision sum rounds after the product too.
+
+Only a reader within the same iteration is joined, and only where nothing else sees the product, so that the graph keeps
+its outputs, live-outs and recurrences. A fused op has three operands: the two factors, then what is added.
 """
 
 from __future__ import annotations
@@ -16,7 +19,11 @@ _SQUARES: Final = {"mul": "square", "fmul": "fsquare"}
 
 
 def _pairs() -> dict[tuple[str, str, int], str]:
-    """Return the fused op for a first op, a second op, and the operand at which the second reads the first."""
+    """Return the fused op for a first op, a second op, and the operand at which the second reads the first.
+
+    Second ops that commute take the product at either operand; a difference has two fused ops, one for each. A square
+    is a product of its operand with itself and fuses as one.
+    """
     table = {}
     for name, (first, second, at) in FUSED.items():
         places = (at,) if second in ("sub", "fsub") else (0, 1)
@@ -68,7 +75,11 @@ def _name(dfg: Dfg, node: Node) -> str:
 
 
 def _pair(dfg: Dfg, first: Node) -> _Pair | None:
-    """Return the pair that a product or shift can begin."""
+    """Return the pair that a product or shift can begin.
+
+    None unless its one reader is in the same iteration and the pair has a fused op. Nodes with an op class of their
+    own, a variable or an order edge stay as they are: fusing would change where they may run or when.
+    """
     out = [dfg.edges[e] for e in dfg.out_edges[dfg.index[first.id]]]
     if len(out) != 1 or out[0].kind != "data" or out[0].distance or first.liveout or first.op_class:
         return None
@@ -80,11 +91,15 @@ def _pair(dfg: Dfg, first: Node) -> _Pair | None:
 
 
 def _fused(node: Node, pair: _Pair | None) -> Node:
+    """Return the node as it is in the fused graph; the pair is None for a node that stays as it is."""
     return node if pair is None else replace(node, op=pair.op)
 
 
 def _edges(dfg: Dfg, pairs: dict[str, _Pair], gone: set[str]) -> list[Edge]:
-    """Return the edges of the fused graph; a fused node has the two factors first, then what is added."""
+    """Return the edges of the fused graph; a fused node has the two factors first, then what is added.
+
+    The operand of a square is read twice.
+    """
     begins = {pair.first: pair for pair in pairs.values()}
     edges: list[Edge] = []
     for edge in dfg.edges:

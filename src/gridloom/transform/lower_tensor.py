@@ -4,6 +4,17 @@ Operations become stages (`lower_tensor_stages`), stages get compute units in pr
 their streams are the nodes and edges of a graph that any elastic mapper takes (`lower_tensor_units`). An iteration of
 that graph is one block of rows; a sample is so many blocks. What does not fit is cut into sections: each is
 mapped alone, and what crosses a cut goes through DRAM. Lowering costs a few milliseconds per section.
+
+The steps, from the outside in:
+
+1. ``stages_of`` groups the operations into stages and counts their work for one block of rows.
+2. ``split_columns`` cuts products whose weights alone would fill most of the array.
+3. ``lower`` takes as many of the next stages as fit together with the fewest units each: a section.
+4. Within a section, a binary search over the period of the slowest stage finds the shortest one for which the array has
+   enough units (``_balanced``). The units of every attempt are really made, since memory units and DRAM interfaces
+   follow from the streams between stages and cannot be counted beforehand.
+
+The period that is found is a bound: placement and routing decide how near to it the array runs.
 """
 
 from __future__ import annotations
@@ -24,7 +35,11 @@ _MOST_STAGES: Final = 128
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of a program that is on the array at one time."""
+    """A part of a program that is on the array at one time.
+
+    ``dfg`` is what a mapper gets. Sections of a program run one after the other, each over all blocks of a sample; what
+    one hands to another is written to DRAM and read back, which ``dram_in`` and ``dram_out`` count.
+    """
 
     #: Its units: the graph that is mapped. One iteration is one block of rows.
     dfg: Dfg
@@ -47,7 +62,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Lowered:
-    """A tensor program on an array."""
+    """A tensor program on an array: its sections in the order in which they run."""
 
     name: str
     sections: tuple[Section, ...]
@@ -56,8 +71,10 @@ class Lowered:
 def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95) -> Lowered:
     """Return the sections of a tensor program, in order.
 
-    ``fill`` is the largest share of each kind of unit that a section may use. SourceError when the array has no
-    switches, or when an operation does not fit even alone.
+    ``fill`` is the largest share of each kind of unit that a section may use: the rest gives the placer and the router
+    room. SourceError when the array has no switches, when the operations do not share their rows, or when an operation
+    does not fit even alone. A program that fits whole keeps its name; sections are otherwise called ``name#0``,
+    ``name#1``.
     """
     whole = Fabric.of(arch)
     fabric = _filled(whole, fill)
@@ -82,6 +99,8 @@ def alike(sections: tuple[Section, ...]) -> list[list[Section]]:
     """Return the sections in groups that are mapped alike: the same units, work and edges under any names.
 
     Linear in the sizes of the sections.
+
+    Networks repeat their layers, so that one mapping serves all sections of a group.
     """
     groups: dict[tuple[object, ...], list[Section]] = {}
     for section in sections:
@@ -101,12 +120,16 @@ def _shape(section: Section) -> tuple[object, ...]:
 
 
 def _filled(fabric: Fabric, fill: float) -> Fabric:
-    """Return the fabric with only a share of its units."""
+    """Return the fabric with only a share of its compute and memory units; DRAM interfaces are all used."""
     return replace(fabric, compute=max(1, int(fill * fabric.compute)), memory=max(1, int(fill * fabric.memory)))
 
 
 def _fitting(whole: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[int, str]:
-    """Return how many of the next stages fit together with the fewest units each, and what the next one lacks."""
+    """Return how many of the next stages fit together with the fewest units each, and what the next one lacks.
+
+    Stages are added one by one until the units can no longer be made. A stage that has no possible number of units at
+    all lacks memory units: its operands do not fit.
+    """
     least: dict[str, int] = {}
     for count, stage in enumerate(stages):
         least[stage.id] = next(iter(unit_counts(stage, fabric)), 0)
@@ -119,7 +142,12 @@ def _fitting(whole: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[
 
 
 def _balanced(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: int) -> Section:
-    """Return the section with the shortest period of its slowest stage for which there are units: a binary search."""
+    """Return the section with the shortest period of its slowest stage for which there are units: a binary search.
+
+    The candidates are the periods at which the number of units of some stage changes. The longest is known to fit from
+    ``_fitting``. The search takes for granted that what fits at one period fits at every longer one; where that fails
+    it may end at a longer period than necessary, never with units that do not fit.
+    """
     counts = {stage.id: unit_counts(stage, fabric) for stage in stages}
     periods = sorted({Fraction(stage.cycles(fabric), n) for stage in stages for n in counts[stage.id]})
     low, high = 0, len(periods) - 1
@@ -153,13 +181,19 @@ def _units_for(stages: list[Stage], counts: dict[str, list[int]], period: Fracti
 
 @dataclass(frozen=True, slots=True)
 class _Emitted:
+    """The units of a section that fits, and the vectors per block that cross its border."""
+
     units: Units
     vectors_in: int
     vectors_out: int
 
 
 def _emit(whole: TensorStages, stages: list[Stage], chosen: dict[str, int], fabric: Fabric) -> _Emitted | str:
-    """Return the units of a section; when they do not fit, what there is too little of."""
+    """Return the units of a section; when they do not fit, what there is too little of.
+
+    Stages are made in order. An operand from outside the section becomes a DRAM input the first time it is read, and a
+    result that is read outside becomes a DRAM output.
+    """
     inside = {stage.id for stage in stages}
     sizes = whole.sizes
     period = max(stage.cycles(fabric) // max(1, chosen[stage.id]) for stage in stages)
@@ -198,7 +232,11 @@ class _Read:
 
 
 def _part_of(operand: Operand, stage: Stage) -> tuple[Operand, int, int]:
-    """Return what a part of a batch reads: the matching parts of its operand, or its share of the whole."""
+    """Return what a part of a batch reads: the matching parts of its operand, or its share of the whole.
+
+    The result is (names, part, parts). Where the operand was cut into the same number of parts, or a multiple, the part
+    reads the whole results of its own ones, and ``parts`` is 1.
+    """
     each, rest = divmod(len(operand), stage.parts)
     if rest == 0 and stage.parts > 1:
         return operand[stage.part * each : (stage.part + 1) * each], 0, 1

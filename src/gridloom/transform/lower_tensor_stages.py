@@ -2,6 +2,11 @@
 
 A matrix product is a stage; vector operations that follow each other with nothing between them are one, as long as
 none of their values is read elsewhere. Rows stream through the array in blocks, so everything is counted for a block.
+
+A stage is the unit of balancing: it gets a number of compute units, and the slowest stage sets the period. Three kinds
+exist. ``gemm`` multiplies a stream of rows by weights, or by a value that is held until a whole sample of it is there
+(attention). ``weight_grad`` multiplies two streams over their rows and keeps the sums in memory. ``vector`` does
+elementwise steps, reductions and norms, as many per pass as a compute unit has pipeline stages.
 """
 
 from __future__ import annotations
@@ -25,7 +30,11 @@ Operand = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fabric:
-    """What lowering needs to know of an array."""
+    """What lowering needs to know of an array.
+
+    All capacities are counted in vectors of ``lanes`` elements, the unit of transfer between units. ``ports`` are the
+    vectors per cycle of a memory unit, and ``dram_cycles`` the cycles per vector of a DRAM interface.
+    """
 
     #: Units of each kind; :mod:`gridloom.transform.lower_tensor_units` looks them up by the name of the kind.
     compute: int
@@ -55,7 +64,7 @@ class Fabric:
         )  # fmt: skip
 
     def vectors(self, elements: int) -> int:
-        """Return how many vectors hold so many elements."""
+        """Return how many vectors hold so many elements; the last one may be partly empty."""
         return -(-elements // self.lanes)
 
     @property
@@ -66,7 +75,11 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """One group of units. All counts are for one block of rows."""
+    """One group of units. All counts are for one block of rows, but ``flops``, which is for a sample.
+
+    ``inputs`` has one operand per input of the operation; livein weights and constants are no inputs. ``vectors`` is
+    the size of the result, and ``cycles`` what balancing divides by the number of units.
+    """
 
     id: str
     kind: Literal["gemm", "vector", "weight_grad"]
@@ -90,7 +103,11 @@ class Stage:
     parts: int = 1
 
     def cycles(self, fabric: Fabric) -> int:
-        """Return the cycles that one unit takes for a block."""
+        """Return the cycles that one unit takes for a block.
+
+        A product takes one cycle per vector of weights and row; a vector stage passes each vector through the pipeline
+        as often as its steps need.
+        """
         if self.kind == "vector":
             return self.vectors * -(-self.steps // fabric.stages)
         return self.batch * fabric.vectors(self.inner) * self.columns * fabric.block_rows
@@ -98,7 +115,11 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class TensorStages:
-    """The stages of a tensor program in order, its inputs and outputs with their vectors per block."""
+    """The stages of a tensor program in order, its inputs and outputs with their vectors per block.
+
+    Stages are in topological order, so that every operand is an input or an earlier stage. ``outputs`` maps each output
+    to the results that it consists of, several where a product was cut.
+    """
 
     name: str
     stages: tuple[Stage, ...]
@@ -127,7 +148,11 @@ class TensorStages:
 
 
 def stages_of(dfg: Dfg, fabric: Fabric) -> TensorStages:
-    """Return the stages of a tensor graph. SourceError where its operations do not share their rows."""
+    """Return the stages of a tensor graph. SourceError where its operations do not share their rows.
+
+    ``transpose`` and ``buffer`` are no work of their own: who reads them reads what they read. Inputs that nothing
+    reads are dropped. Linear in nodes and edges.
+    """
     rows = _rows(dfg)
     blocks = -(-rows // fabric.block_rows)
     made: dict[str, Stage] = {}
@@ -161,7 +186,10 @@ def stages_of(dfg: Dfg, fabric: Fabric) -> TensorStages:
 
 
 def _rows(dfg: Dfg) -> int:
-    """Return the rows of a sample: the second last dimension of every value but weight gradients."""
+    """Return the rows of a sample: the second last dimension of every value but weight gradients.
+
+    Rows are what streams through the array, so that all values of one program must have the same number of them.
+    """
     rows = {
         node.shape[-2] if len(node.shape) > 1 else 1
         for node in dfg.nodes
@@ -176,6 +204,7 @@ def _rows(dfg: Dfg) -> int:
 
 
 def _sums_over_rows(dfg: Dfg, node: Node) -> bool:
+    """Return whether a value is a weight gradient, or the output of one: it has no rows of the sample."""
     if node.op == "output":
         return _sums_over_rows(dfg, operands(dfg, node)[0])
     return node.label == "weight_grad"
@@ -188,7 +217,11 @@ def _block_vectors(node: Node, rows: int, fabric: Fabric) -> int:
 
 
 def _product(dfg: Dfg, node: Node, read: list[Node], owner: dict[str, str], rows: int, fabric: Fabric) -> Stage:
-    """Return the stage of a matrix product, or of the gradient of its weights."""
+    """Return the stage of a matrix product, or of the gradient of its weights.
+
+    A gradient is complete only after the last block; its result is counted as if an equal share went out with each
+    block. The columns of a product are rounded up to whole vectors, which the lanes compute anyway.
+    """
     inner = contraction(dfg, node)
     inputs = tuple((owner[other.id],) for other in read)
     if node.label == "weight_grad":
@@ -209,7 +242,11 @@ def _product(dfg: Dfg, node: Node, read: list[Node], owner: dict[str, str], rows
 def _vector(
     dfg: Dfg, node: Node, read: list[Node], owner: dict[str, str], made: dict[str, Stage], rows: int, fabric: Fabric
 ) -> None:
-    """Join a vector operation to the vector stage before it if that is its only reader, or make a stage of it."""
+    """Join a vector operation to the vector stage before it if that is its only reader, or make a stage of it.
+
+    Only operations with one operand that is no weight can join: the stage keeps its inputs, its id and the size of its
+    result.
+    """
     before = made.get(owner[read[0].id]) if len(read) == 1 else None
     if before is not None and before.kind == "vector" and len(dfg.out_edges[dfg.index[read[0].id]]) == 1:
         made[before.id] = replace(
@@ -231,7 +268,9 @@ def _vector(
 def split_columns(whole: TensorStages, fabric: Fabric, share: float = 0.55) -> TensorStages:
     """Return the stages with large products cut into parts of columns.
 
-    A product is large when it needs more than ``share`` of the memory units.
+    A product is large when it needs more than ``share`` of the memory units. The parts are stages of their own, called
+    ``id[0]``, ``id[1]``, which may lie in different sections; what read the product reads all of them side by side.
+    Batched products (the heads of attention) are cut into parts of the batch instead.
     """
     parts_of: dict[str, Operand] = {}
     stages: list[Stage] = []
@@ -274,6 +313,10 @@ def memory_vectors(stage: Stage, fabric: Fabric) -> int:
 
 
 def divisors(number: int) -> Iterable[int]:
-    """Return the divisors of a number, smallest first."""
+    """Return the divisors of a number, smallest first. Costs the square root of the number.
+
+    >>> list(divisors(12))
+    [1, 2, 3, 4, 6, 12]
+    """
     low = [k for k in range(1, int(number**0.5) + 1) if number % k == 0]
     return low + [number // k for k in reversed(low) if k * k != number]

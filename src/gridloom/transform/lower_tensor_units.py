@@ -3,6 +3,14 @@
 In a product on n compute units, each has its tiles of columns (as many columns as lanes), for which it takes packets of
 weight vectors from a memory unit and the block's rows from another, again for each tile; the sums go out when a tile is
 through. Results pass through memory units that hold two blocks: their two sides work on different blocks.
+
+Token counts must come out even, or the graph has no repetition vector: units are therefore counted in divisors of what
+is divided, and an edge carries packets of at most half a FIFO, so that the next packet arrives while one is in use.
+``Units._padded`` rounds a count up where it has no such divisor.
+
+Every value has a *level*: how many double buffers lie between it and the inputs of the section. Values
+of different levels belong to different blocks at any one time, so that a stage that reads two of them needs the earlier
+one delayed by as many blocks (``Units.delay``), as in skip connections.
 """
 
 from __future__ import annotations
@@ -19,7 +27,15 @@ _ROW_READERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A value on its way: the nodes that put it, and the tokens of a block that each puts; ``level`` is their stage."""
+    """A value on its way: the nodes that put it, and the tokens of a block that each puts; ``level`` is their stage.
+
+    The parts lie side by side in order: the first node puts the first tokens of the block.
+
+    >>> Stream((("a", 4), ("b", 4)), 0).share(1, 4)
+    [('a', 2)]
+    >>> Stream((("a", 4), ("b", 4)), 0).share(0, 1)
+    [('a', 4), ('b', 4)]
+    """
 
     parts: tuple[tuple[str, int], ...]
     level: int
@@ -46,7 +62,12 @@ class TooLarge(Exception):
 
 
 class Units:
-    """Nodes and edges of a section as they are made."""
+    """Nodes and edges of a section as they are made.
+
+    Methods add to the section and raise ``TooLarge`` as soon as the array has too little of something; the object is
+    then of no further use. ``firings`` says how often each node fires per block, from which the rates of its edges
+    follow. ``operands`` counts the inputs of each node, ``used`` the units of each kind.
+    """
 
     def __init__(self, fabric: Fabric) -> None:
         self.fabric = fabric
@@ -77,7 +98,12 @@ class Units:
         return name
 
     def edge(self, source: str, target: str, tokens: int, *, blocks: int = 0) -> None:
-        """Add an edge that carries so many tokens per block; into memory it has room for ``blocks`` whole blocks."""
+        """Add an edge that carries so many tokens per block; into memory it has room for ``blocks`` whole blocks.
+
+        Between two nodes, packets go in step with the firings of both ends. Into memory (``blocks`` above 0), the
+        consumer takes a whole block at once, before the first of its firings for it: it reads the block many times or
+        in another order.
+        """
         tokens = self._padded(
             tokens, [self.firings[source]] if blocks else [self.firings[source], self.firings[target]]
         )
@@ -96,7 +122,11 @@ class Units:
         )  # fmt: skip
 
     def _cadence(self, tokens: int, firings: int) -> tuple[int, int]:
-        """Return the tokens of a packet and after how many firings one goes: half a FIFO where that divides."""
+        """Return the tokens of a packet and after how many firings one goes: half a FIFO where that divides.
+
+        The smallest possible packet goes out most often; larger ones are multiples of it, as long as they divide the
+        firings.
+        """
         common = gcd(tokens, firings)
         least = tokens // common
         factor = max(m for m in range(1, self.fabric.packet // least + 1) if common % m == 0)
@@ -123,7 +153,11 @@ class Units:
     # -- memory between stages --------------------------------------------------------------------------------------
 
     def narrow(self, stream: Stream, most: int, stage: str) -> Stream:
-        """Return the stream from at most ``most`` nodes: memory units gather what comes from more."""
+        """Return the stream from at most ``most`` nodes: memory units gather what comes from more.
+
+        Each round joins up to ``operands`` nodes per memory unit, in equal groups where the count allows, and raises
+        the level by one. Several rounds make a tree.
+        """
         while len(stream.parts) > most:
             count = len(stream.parts)
             groups = next(g for g in divisors(count) if count / g <= self.fabric.operands or g == count)
@@ -147,7 +181,10 @@ class Units:
         return unit, tokens
 
     def delay(self, stream: Stream, level: int, stage: str) -> Stream:
-        """Return the stream as a later stage reads it: memory units hold the blocks that are under way elsewhere."""
+        """Return the stream as a later stage reads it: memory units hold the blocks that are under way elsewhere.
+
+        As many memory units are used as their capacity or their operands demand, each with a share of every block.
+        """
         if stream.level >= level:
             return stream
         blocks = level - stream.level + 1
@@ -158,7 +195,10 @@ class Units:
     # -- DRAM -------------------------------------------------------------------------------------------------------
 
     def source(self, name: str, tokens: int, period: int) -> Stream:
-        """Add an input with as many DRAM interfaces as keep up with a period; return its stream."""
+        """Add an input with as many DRAM interfaces as keep up with a period; return its stream.
+
+        The stream has level 0. What the interfaces carry is divided evenly between them.
+        """
         count = self._interfaces(tokens, period)
         share = -(-tokens // count)
         firings = self._packets(share)
@@ -179,13 +219,17 @@ class Units:
             self.edge(source, self.node(f"{name}.{k}", "output", name, work, firings), tokens)
 
     def _interfaces(self, tokens: int, period: int) -> int:
+        """Return how many DRAM interfaces carry so many tokens in a period with a fifth of the time to spare.
+
+        It is a divisor of the tokens, so that all carry the same; 1 where no divisor is large enough.
+        """
         wanted = ceil(tokens * self.fabric.dram_cycles / max(1.0, 0.8 * period))
         return next((d for d in divisors(tokens) if d >= wanted), 1)
 
     # -- stages -----------------------------------------------------------------------------------------------------
 
     def stage(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
-        """Add the units of a stage and return its result."""
+        """Add the units of a stage and return its result; ``inputs`` are the streams of its operands in order."""
         if stage.kind == "vector":
             return self._vector(stage, units, inputs)
         return (
@@ -215,7 +259,12 @@ class Units:
         return Stream(tuple(parts), top)
 
     def _gemm(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
-        """Add the compute units of a product, with the memory units of its two operands."""
+        """Add the compute units of a product, with the memory units of its two operands.
+
+        Each compute unit owns tiles of columns, as many columns each as there are lanes. For a tile it takes the rows
+        of the block once and the tile's weights once, and puts the finished sums. The result has the level of the rows'
+        memory units.
+        """
         fabric = self.fabric
         tiles = stage.batch * stage.columns // fabric.lanes // units
         inner = fabric.vectors(stage.inner)
@@ -272,7 +321,11 @@ class Units:
                 self.edge(unit, names[k * len(names) // count + j], weights // several)
 
     def _weight_grad(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
-        """Add the units of a weight gradient: memory units sum over rows, and a share goes out with each block."""
+        """Add the units of a weight gradient: memory units sum over rows, and a share goes out with each block.
+
+        Both operands are brought to one level first, since a row of one meets the same row of the other. TooLarge where
+        the share of a unit is no whole number of packets.
+        """
         fabric = self.fabric
         level = max(stream.level for stream in inputs)
         share = stage.inner * stage.columns // fabric.lanes // units
@@ -301,7 +354,11 @@ class Units:
 
 
 def row_units(stage: Stage, units: int) -> int | None:
-    """Return how many memory units hold the left operand of a product; None when no number suits the compute units."""
+    """Return how many memory units hold the left operand of a product; None when no number suits the compute units.
+
+    The fewest are taken with which each feeds at most ``_ROW_READERS`` compute units and serves whole members of the
+    batch (or whole fractions of one).
+    """
     for count in divisors(units):
         if units // count <= _ROW_READERS and (stage.batch % count == 0 or count % stage.batch == 0):
             return count
@@ -326,7 +383,11 @@ def weight_units(stage: Stage, units: int, fabric: Fabric) -> int | None:
 
 
 def unit_counts(stage: Stage, fabric: Fabric) -> list[int]:
-    """Return the numbers of compute units that a stage can have, smallest first."""
+    """Return the numbers of compute units that a stage can have, smallest first.
+
+    Only divisors of the work count, so that all units of a stage do the same; an empty list means that its operands do
+    not fit the memory units at all.
+    """
     if stage.kind == "vector":
         return [n for n in divisors(stage.vectors) if n <= fabric.compute]
     if stage.kind == "weight_grad":

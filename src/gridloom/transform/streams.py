@@ -2,6 +2,9 @@
 
 An input becomes a load and an output a store of an array of its own, indexed by the iteration: one counter serves all.
 The results are the same values in the same order, found in memory instead of at a port.
+
+The counter is a node ``iteration`` that adds 1 to itself with distance 1 from -1 on, so that it is 0 in iteration 0.
+Every access reads it, which costs an issue slot per iteration and routes from one place to all memory units.
 """
 
 from __future__ import annotations
@@ -50,6 +53,7 @@ def streams_to_memory(dfg: Dfg, length: int = 128) -> Dfg:
 
 
 def _access(node: Node, array: str | None) -> Node:
+    """Return the load or store that stands for a stream; a node without an array stays as it is."""
     if array is None:
         return node
     op = "load" if node.op == "input" else "store"
@@ -57,11 +61,18 @@ def _access(node: Node, array: str | None) -> Node:
 
 
 def _array_names(dfg: Dfg, streams: list[Node]) -> dict[str, str]:
+    """Return for each stream the name of its array, which the graph does not have yet."""
     taken = {array.name for array in dfg.arrays}
     return {node.id: _fresh(f"{node.variable or node.id}_stream", taken) for node in streams}
 
 
 def _fresh(stem: str, taken: set[str]) -> str:
+    """Return the stem, with a number after it where it is taken, and mark it as taken.
+
+    >>> taken = {"one", "one1"}
+    >>> _fresh("one", taken), sorted(taken)
+    ('one2', ['one', 'one1', 'one2'])
+    """
     name, k = stem, 1
     while name in taken:
         name, k = f"{stem}{k}", k + 1

@@ -1,4 +1,9 @@
-"""Rules that some arrays add to those of every array, by the name under which an array lists them (``Arch.rules``)."""
+"""Rules that some arrays add to those of every array, by the name under which an array lists them (``Arch.rules``).
+
+They come from single chips: the row arrays need all outputs in one cycle and constants that fit their registers; the
+streaming engine keeps variables in tile memories and restricts which nodes may share a tile. The family names the rules
+that its arrays need, so that the checker never asks for the name of a family.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,11 @@ def check_rules(subject: Subject) -> Iterator[Violation]:
 
 
 def _outputs_together(subject: Subject) -> Iterator[Violation]:
-    """All outputs issue in one cycle; where row boundaries can be registered, in that of the last stage."""
+    """All outputs issue in one cycle; where row boundaries can be registered, in that of the last stage.
+
+    The number of pipeline bits that are on is the number of stages before the last one, and so the cycle of its
+    outputs. Arrays without such bits only need the outputs to agree with each other.
+    """
     outputs = [placed for placed in subject.placed.values() if placed.node.op == "output"]
     bits = subject.graph.settings.get("pipeline") if subject.graph else None
     due = sum(bits) if bits is not None else min((placed.cycle for placed in outputs), default=0)
@@ -32,7 +41,10 @@ def _outputs_together(subject: Subject) -> Iterator[Violation]:
 
 
 def _constants_17_bits(subject: Subject) -> Iterator[Violation]:
-    """A constant register holds 17 bits, which it extends by their sign to the 24 of the data path."""
+    """A constant register holds 17 bits, which it extends by their sign to the 24 of the data path.
+
+    A value passes when extending its lowest 17 bits gives it back, modulo 2^24.
+    """
     for placed in subject.placed.values():
         value = placed.node.value
         if placed.node.op != "const" or value is None:
@@ -44,7 +56,10 @@ def _constants_17_bits(subject: Subject) -> Iterator[Violation]:
 
 
 def _tile_memory_shared(subject: Subject) -> Iterator[Violation]:
-    """The nodes that use a tile-memory variable sit on one tile, and no tile needs more variables than it holds."""
+    """The nodes that use a tile-memory variable sit on one tile, and no tile needs more variables than it holds.
+
+    A tile memory can be read only by its own tile, and a variable has one home.
+    """
     on_tile: dict[int, set[str]] = {}
     for variable, users in sorted(_variable_users(subject).items()):
         tiles = {placed.tile for placed in users}
@@ -64,6 +79,7 @@ def _variable_users(subject: Subject) -> dict[str, list[Placed]]:
     users: dict[str, dict[tuple[str, int], Placed]] = {}
 
     def note(variable: str, node: str) -> None:
+        """Add the placed copies of a node to the users of a variable."""
         for placed in subject.copies_of(node):
             if placed.tile >= 0:
                 users.setdefault(variable, {})[node, placed.instance.copy] = placed
@@ -79,7 +95,10 @@ def _variable_users(subject: Subject) -> dict[str, list[Placed]]:
 
 
 def _flow_starts_apart(subject: Subject) -> Iterator[Violation]:
-    """Nodes that no placed node feeds within an iteration are on tiles of their own."""
+    """Nodes that start a synchronous flow are on tiles of their own.
+
+    A node starts a flow when no placed node feeds it within an iteration.
+    """
     fed = {edge.target for _, edge in subject.routed_edges() if edge.distance == 0}
     starts = [placed for placed in subject.on_tiles() if placed.node.id not in fed]
     for tile, together in _crowded(starts):
@@ -87,7 +106,10 @@ def _flow_starts_apart(subject: Subject) -> Iterator[Violation]:
 
 
 def _siblings_apart(subject: Subject) -> Iterator[Violation]:
-    """Nodes that read the same instance within an iteration are on tiles of their own."""
+    """Nodes that read the same instance within an iteration are on tiles of their own.
+
+    Loop-carried edges do not count. Copies are told apart: readers of different copies of a node are no siblings.
+    """
     readers: dict[tuple[str, int], dict[tuple[str, int], Placed]] = {}
     for k, edge in subject.routed_edges():
         if edge.distance:

@@ -1,4 +1,9 @@
-"""No combinational cycle: the steps that take no time, of all routes and ops together, are acyclic."""
+"""No combinational cycle: the steps that take no time, of all routes and ops together, are acyclic.
+
+Each route by itself may be sound and two of them together still close a ring of wires and ALUs without a register,
+whose value is undefined in hardware. Rows of combinational ALUs make this a real danger. The check builds a graph over
+(resource, slot) and looks for strongly connected components, in time linear in the hops.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,10 @@ from gridloom.verify.violation import Violation
 
 
 def check_cycles(subject: Subject) -> Iterator[Violation]:
-    """One violation for each strongly connected set of zero-latency steps."""
+    """One violation for each strongly connected set of zero-latency steps.
+
+    A single resource counts when a step leads from it to itself. The violation names at most eight of the resources.
+    """
     graph: rustworkx.PyDiGraph[Place, None] = rustworkx.PyDiGraph(multigraph=False)
     number: dict[Place, int] = {}
 
@@ -37,7 +45,11 @@ def check_cycles(subject: Subject) -> Iterator[Violation]:
 
 
 def _instant_steps(subject: Subject) -> Iterator[tuple[Place, Place]]:
-    """Pairs of places that a value is in at the same cycle, one after the other."""
+    """Pairs of places that a value is in at the same cycle, one after the other.
+
+    These are an op without latency and the first hop of its result, two hops in one cycle, and the last hop of a route
+    without a FIFO wait and the function unit that reads it.
+    """
     for path in subject.paths:
         source, target = path.source, path.target
         if not path.hops:

@@ -3,6 +3,10 @@
 A use is a resource at a flat cycle with what it carries. Uses come from the hops of routes, and from what ops and moves
 do besides: an op takes its issue slot, a result enters the tile's output whether or not a route reads it there, a
 constant or a live-in stays where it is in every slot.
+
+Uses are compared as signals: (node, copy, flat cycle). Two routes of one value share a resource where both are there in
+the same flat cycle. The same value one II later is the value of another iteration, another signal in the same slot, and
+so a conflict. This is why a fan-out shares a wire only where its branches have the same age.
 """
 
 from __future__ import annotations
@@ -18,7 +22,11 @@ Use = tuple[str, str, int, int | None]
 
 
 class _Uses:
-    """The distinct uses of each (group, slot)."""
+    """The distinct uses of each (group, slot).
+
+    ``table`` maps (group, cycle mod II) to the set of (resource, use). The resource is kept beside the use, so that one
+    signal in two resources of a group (a FU and a LOAD of one tile) counts twice.
+    """
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -26,12 +34,17 @@ class _Uses:
         self.table: dict[tuple[int, int], set[tuple[int, Use]]] = {}
 
     def add(self, resource: int, cycle: int, use: Use) -> None:
+        """Record a use of a resource at a flat cycle."""
         key = (self.group[resource], cycle % self.subject.ii)
         self.table.setdefault(key, set()).add((resource, use))
 
 
 def check_resources(subject: Subject) -> Iterator[Violation]:
-    """No resource carries more signals in a slot than it has capacity for."""
+    """No resource carries more signals in a slot than it has capacity for.
+
+    Resources of one group are counted together; a capacity of 0 means no limit. One violation per group and slot, with
+    all that meets there. Linear in the hops and in the II times the constants.
+    """
     uses = _Uses(subject)
     for placed in subject.placed.values():
         _add_instance(uses, placed)
@@ -46,6 +59,7 @@ def check_resources(subject: Subject) -> Iterator[Violation]:
 
 
 def _conflict(subject: Subject, group: int, slot: int, entries: set[tuple[int, Use]], room: int) -> Violation:
+    """Return the violation of a group in a slot, with everything that is there in words."""
     where = f"{subject.arch.resource_names[group]} in slot {slot}"
     found = ", ".join(sorted(_spell(use) for _, use in entries))
     return Violation("conflict", where, found, "one signal" if room == 1 else f"{room} signals")
@@ -62,7 +76,11 @@ def _spell(use: Use) -> str:
 
 
 def _add_instance(uses: _Uses, placed: Placed) -> None:
-    """Add the uses of an op: its issue slot, and its tile's output when the result is there."""
+    """Add the uses of an op: its issue slot, and its tile's output when the result is there.
+
+    The output counts even when no route reads it there: hardware writes the result of every op into it, over whatever a
+    route has left there to wait.
+    """
     subject, instance = uses.subject, placed.instance
     if placed.resource < 0:
         return
@@ -84,7 +102,11 @@ def _add_instance(uses: _Uses, placed: Placed) -> None:
 
 
 def _add_hop(uses: _Uses, path: Path, k: int) -> None:
-    """Add the uses of a hop: the resource, and for a move its issue slot and the tile's output."""
+    """Add the uses of a hop: the resource, and for a move its issue slot and the tile's output.
+
+    A move or a spill load writes the output of its tile, as an op does, where the array has an arc for it; a spill
+    store does not.
+    """
     subject = uses.subject
     resource, cycle = path.hops[k]
     uses.add(resource, cycle, ("", *path.signal(cycle)))

@@ -5,6 +5,11 @@ graph is a synchronous dataflow graph, whose firings never disable each other. S
 every node has fired as often as the repetition vector says, the buffers are as they were and the graph can go on, and
 when no node can fire before that, none ever will. A node fires as often as it can at once. Tokens that are put or taken
 every so many firings only change how many there are after a number of firings: the argument stays.
+
+The theory is that of synchronous dataflow (Lee and Messerschmitt, 1987): the repetition vector is the least solution of
+the balance equations, one per channel. A channel here may also put or take its tokens only every so many firings
+(cyclo-static rates with one non-zero phase). The game plays one iteration of the whole graph, so its cost grows with
+the repetition vector, and a graph that needs more than ``MAX_TURNS`` turns is reported as too long to check.
 """
 
 from __future__ import annotations
@@ -25,7 +30,12 @@ MAX_TURNS: Final = 1_000_000
 
 @dataclass(slots=True)
 class Channel:
-    """The tokens of one edge, in the input buffer of its consumer."""
+    """The tokens of one edge, in the input buffer of its consumer.
+
+    ``tokens`` is what is there now, at most ``room``; the game changes it in place. The source puts ``puts`` tokens
+    with the last of every ``puts_every`` firings; the target takes ``takes`` tokens with the first of every
+    ``takes_every``.
+    """
 
     name: str
     source: str
@@ -39,7 +49,11 @@ class Channel:
 
 
 def check_resources(subject: Subject) -> Iterator[Violation]:
-    """A unit runs one node, an operand input takes one edge, links and outputs are shared as far as they have room."""
+    """A unit runs one node, an operand input takes one edge, links and outputs are shared as far as they have room.
+
+    Edges of one producer count once on a link that they share, since the value is sent once. A route with a FIFO wait
+    is a violation: on these arrays waiting is what buffers do, and no mapping sets it.
+    """
     uses: dict[int, set[str]] = {}
     for placed in subject.on_tiles():
         if placed.resource >= 0:
@@ -58,7 +72,11 @@ def check_resources(subject: Subject) -> Iterator[Violation]:
 
 
 def check_tokens(subject: Subject) -> Iterator[Violation]:
-    """Rates balance, and one iteration of the graph runs to its end within the buffers."""
+    """Rates balance, and one iteration of the graph runs to its end within the buffers.
+
+    An edge that starts with more tokens than its buffer holds is reported at once, without a game. Costs one turn per
+    burst of firings; see the head of the module.
+    """
     channels = _channels(subject)
     overfull = [channel for channel in channels if channel.tokens > channel.room]
     for channel in overfull:
@@ -76,7 +94,11 @@ def check_tokens(subject: Subject) -> Iterator[Violation]:
 
 
 def _channels(subject: Subject) -> list[Channel]:
-    """Return the channels of the token game: one for each edge between placed nodes."""
+    """Return the channels of the token game: one for each edge between placed nodes.
+
+    The room is the buffer of the consumer's tile, or less where the edge itself asks for less (``Edge.room``). A
+    loop-carried edge starts with the tokens of ``distance`` firings.
+    """
     channels = []
     for k, edge in subject.routed_edges():
         targets = [placed for placed in subject.copies_of(edge.target) if placed.tile >= 0]
@@ -98,7 +120,12 @@ def _channels(subject: Subject) -> list[Channel]:
 
 
 def _repetitions(channels: list[Channel]) -> dict[str, int] | Violation:
-    """Return how often each node fires until the buffers are as they were; a violation when no numbers balance."""
+    """Return how often each node fires until the buffers are as they were; a violation when no numbers balance.
+
+    Rates are spread from one node of each component over its channels as fractions, and two channels that disagree are
+    the violation. The result is the least whole multiple at which every node also ends a group of its ``puts_every``
+    and ``takes_every`` firings.
+    """
     around: dict[str, list[tuple[str, Fraction, Channel]]] = {}
     groups: dict[str, int] = {}
     for channel in channels:
@@ -133,7 +160,11 @@ def _repetitions(channels: list[Channel]) -> dict[str, int] | Violation:
 
 
 def _play(channels: list[Channel], firings: dict[str, int]) -> Violation | None:
-    """Play one iteration and return the deadlock that stops it, if there is one."""
+    """Play one iteration and return the deadlock that stops it, if there is one.
+
+    ``waiting`` is a queue of nodes that may be able to fire. A node goes back into it whenever a neighbour has fired,
+    which is the only thing that can change its mind, so that the game ends when the queue does.
+    """
     entering: dict[str, list[Channel]] = {node: [] for node in firings}
     leaving: dict[str, list[Channel]] = {node: [] for node in firings}
     for channel in channels:
@@ -159,7 +190,12 @@ def _play(channels: list[Channel], firings: dict[str, int]) -> Violation | None:
 
 
 def _fire(done: int, wanted: int, entering: list[Channel], leaving: list[Channel]) -> int:
-    """Fire a node that has fired ``done`` times as often as tokens and room allow, at most ``wanted`` times more."""
+    """Fire a node that has fired ``done`` times as often as tokens and room allow, at most ``wanted`` times more.
+
+    Returns the number of firings and moves the tokens of all its channels. The number is the least that any channel
+    allows: an input allows the firings whose groups have been paid for, an output those before the next put that has no
+    room.
+    """
     count = wanted
     for channel in entering:
         if channel.source == channel.target:
@@ -190,7 +226,11 @@ def _short(channel: Channel, done: int) -> int:
 def _deadlock(
     left: dict[str, int], done: dict[str, int], entering: dict[str, list[Channel]], leaving: dict[str, list[Channel]]
 ) -> Violation:
-    """Follow who waits for whom until it closes, and name the edges on the way."""
+    """Follow who waits for whom until it closes, and name the edges on the way.
+
+    Every node that is left waits for room in a channel or for tokens in one, that is, for one neighbour. Following
+    these from any of them must come back to a node that was seen: that ring is the deadlock.
+    """
 
     def blocker(node: str) -> tuple[Channel, str]:
         for channel in leaving[node]:

@@ -46,7 +46,8 @@ def legal(mapping: Mapping) -> list[Violation]:
     """Return everything that is wrong with a mapping; an empty list means that it is legal.
 
     Never raises for a Mapping whose fields have the right types. Costs one unrolling of the array and time linear in
-    the hops; elastic arrays also play one iteration of the token game.
+    the hops; elastic arrays also play one iteration of the token game. The order is fixed: names that do not resolve
+    first, then rule by rule. Where the array cannot be unrolled at this II, only rules that need no time are applied.
     """
     subject = Subject(mapping)
     violations = list(subject.findings)

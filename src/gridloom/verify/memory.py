@@ -1,4 +1,9 @@
-"""The data memory: arrays, circular buffers of spilled values and live-ins share it."""
+"""The data memory: arrays, circular buffers of spilled values and live-ins share it.
+
+A value that is spilled in every iteration and read t cycles later is in memory floor(t / II) + 1 times at once, since
+new iterations start every II cycles. Its addresses form a circular buffer of that many words. Every word has four
+bytes. What is not checked here is the bandwidth: spill loads and stores take issue slots and bus pools (``conflicts``).
+"""
 
 from __future__ import annotations
 
@@ -37,6 +42,9 @@ def spill_lifetimes(subject: Subject) -> dict[tuple[str, int, int, int], int]:
     """Return the cycles from each store of a spilled value to its last load.
 
     The keys are the node, the copy, the resource of the store and its cycle.
+
+    Routes of one value that share a store share an entry, which keeps the longest lifetime. A store that no load
+    follows has lifetime 0.
     """
     lifetimes: dict[tuple[str, int, int, int], int] = {}
     for path in subject.paths:

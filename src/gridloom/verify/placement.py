@@ -1,4 +1,9 @@
-"""Rules about instances: which nodes have one, how copies are numbered, what a place can do, when inputs issue."""
+"""Rules about instances: which nodes have one, how copies are numbered, what a place can do, when inputs issue.
+
+An instance is a copy of a node on a tile. Mappers may recompute a value, which gives a node several copies; the world
+outside must not notice, so that ops with a side effect have one. Live-ins may sit in a register or in memory in place
+of a tile.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,10 @@ SIDE_EFFECTS: Final = frozenset({"store", "store_if", "store_address", "store_da
 
 
 def check_nodes(subject: Subject) -> Iterator[Violation]:
-    """Each node that needs a place has instances, numbered from 0; nodes with side effects have one."""
+    """Each node that needs a place has instances, numbered from 0; nodes with side effects have one.
+
+    Op classes that the array has for free (``Arch.free``) must have none. On elastic arrays every node has one.
+    """
     numbers: dict[str, list[int]] = {}
     for instance in subject.mapping.instances:
         numbers.setdefault(instance.node, []).append(instance.copy)
@@ -35,7 +43,10 @@ def check_nodes(subject: Subject) -> Iterator[Violation]:
 
 
 def check_places(subject: Subject) -> Iterator[Violation]:
-    """Each place can run, or keep, what sits there."""
+    """Each place can run, or keep, what sits there.
+
+    A node may need several op classes at once; its tile must have them all.
+    """
     for placed in subject.placed.values():
         if placed.tile >= 0:
             tile = subject.arch.tiles[placed.tile]
@@ -49,7 +60,11 @@ def check_places(subject: Subject) -> Iterator[Violation]:
 
 
 def _check_kept(subject: Subject, placed: Placed) -> Iterator[Violation]:
-    """A register or the memory can keep a live-in, and a register only outside the rotating part of its file."""
+    """A register or the memory can keep a live-in, and a register only outside the rotating part of its file.
+
+    A live-in is written once, before the loop. In a rotating register it would be another register's value after one
+    iteration.
+    """
     place = placed.instance.place
     if placed.op_class != "livein":
         yield Violation("op-class", f"{placed.name} in {place}", placed.op_class, "live-ins only")
@@ -67,7 +82,11 @@ def _check_kept(subject: Subject, placed: Placed) -> Iterator[Violation]:
 
 
 def check_contexts(subject: Subject) -> Iterator[Violation]:
-    """The II fits the context memory of every tile that does something."""
+    """The II fits the context memory of every tile that does something.
+
+    A tile stores one context (an instruction with its multiplexer settings) per slot. Tiles that only pass a value on
+    need theirs, too.
+    """
     used = {placed.tile for placed in subject.on_tiles()}
     used |= {subject.resource_tile[r] for path in subject.paths for r, _ in path.hops}
     for k in sorted(used - {-1}):

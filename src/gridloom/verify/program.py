@@ -1,4 +1,8 @@
-"""Legality of a program: every flow is legal by itself, and flows share nothing but channels."""
+"""Legality of a program: every flow is legal by itself, and flows share nothing but channels.
+
+A program (``gridloom.mapping.program``) is several mapped loops side by side on one array. Whether its channels are
+sound is checked where a program is made (``check_channels``), whether it computes the right values by ``sim.together``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,11 @@ from gridloom.verify.violation import Violation
 
 
 def legal_program(program: Program) -> list[Violation]:
-    """Return every rule that a program breaks; an empty list means that it is legal. Costs a check per flow."""
+    """Return every rule that a program breaks; an empty list means that it is legal. Costs a check per flow.
+
+    The kinds ``tile-shared``, ``flow-array`` and ``flow-tiles`` exist for programs only. Flows must name tiles and
+    resources that their array has: unlike ``legal``, this function raises for other names before it can list them.
+    """
     violations: list[Violation] = []
     owner: dict[str, str] = {}
     for flow in program.flows:

@@ -1,4 +1,10 @@
-"""Rules about routes: one for each edge and copy, over arcs that exist, from the producer to the right operand."""
+"""Rules about routes: one for each edge and copy, over arcs that exist, from the producer to the right operand.
+
+A route lists the resources that a value is in, each with its flat cycle, from the first one after the producer's
+function unit to the operand input of the consumer. The rules compare consecutive hops with the arcs of the unrolled
+array, which has the settings of the mapping applied. Elastic arrays have arcs but no cycles, so that only the ways are
+checked there.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +39,17 @@ def check_paths(subject: Subject) -> Iterator[Violation]:
 
 
 def _name(subject: Subject, place: Place) -> str:
+    """Return a place as the violation shows it: elastic arrays have no cycles to show."""
     name = subject.arch.resource_names[place[0]]
     return name if subject.elastic else f"{name} at {place[1]}"
 
 
 def _check_start(subject: Subject, path: Path) -> Iterator[Violation]:
-    """Check that a route starts where and when its producer's result appears."""
+    """Check that a route starts where and when its producer's result appears.
+
+    A value that is kept (in a register, in memory or in a constant register) may start a route in that resource itself,
+    at any cycle. Every other route starts in a resource that the function unit has an arc to, at issue + op latency.
+    """
     source, (first, cycle) = path.source, path.hops[0]
     if source.resource < 0:
         return

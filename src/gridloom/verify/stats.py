@@ -94,7 +94,10 @@ class Stats:
 
 
 def stats(mapping: Mapping) -> Stats:
-    """Return the metrics of a mapping. Linear in its hops, besides the MII of its graph."""
+    """Return the metrics of a mapping. Linear in its hops, besides the MII of its graph.
+
+    The mapping need not be legal; see the head of the module.
+    """
     arch = mapping.arch
     timed = arch.style != "elastic"
     bound = mii(mapping.dfg, arch) if timed else None
@@ -125,7 +128,11 @@ def stats(mapping: Mapping) -> Stats:
 
 
 def _slots(mapping: Mapping, computing: list[int]) -> Slots:
-    """The issue slots of the computing tiles, counted once each."""
+    """The issue slots of the computing tiles, counted once each.
+
+    A slot that an op and a move both claim, as in an illegal mapping, counts as an op's. A timeless node (a live-in on
+    a tile) takes its tile in every slot.
+    """
     arch, dfg, ii = mapping.arch, mapping.dfg, mapping.ii
     wanted = set(computing)
     ops: set[tuple[int, int]] = set()
@@ -146,6 +153,7 @@ def _slots(mapping: Mapping, computing: list[int]) -> Slots:
 
 
 def _extent(positions: list[int]) -> int:
+    """Return the number of positions from the first to the last; 0 for none."""
     return max(positions) - min(positions) + 1 if positions else 0
 
 
@@ -174,7 +182,10 @@ def _hop_counts(mapping: Mapping) -> list[int]:
 
 
 def _distances(mapping: Mapping) -> int:
-    """Return the links beyond the first between the tiles that routes begin and end at, however they go."""
+    """Return the links beyond the first between the tiles that routes begin and end at, however they go.
+
+    Placers count wirelength this way, before there are routes, so that it can be compared with published placements.
+    """
     arch = mapping.arch
     total = 0
     for route in mapping.routes:

@@ -2,6 +2,10 @@
 
 Names that do not resolve become violations here, once; rules then only see instances and paths that exist. A path keeps
 its hops as (resource index, flat cycle) so that rules compare numbers.
+
+Every rule reads a ``Subject`` and none reads another rule's result, so that rules can be tested alone and a broken
+mapping shows all that is wrong with it. A route that does not resolve is missing from ``paths`` but not from
+``routed``: it is not reported as missing as well.
 """
 
 from __future__ import annotations
@@ -55,7 +59,10 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A route of a data edge whose ends and hops exist."""
+    """A route of a data edge whose ends and hops exist.
+
+    That it is a sound way through the array is not said: ``verify.routes`` checks it.
+    """
 
     route: Route
     edge: Edge
@@ -69,12 +76,19 @@ class Path:
         return edge_name(self.route.edge, self.edge)
 
     def signal(self, cycle: int) -> Signal:
-        """Return what the path carries at a flat cycle."""
+        """Return what the path carries at a flat cycle.
+
+        Two paths share a resource without conflict exactly when they carry equal signals in it.
+        """
         return (self.edge.source, self.route.source_copy, None if self.source.timeless else cycle)
 
 
 def instance_name(node: str, copy: int) -> str:
-    """``node`` or, for further copies, ``node#copy``."""
+    """``node`` or, for further copies, ``node#copy``.
+
+    >>> instance_name("sum", 0), instance_name("sum", 2)
+    ('sum', 'sum#2')
+    """
     return f"{node}#{copy}" if copy else node
 
 
@@ -84,7 +98,13 @@ def edge_name(number: int, edge: Edge) -> str:
 
 
 class Subject:
-    """The mapping that is checked, with every name resolved once."""
+    """The mapping that is checked, with every name resolved once.
+
+    ``findings`` has a violation for each name that does not resolve; ``legal`` returns them before those of the rules.
+    ``graph`` is None when the array cannot be unrolled at the mapping's II, and then ``latencies`` is empty throughout.
+    Settings that the array does not take are a finding, and the graph is that of the default settings. A subject is
+    made for one check and thrown away.
+    """
 
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
@@ -147,6 +167,7 @@ class Subject:
 
     @cached_property
     def _kinds(self) -> list[int]:
+        """The kinds as Python integers, which rules compare much faster than elements of an array."""
         kinds: list[int] = self.arch.kind.tolist()
         return kinds
 
@@ -215,7 +236,11 @@ class Subject:
                 self._add_path(route, edge)
 
     def _takes_route(self, route: Route, edge: Edge) -> bool:
-        """False, with a finding, for a way through the array that the edge has no use for."""
+        """False, with a finding, for a way through the array that the edge has no use for.
+
+        Pair and async edges go through no resource, but may have an empty route that says which copy of the source is
+        read.
+        """
         where = edge_name(route.edge, edge)
         if edge.kind in ("pair", "async") and not route.hops and route.fifo == 0:
             # It only names the copy that is read.
@@ -265,12 +290,16 @@ class Subject:
 
     @cached_property
     def _copies(self) -> dict[str, list[Placed]]:
+        """Node -> its instances, for ``copies_of``."""
         table: dict[str, list[Placed]] = {}
         for (node, _), placed in self.placed.items():
             table.setdefault(node, []).append(placed)
         return table
 
     def reader_of(self, edge: int, target: Placed) -> Placed | None:
-        """Return the source instance that a copy of the edge's target reads."""
+        """Return the source instance that a copy of the edge's target reads.
+
+        That is copy 0 where no route says otherwise; None where that copy is not placed.
+        """
         copy = self.reads.get((edge, target.instance.copy), 0)
         return self.placed.get((self.dfg.edges[edge].source, copy))

@@ -1,4 +1,9 @@
-"""Rules of time: arrivals and FIFOs, shared delay registers, order and pair edges."""
+"""Rules of time: arrivals and FIFOs, shared delay registers, order and pair edges.
+
+All times are flat cycles of iteration 0. An edge of distance d is read d iterations later, that is at the consumer's
+issue + II * d. So each operand has one equation, arrival + FIFO = issue + II * distance, whatever the style of array,
+and order and pair edges are an inequality and an equation between issue cycles.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,10 @@ from gridloom.verify.violation import Violation
 
 
 def check_arrivals(subject: Subject) -> Iterator[Violation]:
-    """Each operand meets arrival + FIFO = issue + II * distance, and waits no longer than its FIFO is deep."""
+    """Each operand meets arrival + FIFO = issue + II * distance, and waits no longer than its FIFO is deep.
+
+    Delay registers count as FIFOs here (``Route.fifo``); :func:`check_delays` checks how many a tile has.
+    """
     for path in subject.paths:
         fifo, target = path.route.fifo, path.target
         depth = subject.arch.tiles[target.tile].fifo if target.tile >= 0 else None
@@ -54,7 +62,11 @@ def check_delays(subject: Subject) -> Iterator[Violation]:
 
 
 def _waiting(values: Iterable[list[tuple[int, int]]], ii: int) -> list[int]:
-    """Return the registers in use in each slot: each value counts once in the union of its intervals."""
+    """Return the registers in use in each slot: each value counts once in the union of its intervals.
+
+    A wait of more than II cycles overlaps with that of the next iteration: it takes one register in every slot for each
+    whole II, and one more in the slots of the rest.
+    """
     counts = [0] * ii
     for intervals in values:
         for start, end in _merged(intervals):
@@ -67,7 +79,11 @@ def _waiting(values: Iterable[list[tuple[int, int]]], ii: int) -> list[int]:
 
 
 def _merged(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the union of intervals as intervals that do not overlap."""
+    """Return the union of intervals as intervals that do not overlap.
+
+    >>> _merged([(4, 6), (0, 2), (1, 3)])
+    [(0, 3), (4, 6)]
+    """
     merged: list[tuple[int, int]] = []
     for start, end in sorted(intervals):
         if merged and start <= merged[-1][1]:
@@ -78,7 +94,10 @@ def _merged(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def check_order(subject: Subject) -> Iterator[Violation]:
-    """Every copy of an order edge's target issues at least the delay after every copy of its source."""
+    """Every copy of an order edge's target issues at least the delay after every copy of its source.
+
+    Order edges keep accesses to one array in program order; they carry no value and take no route.
+    """
     for k, edge in enumerate(subject.dfg.edges):
         if edge.kind != "order":
             continue
@@ -91,7 +110,11 @@ def check_order(subject: Subject) -> Iterator[Violation]:
 
 
 def check_pairs(subject: Subject) -> Iterator[Violation]:
-    """The ends of a pair edge issue exactly its delay apart, on one tile or on two that share a pool."""
+    """The ends of a pair edge issue exactly its delay apart, on one tile or on two that share a pool.
+
+    On an array without pools any two tiles will do. A pair is the two halves of one memory access, the address and the
+    data, which the memory has to see together.
+    """
     for k, edge in enumerate(subject.dfg.edges):
         if edge.kind != "pair":
             continue
@@ -109,5 +132,6 @@ def check_pairs(subject: Subject) -> Iterator[Violation]:
 
 
 def _linked(subject: Subject, a: int, b: int) -> bool:
+    """Return whether two tiles can be the ends of a pair edge."""
     pools = subject.arch.pools
     return a == b or not pools or any(a in pool.tiles and b in pool.tiles for pool in pools)

@@ -64,7 +64,14 @@ KINDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule: which, where, what the mapping demands, what graph and array allow."""
+    """One broken rule: which, where, what the mapping demands, what graph and array allow.
+
+    ``kind`` is a key of ``KINDS`` or, for programs, one of the three kinds of ``verify.program``; tests and filters use
+    it. The other three are words for people.
+
+    >>> print(Violation("fifo", "edge 2 (a -> b)", "FIFO 5", "0 to 4 on pe_0_1"))
+    fifo at edge 2 (a -> b): found FIFO 5; allowed: 0 to 4 on pe_0_1
+    """
 
     kind: str
     where: str

@@ -9,6 +9,7 @@ from gridloom import registry
 from gridloom.archs import build
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
 from gridloom.estimate.dataflow import Decisions, Floats, Pipeline, link_rates, pipeline
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.elastic.dataflow import dataflow
@@ -144,7 +145,7 @@ def test_heuristic_prefers_short_uncongested_routes(arch: Arch, mlp: Dfg):
 
 
 def test_settings_out_of_range_are_refused():
-    with pytest.raises(ValueError, match="chains: expected at least 1, found 0"):
+    with pytest.raises(OptionError, match="chains: expected at least 1, found 0"):
         DataflowConfig(chains=0)
-    with pytest.raises(ValueError, match="expected 0 < cold <= hot"):
+    with pytest.raises(OptionError, match="expected 0 < cold <= hot"):
         DataflowConfig(hot=0.1, cold=0.2)

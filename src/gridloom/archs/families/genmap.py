@@ -7,6 +7,10 @@ tiles; ``const_reg="X"`` means immediates. ``inout_port`` means ports that load 
 multiplexer codes are not kept: they matter to power models and bit streams of those chips only.
 
 The standard library's parser is used, on text that may hold neither a DOCTYPE nor an ENTITY: entities cannot multiply.
+
+GenMap is the genetic mapper of Kojima et al.; its descriptions cover the chips of the Cool Mega Array
+(CMA) kind. The text of the description is kept in ``Arch.spec``, without comments, so that a saved mapping can
+be read where the file is not.
 """
 
 from __future__ import annotations
@@ -79,7 +83,12 @@ def _root(text: str) -> Element:
 
 
 class _Reader:
-    """Adds tiles and resources first, then the arcs that the multiplexer inputs name."""
+    """Adds tiles and resources first, then the arcs that the multiplexer inputs name.
+
+    An arc can only be added when both of its ends exist, and a PE may read any other, so that two passes are needed.
+    One reader serves one description; ``arch`` is called once. The size of the grid and the numbers of ports and
+    registers are bounded before anything is built.
+    """
 
     def __init__(self, root: Element, text: str) -> None:
         self.root = root
@@ -195,7 +204,11 @@ class _Reader:
                 )
 
     def port_places(self) -> Any:
-        """Return a function that gives a port its row and column: loads stand next to the grid, stores one further."""
+        """Return a function that gives a port its row and column: loads stand next to the grid, stores one further.
+
+        Ports of one side are lined up in the order of the file. A port that the file does not describe stands at the
+        bottom, in the column of its number.
+        """
         sides: dict[tuple[str, int], tuple[str, int]] = {}
         for tag in ("IN_PORT", "OUT_PORT"):
             count: dict[str, int] = {}
@@ -257,7 +270,11 @@ class _Reader:
                 self.connect(element, f"store_{k}.in0", None)
 
     def connect(self, element: Element, target: str, row: int | None) -> None:
-        """Add the arc from what an ``<input>`` names to a resource; ``row`` is None outside the grid."""
+        """Add the arc from what an ``<input>`` names to a resource; ``row`` is None outside the grid.
+
+        The arc is gated by the pipeline register between the two rows, if there is one. An arc that crosses two of them
+        would need two gates, which an arc does not have.
+        """
         source, source_row = self.source(element, target)
         gates = []
         if row is not None and source_row is not None:
@@ -298,7 +315,11 @@ class _Reader:
 
 
 def compact(text: str) -> str:
-    """Return XML text without comments and indentation, as a saved mapping embeds it."""
+    r"""Return XML text without comments and indentation, as a saved mapping embeds it.
+
+    >>> compact("<PEArray>\n  <!-- the ports -->\n  <PREG vpos='1'/>\n</PEArray>")
+    "<PEArray>\n<PREG vpos='1'/>\n</PEArray>"
+    """
     parts: list[str] = []
     position = 0
     while (start := text.find("<!--", position)) >= 0:
@@ -320,6 +341,7 @@ def _switch_outputs(pe: Element) -> Iterator[tuple[str, str]]:
 
 
 def _operations(pe: Element) -> frozenset[str]:
+    """Return the operations of a PE's ALU, in lower case."""
     return frozenset((operation.text or "").strip().lower() for operation in pe.findall("ALU/operation"))
 
 

@@ -28,7 +28,8 @@ def add_pe(
     """Add the PE ``pe_ROW_COL``: a function unit, its output register, and operands that also read the own output.
 
     With ``moves``, a value can pass through the function unit by operand 0, in the latency of a route; ``fields`` are
-    further fields of the tile.
+    further fields of the tile. Without it, the latency 1 of the arc from unit to output says only that the output is
+    registered: an op's result leaves the unit after the latency of its class, and nothing else passes through.
     """
     name = f"pe_{row}_{col}"
     latency = {"*": 1, **p.latency}

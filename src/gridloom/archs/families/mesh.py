@@ -55,7 +55,15 @@ class MeshParameters:
 
 
 def neighbours(family: str, row: int, col: int, rows: int, cols: int) -> list[tuple[int, int]]:
-    """Return the cells that have a link with (row, col), in reading order."""
+    """Return the cells that have a link with (row, col), in reading order.
+
+    In ``chess`` a jump of two keeps the colour of a cell, so that jumps join white cells only.
+
+    >>> neighbours("hex", 1, 1, 3, 3)
+    [(0, 1), (0, 2), (1, 0), (1, 2), (2, 1), (2, 2)]
+    >>> neighbours("onehop", 0, 0, 3, 3)
+    [(0, 1), (0, 2), (1, 0), (2, 0)]
+    """
     if family == "hex":
         side = -1 if row % 2 == 0 else 0
         steps: tuple[tuple[int, int], ...] = (
@@ -70,7 +78,11 @@ def neighbours(family: str, row: int, col: int, rows: int, cols: int) -> list[tu
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """Return the static grid that a description names."""
+    """Return the static grid that a description names.
+
+    Tiles are numbered row by row. ArchError for a parameter out of its range, an op class that does not exist, or a
+    selector that does not fit the grid.
+    """
     p = parameters(MeshParameters, spec)
     family = spec["family"]
     check_size(p.rows, p.cols)
@@ -90,7 +102,10 @@ def build(spec: Mapping[str, Any]) -> Arch:
 
 
 def class_masks(p: MeshParameters) -> dict[str, Any]:
-    """Return for each op class the mask of the tiles that have it."""
+    """Return for each op class the mask of the tiles that have it.
+
+    All tiles have a class unless ``io``, ``mul`` or ``classes`` says otherwise, and ``classes`` has the last word.
+    """
     chosen: dict[str, Any] = dict.fromkeys(_PE_CLASSES, "all")
     chosen |= {"input": p.io, "output": p.io, "mul": p.mul}
     for name in p.classes:
@@ -112,7 +127,11 @@ def _add_tiles(builder: ArchBuilder, p: MeshParameters) -> None:
 
 
 def _add_links(builder: ArchBuilder, family: str, p: MeshParameters) -> None:
-    """Add the links both ways between neighbours, and the crossbar arcs from each link to those that lead on."""
+    """Add the links both ways between neighbours, and the crossbar arcs from each link to those that lead on.
+
+    The crossbar has no arc straight back to the tile that a value came from: no shortest route would take it. A value
+    spends one cycle in each tile that it passes, which is the latency of the crossbar arc.
+    """
     cells = [(r, c) for r in range(p.rows) for c in range(p.cols)]
     number = {cell: k for k, cell in enumerate(cells)}
     pairs = {(a, b) for a in cells for b in neighbours(family, *a, p.rows, p.cols)}

@@ -3,6 +3,11 @@
 Units stand in a checkerboard (compute where row + col is even) with a switch at each corner. Every unit has a link to
 and from its four corner switches, neighbouring switches have ``channels`` links each way, and DRAM interfaces sit at
 the left and right side. A mapping has no cycles: tokens move when there is room.
+
+The array follows reconfigurable dataflow units such as Plasticine (Prabhakar et al., ISCA 2017): a compute unit is a
+pipeline of vector stages, a memory unit a scratchpad. What the units take for a firing is written at the nodes of the
+graph (``Node.work``), which ``gridloom.transform`` computes from the parameters here. The mapping itself sees units,
+input buffers and links only.
 """
 
 from __future__ import annotations
@@ -51,7 +56,11 @@ class RduParameters:
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """Return the grid that a description names."""
+    """Return the grid that a description names.
+
+    Links and outputs have no capacity limit (they are shared in time), function units and operand inputs have 1. Tiles
+    are numbered: units row by row, DRAM interfaces, switches.
+    """
     p = parameters(RduParameters, spec)
     check_size(p.rows, p.cols)
     large = 1 << 40
@@ -135,7 +144,11 @@ def _add_switches(builder: ArchBuilder, p: RduParameters) -> None:
 
 
 def _link_pairs(p: RduParameters, ends: list[str]) -> list[tuple[str, str, int]]:
-    """Return the source, the target and the channel of every link."""
+    """Return the source, the target and the channel of every link.
+
+    Units have a link each way with their four corner switches, DRAM interfaces with the two that stand beside them, and
+    neighbouring switches have ``channels`` links each way.
+    """
     pairs: list[tuple[str, str, int]] = []
     for row in range(p.rows + 1):
         for col in range(p.cols + 1):
@@ -164,7 +177,10 @@ def _connect(
     arriving: dict[str, list[tuple[str, int]]],
     leaving: dict[str, list[tuple[str, int]]],
 ) -> None:
-    """Add the arcs: from outputs to links, from links to operands, and through switches to links that lead on."""
+    """Add the arcs: from outputs to links, from links to operands, and through switches to links that lead on.
+
+    A value never turns back to where it came from. Passing a switch and entering an operand cost a cycle each.
+    """
     units = set(ends)
     for name in ends:
         for _, link in leaving[name]:

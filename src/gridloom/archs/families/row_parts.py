@@ -1,6 +1,9 @@
 """What arrays of combinational rows are made of: ALUs, load and store ports, constant registers.
 
 Nothing here takes a cycle: a family adds the multiplexers between these parts and the boundaries that are registered.
+
+Tiles made here have latency 0 for every op class, no FIFO and one context. Ports and constant registers stand outside
+the grid, at rows or columns below 0, so that the extent of a mapping counts PEs only.
 """
 
 from __future__ import annotations

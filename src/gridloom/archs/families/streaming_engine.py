@@ -43,7 +43,11 @@ class StreamingEngineParameters:
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """Return the engine that a description names."""
+    """Return the engine that a description names.
+
+    The array is a row: ``rows`` is 1, and tile x is ``t_x``. Operand inputs have no capacity limit, since early
+    operands wait in the tile's delay registers and not in a FIFO of the operand.
+    """
     p = parameters(StreamingEngineParameters, spec)
     bounds = {"tiles": (1, 1024), "spokes": (1, 1024), "latency": (1, 64), "operands": (1, 8)}
     for key, (low, high) in (bounds | {"delays": (0, 1 << 20), "tile_memory": (0, 1 << 40)}).items():
@@ -88,7 +92,11 @@ def _add_tile(builder: ArchBuilder, p: StreamingEngineParameters, x: int, strict
 
 
 def _add_fabric(builder: ArchBuilder, p: StreamingEngineParameters, strict: bool) -> None:
-    """Add the links to tiles one and two away, and the arcs by which a value passes a tile."""
+    """Add the links to tiles one and two away, and the arcs by which a value passes a tile.
+
+    The latency sits on the arc that leaves a link, one cycle per tile of distance, so that a value holds its link in
+    the spoke in which it enters it. A value does not turn straight back.
+    """
     at = builder.index
     pairs = [(x, x + step) for x in range(p.tiles) for step in _STEPS if 0 <= x + step < p.tiles]
     for x, y in pairs:

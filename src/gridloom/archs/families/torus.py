@@ -5,6 +5,10 @@ where the mapping says so, a register. Passing a value on takes the function uni
 written; a file (local to a PE, or one central file) may have its first m registers rotate, m being the mapping's
 choice. Loads and stores take a slot of a memory PE and a cycle of its bus; values may be spilled to the data memory
 the same way.
+
+The model and the presets are those of the RAMP mapper's evaluation (Dave et al., DAC 2018). They differ from the static
+grids in two ways that matter to a mapper: a tile has a slot per cycle of the II, and a value that waits needs a
+register for every cycle in which it does.
 """
 
 from __future__ import annotations
@@ -87,7 +91,10 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """Return the torus that a description names; a preset's parameters may be overridden one by one."""
+    """Return the torus that a description names; a preset's parameters may be overridden one by one.
+
+    Tiles are numbered row by row. ArchError for a parameter out of its range or a selector that does not fit the torus.
+    """
     p = parameters(TorusParameters, {**PRESETS.get(spec["family"], {}), **spec})
     check_size(p.rows, p.cols)
     _check(p)
@@ -150,7 +157,11 @@ def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
 
 
 def _add_registers(builder: ArchBuilder, p: TorusParameters) -> None:
-    """Add the register files: one for each PE, or one for all."""
+    """Add the register files: one for each PE, or one for all.
+
+    A register is written straight from a function unit, beside the output register, and read by any operand at no cost.
+    Its self-arc of one cycle holds the value; ``gridloom.archs.unroll`` turns the self-arcs of those that rotate.
+    """
     if p.regs == 0:
         return
     tiles = list(enumerate(builder.tiles))
@@ -172,7 +183,11 @@ def _add_registers(builder: ArchBuilder, p: TorusParameters) -> None:
 
 
 def _add_memory(builder: ArchBuilder, p: TorusParameters) -> None:
-    """Add the spill slots, the memory that they lead to, and the buses."""
+    """Add the spill slots, the memory that they lead to, and the buses.
+
+    The memory is one resource without a limit on signals: what fits is counted in bytes by ``verify``. A spill load or
+    store shares the issue slot of its PE (``group``) and counts against the bus as class ``mem``.
+    """
     memory = builder.add("mem", Kind.MEM, capacity=0)
     builder.arc(memory, memory, 1)
     members = [(k, tile) for k, tile in enumerate(builder.tiles) if "mem" in tile.classes]

@@ -15,6 +15,10 @@ E       own ALU, S, W, the three links
 W       S, E, link S, link SE
 S       own ALU, E, W, the S output of the north
 ======= ===================================================================
+
+The array is the variable-pipeline Cool Mega Array. Registers between rows shorten the clock period and cost latency and
+energy; which boundaries are registered is the mapping's choice, one bit each. The model has no arc downwards but the S
+chain, so that the row of an op bounds the rows of what depends on it (``gridloom.estimate.row_bounds``).
 """
 
 from __future__ import annotations
@@ -44,7 +48,12 @@ class VpcmaParameters:
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
-    """Return the array that a description names."""
+    """Return the array that a description names.
+
+    Tiles are numbered: PEs row by row, the load and store port of each column, constant registers. All inputs issue at
+    cycle 0 and all outputs in one cycle, which the rules ``outputs_together`` and ``constants_17_bits`` of ``verify``
+    check.
+    """
     p = parameters(VpcmaParameters, spec)
     check_size(p.rows, p.cols)
     if not 0 <= _constants(p) <= 2 * p.rows:

@@ -2,6 +2,10 @@
 
 A static or elastic array is one panel. A modulo-scheduled one has a panel for each slot, in which a wire starts at the
 output register that holds the value in that slot. The streaming engine has a picture of its own: tiles by spokes.
+
+The layers of a panel, from the bottom: channels of links, tiles with registers, pipeline registers, heat maps (in the
+report), wires, nodes and moves, badges. On a modulo-scheduled array a panel shows what happens in cycles c with c mod
+II = slot, of whichever iteration, which is what the array does in that cycle of the steady state.
 """
 
 from __future__ import annotations
@@ -62,7 +66,10 @@ def svg_arch(arch: Arch) -> str:
 
 
 def telling_classes(arch: Arch) -> list[str]:
-    """Return the op classes that some tiles have and others do not, in the palette's order."""
+    """Return the op classes that some tiles have and others do not, in the palette's order.
+
+    A class that every tile has tells a reader nothing, so a homogeneous array has none. Moves are never shown.
+    """
     every = [set(tile.classes) for tile in arch.tiles if tile.classes]
     common = set.intersection(*every) if every else set()
     return [name for name in palette.OP_SHADES if name != "route" and name in set().union(*every) - common]
@@ -81,7 +88,11 @@ def svg_mapping(mapping: Mapping, *, cycle: int | None = None) -> str:
 
 
 def picture(details: Details, *, cycle: int | None = None, live: bool) -> str:
-    """Return the picture of a mapping; ``live`` adds the marks and heat layers that the report's script uses."""
+    """Return the picture of a mapping; ``live`` adds the marks and heat layers that the report's script uses.
+
+    On modulo-scheduled arrays ``cycle`` is a slot and only its panel is drawn; on others everything else is faded. The
+    slot is not checked here.
+    """
     if details.arch.has("spokes"):
         from gridloom.emit.picture.spokes import spokes_picture
 
@@ -121,7 +132,10 @@ def _panel(parts: list[str], x: float, y: float, **marks: object) -> str:
 
 
 def _columns(count: int, width: float, height: float) -> int:
-    """How many panels side by side make a picture with about the proportions of a page and few empty places."""
+    """How many panels side by side make a picture with about the proportions of a page and few empty places.
+
+    It minimises the distance of the proportions from 1.7 (in logarithms) plus a price for empty places.
+    """
 
     def cost(k: int) -> float:
         rows = -(-count // k)
@@ -172,7 +186,10 @@ def mapping_keys(details: Details) -> list[Key]:
 
 
 def wiring(details: Details, layout: ArrayLayout) -> Wiring:
-    """Return how the routes on this array are drawn."""
+    """Return how the routes on this array are drawn.
+
+    Arrays with LINK resources and rows of ALUs differ in it; the streaming engine never comes here.
+    """
     return LinkWiring(details, layout) if layout.has_links else VpcmaWiring(details, layout)
 
 
@@ -288,6 +305,7 @@ def _gates(details: Details, layout: ArrayLayout) -> list[str]:
 
 
 def _file_height(arch: Arch) -> float:
+    """The height of the strip for a central register file, which is always called ``rf``; 0 where there is none."""
     central = any(file.name == "rf" for file in arch.register_files)
     return 34.0 if central else 0.0
 

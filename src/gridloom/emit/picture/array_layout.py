@@ -4,6 +4,9 @@ Tiles are drawn in their rows and columns; the exceptions are here: hexagons wit
 ``vpcma`` counted from the bottom, units of ``rdu`` between switches. A directed link keeps to the right of its channel,
 so that both directions can be seen; links over two tiles run around the tile between; links over the edge of a torus
 end in a ring at either side.
+
+The layout asks for traits of the array (``hexagonal``, ``upward``, ``wraps``), never for its name. It knows nothing of
+mappings: the same coordinates serve the picture of the array, of a mapping on it, and of a failed search.
 """
 
 from __future__ import annotations
@@ -39,7 +42,10 @@ class Track(NamedTuple):
 
 
 class ArrayLayout:
-    """The boxes of tiles and the paths of links, in one coordinate system that starts at (0, 0)."""
+    """The boxes of tiles and the paths of links, in one coordinate system that starts at (0, 0).
+
+    ``boxes`` and ``cores`` go by tile. ``width`` and ``height`` include the room for stubs and jumps at the rim.
+    """
 
     def __init__(self, arch: Arch) -> None:
         self.arch = arch
@@ -49,6 +55,7 @@ class ArrayLayout:
         self.pitch = 2 * HALF + self.gap
         raw = [self._raw_box(tile) for tile in arch.tiles]
         pad = _STUB + 12 if arch.has("wraps") else 12.0
+        # Jumps run outside the outermost tiles; wrap-around stubs need more room than they do, and no array has both.
         if jumps:
             pad = 20.0
         left = min(box.left for box in raw) - pad
@@ -72,6 +79,9 @@ class ArrayLayout:
         return Box(x, y, HALF, HALF)
 
     def _upward_box(self, tile: Tile) -> Box:
+        """The box of a tile where rows count from the bottom: memory ports are below the lowest row, constants left of
+        theirs.
+        """
         x, y = tile.col * self.pitch, (self.arch.rows - 1 - tile.row) * self.pitch
         floor = (self.arch.rows - 1) * self.pitch + HALF + 44
         if tile.kind == "load":
@@ -122,7 +132,11 @@ class ArrayLayout:
         return 2 if sorted((abs(dr), abs(dc))) == [0, 2] else 1
 
     def track(self, link: int, lane: int = 0) -> Track:
-        """Return the path of a link; signals that share it take a lane each."""
+        """Return the path of a link; signals that share it take a lane each.
+
+        Lanes lie further and further to the right of the channel's middle, in the direction of travel. Jumps have one
+        lane only: signals that share one are drawn over each other.
+        """
         a, b = self._ends[link]
         source, target = self.boxes[a], self.boxes[b]
         if self._span(a, b) == 2:
@@ -134,10 +148,12 @@ class ArrayLayout:
         leave = moved(self._rim(a, along), right_of(along), offset)
         back = (-along[0], -along[1])
         enter = moved(self._rim(b, back), right_of(along), offset)
+        # A diagonal neighbour is 1.41 pitches away, a tile in the next column but one is 2.
         near = math.dist((source.x, source.y), (target.x, target.y)) < 1.6 * self.pitch
         return Track(leave, enter, along, back, line(leave, enter), "step" if near else "far")
 
     def _is_channel(self, a: int, b: int) -> bool:
+        """Whether a link joins two switches: such links come in parallel channels, told apart by their position."""
         tiles = self.arch.tiles
         return tiles[a].kind == "switch" and tiles[b].kind == "switch"
 
@@ -152,6 +168,7 @@ class ArrayLayout:
         return box.rim(direction)
 
     def _wraps(self, a: int, b: int) -> bool:
+        """Whether a link of a torus goes over the edge: its ends are not neighbours in the drawing."""
         source, target = self.arch.tiles[a], self.arch.tiles[b]
         return abs(source.row - target.row) > 1 or abs(source.col - target.col) > 1
 

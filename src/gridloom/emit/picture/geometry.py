@@ -1,4 +1,9 @@
-"""Points, boxes and path texts for pictures."""
+"""Points, boxes and path texts for pictures.
+
+A point is an (x, y) pair in pixels, a direction a pair of length 1; y grows downwards, so *right of* a direction is
+what a reader of the picture sees at its right. Path texts are the values of SVG's ``d`` attribute, with numbers rounded
+as :func:`~gridloom.emit.picture.text.number` does.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +48,8 @@ class Box(NamedTuple):
     def rim(self, direction: Point) -> Point:
         """Return where a ray from the centre leaves the rectangle.
 
+        The direction need not have length 1, but must not be (0, 0).
+
         >>> Box(10.0, 10.0, 4.0, 2.0).rim((1.0, 0.0))
         (14.0, 10.0)
         """
@@ -55,7 +62,11 @@ class Box(NamedTuple):
 
 
 def unit(start: Point, end: Point) -> Point:
-    """Return the direction from one point to another, of length 1; (1, 0) when they coincide."""
+    """Return the direction from one point to another, of length 1; (1, 0) when they coincide.
+
+    >>> unit((0.0, 0.0), (0.0, 5.0)), unit((2.0, 2.0), (2.0, 2.0))
+    ((0.0, 1.0), (1.0, 0.0))
+    """
     dx, dy = end[0] - start[0], end[1] - start[1]
     length = math.hypot(dx, dy)
     return (dx / length, dy / length) if length > 1e-9 else (1.0, 0.0)
@@ -90,12 +101,22 @@ def line(*points: Point) -> str:
 
 
 def curve(start: Point, first: Point, second: Point, end: Point) -> str:
-    """Return a path that is one cubic Bézier curve."""
+    """Return a path that is one cubic Bézier curve.
+
+    ``first`` and ``second`` are the control points: the curve leaves ``start`` towards the one and reaches ``end`` from
+    the other.
+    """
     return f"M{spot(start)}C{spot(first)} {spot(second)} {spot(end)}"
 
 
 def rounded(points: Sequence[Point], radius: float) -> str:
-    """Return a path of straight lines whose corners are rounded."""
+    """Return a path of straight lines whose corners are rounded.
+
+    ``radius`` is cut down where a leg is shorter than twice as long. It needs at least two points.
+
+    >>> rounded([(0, 0), (10, 0), (10, 10)], 4)
+    'M0 0L6 0Q10 0 10 4L10 10'
+    """
     text = "M" + spot(points[0])
     for before, corner, after in zip(points, points[1:], points[2:]):
         reach = min(radius, math.dist(before, corner) / 2, math.dist(corner, after) / 2)
@@ -106,7 +127,11 @@ def rounded(points: Sequence[Point], radius: float) -> str:
 
 
 def smooth(points: Sequence[Point]) -> str:
-    """Return a curve through points that go down (or up) throughout; it is vertical at each of them."""
+    """Return a curve through points that go down (or up) throughout; it is vertical at each of them.
+
+    >>> smooth([(0, 0), (10, 20)])
+    'M0 0C0 10 10 10 10 20'
+    """
     text = "M" + spot(points[0])
     for (x0, y0), (x1, y1) in itertools.pairwise(points):
         middle = (y0 + y1) / 2

@@ -1,7 +1,11 @@
 """Pictures of dataflow graphs: layers from top to bottom, loop-carried edges dashed and labelled with their distance.
 
-Constants and live-ins are small and drawn beside each reader, since one box for all readers would need lines across
-the whole picture.
+Constants and live-ins are small and drawn beside each reader, since one box for all readers would need lines across the
+whole picture.
+
+The layers come from the longest path over edges of distance 0; loop-carried edges do not count, so a recurrence does
+not stretch the picture. ``layered`` finds order and x. Time grows with the joints of long edges, so in a huge graph the
+longest edges get none and are drawn as plain curves (``_JOINTS``).
 """
 
 from __future__ import annotations
@@ -30,7 +34,11 @@ _ARROW: Final = "graph-arrow"
 
 @dataclass(slots=True)
 class _Drawing:
-    """A graph with its items placed: boxes for nodes, chains of items for edges."""
+    """A graph with its items placed: boxes for nodes, chains of items for edges.
+
+    An *item* is a number in ``graph``; a node that is drawn once has one, a constant has one per edge that reads it,
+    and a long edge has one joint in each layer between.
+    """
 
     graph: LayeredGraph
     #: Node -> item, for nodes that are drawn once; edge -> item, for the copies of constants and live-ins.
@@ -55,7 +63,10 @@ def svg_dfg(dfg: Dfg) -> str:
 
 
 def graph_picture(dfg: Dfg, *, live: bool) -> str:
-    """Return the picture of a graph; ``live`` adds the marks that the report's script uses."""
+    """Return the picture of a graph; ``live`` adds the marks that the report's script uses.
+
+    Positions are the same in both forms. A graph without nodes gives a heading and nothing else.
+    """
     drawing = _layout(dfg)
     wide = max((x + w / 2 for x, w in zip(drawing.x, drawing.graph.width)), default=0.0)
     width = max(wide + 2 * MARGIN + 30, 300.0)
@@ -108,7 +119,11 @@ def _keys(dfg: Dfg) -> list[Key]:
 
 
 def _layers(dfg: Dfg) -> list[int]:
-    """The layer of each node: longest path down, then sources pulled towards their first reader."""
+    """The layer of each node: longest path down, then sources pulled towards their first reader.
+
+    Constants and live-ins do not add a layer, since they are drawn beside their readers. Pulling sources down shortens
+    their edges: an input that is read late is drawn late.
+    """
     layer = [0] * len(dfg.nodes)
     for k in dfg.topological:
         for e in dfg.out_edges[k]:
@@ -129,7 +144,11 @@ def _is_small(dfg: Dfg, k: int) -> bool:
 
 
 def _layout(dfg: Dfg) -> _Drawing:
-    """Place all nodes; a constant or live-in gets one small box for each of its readers."""
+    """Place all nodes; a constant or live-in gets one small box for each of its readers.
+
+    The copies are in the layer above their reader. Where there are any, all layers move down by one, so that readers in
+    the first layer have a layer above them.
+    """
     graph = LayeredGraph()
     layers = _layers(dfg)
     if any(_is_small(dfg, k) for k in range(len(dfg.nodes))):
@@ -285,7 +304,11 @@ def _describe(edge: Edge) -> str:
 
 
 def _edge_path(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift: float) -> tuple[str, Point]:
-    """The path of an edge through its joints, and the place for its distance."""
+    """The path of an edge through its joints, and the place for its distance.
+
+    Edges go down from the lower side of the producer to the upper side of the consumer. The distance is written at
+    about half the way.
+    """
     edge = dfg.edges[e]
     goal = boxes[drawing.item[dfg.index[edge.target]]]
     source = boxes[drawing.copies.get(e, drawing.item.get(dfg.index[edge.source], -1))]
@@ -308,6 +331,7 @@ def _edge_path(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift
 
 
 def _middle(points: list[Point]) -> Point:
+    """The middle of the leg that is nearest to half the number of points."""
     k = (len(points) - 1) // 2
     (x0, y0), (x1, y1) = points[k], points[min(k + 1, len(points) - 1)]
     return (x0 + x1) / 2, (y0 + y1) / 2

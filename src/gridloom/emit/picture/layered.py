@@ -21,7 +21,11 @@ _LARGE: Final = 4000
 
 @dataclass(slots=True)
 class LayeredGraph:
-    """Items (boxes and joints) by layer."""
+    """Items (boxes and joints) by layer.
+
+    Items are numbered in the order in which they are added; all lists but ``arcs`` have one entry per item. An arc
+    never skips a layer: :meth:`chain` puts joints between. Layers are counted from 0; an empty one is allowed.
+    """
 
     #: Width and layer of each item, and whether it is a joint.
     width: list[float] = field(default_factory=list)
@@ -51,6 +55,15 @@ def place(graph: LayeredGraph, gap: float) -> list[float]:
     """Return the x of the centre of each item, with at least ``gap`` between neighbours of a layer.
 
     The leftmost side of all items is at 0.
+
+    Deterministic: ties in the order keep the order in which items were added. The y of an item is for the caller to
+    choose, by its layer.
+
+    >>> graph = LayeredGraph()
+    >>> top, left, right = graph.add(10, 0), graph.add(10, 1), graph.add(10, 1)
+    >>> chains = [graph.chain(top, left, 2), graph.chain(top, right, 2)]
+    >>> [round(x) for x in place(graph, gap=6)]
+    [13, 5, 21]
     """
     rows: list[list[int]] = [[] for _ in range(max(graph.layer, default=0) + 1)]
     for item, layer in enumerate(graph.layer):
@@ -68,7 +81,11 @@ def place(graph: LayeredGraph, gap: float) -> list[float]:
 
 
 def _ordered(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
-    """The rows in the best order that some sweeps find."""
+    """The rows in the best order that some sweeps find.
+
+    A sweep fixes one layer and orders the next by medians, downwards and upwards in turn; swaps of neighbours follow.
+    Since a sweep may make things worse, the order with the fewest crossings is kept.
+    """
     best, fewest = [list(row) for row in rows], None
     count_them = sum(map(len, above)) <= _LARGE
     for sweep in range(_SWEEPS if count_them else 4):
@@ -128,7 +145,11 @@ def _crossings(upper: list[int], lower: list[int], below: list[list[int]]) -> in
 
 
 def _transpose(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> None:
-    """Swap neighbours wherever that removes crossings."""
+    """Swap neighbours wherever that removes crossings.
+
+    Medians cannot tell items with the same neighbours apart; swapping finds what they miss. It ends, because each swap
+    removes at least one crossing.
+    """
     for k, row in enumerate(rows):
         sides = []
         for other, near in ((k - 1, above), (k + 1, below)):
@@ -148,6 +169,7 @@ def _transpose(rows: list[list[int]], above: list[list[int]], below: list[list[i
 
 
 def _pair_crossings(left: Sequence[int], right: Sequence[int], at: dict[int, int]) -> int:
+    """Crossings between the edges of two neighbours of a layer when the one is left of the other."""
     return sum(1 for a in left for b in right if at[a] > at[b])
 
 
@@ -183,7 +205,12 @@ def _offsets(graph: LayeredGraph, row: list[int], gap: float) -> list[float]:
 def _fit_row(
     graph: LayeredGraph, row: list[int], x: list[float], above: list[list[int]], below: list[list[int]], gap: float
 ) -> None:
-    """Move the items of a row towards the mean of their neighbours, in order and at their distances."""
+    """Move the items of a row towards the mean of their neighbours, in order and at their distances.
+
+    Subtracting the packed offsets turns "in order and at least this far apart" into "non-decreasing", which
+    :func:`_monotone` solves exactly. Joints pull at each other four times as strongly, so that long edges become
+    straight.
+    """
     if not row:
         return
     spread = _offsets(graph, row, gap)
@@ -194,6 +221,7 @@ def _fit_row(
         weight = sum(w for _, w in pulls)
         goal = sum(v * w for v, w in pulls) / weight if weight else x[item]
         goals.append(goal - offset)
+        # An item without neighbours keeps its place unless others push it.
         weights.append(weight or 0.05)
     for item, offset, value in zip(row, spread, _monotone(goals, weights)):
         x[item] = value + offset
@@ -201,6 +229,8 @@ def _fit_row(
 
 def _monotone(goals: list[float], weights: list[float]) -> list[float]:
     """The non-decreasing sequence with the least weighted squared distance to the goals.
+
+    Pool adjacent violators: values that are out of order are merged into a block at their weighted mean. Linear.
 
     >>> _monotone([1.0, 4.0, 2.0], [1.0, 1.0, 1.0])
     [1.0, 3.0, 3.0]

@@ -1,4 +1,8 @@
-"""Headings and legends that all pictures share."""
+"""Headings and legends that all pictures share.
+
+A picture has a heading of height ``HEAD`` at its top and the legend at its bottom, as wide as the picture itself. The
+live picture of the report crops the heading, since the page has one of its own.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +57,10 @@ def wire_sample(colour: int) -> str:
 
 
 def legend(keys: Sequence[Key], top: float, width: float) -> tuple[list[str], float]:
-    """Return the entries in rows that fit the width, and the height they take."""
+    """Return the entries in rows that fit the width, and the height they take.
+
+    The height is 0 where there are no entries.
+    """
     parts: list[str] = []
     x, y = MARGIN, top + 14
     for key in keys:

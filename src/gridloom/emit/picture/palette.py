@@ -3,6 +3,9 @@
 Op classes have a pale fill under dark text and a stroke of the same hue; signals have colours of at least 3:1 contrast
 on the background. Pictures carry the light colours as plain attributes, so that any viewer shows them; the report
 overrides them by class.
+
+No meaning depends on colour alone: nodes carry their op and waits their number. An op class that a table here lacks is
+drawn in grey in pictures and without a style in a terminal.
 """
 
 from __future__ import annotations
@@ -140,7 +143,13 @@ def surface(name: str) -> str:
 
 
 def heat_colour(fraction: float) -> str:
-    """Return the heat-map colour of a fraction between 0 and 1."""
+    """Return the heat-map colour of a fraction between 0 and 1.
+
+    Fractions outside are taken as 0 or 1.
+
+    >>> heat_colour(0.0), heat_colour(0.5), heat_colour(2.0)
+    ('#fff3d6', '#ee8a3c', '#9c2f12')
+    """
     step = int(max(0.0, min(1.0, fraction)) * len(HEAT))
     return HEAT[min(step, len(HEAT) - 1)]
 
@@ -149,6 +158,9 @@ def signal_colours(tiles_of_signal: Iterable[Iterable[int]]) -> list[int]:
     """Return for each signal the index of its colour: two that meet in a tile differ as long as colours suffice.
 
     The choice is greedy in the order given; ties go to the colour used least so far. O(signals * colours).
+
+    >>> signal_colours([[0, 1], [1, 2], [5]])
+    [0, 1, 2]
     """
     at_tile: dict[int, set[int]] = {}
     uses = [0] * len(SIGNALS)
@@ -165,7 +177,10 @@ def signal_colours(tiles_of_signal: Iterable[Iterable[int]]) -> list[int]:
 
 
 def css_rules(*, dark: bool) -> str:
-    """Return the colours as CSS rules for the classes that the pictures use."""
+    """Return the colours as CSS rules for the classes that the pictures use.
+
+    The page gives the dark ones under a media query; rules outweigh the plain attributes of the pictures.
+    """
     rules = []
     for name, (attribute, light, night) in SURFACES.items():
         rules.append(f".gl .{name} {{ {attribute}: {night if dark else light}; }}")

@@ -2,6 +2,9 @@
 
 A grey graph is not mappable, a coloured one is in the chosen partition, a white one was examined and discarded. The
 width is below the circle.
+
+Leaves are placed from left to right in the order in which they occur, and a parent over the middle of its children: a
+simple tree drawing that never crosses and may be wide.
 """
 
 from __future__ import annotations
@@ -18,7 +21,11 @@ _MARGIN: Final = 40.0
 
 
 def svg_partition_tree(tree: Mapping[str, Any], name: str) -> str:
-    """Return the picture of a tree record (``ops``, ``width``, ``chosen``, ``children``). Linear in its circles."""
+    """Return the picture of a tree record (``ops``, ``width``, ``chosen``, ``children``). Linear in its circles.
+
+    ``tree`` is nested: each record has ``predicted_width`` as well, and its children have the same form. ``width`` is
+    None for a graph that is not mappable. Records are as deep as the recursion limit allows.
+    """
     places: list[tuple[Mapping[str, Any], float, int]] = []
     lines: list[tuple[float, int, float]] = []
     leaves = [0]

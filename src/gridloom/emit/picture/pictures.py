@@ -11,7 +11,11 @@ from gridloom.mapping.model import Mapping
 
 
 def svg(thing: Mapping | Arch | Dfg) -> str:
-    """Return the picture of a mapping, an array or a graph as SVG text; OptionError for anything else."""
+    """Return the picture of a mapping, an array or a graph as SVG text; OptionError for anything else.
+
+    For options use the function of each kind: ``array.svg_mapping`` draws a single slot or cycle. Linear in what is
+    drawn, but for graphs, which cost a layered layout.
+    """
     if isinstance(thing, Mapping):
         return svg_mapping(thing)
     if isinstance(thing, Arch):

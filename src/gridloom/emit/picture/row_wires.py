@@ -2,6 +2,10 @@
 
 All other routes pass the outputs N, E, S, W of switching elements, drawn as a ring along the left and lower side of a
 tile.
+
+The array has no LINK resources: an ALU's output is read directly by ALUs of the row above, and a switching element
+(SWITCH resources named ``n``, ``e``, ``s``, ``w``) hands values on from tile to tile. So each resource gets an anchor,
+a fixed point at its tile, and a wire goes from anchor to anchor. ``wires`` does the same job for arrays with links.
 """
 
 from __future__ import annotations
@@ -24,7 +28,10 @@ _W_LANE: Final = 15.0
 
 
 class Anchors:
-    """The points that stand for the resources of a PE, and the paths between them."""
+    """The points that stand for the resources of a PE, and the paths between them.
+
+    Anchors depend on the layout alone. Values that share a resource share its anchor and are drawn over each other.
+    """
 
     def __init__(self, layout: ArrayLayout) -> None:
         self.layout = layout
@@ -35,7 +42,11 @@ class Anchors:
         return self.arch.resource_names[resource].rpartition(".")[2]
 
     def point(self, resource: int) -> Point:
-        """Return where a resource is drawn."""
+        """Return where a resource is drawn.
+
+        Operand inputs are at the lower side of the ALU, its result at the upper side; switch outputs are on the tile's
+        rim, each direction in a lane of its own, so that opposite directions do not cover each other.
+        """
         tile = int(self.arch.tile[resource])
         box, core = self.layout.boxes[tile], self.layout.cores[tile]
         kind = self.arch.kind[resource]
@@ -56,7 +67,11 @@ class Anchors:
         return abs(start[0] - end[0]) < 0.5 or abs(start[1] - end[1]) < 0.5
 
     def path(self, before: int, resource: int) -> str:
-        """Return the path from one resource to the next; empty inside the ALU."""
+        """Return the path from one resource to the next; empty inside the ALU.
+
+        The shape depends on where the wire comes from: straight where both anchors are on a line, else a curve that
+        leaves the output in its own direction.
+        """
         arch = self.arch
         start, end = self.point(before), self.point(resource)
         if arch.kind[resource] in (Kind.FU, Kind.OUT):
@@ -139,7 +154,10 @@ class VpcmaWiring:
 
 
 def plain_links(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
-    """Return the array's own wires, pale under those of a mapping: ALU links, and the chains of switch outputs."""
+    """Return the array's own wires, pale under those of a mapping: ALU links, and the chains of switch outputs.
+
+    All paths are one element. Only arcs to the first operand are drawn, since the second has the same sources.
+    """
     arch = layout.arch
     anchors = Anchors(layout)
     paths: dict[str, None] = {}

@@ -2,6 +2,10 @@
 
 The tiles with their links are above the table; a link is drawn the stronger, the more slots use it. A wire leads from
 the cell in which a value is issued to the cell that reads it.
+
+The engine is one row of tiles, so a picture of the array for each slot would waste a page; with slots as rows the whole
+steady state is one table. A wire may go up: its reader issues in a later round than its producer, at an earlier slot.
+Columns are tiles in the order of the array; widths do not depend on the mapping.
 """
 
 from __future__ import annotations
@@ -26,7 +30,10 @@ _PREFIX: Final = "spoke-arrow-"
 
 
 def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
-    """Return the table of a mapping; ``slot`` fades the other rows, ``live`` adds the marks that the report uses."""
+    """Return the table of a mapping; ``slot`` fades the other rows, ``live`` adds the marks that the report uses.
+
+    Linear in tiles times slots and in hops.
+    """
     look = Look(live=live)
     tiles = len(details.arch.tiles)
     width = max(2 * MARGIN + _SIDE + tiles * _CELL[0], 420.0)
@@ -70,6 +77,7 @@ def _core(tile: int, slot: int) -> Box:
 
 
 def _faded(text: str, details: Details, piece: Piece, slot: int | None) -> str:
+    """A wire, faded where a slot is asked for and none of its readers issues in it."""
     if slot is None or any(details.mapping.instances[k].cycle % details.ii == slot for k in _readers(details, piece)):
         return text
     return element("g", text, opacity="0.16")
@@ -91,6 +99,7 @@ def _fabric(details: Details, live: bool) -> list[str]:
         used = len({cycle % details.ii for _, cycle, _ in details.uses.get(r, ())})
         x0, x1 = cell(a, 0).x, cell(b, 0).x
         east = b > a
+        # The two directions have arcs of different heights, so that they do not cover each other.
         lift = (26.0 if abs(b - a) == 1 else 50.0) * (1.0 if east else 0.72)
         start, end = (x0 + (8 if east else -8), y - 11), (x1 - (8 if east else -8), y - 11)
         path = curve(start, (start[0], start[1] - lift), (end[0], end[1] - lift), end)
@@ -184,7 +193,10 @@ def _ops(details: Details, slot: int | None, look: Look) -> list[str]:
 
 
 def wire_of(details: Details, way: Way, reader: Instance) -> tuple[Piece, list[Badge]]:
-    """Return the wire of a route from the cell of its producer to that of its consumer, and the wait at its end."""
+    """Return the wire of a route from the cell of its producer to that of its consumer, and the wait at its end.
+
+    Links between are not drawn in the table: the piece names the last one, so that pointing at it shows the resource.
+    """
     source, target = _place(details, way.source), _place(details, reader)
     resource, arrival = way.hops[-1]
     # The row of the consumer is that of the cycle in which it reads, after the wait.
@@ -204,7 +216,10 @@ def _place(details: Details, instance: Instance) -> tuple[int, int]:
 
 
 def _curve(source: tuple[int, int], target: tuple[int, int], operand: int) -> tuple[str, Point]:
-    """A wire between two cells and where it ends: down, to the side, or back to its own cell."""
+    """A wire between two cells and where it ends: down, to the side, or back to its own cell.
+
+    Operands end side by side at the upper side of the cell's node.
+    """
     first, second = _core(*source), _core(*target)
     end = (second.x + (operand - 0.5) * 22, second.top)
     if source == target:

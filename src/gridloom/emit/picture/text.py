@@ -1,6 +1,10 @@
 """SVG as text: elements, numbers, escaping. The result is plain SVG 1.1 that any viewer shows.
 
 Output is deterministic: attributes in the order given, numbers with at most one decimal.
+
+Everything that a user named (nodes, tiles, files) goes through :func:`escape`, so no name can break a picture or bring
+code into a page. Widths of texts are estimates by kinds of letters: there is no font to measure with, and viewers use
+different ones. Shortened texts therefore keep some room.
 """
 
 from __future__ import annotations
@@ -51,6 +55,8 @@ def element(tag: str, content: str = "", /, **attributes: object) -> str:
 
     ``class_`` stands for ``class``, other underscores for dashes; None leaves an attribute out.
 
+    Values are escaped, floats are rounded; ``content`` is taken as it is and has to be escaped by the caller.
+
     >>> element("rect", class_="tile", stroke_width=1.5, fill=None)
     '<rect class="tile" stroke-width="1.5"/>'
     """
@@ -75,13 +81,20 @@ def title(text: str) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the approximate width of a text at a font size."""
+    """Return the approximate width of a text at a font size.
+
+    Characters from the East Asian blocks on count as wide.
+    """
     units = sum(0.9 if c in _WIDE or ord(c) > 0x2E80 else 0.34 if c in _NARROW else 0.58 for c in text)
     return units * size
 
 
 def fitted(text: str, size: float, width: float) -> str:
-    """Return the text, shortened with an ellipsis until it fits."""
+    """Return the text, shortened with an ellipsis until it fits.
+
+    >>> fitted("accumulate", 10, 30), fitted("add", 10, 30)
+    ('accu…', 'add')
+    """
     if text_width(text, size) <= width:
         return text
     while text and text_width(text + "…", size) > width:
@@ -111,7 +124,10 @@ def label(
     kind: str = "ink",
     weight: int | None = None,
 ) -> str:
-    """Return a line of text whose baseline is at y."""
+    """Return a line of text whose baseline is at y.
+
+    ``kind`` is a surface of the palette and becomes the class; ``anchor`` is that of SVG's ``text-anchor``.
+    """
     return element(
         "text", escape(text), class_=kind, x=float(x), y=float(y), font_size=number(size),
         text_anchor=None if anchor == "start" else anchor, font_weight=weight, fill=palette.surface(kind),

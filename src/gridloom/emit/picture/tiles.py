@@ -1,4 +1,9 @@
-"""The parts of an array picture: channels, tiles, nodes, registers, wires, badges, heat."""
+"""The parts of an array picture: channels, tiles, nodes, registers, wires, badges, heat.
+
+Each function returns SVG text of one part in the coordinates of an :class:`ArrayLayout` and draws nothing else, so
+``array``, ``spokes`` and the report's congestion picture put them together in their own ways. Colours are given twice:
+as attributes for plain viewers, as classes for the style sheet of the report.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +29,11 @@ class Look:
     cycle: int | None = None
 
     def faded(self, cycles: Sequence[int]) -> str | None:
-        """Return the opacity of something that happens at these cycles; None: it is in full colour."""
+        """Return the opacity of something that happens at these cycles; None: it is in full colour.
+
+        >>> Look(cycle=3).faded([2, 4]), Look(cycle=3).faded([3]), Look().faded([2])
+        ('0.16', None, None)
+        """
         return None if self.cycle is None or self.cycle in cycles else "0.16"
 
 
@@ -34,7 +43,10 @@ def words(values: Iterable[object]) -> str:
 
 
 def arrow_heads(colours: Iterable[int], prefix: str) -> str:
-    """Return one arrow head per colour, since viewers do not agree on heads that inherit their colour."""
+    """Return one arrow head per colour, since viewers do not agree on heads that inherit their colour.
+
+    ``prefix`` keeps the ids of several pictures on one page apart.
+    """
     marks = [
         element(
             "marker",
@@ -59,6 +71,8 @@ def channels(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
     """Return the channels of the links: broad between neighbours, thin around tiles and over the edge.
 
     They are pale under a mapping's wires; ``strong`` emphasises the thin ones where nothing else is drawn.
+
+    A link and its opposite share one broad channel, which is drawn once.
     """
     broad: dict[tuple[int, int], str] = {}
     thin: dict[str, None] = {}
@@ -71,6 +85,7 @@ def channels(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
             continue
         pair = (min(a, b), max(a, b))
         first, second = layout.boxes[pair[0]], layout.boxes[pair[1]]
+        # Links between a unit and its switch are narrower than the channels between switches.
         mixed = (tiles[a].kind == "switch") != (tiles[b].kind == "switch")
         (spokes if mixed else broad)[pair] = line((first.x, first.y), (second.x, second.y))
     between_switches = any(tile.kind == "switch" for tile in tiles)
@@ -174,7 +189,11 @@ def _register(x: float, y: float, half: float, held: tuple[int, int] | None) -> 
 
 
 def node(details: Details, k: int, core: Box, look: Look) -> str:
-    """Return an instance: a box in the colours of its op class, with op and id."""
+    """Return an instance: a box in the colours of its op class, with op and id.
+
+    The second line, the id, is left out where it would repeat the first or has no room. A copy is marked with its
+    number.
+    """
     instance = details.mapping.instances[k]
     op_class = details.op_class(instance)
     shade = palette.shade(op_class)
@@ -261,7 +280,10 @@ def wire(details: Details, piece: Piece, look: Look, prefix: str) -> str:
 
 
 def badges(details: Details, shown: Iterable[Badge], look: Look) -> list[str]:
-    """Return the marks at operands; marks at one place are written into one."""
+    """Return the marks at operands; marks at one place are written into one.
+
+    The colour is that of the first signal at the place.
+    """
     places: dict[tuple[float, float], list[Badge]] = {}
     for badge in shown:
         places.setdefault(badge.point, []).append(badge)
@@ -287,7 +309,10 @@ def badges(details: Details, shown: Iterable[Badge], look: Look) -> list[str]:
 
 
 def heat(layout: ArrayLayout, details: Details) -> list[str]:
-    """Return two hidden layers over the tiles that the report can show: operand waits, and how full the links are."""
+    """Return two hidden layers over the tiles that the report can show: operand waits, and how full the links are.
+
+    The colour of a wait is relative to the longest wait, that of a link's load to its capacity.
+    """
     longest = max(details.fifo.values(), default=0)
     layers = {
         "fifo": {tile: (depth / longest, str(depth)) for tile, depth in details.fifo.items()},
@@ -320,7 +345,10 @@ def heat_label(x: float, y: float, text: str, share: float) -> str:
 
 
 def uses_by_slot(details: Details, slot: int) -> dict[int, tuple[int, int]]:
-    """Return the registers that hold a value in a slot: resource -> (signal, colour)."""
+    """Return the registers that hold a value in a slot: resource -> (signal, colour).
+
+    Of several signals in a register in one slot, which is illegal, the last one is shown.
+    """
     held: dict[int, tuple[int, int]] = {}
     for k, instance in enumerate(details.mapping.instances):
         if details.instance_tiles[k] < 0:

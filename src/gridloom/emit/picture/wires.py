@@ -2,6 +2,10 @@
 
 A piece stands for one resource of the array and carries the cycles at which the signal is in it. Branches of a fan-out
 share their first pieces: equal pieces of one signal are drawn once.
+
+A family of arrays brings a :class:`Wiring`, which turns a route into pieces and badges; ``array`` merges and draws
+them. :class:`LinkWiring` here serves all arrays with LINK resources, ``row_wires`` those without, ``spokes`` the
+streaming engine. Paths are compared as texts: two pieces are equal when their rounded coordinates are.
 """
 
 from __future__ import annotations
@@ -17,7 +21,10 @@ from gridloom.emit.picture.geometry import Box, Point, curve, line, moved, right
 
 
 class Piece(NamedTuple):
-    """A part of a drawn wire."""
+    """A part of a drawn wire.
+
+    ``cycles`` and ``edges`` have one entry as a wiring yields it, and several after :func:`merged`.
+    """
 
     path: str
     signal: int
@@ -42,7 +49,11 @@ class Badge(NamedTuple):
 
 
 class Wiring(Protocol):
-    """How a family turns one route into pieces and badges."""
+    """How a family turns one route into pieces and badges.
+
+    An implementation is made for one mapping and one layout. Both methods are called once per route, in the order of
+    the routes; the order of their results is the order of drawing.
+    """
 
     def pieces(self, way: Way) -> Iterable[Piece]:
         """Return the pieces of a route."""
@@ -52,7 +63,14 @@ class Wiring(Protocol):
 
 
 def merged(pieces: Iterable[Piece]) -> list[Piece]:
-    """Return the pieces in first-seen order, equal ones of a signal merged into one with all their cycles and edges."""
+    """Return the pieces in first-seen order, equal ones of a signal merged into one with all their cycles and edges.
+
+    Linear in the pieces.
+
+    >>> trunk = Piece("M0 0L5 0", signal=2, resource=7, cycles=(1,), edges=(0,))
+    >>> merged([trunk, trunk._replace(edges=(3,)), trunk._replace(signal=4)])[0].edges
+    (0, 3)
+    """
     table: dict[tuple[str, int, bool], Piece] = {}
     for piece in pieces:
         key = (piece.path, piece.signal, piece.head)
@@ -67,7 +85,13 @@ def merged(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def clamp(point: Point, box: Box, inset: float = 5.0) -> Point:
-    """Return the point of a box that is nearest to a point, kept away from the corners."""
+    """Return the point of a box that is nearest to a point, kept away from the corners.
+
+    It is where a wire that comes from ``point`` meets the node's box.
+
+    >>> clamp((30.0, 2.0), Box(0.0, 0.0, 20.0, 10.0))
+    (20.0, 2.0)
+    """
     x = min(max(point[0], box.left), box.right)
     y = min(max(point[1], box.top), box.bottom)
     if abs(point[0] - box.x) / box.half_width >= abs(point[1] - box.y) / box.half_height:
@@ -76,7 +100,11 @@ def clamp(point: Point, box: Box, inset: float = 5.0) -> Point:
 
 
 class LinkWiring:
-    """Wires of arrays whose tiles are joined by LINK resources."""
+    """Wires of arrays whose tiles are joined by LINK resources.
+
+    Inside a tile wires are drawn around the node: from the output, or from the link that came in, to the port of the
+    next link. A value that goes through a register is drawn as a write and a read of the register's square.
+    """
 
     def __init__(self, details: Details, layout: ArrayLayout) -> None:
         self.details = details
@@ -85,7 +113,10 @@ class LinkWiring:
         self.lanes = self._lanes()
 
     def _lanes(self) -> dict[tuple[int, int, int], int]:
-        """(link, signal, slot) -> lane: signals that are on the same wire (or parallel channels) lie side by side."""
+        """(link, signal, slot) -> lane: signals that are on the same wire (or parallel channels) lie side by side.
+
+        Lanes are given per slot, since panels of different slots are never drawn over each other.
+        """
         crowd: dict[tuple[tuple[int, int], int], list[tuple[int, int]]] = {}
         for resource, rows in self.details.uses.items():
             if self.arch.kind[resource] == Kind.LINK:
@@ -99,7 +130,12 @@ class LinkWiring:
         return self.layout.track(link, self.lanes[link, signal, cycle % self.details.ii])
 
     def pieces(self, way: Way) -> Iterable[Piece]:
-        """Yield the pieces of a route, in the order of its hops."""
+        """Yield the pieces of a route, in the order of its hops.
+
+        ``before`` and ``track`` remember the last resource and, while the route follows links without a stop, the last
+        link: a route that goes straight on is joined inside the tile, one that came out of a unit or a register starts
+        there.
+        """
         before = -1
         track: Track | None = None
         for resource, cycle in way.hops:
@@ -157,7 +193,11 @@ class LinkWiring:
         return around(self.layout.cores[tile], before.enter, before.inward, after.leave, after.outward)
 
     def _from_output_register(self, tile: int, after: Track) -> str:
-        """From the output register of a torus tile around the node to a port."""
+        """From the output register of a torus tile around the node to a port.
+
+        There are four ways, by the side at which the link leaves; all of them keep to the ring between the node and the
+        rim of the tile.
+        """
         box, core = self.layout.boxes[tile], self.layout.cores[tile]
         start = output_register(box)
         goal = after.leave
@@ -173,7 +213,11 @@ class LinkWiring:
         return rounded([start, *corners, goal], 4)
 
     def _arrival(self, resource: int, before: int, track: Track | None) -> str:
-        """The last piece of a route, into an operand: from a link, a register, or the tile's own output."""
+        """The last piece of a route, into an operand: from a link, a register, or the tile's own output.
+
+        Empty where nothing is to be drawn: the operand comes from the central register file, which a badge names
+        instead.
+        """
         tile = int(self.arch.tile[resource])
         core = self.layout.cores[tile]
         if track is not None:
@@ -211,6 +255,7 @@ def around(core: Box, entry: Point, entry_side: Point, leave: Point, leave_side:
     The sides are outward directions. Where the direct curve would touch the node, a turn goes around the corner between
     the sides, and a straight passage keeps to the right.
     """
+    # The control points lie inside the tile, so that the curve leaves both ports at right angles.
     reach = min(16.0, math.dist(entry, leave) / 2.5)
     first, second = moved(entry, entry_side, -reach), moved(leave, leave_side, -reach)
     if not _touches(core, entry, first, second, leave):
@@ -231,7 +276,10 @@ def around(core: Box, entry: Point, entry_side: Point, leave: Point, leave_side:
 
 
 def _touches(core: Box, start: Point, first: Point, second: Point, end: Point) -> bool:
-    """Whether a cubic curve comes within three units of a box."""
+    """Whether a cubic curve comes within three units of a box.
+
+    The curve is sampled at 15 points, which is enough for curves of this size.
+    """
     for k in range(1, 16):
         t, u = k / 16, 1 - k / 16
         x, y = (u**3 * start[i] + 3 * u * u * t * first[i] + 3 * u * t * t * second[i] + t**3 * end[i] for i in (0, 1))

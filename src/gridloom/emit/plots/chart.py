@@ -2,6 +2,10 @@
 
 A chart is a :class:`Panel`; :func:`picture` puts panels below each other in one file. Lines carry their names at their
 ends, so that nothing depends on colour alone.
+
+A chart has a fixed size, so several of them align in a document. Axes are linear and end at round numbers
+(:func:`ticks`). The functions expect data: a chart without a point, or bars without a value above 0, is the caller's
+business to leave out.
 """
 
 from __future__ import annotations
@@ -22,7 +26,10 @@ _LABEL_GAP: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line through (x, y) points, or a single point with its name beside it."""
+    """A line through (x, y) points, or a single point with its name beside it.
+
+    Points are drawn in the order given, so the caller sorts them by x. ``colour`` is an index into ``palette.SIGNALS``.
+    """
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -67,7 +74,10 @@ class Panel(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """Values from ``low`` to ``high`` on pixels from ``start`` to ``end``."""
+    """Values from ``low`` to ``high`` on pixels from ``start`` to ``end``.
+
+    ``high`` has to differ from ``low``. For a y axis ``start`` is the larger pixel, since y grows downwards.
+    """
 
     low: float
     high: float
@@ -81,6 +91,8 @@ class _Axis(NamedTuple):
 
 def ticks(low: float, high: float, about: int = 6) -> list[float]:
     """Return round numbers from at or below ``low`` to at or above ``high``, about as many as asked for.
+
+    Steps are 1, 2 or 5 times a power of ten. There are always at least two.
 
     >>> ticks(0, 1.6), ticks(1, 1.13, 4)
     ([0.0, 0.5, 1.0, 1.5, 2.0], [1.0, 1.05, 1.1, 1.15])
@@ -106,6 +118,9 @@ def line_chart(
     """Return a chart of lines over a common axis.
 
     ``y_from`` is where the y axis begins, if not just below the least value; ``note`` is written under the title.
+
+    ``x_ticks`` fixes the marks of the x axis, for instance at the sizes that were measured. The x axis ends at the
+    outermost marks. At least one series with a point is needed.
     """
     xs = [x for line in series for x, _ in line.points]
     ys = [y for line in series for _, y in line.points] + [v for band in bands for v in (band.low, band.high)]
@@ -129,6 +144,8 @@ def bar_chart(name: str, bars: Sequence[Bar], *, y_title: str, note: str = "") -
     """Return a chart of stacked bars from 0, with one colour per kind of part in the order of first use.
 
     The names are below the bars, slanted where there are many; ``note`` is written under the title.
+
+    At least one bar is needed.
     """
     kinds = list(dict.fromkeys(kind for bar in bars for kind, _ in bar.parts))
     slanted = len(bars) > 6
@@ -216,7 +233,11 @@ def _line(line: Series, x: _Axis, y: _Axis) -> list[str]:
 
 
 def _end_labels(ends: list[tuple[float, str, int]]) -> list[str]:
-    """The names to the right of the lines, moved apart where lines end close to each other."""
+    """The names to the right of the lines, moved apart where lines end close to each other.
+
+    Labels are pushed down where they would overlap; where the last would leave the chart, all of them move up by as
+    much.
+    """
     rows = sorted(ends)
     places: list[float] = []
     for at, _, _ in rows:

@@ -1,4 +1,8 @@
-"""The figures of a suite, each drawn from the rows of one report: one line per array, over the size of the graphs."""
+"""The figures of a suite, each drawn from the rows of one report: one line per array, over the size of the graphs.
+
+A row is one cell of a suite's report as plain data: ``cell`` (source, arch), ``dfg`` (nodes), ``status`` and metrics.
+Only mapped cells have numbers; a line that ends early belongs to an array on which larger graphs did not map.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,8 @@ def plot(rows: Iterable[Row], figure: str, suite: str) -> str | None:
 
     None: no row has such a number. A point stands for the graphs of one size on an array: the median over seeds, and
     the mean over graphs.
+
+    ``figure`` is one of ``FIGURES`` or ``all``; rows without a graph are passed over.
     """
     mapped = [row for row in rows if row["status"] == "mapped" and row["dfg"]]
     if figure != "all":
@@ -46,6 +52,7 @@ def plot(rows: Iterable[Row], figure: str, suite: str) -> str | None:
 
 
 def _differs(figure: _Figure, rows: Sequence[Row]) -> bool:
+    """Whether a figure shows anything: at least two different numbers."""
     return len({figure.value(row) for row in rows} - {None}) > 1
 
 
@@ -77,6 +84,7 @@ _COLOURS: Final = len(palette.SIGNALS)
 
 
 def _typical(graphs: Mapping[str, Sequence[float]]) -> float:
+    """The number of a point: the median over the seeds of each graph, then the mean over graphs."""
     return statistics.fmean(statistics.median(values) for values in graphs.values())
 
 

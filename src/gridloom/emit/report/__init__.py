@@ -1,1 +1,10 @@
-"""The HTML report of a mapping."""
+"""The HTML report of a mapping, and of a search that found none.
+
+``page``            the report; ``failure_page``: the one of a failure, with ``congestion`` as its picture
+``data``            what the report's script knows; ``template``: assets, slots, tables, style
+``dataflow_card``   the card of a tensor pipeline; ``source_listing``: the card with the source of a loop
+``assets/``         page, style and script as files
+
+A page is one file without anything to fetch: it can be sent by mail and opened years later. Its policy
+(``template.policy``) allows one script by its hash, so a name in a graph can never run as code.
+"""

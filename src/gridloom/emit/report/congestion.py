@@ -1,4 +1,8 @@
-"""The picture of an array on which a search failed: the places that signals competed for, worst first."""
+"""The picture of an array on which a search failed: the places that signals competed for, worst first.
+
+``congested`` comes from the search (``Failure.congested``): names of resources, worst first. How much worse one is than
+the next is not known, so colours go by rank.
+"""
 
 from __future__ import annotations
 
@@ -60,6 +64,7 @@ def _tiles(arch: Arch, marks: Sequence[str]) -> dict[int, tuple[list[int], list[
 
 
 def _tile(layout: ArrayLayout, tile: int, ranks: list[int], names: list[str], share: float) -> str:
+    """A congested tile: its colour, and the ranks of all its resources that signals competed for."""
     box = layout.boxes[tile]
     shape = element("rect", **rectangle(box), rx=8.0, fill=palette.heat_colour(share))
     text = heat_label(box.x, box.y + 4, ", ".join(str(rank + 1) for rank in ranks), share)
@@ -67,6 +72,7 @@ def _tile(layout: ArrayLayout, tile: int, ranks: list[int], names: list[str], sh
 
 
 def _link(layout: ArrayLayout, link: int, rank: int, share: float) -> str:
+    """A congested link as a broad line with its rank in a disc."""
     track = layout.track(link)
     colour = palette.heat_colour(share)
     x, y = (track.leave[0] + track.enter[0]) / 2, (track.leave[1] + track.enter[1]) / 2

@@ -1,4 +1,8 @@
-"""What the report's script needs to know: plain JSON data, one record for each thing that can be pointed at."""
+"""What the report's script needs to know: plain JSON data, one record for each thing that can be pointed at.
+
+Records are in lists, and their positions are the indices in the ``data-`` attributes of the pictures, so that the
+script looks things up without searching. Texts are made here; the script only shows them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,10 @@ from gridloom.emit.picture.text import printable
 
 
 def report_data(details: Details) -> dict[str, Any]:
-    """Nodes, instances, edges, tiles, used resources and the time line, by the indices that the pictures carry."""
+    """Nodes, instances, edges, tiles, used resources and the time line, by the indices that the pictures carry.
+
+    Linear in the mapping. Only resources that a route uses have a record.
+    """
     return {
         "timeline": timeline(details),
         "nodes": [_node(details, k) for k in range(len(details.dfg.nodes))],
@@ -37,6 +44,7 @@ def timeline(details: Details) -> dict[str, Any]:
 
 
 def _node(details: Details, k: int) -> dict[str, Any]:
+    """A node: its id, and what the graph says of it beyond that."""
     node = details.dfg.nodes[k]
     facts = {"op": node.op, "class": details.dfg.op_class(node.id)}
     for name in ("value", "array", "variable", "liveout", "label"):
@@ -49,6 +57,7 @@ def _node(details: Details, k: int) -> dict[str, Any]:
 
 
 def _instance(details: Details, k: int) -> dict[str, Any]:
+    """An instance: its node, where and when it is, and its operands in words."""
     instance = details.mapping.instances[k]
     operands = []
     for e in details.dfg.operand_edges(instance.node):
@@ -64,6 +73,7 @@ def _instance(details: Details, k: int) -> dict[str, Any]:
 
 
 def _operand(details: Details, e: int, way: Way | None) -> str:
+    """An operand in words: its source, the iterations between, when it arrives and how long it waits."""
     edge = details.dfg.edges[e]
     source = details.dfg.node(edge.source)
     text = f"operand {edge.operand}: {edge.source}"
@@ -79,6 +89,7 @@ def _operand(details: Details, e: int, way: Way | None) -> str:
 
 
 def _edge(details: Details, e: int) -> dict[str, Any]:
+    """An edge with the hops and the wait of its route to the first copy of the consumer."""
     edge = details.dfg.edges[e]
     facts: dict[str, str] = {}
     if edge.carries_value:
@@ -95,6 +106,7 @@ def _edge(details: Details, e: int) -> dict[str, Any]:
 
 
 def _tile(details: Details, t: int) -> dict[str, Any]:
+    """A tile: its op classes, how full its links are, and the longest wait of its operands."""
     tile = details.arch.tiles[t]
     facts = {"op classes": ", ".join(sorted(tile.classes)) or "none"}
     if tile.fifo is not None and tile.kind == "pe":
@@ -108,6 +120,7 @@ def _tile(details: Details, t: int) -> dict[str, Any]:
 
 
 def _resource(details: Details, r: int) -> dict[str, Any]:
+    """A resource: which signals it carries, and when."""
     rows: dict[int, list[int]] = {}
     for signal, cycle, _ in details.uses[r]:
         if cycle not in rows.setdefault(signal, []):
@@ -125,7 +138,14 @@ def _resource(details: Details, r: int) -> dict[str, Any]:
 
 
 def script_json(data: Any) -> str:
-    """JSON that may stand in a ``script`` element: nothing in it can end the element, whatever the names are."""
+    r"""JSON that may stand in a ``script`` element: nothing in it can end the element, whatever the names are.
+
+    Besides ``<``, ``>`` and ``&``, everything beyond ASCII is escaped. Infinite numbers, which JSON cannot hold, become
+    words.
+
+    >>> script_json({"name": "</script>"})
+    '{"name":"\\u003c/script\\u003e"}'
+    """
     text = json.dumps(_finite(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -162,7 +182,13 @@ _NAMES: Final = {
 
 
 def flat_facts(data: MappingABC[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Nested metrics as (name, text) rows; what is None is left out."""
+    """Nested metrics as (name, text) rows; what is None is left out.
+
+    The name of a nested metric begins with that of its group.
+
+    >>> flat_facts({"ii": 2, "buffers": {"max": 3}, "legal": True, "wirelength": None})
+    [('II', '2'), ('deepest buffer', '3'), ('legal', 'yes')]
+    """
     rows: list[tuple[str, str]] = []
     for key, value in data.items():
         field = f"{prefix}{key}"
@@ -175,6 +201,7 @@ def flat_facts(data: MappingABC[str, Any], prefix: str = "") -> list[tuple[str, 
 
 
 def _fact(value: Any) -> str:
+    """A value as a reader expects it: yes or no, whole numbers without a point, four digits of others."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

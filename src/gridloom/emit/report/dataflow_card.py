@@ -1,4 +1,10 @@
-"""A card of the report for pipelines: units by stage, links by load, the bottleneck, and a table of operations."""
+"""A card of the report for pipelines: units by stage, links by load, the bottleneck, and a table of operations.
+
+The numbers are measured by the elastic simulator and handed in as a :class:`DataflowLoad`. The table is a roofline
+(Williams et al. 2009) with the on-chip links in the place of the memory: an operation cannot be faster than its units
+compute, nor than its links bring vectors. In each cycle a unit is busy, starved (an input is empty), stalled (an output
+is full), or has nothing to do.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +58,11 @@ class OperationLoad:
 
 @dataclass(frozen=True, kw_only=True)
 class DataflowLoad:
-    """A measured pipeline."""
+    """A measured pipeline.
+
+    ``period`` and ``bound`` are cycles per block: what was measured, and what the slowest stage needs at least. Links
+    are named as in the array (``FROM>TO#CHANNEL``).
+    """
 
     period: float
     bound: float
@@ -77,7 +87,11 @@ def dataflow_card(arch: Arch, load: DataflowLoad) -> str:
 
 
 def load_picture(arch: Arch, load: DataflowLoad) -> str:
-    """The grid as SVG: units in the colour of their stage, links as dark as they are loaded, the bottleneck ringed."""
+    """The grid as SVG: units in the colour of their stage, links as dark as they are loaded, the bottleneck ringed.
+
+    Links are drawn from the palest to the darkest, so that a loaded one is never covered. Units that the pipeline
+    leaves free are dashed.
+    """
     centres = {tile.name: _centre(arch, tile.name) for tile in arch.tiles}
     left, right = min(x for x, _ in centres.values()), max(x for x, _ in centres.values())
     top, bottom = min(y for _, y in centres.values()), max(y for _, y in centres.values())
@@ -101,6 +115,7 @@ def stage_colour(stage: int) -> str:
 
 
 def _centre(arch: Arch, name: str) -> tuple[float, float]:
+    """Where a tile is drawn: units between four switches, switches at the corners of the cells."""
     tile = arch.tiles[arch.tile_index[name]]
     if tile.kind == "switch":
         return _EDGE + tile.col * _CELL, _EDGE + tile.row * _CELL
@@ -108,6 +123,9 @@ def _centre(arch: Arch, name: str) -> tuple[float, float]:
 
 
 def _unit(x: float, y: float, kind: str, unit: UnitLoad | None, *, hot: bool) -> str:
+    """A unit in its stage's colour with a bar as high as the share of cycles in which it works; dashed where it is
+    unused.
+    """
     half = 13.0
     corner = 2 if kind == "cu" else 9
     box = f'x="{x - half:.1f}" y="{y - half:.1f}" width="{2 * half}" height="{2 * half}" rx="{corner}"'
@@ -128,6 +146,7 @@ def _unit(x: float, y: float, kind: str, unit: UnitLoad | None, *, hot: bool) ->
 
 
 def _link(arch: Arch, name: str, share: float, *, hot: bool) -> str:
+    """A link as a line beside the middle of its channel, coloured by load."""
     first, _, second = name.partition(">")
     target, _, channel = second.partition("#")
     (x1, y1), (x2, y2) = _centre(arch, first), _centre(arch, target)
@@ -163,6 +182,7 @@ def _legend(load: DataflowLoad) -> str:
 
 
 def _table(load: DataflowLoad) -> str:
+    """The roofline table: one row per operation; the roof says whether units or links set it."""
     heads = (
         "operation", "units", "FLOP per block", "FLOP per byte", "FLOP per cycle", "peak", "roof", "of its roof",
         "starved", "stalled",
@@ -170,6 +190,7 @@ def _table(load: DataflowLoad) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     rows = []
     for row in load.operations:
+        # Operations without floating-point work have no roof.
         share = row.reached / row.roof if row.roof else 0.0
         roof = f"{row.roof:,.0f} ({'units' if row.roof >= row.peak else 'links'})"
         cells = (

@@ -1,4 +1,8 @@
-"""The report of a search that found no mapping: which constraint stands in the way, and where it is tight."""
+"""The report of a search that found no mapping: which constraint stands in the way, and where it is tight.
+
+It is made of a :class:`~gridloom.mapping.model.Failure`, which names a constraint with demand, bound and levers. There
+is no script in it: nothing can be played back.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +59,7 @@ def failure_report(
 
 
 def _reason(failure: Failure) -> str:
+    """The failure as a table, and the levers as a list where there are any."""
     facts = [("constraint", failure.constraint), ("it needs", failure.demand), ("there is", failure.bound)]
     if failure.conflicts is not None:
         facts.append(("conflicts left by the best try", str(failure.conflicts)))
@@ -66,6 +71,7 @@ def _reason(failure: Failure) -> str:
 
 
 def _caption(failure: Failure) -> str:
+    """The caption of the congestion picture: what the numbers and colours mean, and the names behind the numbers."""
     if not failure.congested:
         return "The failure does not depend on a place of the array: no resource is marked."
     scale = "".join(f'<i style="background:{colour}"></i>' for colour in palette.HEAT[1:])

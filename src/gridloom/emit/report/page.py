@@ -2,6 +2,9 @@
 
 Page, style and script are files of the package; everything a user named goes in escaped, and the page's policy lets no
 script run but ours.
+
+Cards without contents are left out (source, pipeline, violations), so one template serves all families. A broad array
+gets a row of its own, a square one shares it with the graph.
 """
 
 from __future__ import annotations
@@ -74,6 +77,7 @@ def html_report(
 
 
 def _badges(verdict: MappingABC[str, Any]) -> str:
+    """The badges of the header; what is not known reads "not checked", never as a success."""
     known = {"mapped": True, "legal": verdict.get("legal"), "simulated": verdict.get("simulated")}
     parts = []
     for name, value in known.items():
@@ -85,6 +89,7 @@ def _badges(verdict: MappingABC[str, Any]) -> str:
 
 
 def _violations(violations: Sequence[str]) -> str:
+    """The card of violations, the first 200 of them; empty where there are none."""
     if not violations:
         return ""
     shown = "".join(f"<li>{escape(line)}</li>" for line in violations[:200])

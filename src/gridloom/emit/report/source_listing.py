@@ -12,7 +12,10 @@ from gridloom.emit.picture.text import escape
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceListing:
-    """Lines of a file, numbered from ``first``, and the line that each node comes from."""
+    """Lines of a file, numbered from ``first``, and the line that each node comes from.
+
+    ``nodes`` maps node ids to line numbers of the file, not to positions in ``lines``.
+    """
 
     file: str
     first: int
@@ -23,7 +26,11 @@ class SourceListing:
 
 
 def listing_card(listing: SourceListing | None, dfg: Dfg) -> str:
-    """The card of the report; each line names its nodes by their numbers. Empty without a listing."""
+    """The card of the report; each line names its nodes by their numbers. Empty without a listing.
+
+    A line without nodes is plain text. Nodes that the graph no longer has, because a transformation removed them, are
+    passed over.
+    """
     if listing is None:
         return ""
     nodes: dict[int, list[int]] = {}

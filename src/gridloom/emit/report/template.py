@@ -1,4 +1,7 @@
-"""What the pages of the report share: assets of the package, templates with slots, tables and the style."""
+"""What the pages of the report share: assets of the package, templates with slots, tables and the style.
+
+Templates have slots ``{{name}}``. Values go in as HTML: whoever fills a slot with text has to escape it first.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +47,21 @@ def badge(kind: str, mark: str, words: str) -> str:
 
 
 def filled(template: str, fields: MappingABC[str, str]) -> str:
-    """The template with every slot filled in one pass: text that looks like a slot stays text."""
+    """The template with every slot filled in one pass: text that looks like a slot stays text.
+
+    KeyError for a slot without a field.
+
+    >>> filled("<p>{{a}}</p>{{b}}", {"a": "{{b}}", "b": "x"})
+    '<p>{{b}}</p>x'
+    """
     return _SLOT.sub(lambda match: fields[match[1]], template)
 
 
 def policy(script: str) -> str:
-    """The page's security policy as an attribute: no script runs but the one given, and nothing is fetched."""
+    """The page's security policy as an attribute: no script runs but the one given, and nothing is fetched.
+
+    A script is allowed by its SHA-256, which has to be that of the exact text between the tags.
+    """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     scripts = f"script-src 'sha256-{digest}'" if script else "script-src 'none'"
     rules = ("default-src 'none'", "style-src 'unsafe-inline'", scripts, "base-uri 'none'", "form-action 'none'")
@@ -72,6 +84,12 @@ def rows(facts: Sequence[tuple[str, str]]) -> str:
 
 
 def aspect(svg: str) -> float:
-    """Width over height of a picture: a broad one gets the whole width of the page."""
+    """Width over height of a picture: a broad one gets the whole width of the page.
+
+    It reads the size that ``text.document`` writes.
+
+    >>> aspect('<svg width="300" height="200">')
+    1.5
+    """
     size = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
     return float(size[1]) / float(size[2]) if size else 1.0

@@ -1,4 +1,9 @@
-"""A grid of characters with styles, for drawings in a terminal."""
+"""A grid of characters with styles, for drawings in a terminal.
+
+Widths are counted in terminal cells, not in characters: East Asian letters take two. Control characters are replaced
+before anything is drawn, because a name in a graph could otherwise move the cursor or change the window's title. rich
+is imported inside the functions, so that commands without a drawing do not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +47,11 @@ def clipped_middle(text: str, width: int) -> str:
 
 
 class Canvas:
-    """A grid of characters; what is drawn later covers what was drawn before."""
+    """A grid of characters; what is drawn later covers what was drawn before.
+
+    Rows and columns count from 0 at the upper left. The cell right of a wide character holds an empty text, so a row
+    always joins to the right width.
+    """
 
     def __init__(self, rows: int, columns: int) -> None:
         self._cells = [[" "] * columns for _ in range(rows)]
@@ -61,14 +70,20 @@ class Canvas:
             column += width
 
     def centre(self, row: int, column: int, width: int, text: str, style: str = "", *, keep_end: bool = False) -> None:
-        """Write a text in the middle of ``width`` cells, shortened to fit."""
+        """Write a text in the middle of ``width`` cells, shortened to fit.
+
+        ``keep_end`` shortens in the middle instead of at the end.
+        """
         from rich.cells import cell_len
 
         short = clipped_middle(text, width) if keep_end else clipped(text, width)
         self.put(row, column + (width - cell_len(short)) // 2, short, style)
 
     def box(self, row: int, column: int, width: int, height: int, style: str = "", *, dashed: bool = False) -> None:
-        """Draw a frame with rounded corners."""
+        """Draw a frame with rounded corners.
+
+        ``width`` and ``height`` include the frame and are at least 2; the inside is left as it is.
+        """
         across, down = ("╌", "╎") if dashed else ("─", "│")
         self.put(row, column, "╭" + across * (width - 2) + "╮", style)
         for k in range(1, height - 1):

@@ -1,6 +1,10 @@
 """Drawings for the terminal: arrays and static mappings as a grid, modulo mappings as tiles by slots, graphs by level.
 
 Every drawing is a rich renderable: ``rich.print(terminal(mapping))``. rich is imported when the first one is made.
+
+A drawing shows less than a picture: links only between tiles that are neighbours on the screen, one op per tile. What
+was left out is counted in a line below. Colours are rich's named ones, legible on light and dark backgrounds; without
+colour the text still says everything.
 """
 
 from __future__ import annotations
@@ -31,7 +35,10 @@ _ARROWS = {
 
 
 def terminal(thing: Mapping | Arch | Dfg) -> RenderableType:
-    """Return a drawing of a mapping, an array or a graph as a rich renderable. Linear in what is drawn."""
+    """Return a drawing of a mapping, an array or a graph as a rich renderable. Linear in what is drawn.
+
+    OptionError for anything else.
+    """
     if isinstance(thing, Mapping):
         return _mapping(Details(thing))
     if isinstance(thing, Arch):
@@ -55,7 +62,9 @@ class _Grid:
 
 
 def _grid(arch: Arch) -> _Grid:
-    """Where each tile is drawn."""
+    """Where each tile is drawn. No two tiles of an array have the same row and column, apart from switches, which are
+    left out.
+    """
     shown = [(k, tile) for k, tile in enumerate(arch.tiles) if tile.kind != "switch"]
     spots = {k: _screen_place(arch, tile) for k, tile in shown}
     top = min(row for row, _ in spots.values())
@@ -133,7 +142,11 @@ def _draw_tile(canvas: Canvas, details: Details, tile: int, row: int, column: in
 
 
 def _steps(details: Details) -> Iterator[tuple[int, int, int]]:
-    """Yield (tile, next tile, signal) for every hop from tile to tile, each once."""
+    """Yield (tile, next tile, signal) for every hop from tile to tile, each once.
+
+    LINK resources name both tiles. On arrays without links a step is a change of the tile that owns the resource.
+    Routes of constants are left out, since they reach every tile of a row.
+    """
     seen: dict[tuple[int, int, int], None] = {}
     arch = details.arch
     ends = {r: (a, b) for a, b, r in arch.links}
@@ -155,7 +168,11 @@ def _steps(details: Details) -> Iterator[tuple[int, int, int]]:
 
 
 def _arrow(canvas: Canvas, grid: _Grid, a: int, b: int, style: str) -> bool:
-    """Draw an arrow in the gap between two tiles; False where they are not neighbours on the canvas."""
+    """Draw an arrow in the gap between two tiles; False where they are not neighbours on the canvas.
+
+    The two directions between neighbours have places of their own, so that both can be seen; several signals in one
+    direction share one arrow, in the style of the last.
+    """
     if a not in grid.places or b not in grid.places:
         return False
     (row, column), (row_b, column_b) = grid.places[a], grid.places[b]
@@ -169,6 +186,7 @@ def _arrow(canvas: Canvas, grid: _Grid, a: int, b: int, style: str) -> bool:
         canvas.put(row + (1 if dc > 0 else 2), max(column, column_b) - 2, _ARROWS[sense], style)
         return True
     middle = (column + column_b + _WIDTH) // 2
+    # Going down left of the middle, going up right of it.
     canvas.put(max(row, row_b) - 1, middle + (-1 if dr > 0 else 1), _ARROWS[sense], style)
     return True
 
@@ -177,7 +195,10 @@ def _arrow(canvas: Canvas, grid: _Grid, a: int, b: int, style: str) -> bool:
 
 
 def _slots(details: Details) -> RenderableType:
-    """A table of tiles by slots with what each tile issues in each slot."""
+    """A table of tiles by slots with what each tile issues in each slot.
+
+    Tiles that issue nothing in any slot have no row.
+    """
     from rich import box
     from rich.table import Table
 
@@ -215,7 +236,10 @@ def _slot_text(details: Details, tile: int, slot: int, moves: Iterable[str]) -> 
 
 
 def _graph(dfg: Dfg) -> RenderableType:
-    """A graph as a table of nodes by level."""
+    """A graph as a table of nodes by level.
+
+    Constants and live-ins have no row of their own: they appear among the operands of their readers.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text

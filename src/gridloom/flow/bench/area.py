@@ -1,6 +1,10 @@
 """The area benchmark: what topologies, FIFOs and size cost, next to the published figures of a 16-bit array.
 
 ``gridloom area`` runs it. All arrays are grids of tiles with eight ops; each is synthesised unit by unit.
+
+An array is synthesised unit by unit: tiles of one shape are synthesised once and counted, which is what makes arrays of
+a thousand tiles possible. The sum leaves out what a flat synthesis could share between units; ``flat_ratio`` measures
+how much that is on a small array. The units also give the samples to which the linear area model is fitted.
 """
 
 from __future__ import annotations
@@ -141,6 +145,7 @@ def bench_area(
 
 
 def _cases(sides: Sequence[int], target: Target) -> list[_Case]:
+    """Return the arrays of the benchmark: topologies with and without routing, FIFO depths, and the 4-bit array."""
     cases = []
     for side in sides:
         size = f"{side}x{side},operands=2"
@@ -154,6 +159,7 @@ def _cases(sides: Sequence[int], target: Target) -> list[_Case]:
 
 
 def _row(measured: _Measured, target: Target, base: dict[tuple[int, bool], float], model: AreaModel) -> AreaRow:
+    """Return the row of a measured array, with its ratio to the plain mesh of the same size."""
     case, hardware, area = measured.case, measured.hardware, measured.area
     total, arch = area.total(target), hardware.arch
     key = arch.rows, case.soft
@@ -178,5 +184,6 @@ def _row(measured: _Measured, target: Target, base: dict[tuple[int, bool], float
 
 
 def _flat_ratio(synthesis: Synthesis, target: Target) -> float:
+    """Return the area of a 4 x 4 mesh that is synthesised as a whole, over the sum of its units."""
     hardware = hardware_of("mesh:4x4,operands=2,fifo=0")
     return synthesis.flat_area(hardware).total(target) / synthesis.array_area(hardware).total(target)

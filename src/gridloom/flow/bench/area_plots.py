@@ -1,4 +1,8 @@
-"""The figures of the area benchmark, each from the rows of one report."""
+"""The figures of the area benchmark, each from the rows of one report.
+
+Each function takes the rows that its figure needs from the report and returns a panel; published figures are drawn as
+bands or single points beside ours. Gates and FPGA targets have different units, so that they are never in one figure.
+"""
 
 from __future__ import annotations
 
@@ -150,11 +154,13 @@ def four_bit(report: AreaReport) -> Panel:
 
 
 def _middle(report: AreaReport) -> int:
+    """Return the side of the array that single-size figures show: 18, or the smallest where there is none."""
     sizes = sorted({row.rows for row in report.rows if row.width == 16})
     return _MIDDLE_ROWS if _MIDDLE_ROWS in sizes else sizes[0]
 
 
 def _ratios(name: str, rows: list[AreaRow], colour: int, *, dashed: bool = False) -> Series:
+    """Return a line of area ratios over the number of PEs."""
     return Series(name, tuple((row.tiles, row.ratio) for row in rows), colour, dashed)
 
 
@@ -166,5 +172,6 @@ def _parts(row: AreaRow, target: str, size: float) -> tuple[tuple[str, float], .
 
 
 def _bar_name(row: AreaRow) -> str:
+    """Return what a bar is called: the array, and its FIFO depth or that values pass through it."""
     words = f"{row.family} {row.rows}x{row.rows}"
     return words + (f", FIFO {row.fifo}" if row.fifo else ", routing" if row.routing else "")

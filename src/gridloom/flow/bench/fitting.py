@@ -113,7 +113,14 @@ def _results(dfg: Dfg, some: frozenset[frozenset[str]]) -> tuple[int, int]:
 def fits(needs: Counter[frozenset[str]], tiles: Counter[frozenset[str]]) -> bool:
     """Return True when every node can have a tile of its own with the classes that it needs.
 
-    OptionError for too many kinds of nodes: the cost doubles with each.
+    This is Hall's condition, tried for every set of kinds of nodes. OptionError for too many kinds: the cost doubles
+    with each.
+
+    >>> port, plain = frozenset({"input"}), frozenset({"alu"})
+    >>> fits(Counter({port: 2, plain: 1}), Counter({port | plain: 3}))
+    True
+    >>> fits(Counter({port: 2, plain: 2}), Counter({port | plain: 3}))
+    False
     """
     kinds = list(needs)
     if len(kinds) > 16:

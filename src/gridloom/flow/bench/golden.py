@@ -1,4 +1,8 @@
-"""Golden results: a table of what a suite gave, and how much worse today's may be before it counts as a regression."""
+"""Golden results: a table of what a suite gave, and how much worse today's may be before it counts as a regression.
+
+The table is CSV with one line per cell (source, array, seed), kept under version control, so that a change of results
+is a change that a reviewer sees. Searches are random: a metric may move within a tolerance before it counts.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +107,12 @@ def read_golden(path: Path) -> dict[Key, dict[str, str]]:
 
 
 def parse_tolerances(items: Sequence[str]) -> dict[str, float]:
-    """Return ``["0.1", "wirelength=0.2"]`` as a tolerance for each metric; a lone number is for all of them."""
+    """Return ``["0.1", "wirelength=0.2"]`` as a tolerance for each metric; a lone number is for all of them.
+
+    >>> tolerances = parse_tolerances(["0.2", "ii=0"])
+    >>> tolerances["ii"], tolerances["latency"]
+    (0.0, 0.2)
+    """
     tolerances = dict.fromkeys(METRICS, DEFAULT_TOLERANCE)
     for item in items:
         name, equals, text = item.rpartition("=")
@@ -184,6 +193,7 @@ def _ratios(today: Mapping[Key, Mapping[str, Any]], golden: Mapping[Key, Mapping
 
 
 def _integer(text: str, name: str, where: str) -> int:
+    """Return a number of the table; OptionError names the column and the line."""
     try:
         return int(text)
     except ValueError:

@@ -4,6 +4,9 @@ The processor that speed-ups are measured against issues one instruction at a ti
 loads take 3 cycles (address and cache), multiplications 3, divisions 12, floating point 4, all else 1 (predicted
 branches and stores included), and an iteration ends with a comparison and a branch. Address and data halves of one
 access are one instruction; constants and live-ins are in registers.
+
+The speed-up of a loop is its cycles on that processor over the II: long trip counts are assumed, and the prologue is
+left out. Means are geometric, since ratios of different loops multiply.
 """
 
 from __future__ import annotations
@@ -43,7 +46,8 @@ def sequential_cycles(dfg: Dfg) -> int:
 def loop_summary(rows: Sequence[Row]) -> dict[str, Any]:
     """Return for each mapper and array the loops mapped and the geometric means of MII / II and of the speed-up.
 
-    ``ratios`` compare the first mapper with the others: how much faster its loops run, over cells that both map.
+    ``ratios`` compare the first mapper with the others: how much faster its loops run, over cells that both map. Rows
+    are those of modulo arrays, with ``sequential`` set.
     """
     mappers = list(dict.fromkeys(str(row["mapper"]) for row in rows))
     mine = {name: [row for row in rows if row["mapper"] == name] for name in mappers}
@@ -54,6 +58,7 @@ def loop_summary(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _by_array(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the figures of all rows, and those of each array."""
     archs = list(dict.fromkeys(row["cell"]["arch"] for row in rows))
     parts = {arch: _figures([row for row in rows if row["cell"]["arch"] == arch]) for arch in archs}
     return {"all": _figures(rows), **parts}

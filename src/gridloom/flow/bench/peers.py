@@ -25,7 +25,10 @@ def with_peers(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[dict[str
 
 
 def peers_of(source: str, array: str, folder: Path) -> dict[str, int | str]:
-    """Return what other tools gave for a source below the folder on an array of a size ("4x4")."""
+    """Return what other tools gave for a source below the folder on an array of a size ("4x4").
+
+    A record belongs to the source when its name equals the source's, or ends it after an underscore or a folder.
+    """
     found: dict[str, int | str] = {}
     name = _plain(source)
     for record in _table(folder / source.partition("/")[0] / "peer_results.csv"):
@@ -37,12 +40,17 @@ def peers_of(source: str, array: str, folder: Path) -> dict[str, int | str]:
 
 
 def _size(row: Mapping[str, Any]) -> str:
+    """Return the size of a row's array as the tables of peers write it, ``4x4``."""
     arch = row.get("arch") or {}
     return f"{arch.get('rows')}x{arch.get('cols')}"
 
 
 def _plain(name: str) -> str:
-    """Return a graph's name without endings that only tell what a file holds, and with _ for every boundary."""
+    """Return a graph's name without endings that only tell what a file holds, and with _ for every boundary.
+
+    >>> _plain("morpher/fir_nodes.txt")
+    'morpher_fir'
+    """
     stem = re.sub(r"(_nodes?)?(\.(txt|xml|dot|csv))?$", "", name)
     return stem.replace("/", "_")
 

@@ -1,4 +1,9 @@
-"""Running a suite: every cell is one flow, run as an independent job; it gives one record per cell and a summary."""
+"""Running a suite: every cell is one flow, run as an independent job; it gives one record per cell and a summary.
+
+A job's key is a hash of everything that its result depends on (the graph itself, the array's fingerprint, mapper,
+settings, seed, budget, version), so that a stored row answers for exactly the same question and no other. A cell that
+breaks down is a row with a failure: one bad file does not end a run of hours.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +40,11 @@ QUESTION: Final = "gridloom.flow.bench.run_cell"
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The rows of a suite in its own order, and their summary."""
+    """The rows of a suite in its own order, and their summary.
+
+    A row is the record of a Result with ``cell`` and ``elapsed`` beside it. After an interruption the cells that were
+    not reached are missing.
+    """
 
     suite: str
     rows: Sequence[Mapping[str, Any]]
@@ -148,6 +157,7 @@ def with_budget(suite: Suite, *, effort: int | None, time_limit: float | None, m
 
 
 def _family(row: Mapping[str, Any]) -> str:
+    """Return the array family of a row."""
     return str(row["cell"]["arch"]).partition(":")[0]
 
 
@@ -165,6 +175,7 @@ def _totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _sum(rows: Sequence[Mapping[str, Any]], pick: Callable[[Mapping[str, Any]], float | None]) -> float:
+    """Return the sum of what ``pick`` takes from each row; None counts as 0."""
     return sum(pick(row) or 0 for row in rows)
 
 
@@ -189,6 +200,7 @@ def _array(arch: str, source: str) -> tuple[str, Memory]:
 
 @cache
 def _memory(arch: str) -> Memory:
+    """Return how an ARCH takes memory accesses; each array is built once."""
     return memory_of(read_arch(arch))
 
 
@@ -200,6 +212,7 @@ def graph_of(source: str, memory: Memory) -> Dfg:
 
 @cache
 def _fingerprint(arch: str) -> str:
+    """Return the fingerprint of an ARCH; each array is built once."""
     return read_arch(arch).fingerprint
 
 

@@ -62,7 +62,11 @@ class Expected:
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """A benchmark as data."""
+    """A benchmark as data. ``load_suite`` reads one, and ``bench.run`` runs it.
+
+    The cells are all combinations of source, array and seed within each group. ``expected`` is checked: the number of
+    cells when the suite is read, and the number that maps by whoever runs it.
+    """
 
     name: str
     summary: str = ""
@@ -161,12 +165,14 @@ def _groups(data: dict[str, Any], where: str) -> Iterator[Group]:
 
 
 def _words(value: Any, key: str, where: str) -> list[str]:
+    """Return a list of texts; OptionError for anything else, the empty list included."""
     if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
         raise OptionError(f"{key}: expected a list of words, found {value!r}", where=where)
     return list(value)
 
 
 def _integers(value: Any, where: str) -> list[int]:
+    """Return the seeds; OptionError for anything but a list of whole numbers."""
     if not isinstance(value, list) or not value or not all(type(item) is int for item in value):
         raise OptionError(f"seeds: expected a list of whole numbers, found {value!r}", where=where)
     return list(value)
@@ -184,6 +190,7 @@ def _mapping(data: dict[str, Any], key: str, known: tuple[str, ...] | None, wher
 
 
 def _count(data: dict[str, Any], key: str, where: str) -> int | None:
+    """Return a whole number of at least 0, or None where the key is missing."""
     value = data.get(key)
     if value is not None and (type(value) is not int or value < 0):
         raise OptionError(f"{key}: expected a whole number, found {value!r}", where=where)

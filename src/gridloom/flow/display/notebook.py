@@ -21,6 +21,7 @@ def result_html(result: Result) -> str:
 
 
 def _facts(record: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the rows of the table: name and value, without those that have no value for this array."""
     failure = record["failure"]
     facts = [("mapper", record["mapper"]), ("seed", record["seed"]), ("II", record["ii"]), ("MII", record["mii"])]
     if failure is None:

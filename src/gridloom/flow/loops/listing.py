@@ -1,4 +1,8 @@
-"""The loops of a C file and the kernels of a Python file, as ``gridloom show`` lists them."""
+"""The loops of a C file and the kernels of a Python file, as ``gridloom show`` lists them.
+
+The list answers which loops of a file can be mapped, how large they are, and how far recurrences limit their II
+whatever the array. A loop that the front end does not take has a row with the reason.
+"""
 
 from __future__ import annotations
 

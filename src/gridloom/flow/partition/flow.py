@@ -6,6 +6,10 @@
 4. put floor(W / w) copies of each part side by side, check and simulate them;
 5. run the parts one after the other on the simulated array: what one stores, later ones load. The whole has to give
    what the unsplit graph gives.
+
+The flow follows Kojima et al. (mappability estimation for static CGRAs), with the mapper's answer taken back into the
+search. Throughput is the objective: a part that maps on w of W columns runs floor(W / w) iterations at a time, so that
+only widths at which another copy fits make a difference.
 """
 
 from __future__ import annotations
@@ -107,6 +111,11 @@ def estimator_of(name: EstimatorName) -> WidthEstimator:
 
 @dataclass
 class _PartitionRun:
+    """One run of the flow: the search, the mapper and the estimator with what they have found so far.
+
+    ``result`` is called once. Clocks start after the warm-up, so that compilation is not counted.
+    """
+
     request: PartitionRequest
     dfg: Dfg
     arch: Arch
@@ -176,7 +185,12 @@ class _PartitionRun:
         return True
 
     def _second_look(self, root: Branch, leaves: list[Branch]) -> bool:
-        """Try with more effort what would pay: one more copy of a part, or a graph that was cut without need."""
+        """Try with more effort what would pay: one more copy of a part, or a graph that was cut without need.
+
+        For each graph on the way from the whole to the chosen parts, the columns are computed with which it would beat
+        what its parts cost now. It is tried there once with the short and once with the long search. True when one
+        succeeded: the partition is then looked for again.
+        """
         columns = self.arch.cols
         for branch in _before(root, leaves):
             now = sum(leaf.cost(columns) for leaf in leaves if leaf.ops <= branch.ops)
@@ -287,6 +301,11 @@ def push_odds(probability: float, conflicts: int) -> float:
     """Return the odds that the ``push`` search maps a graph.
 
     ``probability`` is the estimator's, ``conflicts`` is the number that a short search left.
+
+    Above 1 means that the search is likelier to succeed than not. The constants are a fit; see ``PUSH_POWER``.
+
+    >>> push_odds(0.5, 0) > 1 > push_odds(0.5, 2)
+    True
     """
     odds = probability / max(1 - probability, 1e-9)
     return PUSH_FACTOR * math.pow(PUSH_CONFLICT, conflicts) * math.pow(odds, PUSH_POWER)

@@ -20,18 +20,30 @@ Ops = frozenset[str]
 
 
 def room_for(width: int, columns: int) -> int:
-    """Return the columns that each copy may take when as many copies are placed as of a part of that width."""
+    """Return the columns that each copy may take when as many copies are placed as of a part of that width.
+
+    >>> [room_for(width, 12) for width in (1, 4, 5, 7)]
+    [1, 4, 6, 12]
+    """
     return columns // (columns // width)
 
 
 def next_room(room: int, columns: int) -> int | None:
-    """Return the fewest columns above ``room`` that go with a number of copies; None: there are no more."""
+    """Return the fewest columns above ``room`` that go with a number of copies; None: there are no more.
+
+    >>> next_room(6, 12), next_room(12, 12)
+    (12, None)
+    """
     return room_for(room + 1, columns) if room < columns else None
 
 
 @dataclass(kw_only=True)
 class PartMapper:
-    """What the mapper was asked about the parts of one graph, and what it found."""
+    """What the mapper was asked about the parts of one graph, and what it found.
+
+    A part is named by its set of ops, so that the same part reached by two cuts is mapped once. ``fits`` remembers its
+    answers; a mapping that is narrow enough answers for every wider room.
+    """
 
     arch: Arch
     seed: int

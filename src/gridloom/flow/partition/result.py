@@ -39,7 +39,11 @@ class MappedPart:
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionResult:
-    """The outcome of one flow; ``failure`` None: every part is confirmed, and so is the whole."""
+    """The outcome of one flow; ``failure`` None: every part is confirmed, and so is the whole.
+
+    ``root`` is the tree of all that was looked at and ``leaves`` the parts in the order they run; ``parts`` are their
+    mappings in the same order, or empty where there is no partition.
+    """
 
     dfg: Dfg
     arch: Arch
@@ -139,11 +143,13 @@ class PartitionResult:
 
 
 def _counts(leaf: Branch, arch: Arch) -> dict[str, int]:
+    """Return what a branch asks of the array: ops, constants, loads and stores."""
     need = demand(leaf.part.dfg, arch)
     return {"ops": need.ops, "constants": need.constants, "loads": need.loads, "stores": need.stores}
 
 
 def _rounded(value: float | None) -> float | None:
+    """Return a figure to four digits after the point, as the record has it."""
     return None if value is None else round(value, 4)
 
 

@@ -1,4 +1,9 @@
-"""Parts that are mapped, unrolled and run: each checked and simulated, and all together against the unsplit graph."""
+"""Parts that are mapped, unrolled and run: each checked and simulated, and all together against the unsplit graph.
+
+Two checks make a partition trustworthy. Each part, with all its copies, must be legal and compute what its own graph
+computes; and the parts, run one after the other, must give the outputs of the unsplit graph, which also tests the cut
+itself.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 A part is a set of ops of the whole graph. A part that maps on w of W columns is unrolled floor(W / w) times, and parts
 run one after the other, so that 1 / throughput is the sum of 1 / floor(W / w). What is not mappable costs without end.
+
+The search grows a binary tree. A branch is a set of ops, its children the two sides of its best bisection. Widths are
+those of the estimator until a mapper has spoken; then the tree is looked at again with the new widths. Branches are
+remembered by their ops, so that nothing is estimated or cut twice.
 """
 
 from __future__ import annotations
@@ -61,7 +65,10 @@ class Spent:
 
 @dataclass(kw_only=True)
 class PartitionSearch:
-    """The tree of parts of one graph, grown as far as it pays."""
+    """The tree of parts of one graph, grown as far as it pays.
+
+    ``grow`` and ``leaves`` may be called again after widths have changed; ``branches`` keeps what was looked at.
+    """
 
     dfg: Dfg
     arch: Arch
@@ -87,7 +94,11 @@ class PartitionSearch:
         return self.branches[ops]
 
     def _part(self, ops: Ops) -> Part:
-        """Return the graph of some ops with the loads and stores that it needs as a part."""
+        """Return the graph of some ops with the loads and stores that it needs as a part.
+
+        The whole graph is split into what the ops need, the ops themselves, and the rest. The ops must be closed under
+        the cuts that led to them: no value may leave them and come back.
+        """
         below = self._below(ops)
         names = [node.id for k, node in enumerate(self.dfg.nodes) if is_op(self.dfg, k)]
         home = {name: 1 if name in ops else 0 if name in below else 2 for name in names}
@@ -109,7 +120,11 @@ class PartitionSearch:
         return seen - ops
 
     def grow(self, branch: Branch, patience: int | None = None) -> float:
-        """Split where it pays and return the cost of the best partition of the branch, which ``leaves`` then lists."""
+        """Split where it pays and return the cost of the best partition of the branch, which ``leaves`` then lists.
+
+        A branch that is not mappable is always split. Otherwise a split that does not improve the throughput at once is
+        followed as far as ``patience`` allows, since the next one may.
+        """
         columns = self.arch.cols
         patience = self.patience if patience is None else patience
         cost = branch.cost(columns)

@@ -2,6 +2,9 @@
 
 Copy k of a mapping that keeps to the first w columns sits w * k columns to the east. Constants are not copied: a row's
 constant registers reach all its columns, and equal copies read equal constants.
+
+This works where all columns are alike: a mapping that keeps to w columns is then legal wherever it is shifted to, and
+nothing has to be mapped anew. The result is checked all the same.
 """
 
 from __future__ import annotations
@@ -15,7 +18,11 @@ from gridloom.mapping.model import Instance, Mapping, Route
 
 
 def copy_name(name: str, k: int) -> str:
-    """Return what a node is called in copy k."""
+    """Return what a node is called in copy k.
+
+    >>> copy_name("sum", 1)
+    'sum@1'
+    """
     return f"{name}@{k}"
 
 
@@ -33,6 +40,7 @@ def unrolled(dfg: Dfg, copies: int) -> Dfg:
 
 
 def _copied(node: Node, k: int) -> Node:
+    """Return a node as copy k has it; its variable, which names a stream, is its own."""
     variable = None if node.variable is None else copy_name(node.variable, k)
     return replace(node, id=copy_name(node.id, k), variable=variable)
 
@@ -66,7 +74,10 @@ def side_by_side(mapping: Mapping, copies: int) -> Mapping:
 
 
 def width_of(mapping: Mapping) -> int:
-    """Return how many columns the mapping keeps to: one more than the easternmost that anything uses."""
+    """Return how many columns the mapping keeps to: one more than the easternmost that anything uses.
+
+    Columns are counted from column 0 on, whether or not the first ones are used.
+    """
     arch = mapping.arch
     used = {arch.tile_index[item.place] for item in mapping.instances}
     used |= {int(arch.tile[arch.resource(name)]) for route in mapping.routes for name, _ in route.hops}

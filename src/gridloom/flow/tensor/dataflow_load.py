@@ -1,4 +1,10 @@
-"""Where the cycles of a mapped pipeline go: measured, named and put together for the report."""
+"""Where the cycles of a mapped pipeline go: measured, named and put together for the report.
+
+The pipeline is measured by a timed simulation after a few iterations of warming up. For each unit the cycles split into
+working, waiting for tokens (starved) and waiting for room (stalled); for each operation the figures of a roofline are
+added. Since tokens wait for each other along whole paths, the busiest unit or link names the bottleneck only where it
+is full; otherwise the round trip of packets and credits does.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +47,10 @@ def dataflow_load(mapping: Mapping, *, iterations: int = 8) -> DataflowLoad | No
 
 
 def flow_links(mapping: Mapping, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
-    """Return the links of every edge's route, as `Meter.measure` takes them."""
+    """Return the links of every edge's route, as `Meter.measure` takes them.
+
+    These are two arrays: edge e has the link numbers ``flat[start[e]:start[e + 1]]``.
+    """
     start, flat = [0], []
     for edge in range(len(mapping.dfg.edges)):
         numbers = (int(meter.link_number[mapping.arch.resource(name)]) for name, _ in mapping.route_of[edge, 0].hops)
@@ -71,7 +80,10 @@ def _units(mapping: Mapping, meter: Meter, measured: Measurement) -> tuple[UnitL
 def _operations(
     mapping: Mapping, meter: Meter, measured: Measurement, units: tuple[UnitLoad, ...]
 ) -> tuple[OperationLoad, ...]:
-    """Return one row for each operation that computes: what its units do per cycle beside what they could."""
+    """Return one row for each operation that computes: what its units do per cycle beside what they could.
+
+    The roof is that of a roofline model: the peak of the units, or intensity times what the links into them can carry.
+    """
     dfg = mapping.dfg
     p = parameters(RduParameters, mapping.arch.spec)
     carried = rates.edge_tokens(dfg, meter.counts)
@@ -105,7 +117,11 @@ def _operations(
 
 
 def _bottleneck(mapping: Mapping, units: tuple[UnitLoad, ...], links: dict[str, float]) -> tuple[str, frozenset[str]]:
-    """Return what holds the pipeline up, in a sentence, and the tiles and links that the sentence is about."""
+    """Return what holds the pipeline up, in a sentence, and the tiles and links that the sentence is about.
+
+    A full unit comes first, then a full link. Where nothing is full, the input of the busiest unit with the longest
+    round trip, weighted by what it carries, is named.
+    """
     busiest = max(units, key=lambda unit: unit.busy)
     where = frozenset({busiest.tile})
     if busiest.busy >= _FULL:

@@ -21,7 +21,10 @@ MapGraph = Callable[[Request, Dfg, Arch], Result]
 
 @dataclass(frozen=True, kw_only=True)
 class MappedSection:
-    """A section and what came of it."""
+    """A section and what came of it.
+
+    Of several sections that are alike only the first is mapped; ``count`` says how many times its cycles count.
+    """
 
     section: Section
     result: Result

@@ -9,7 +9,10 @@ from gridloom.sim.elastic_measure import Meter
 
 
 class Simulated:
-    """Measures instead of predicting: exact, and some hundred times slower than the other cost models."""
+    """Measures instead of predicting: exact, and some hundred times slower than the other cost models.
+
+    The meter of the last pipeline is kept, since a search asks about one pipeline many times.
+    """
 
     name = "simulated"
 

@@ -100,7 +100,7 @@ class Lowering:
         return self.body.emit("shl", self.value(item.operands[0]), self.value(item.operands[1]), hint=item.name)
 
     def _lshr(self, item: Instruction) -> Operand:
-        """A logical right shift, which brings in what is above the width: the value is zero-extended first."""
+        """A logical right shift brings in what is above the width, so the value is extended without its sign first."""
         amount = self.extended(item.operands[1], False)
         return self.body.emit("lshr", self.extended(item.operands[0], False), amount, hint=item.name)
 

@@ -109,7 +109,7 @@ class TracedArray:
         return self.kind.length
 
     def __getitem__(self, index: Any) -> Value:
-        """The element at an index: a load, an input stream, or a live-in for a place that never moves."""
+        """The element at an index: a load, an input stream, or a live-in for an element that never moves."""
         at = self._at(index)
         trace, kind = self.trace, self.kind.element
         if trace.streams:

@@ -1,4 +1,14 @@
-"""From a Configuration to the named fields of the hardware, and the hardware sizes that it needs."""
+"""From a Configuration to the named fields of the hardware, and the hardware sizes that it needs.
+
+A :class:`~gridloom.mapping.configuration.Configuration` says, for each resource and slot, what drives it (``driver``)
+and how many cycles late (``delay``), and what each tile issues. The hardware has multiplexers and fields instead. This
+module translates in four steps: select numbers of the multiplexers, write fields of the registers, issue fields of each
+tile and slot, and last the pool of words that each tile keeps for immediates, live-ins and initial values. The pools
+come last because every operand adds to its tile's pool; equal runs of words are stored once.
+
+It decides nothing: a configuration without a counterpart in the hardware is a MappingError, never an approximation.
+``packets`` gives the fields their positions; ``cosimulation`` and ``rtl.package`` are the callers.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +37,11 @@ Token = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryLayout:
-    """Where things are in the data memory."""
+    """Where things are in the data memory.
+
+    Hardware, testbench and co-simulation agree on it because all of them derive it from the configuration by
+    :func:`memory_layout`; it is stored nowhere.
+    """
 
     #: Array name -> (first word, number of words).
     arrays: Mapping[str, tuple[int, int]]
@@ -38,7 +52,10 @@ class MemoryLayout:
 
 
 def memory_layout(configuration: Configuration) -> MemoryLayout:
-    """Return where arrays and spill buffers are in the data memory: arrays first, in the order of the graph."""
+    """Return where arrays and spill buffers are in the data memory: arrays first, in the order of the graph.
+
+    Spill buffers follow, each rounded up to a power of two words. Linear in arrays and spills.
+    """
     arrays: dict[str, tuple[int, int]] = {}
     word = 0
     for array in configuration.dfg.arrays:
@@ -76,6 +93,9 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
     """Return parameters raised to what a configuration needs, where the array itself sets no limit.
 
     MappingError for a graph of another domain than the function units compute in.
+
+    Contexts, FIFO cycles, lanes, values, stages, memory words and spill depth are looked at; the width is never
+    changed. Linear in the slots, but for the pools of values, which are searched for equal runs.
     """
     chosen = parameters or HardwareParameters()
     _check_domain(configuration, hardware_domain(configuration.arch))
@@ -114,7 +134,11 @@ def _value_needs(configuration: Configuration) -> int:
 
 
 def _tokens(configuration: Configuration, operand: Operand) -> list[Token]:
-    """The words that an operand keeps in its tile: initial values, then its immediate."""
+    """The words that an operand keeps in its tile: initial values, then its immediate.
+
+    This order is that of the hardware: the first ``count`` firings read from ``base`` upwards, and an immediate is the
+    word behind them. A live-in stays symbolic, since its value is only known when the bits are made.
+    """
     tokens: list[Token] = [("word", _carrier(configuration, value)) for value in operand.initial[: operand.distance]]
     if operand.kind == "const":
         tokens.append(("word", _carrier(configuration, configuration.dfg.nodes[operand.node].value or 0)))
@@ -151,14 +175,18 @@ def _claim(pool: list[Token], tokens: list[Token]) -> int:
 def encode(configuration: Configuration, hardware: Hardware, liveins: Mapping[str, int] | None = None) -> Fields:
     """Return the fields that set the hardware to a configuration; live-ins that are not given are 0.
 
-    MappingError where the hardware is too small or lacks an op, and for what no hardware is generated for (floating
-    point, uninterpreted ops, pair and asynchronous edges). Linear in the configuration.
+    ``hardware`` has to be that of the configuration's array. MappingError where the hardware is too small or lacks an
+    op, and for what no hardware is generated for (floating point, uninterpreted ops, pair and asynchronous edges).
+    Linear in resources times II.
     """
     return _Encoder(configuration, hardware, liveins or {}).result()
 
 
 class _Encoder:
-    """Fills the fields of one configuration, unit by unit."""
+    """Fills the fields of one configuration, unit by unit.
+
+    An instance is used once: ``result`` fills ``fields`` and ``pools`` and returns the former.
+    """
 
     def __init__(self, configuration: Configuration, hardware: Hardware, liveins: Mapping[str, int]) -> None:
         self.configuration = configuration
@@ -213,7 +241,11 @@ class _Encoder:
                 raise MappingError(f"{place} {value} does not fit words of {width} bits; raise width")
 
     def _lanes(self) -> dict[int, int]:
-        """Row of ``driver`` -> number of the wire within its resource."""
+        """Row of ``driver`` -> number of the wire within its resource.
+
+        An operand input without a limit has one row per wire: the first is the resource's own row, further ones are
+        appended behind all resources, and ``Configuration.lanes`` names the resource that each of those belongs to.
+        """
         seen: dict[int, int] = defaultdict(int)
         table = {}
         for k, resource in enumerate(self.configuration.lanes):
@@ -243,7 +275,12 @@ class _Encoder:
                     record.contexts[slot][f"{mux.name}.select"] = number
 
     def _selection(self, row: int, slot: int, arcs: tuple[tuple[int, int, int], ...], idle: bool) -> int:
-        """The number that makes a wire carry its source of a slot. MappingError where there is no such wire."""
+        """The number that makes a wire carry its source of a slot. MappingError where there is no such wire.
+
+        A gated arc takes one cycle more where the mapping has switched its pipeline register on, so the same source may
+        be meant by different arcs; the delay tells them apart. 0 is also what an idle wire gets, which is harmless:
+        nobody reads it.
+        """
         source = int(self.configuration.driver[row, slot])
         if source < 0:
             return 0
@@ -257,7 +294,11 @@ class _Encoder:
         )
 
     def _registers(self, unit: Unit) -> None:
-        """Set which registers take a result in which slot, how many rotate, and what they hold at first."""
+        """Set which registers take a result in which slot, how many rotate, and what they hold at first.
+
+        A local register takes the result of its own tile, so 1 says that it does; a central one names the writing tile,
+        counted from 1.
+        """
         record = self.fields.units[unit.name]
         files = {file.registers: file for file in self.arch.register_files}
         file = files.get(unit.registers)
@@ -294,6 +335,7 @@ class _Encoder:
             unit = self.hardware.unit_of_tile[tile]
             context = self.fields.units[unit.name].contexts[number]
             context.update(self._issue(unit, slots[0]))
+            # Only a value that never changes can be moved for several iterations in one cycle.
             if len(slots) > 1:
                 self._check_timeless(unit, slots)
                 context["always"] = 1

@@ -3,6 +3,10 @@
 A hex file has one packet of 64 bits per line and is read by ``$readmemh``; its first line, a comment, holds the header.
 A binary file has the eight bytes ``GLBITS01``, the length of the header (4 bytes), the header, and eight bytes for each
 packet; numbers have their highest byte first. The header is JSON: array, fingerprint, hardware parameters.
+
+The fingerprint is that of the array's description: :func:`load_bits` refuses bits of an array that has changed since,
+because every field might be elsewhere. The disassembler goes the way back from packets to words for people; it needs
+nothing but the file and the array, so it shows what the hardware is really set to, not what the mapping meant.
 """
 
 from __future__ import annotations
@@ -49,7 +53,10 @@ def to_binary(hardware: Hardware, packets: Sequence[Packet]) -> bytes:
 
 
 def read_bits(data: bytes, where: str = "bits") -> tuple[dict[str, Any], list[Packet]]:
-    """Return header and packets of a hex or binary file; MappingError says what is wrong with one that is neither."""
+    """Return header and packets of a hex or binary file; MappingError says what is wrong with one that is neither.
+
+    The packets are not checked against an array: ``packets.unpack`` does that.
+    """
     if data.startswith(MAGIC):
         return _read_binary(data, where)
     try:
@@ -97,6 +104,8 @@ def load_bits(path: Path, arch: Arch) -> tuple[Hardware, list[Packet]]:
     """Return the hardware that the packets of a file are for, and the packets.
 
     OptionError when the file cannot be read, MappingError when its bits are for another array.
+
+    The hardware is built again from the parameters in the header, so it has the layout that the bits were made for.
     """
     try:
         data = path.read_bytes()
@@ -117,7 +126,11 @@ def load_bits(path: Path, arch: Arch) -> tuple[Hardware, list[Packet]]:
 
 
 def disassemble(hardware: Hardware, packets: Sequence[Packet]) -> str:
-    """Return what packets set as a text for people: unit by unit, slot by slot, only what is in use."""
+    """Return what packets set as a text for people: unit by unit, slot by slot, only what is in use.
+
+    A slot is shown where one of its numbers is not 0. MappingError for a packet that no unit of the array takes. Linear
+    in the packets.
+    """
     fields = unpack(hardware, packets)
     lines = [f"array {hardware.arch.name}, II {fields.ii}, {len(packets)} packets"]
     if fields.settings:

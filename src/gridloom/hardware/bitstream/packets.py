@@ -3,6 +3,14 @@
 ``encode.encode`` turns a configuration into :class:`Fields` (named numbers, one set per unit and slot), :func:`pack`
 turns those into packets, :func:`unpack` reads packets back, ``files.disassemble`` prints them. The module
 :mod:`gridloom.hardware.rtl.layout` and ``docs/hardware.md`` describe the format.
+
+A packet is one write: 32 bits of data to one offset of one region of one unit. The order of packets does not matter to
+the hardware as long as no two write the same place, and each is independent of the others; a partial reconfiguration is
+therefore just a shorter list (:func:`difference`). A context word wider than 32 bits takes several packets, one for
+each chunk.
+
+In a file an offset has 14 bits. It holds the chunk above ``slot_bits`` bits of slot, so very deep context memories
+leave little room for wide context words: 4,096 contexts allow 128 bits.
 """
 
 from __future__ import annotations
@@ -28,7 +36,10 @@ SEQUENCER = 0
 
 @dataclass(frozen=True, slots=True, order=True)
 class Packet:
-    """One word for one unit."""
+    """One word for one unit: 32 bits of ``data`` for ``offset`` in a ``region``.
+
+    ``rtl.layout`` lists what the regions mean. Packets compare by unit, region, offset and data, in this order.
+    """
 
     unit: int
     region: int
@@ -55,7 +66,10 @@ class Packet:
 
 @dataclass(kw_only=True)
 class UnitFields:
-    """What one unit is set to."""
+    """What one unit is set to.
+
+    Whatever is not in a table is 0 in the hardware; the names of context fields are those of ``layout.context_layout``.
+    """
 
     #: Slot -> field name -> number; fields that are 0 are left out.
     contexts: dict[int, dict[str, int]] = field(default_factory=dict)
@@ -69,7 +83,11 @@ class UnitFields:
 
 @dataclass(kw_only=True)
 class Fields:
-    """What an array is set to, as named numbers."""
+    """What an array is set to, as named numbers.
+
+    ``units`` goes by the names of tiles and register files. ``encode`` makes it for a configuration, :func:`unpack`
+    from packets; numbers that are 0 may be left out of either.
+    """
 
     ii: int
     #: Settings of the whole array, bit by bit.
@@ -82,6 +100,8 @@ def pack(hardware: Hardware, fields: Fields, *, only: Iterable[str] | None = Non
 
     They write all contexts below II of each unit, unused ones as 0, so that nothing of an earlier configuration stays.
     MappingError for a field that a unit does not have or a number that does not fit.
+
+    Linear in the bits that are written.
     """
     names = None if only is None else set(only)
     unknown = (names or set()) - {unit.name for unit in hardware.units}
@@ -98,6 +118,9 @@ def pack(hardware: Hardware, fields: Fields, *, only: Iterable[str] | None = Non
 
 def difference(old: Iterable[Packet], new: Iterable[Packet]) -> list[Packet]:
     """Return the packets of ``new`` that change something after ``old``: what a partial reconfiguration sends.
+
+    A place that ``old`` does not write counts as changed. Places that only ``old`` writes stay as they are, so both
+    have to be whole configurations of the same II, or ``new`` of a smaller one.
 
     >>> before = [Packet(1, REGION_VALUE, 0, 5), Packet(1, REGION_VALUE, 1, 6)]
     >>> difference(before, [Packet(1, REGION_VALUE, 0, 5), Packet(1, REGION_VALUE, 1, 9)])
@@ -120,6 +143,7 @@ def _pack_unit(hardware: Hardware, unit: Unit, fields: UnitFields, ii: int) -> l
     layout = context_layout(unit.shape, hardware.parameters)
     packets = []
     if layout.bits:
+        # Slots at or above II are never read, so they keep what an earlier configuration left there.
         for slot in range(ii):
             word = _context_word(hardware, unit, slot, fields.contexts.get(slot, {}))
             for chunk in range(layout.chunks):
@@ -131,6 +155,7 @@ def _pack_unit(hardware: Hardware, unit: Unit, fields: UnitFields, ii: int) -> l
     for index, value in sorted(fields.registers.items()):
         packets.append(Packet(unit.id, REGION_REGISTER, index, value & mask))
     setting = fields.setting
+    # Without a packet a register file would go on rotating as an earlier configuration had it.
     if setting is None and unit.shape.rotates:
         setting = 0
     if setting is not None:
@@ -191,6 +216,7 @@ def unpack(hardware: Hardware, packets: Iterable[Packet]) -> Fields:
 
 
 def _context_fields(hardware: Hardware, unit: Unit, word: int) -> dict[str, int]:
+    """The fields of a context word that are not 0; the inverse of :func:`_context_word`."""
     layout = context_layout(unit.shape, hardware.parameters)
     numbers = {f.name: word >> f.offset & (1 << f.width) - 1 for f in layout.fields}
     return {name: number for name, number in numbers.items() if number}
@@ -208,7 +234,11 @@ class Size:
 
 
 def size(hardware: Hardware, packets: Iterable[Packet], ii: int) -> Size:
-    """Return the size of a configuration of some II, and of all memories that a configuration may write."""
+    """Return the size of a configuration of some II, and of all memories that a configuration may write.
+
+    ``bits`` counts the context words below the II and everything that exists once; ``capacity`` counts all contexts.
+    Both count memory, not packets: a packet of 64 bits carries at most 32 of them.
+    """
     count = sum(1 for _ in packets)
     width = hardware.width
     capacity = written = 0

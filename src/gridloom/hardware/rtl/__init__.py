@@ -6,4 +6,8 @@
 ``generate``     all modules as texts; ``package``: the folder that ``gridloom rtl`` writes
 ``names``        Verilog identifiers; ``text``: small pieces of Verilog
 ``verilog/``     hand-written modules that the generated ones instantiate
+
+Behaviour is in the hand-written modules; the generated ones only instantiate and connect. A tile of a 64-tile array is
+therefore a few lines of a shared module that can be read and simulated alone. Generation is deterministic: the same
+array and parameters give the same bytes.
 """

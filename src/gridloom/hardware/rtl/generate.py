@@ -1,4 +1,8 @@
-"""All Verilog modules of an array, as texts."""
+"""All Verilog modules of an array, as texts.
+
+Nothing is written to disk here; ``package`` adds testbench, file lists and README, and the command line writes them.
+Only the primitives that the array's units instantiate are included, so that a lint run finds no module without a user.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,7 @@ def rtl_files(hardware: Hardware) -> dict[str, str]:
 def used_primitives(hardware: Hardware) -> list[str]:
     """Return the names of the primitives that an array uses."""
     shapes = list(hardware.variants)
+    # An array has one kind of function unit, by its domain.
     absent = {"gl_alu" if hardware.domain == "cma24" else "gl_cma_alu"}
     if not hardware.buses:
         absent.add("gl_memory_bus")

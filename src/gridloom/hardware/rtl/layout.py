@@ -12,6 +12,11 @@ region   offset                          data
 3        0                               sequencer: II - 1; register files: how many registers rotate; constants: value
 3        1 and up (sequencer)            settings of the array, 32 per word
 =======  ==============================  ============================================================================
+
+The positions follow from the shape and the parameters alone, so generator, encoder and disassembler each derive them
+when they need them, and nothing has to be stored beside the bits. Fields of 0 bits are left out. On the chain itself
+unit and offset are only as wide as the array needs (``id_bits``, :func:`offset_bits`); files always have the full 64
+bits.
 """
 
 from __future__ import annotations
@@ -45,7 +50,10 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ContextLayout:
-    """The context word of a unit."""
+    """The context word of a unit.
+
+    Fields are adjacent, from bit 0 upwards; ``bits`` is their sum and 0 for a unit without contexts.
+    """
 
     fields: tuple[Field, ...]
     bits: int
@@ -97,7 +105,18 @@ def rotating_bits(shape: Shape) -> int:
 
 @lru_cache(maxsize=256)
 def context_layout(shape: Shape, parameters: HardwareParameters) -> ContextLayout:
-    """Return the fields of a unit's context word, from bit 0 upwards. Results are cached per shape."""
+    """Return the fields of a unit's context word, from bit 0 upwards. Results are cached per shape.
+
+    A processing element has the issue fields first, then those of each operand, the selects of its multiplexers, and a
+    write bit for each register. A register file has one field per register, a constant register has none.
+
+    >>> from gridloom.archs.spec import build
+    >>> parameters = HardwareParameters()
+    >>> tile = Hardware(build("torus:4x4"), parameters).units[0].shape
+    >>> layout = context_layout(tile, parameters)
+    >>> layout.bits, layout.chunks, layout.fields[0].name, layout.by_name["in0.select"].width
+    (65, 3, 'valid', 4)
+    """
     fields = _Fields()
     if shape.kind == "file":
         for k in range(shape.registers):

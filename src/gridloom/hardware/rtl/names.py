@@ -1,4 +1,8 @@
-"""Verilog identifiers for the names of an array: ``pe_0_0>pe_0_1`` becomes ``pe_0_0_to_pe_0_1``."""
+"""Verilog identifiers for the names of an array: ``pe_0_0>pe_0_1`` becomes ``pe_0_0_to_pe_0_1``.
+
+Names have to stay readable in waveforms, so they are translated and not numbered. They are not checked against
+Verilog's keywords.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The folder that ``gridloom rtl`` writes: modules, testbench, file lists, a README of the interface, and the bits."""
+"""The folder that ``gridloom rtl`` writes: modules, testbench, file lists, a README of the interface, and the bits.
+
+The README is generated because its tables (widths of the packet's parts, bits of each field) follow from the array and
+the parameters; it is all that an integrator needs to drive the top module without gridloom.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,15 @@
 Each tile (and a central register file) is a *unit*. A wire of the array (operand input, link, switch output) is a
 multiplexer over its arcs; an arc of d cycles reads its source through d registers. Units with the same interior (the
 same *shape*) share one module: ports are numbered in the order of the array's resources.
+
+The resources of the array become hardware as follows: IN, LINK and SWITCH resources are multiplexers of the unit that
+owns them; FU and OUT are the function unit and its output register; REG resources are registers of the tile's own file,
+or of the central one where no tile owns them; each pool of tiles with memory ports becomes a memory bus. An arc may be
+*gated*: a setting of the mapping switches a pipeline register on, which adds a cycle.
+
+A wire that only its own unit reads is internal; one that another unit reads is an output port. Since ports are numbered
+and not named by position in the array, all inner tiles of a grid have the same shape: an 8 x 8 mesh needs three modules
+instead of 64. ``Unit`` keeps the way back from a port to the resource behind it.
 """
 
 from __future__ import annotations
@@ -26,7 +35,10 @@ _CODE_BASE: Final = {domain: OP_TABLE[domain]["const"].code for domain in ("i32"
 
 
 class Source(NamedTuple):
-    """One input of a multiplexer: a signal of the unit, some cycles late."""
+    """One input of a multiplexer: a signal of the unit, some cycles late.
+
+    Equal sources of different multiplexers share their delay registers.
+    """
 
     signal: str
     delay: int
@@ -35,7 +47,16 @@ class Source(NamedTuple):
 
 
 class Mux(NamedTuple):
-    """The multiplexer of a wire."""
+    """The multiplexer of a wire.
+
+    Its select field counts the sources from 0, or from 1 where it is ``idle``. With a single choice it has no field.
+
+    >>> direct = Source("out", 0, -1)
+    >>> Mux("in0", (direct, direct, direct)).select_bits, Mux("to_0", (direct,)).select_bits
+    (2, 0)
+    >>> Mux("n", (direct,), idle=True).select_bits
+    1
+    """
 
     name: str
     sources: tuple[Source, ...]
@@ -50,7 +71,12 @@ class Mux(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The interior of a unit; units of equal shapes share one module."""
+    """The interior of a unit; units of equal shapes share one module.
+
+    It holds no name of a tile and no resource number, only local names (``in0``, ``from_2``, ``to_1``), so that equal
+    interiors compare equal. It is hashable: modules, layouts and areas are looked up by it. What does not apply to the
+    kind has its default; only a ``pe`` has multiplexers.
+    """
 
     kind: UnitKind
     muxes: tuple[Mux, ...]
@@ -90,7 +116,12 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A tile, or the central register file, in its place in the array."""
+    """A tile, or the central register file, in its place in the array.
+
+    The tuples run parallel to those of the shape: ``inputs[k]`` is the resource behind port ``shape.inputs[k]``,
+    ``wires[k]`` and ``arcs[k]`` belong to ``shape.muxes[k]``. For a central register file ``inputs`` are the tiles that
+    write it, not resources.
+    """
 
     name: str
     #: Number on the configuration chain; 0 is the sequencer.
@@ -111,7 +142,11 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class Bus:
-    """A memory port and the units that share it."""
+    """A memory port and the units that share it; ``units`` are numbers of tiles.
+
+    At most one of them asks in a cycle: the mapping has to see to it, as the pool's capacity demands, for the bus has
+    no arbiter.
+    """
 
     name: str
     units: tuple[int, ...]
@@ -121,6 +156,14 @@ class Hardware:
     """The units of an array, their connections, and the sizes that all of them share.
 
     ArchError for an array that no hardware is generated for. Linear in the array's resources and arcs.
+
+    Units are numbered along the configuration chain: tile t is unit t + 1, the central register file, where there is
+    one, is the last. The object is not changed after construction; sizes and names are computed on first use and kept.
+
+    >>> from gridloom.archs.spec import build
+    >>> hardware = Hardware(build("torus:4x4"))
+    >>> len(hardware.units), list(hardware.variants.values()), hardware.contexts
+    (16, ['tile_0'], 16)
     """
 
     def __init__(self, arch: Arch, parameters: HardwareParameters | None = None) -> None:
@@ -218,7 +261,11 @@ class Hardware:
     # -- construction -------------------------------------------------------------------------------------------------
 
     def _arcs(self) -> dict[int, list[tuple[int, int, int]]]:
-        """Resource -> (source, cycles, gate) of its arcs."""
+        """Resource -> (source, cycles, gate) of its arcs.
+
+        Arcs from a resource to itself (a register that keeps its value) need no wire. Without ``bypass`` the arcs from
+        link to link are left out as well.
+        """
         arch = self.arch
         table: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
         columns = (
@@ -242,6 +289,7 @@ class Hardware:
             owned[tile].append(r)
         read_outside = self._read_outside()
         units = [self._tile_unit(t, owned[t], read_outside) for t in range(len(arch.tiles))]
+        # Registers without a tile belong to the whole array: they make up the central file, which is a unit of its own.
         central = [r for r in owned[-1] if arch.kind[r] == Kind.REG]
         if central:
             units.append(self._file_unit(central))
@@ -316,6 +364,8 @@ class Hardware:
         """The wires of a tile that need a multiplexer, and how many lanes an operand input has."""
         arch = self.arch
         wires = [r for r in owned if self._is_wire[r]]
+        # An operand input without a limit would need a wire for every value that waits there; the hardware has so many
+        # lanes.
         unlimited = any(arch.kind[r] == Kind.IN and arch.capacity[r] == 0 for r in wires)
         return wires, self.parameters.lanes if unlimited else 1
 
@@ -335,7 +385,10 @@ class Hardware:
         return tuple(muxes), tuple(arcs)
 
     def _ops(self, t: int) -> int:
-        """The opcodes of a tile as a mask; fused ops that nobody names are only on arrays whose graphs have them."""
+        """The opcodes of a tile as a mask; fused ops that nobody names are only on arrays whose graphs have them.
+
+        ``move`` is always there, since routes through function units use it.
+        """
         classes = self.arch.tiles[t].classes
         chosen, base = self.parameters.ops, _CODE_BASE[self.domain]
         limit = OPCODES if chosen is not None or self.arch.has("fuses") else 1 << OPCODE_BITS
@@ -391,7 +444,11 @@ class Hardware:
 
 
 def hardware_domain(arch: Arch) -> str:
-    """Return the domain that the function units of an array compute in."""
+    """Return the domain that the function units of an array compute in.
+
+    Constant registers exist in arrays of the VPCMA kind only, whose function units compute in 24 bits with a carry; all
+    others compute 32-bit integers.
+    """
     return "cma24" if any(tile.kind == "const" for tile in arch.tiles) else "i32"
 
 

@@ -3,6 +3,11 @@
 It reads ``config.hex``, ``stream_index.hex``, ``streams.hex`` and ``memory.hex`` from the folder it runs in. It writes
 ``trace.txt`` (a line ``F cycle tile result`` for each firing, a line ``E cycle tile word`` for each word that leaves
 through a port) and ``memory_out.hex``. Nothing in it depends on a mapping, so one compilation serves every run.
+
+Time: two cycles of reset, one packet per cycle, then as many cycles as the chain has units (and some more), then
+``run`` is high for ``+cycles`` cycles. All sizes of a run come as plusargs: ``+packets``, ``+iterations``, ``+cycles``,
+``+stream_words``, ``+memory_words``. Firings are read inside the units by hierarchical names (``array.TILE.fire``), so
+it does not work on a netlist after synthesis. ``PACKETS`` and ``STREAM_WORDS`` limit the packets and words of streams.
 """
 
 from __future__ import annotations
@@ -154,6 +159,7 @@ def _control(h: Hardware) -> list[str]:
         "end",
         "@(posedge clk);",
         "cfg_valid <= 0;",
+        # The last packet takes a cycle per unit to reach the end of the chain.
         f"repeat ({len(h.units) + 3}) @(posedge clk);",
         "run <= 1;",
         "repeat (cycle_count) @(posedge clk);",

@@ -1,4 +1,8 @@
-"""Small pieces of Verilog text."""
+"""Small pieces of Verilog text: wires, ports, concatenations, instances and modules.
+
+Functions return lines without indentation; :func:`module` indents the body. Every connection is by name, since lists by
+position break silently when a primitive gets a new port.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,11 @@ def instance(module: str, name: str, parameters: Mapping[str, object], ports: di
 
 
 def wrapped(items: Iterable[str], width: int = 108) -> list[str]:
-    """Return items with commas between them, as many per line as fit, indented."""
+    """Return items with commas between them, as many per line as fit, indented.
+
+    >>> wrapped(["a", "b", "c"], width=5)
+    ['    a, b,', '    c']
+    """
     lines: list[str] = []
     current = ""
     listed = list(items)
@@ -54,7 +62,19 @@ def wrapped(items: Iterable[str], width: int = 108) -> list[str]:
 
 
 def module(name: str, comment: Iterable[str], ports: Sequence[str], body: Iterable[str], parameters: str = "") -> str:
-    """Return the text of a module; every port has a line of its own."""
+    """Return the text of a module; every port has a line of its own.
+
+    ``ports`` and ``body`` are lines without indentation; ``comment`` is written above the module.
+
+    >>> print(module("buffer", ["A wire."], ["input a", "output b"], ["assign b = a;"]), end="")
+    // A wire.
+    module buffer (
+        input a,
+        output b
+    );
+        assign b = a;
+    endmodule
+    """
     head = [f"// {line}".rstrip() for line in comment]
     head.append(f"module {name}{f' #({parameters})' if parameters else ''} (")
     listed = [f"    {port}{',' if k + 1 < len(ports) else ''}" for k, port in enumerate(ports)]

@@ -1,4 +1,10 @@
-"""The structural top module: units, wires with the array's names, the configuration chain, buses and the sequencer."""
+"""The structural top module: units, wires with the array's names, the configuration chain, buses and the sequencer.
+
+Wires and instances carry the names of the array's resources and tiles, made into identifiers by ``names``, so that a
+waveform can be read with the array's picture beside it. The configuration chain runs through the units in the order of
+their numbers: each hands every packet on one cycle later, so the last unit is configured as many cycles after the last
+packet as there are units. Ports for streams, emitted results and memory exist only where a unit has them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +23,9 @@ def top_module(hardware: Hardware) -> str:
 
 
 class _Top:
-    """Builds the text of the top module part by part."""
+    """Builds the text of the top module part by part; ``ports`` and ``body`` grow in the order in which the text has
+    them.
+    """
 
     def __init__(self, hardware: Hardware) -> None:
         self.hardware = hardware

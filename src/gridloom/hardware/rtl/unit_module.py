@@ -1,4 +1,13 @@
-"""The Verilog module of a unit: instances of the primitives, wired as the shape says."""
+"""The Verilog module of a unit: instances of the primitives, wired as the shape says.
+
+The generated part is wiring only. A processing element reads, from left to right: delay registers of late arcs, one
+multiplexer per wire, operand FIFOs with the choice of the lane, ``gl_pe`` (firing window, initial values, function
+unit, memory access), and the output register with what else takes the result. The context word of the current slot
+drives all selects at once; it is read without delay, so a slot takes effect in its own cycle.
+
+``unused`` collects signals that nothing reads in this shape and names them in one dead expression, which keeps lint
+tools silent without switching a warning off.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +30,9 @@ from gridloom.hardware.rtl.text import bit, instance, joined, module, port, wire
 
 
 def packet_bits(hardware: Hardware) -> int:
-    """Return how many bits a packet on the configuration chain of an array has."""
+    """Return how many bits a packet on the configuration chain of an array has: unit, region (2), offset and 32 bits of
+    data.
+    """
     return hardware.id_bits + 2 + offset_bits(hardware) + CHUNK
 
 
@@ -31,7 +42,10 @@ def unit_module(hardware: Hardware, shape: Shape) -> str:
 
 
 class _UnitModule:
-    """Builds the text of a unit's module part by part."""
+    """Builds the text of a unit's module part by part; ``ports``, ``body`` and ``unused`` grow as parts are added.
+
+    An instance is used once. The order of the calls is the order of the text.
+    """
 
     def __init__(self, hardware: Hardware, shape: Shape) -> None:
         self.hardware, self.shape = hardware, shape
@@ -85,6 +99,7 @@ class _UnitModule:
         ]  # fmt: skip
 
     def _region(self, number: int) -> str:
+        """The condition under which a packet of the chain is a write to one region of this unit."""
         return f"cfg_write && cfg_region == 2'd{number}"
 
     def _context(self) -> None:
@@ -360,6 +375,7 @@ def _fit(name: str, width: int, wanted: int) -> str:
 
 
 def _tap_name(source: Source) -> str:
+    """The signal that a multiplexer reads for a source: the signal itself, or its delayed or gated version."""
     if source.gate >= 0:
         return f"{source.signal}_gate_{source.gate}"
     return f"{source.signal}_{source.delay}_late" if source.delay else source.signal

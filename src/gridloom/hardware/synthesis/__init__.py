@@ -3,4 +3,7 @@
 ``yosys``   runs of Yosys over generated Verilog
 ``area``    the area of units and arrays, and a linear model fitted to it
 ``levels``  the critical path of a unit in logic levels
+
+All figures are of the logic before placement and routing on silicon: they compare arrays with each other and are no
+prediction of square micrometres or nanoseconds.
 """

@@ -53,7 +53,13 @@ _LUT_WEIGHT: Final = {"LUT1": 1, "LUT2": 1, "LUT3": 1, "LUT4": 1, "LUT5": 1, "LU
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """The area of a circuit, by what takes it."""
+    """The area of a circuit, by what takes it.
+
+    Areas of different targets do not mix: the unit of ``logic`` is that of the target it was measured for.
+
+    >>> Area(10.0, 4.0, 2) + Area(1.0, 1.0, 1).times(3)
+    Area(logic=13.0, registers=7.0, flip_flops=5, blocks=0)
+    """
 
     #: Gate equivalents, LUTs or ALM halves.
     logic: float
@@ -86,6 +92,9 @@ class Synthesis:
 
     ``blocks``: an FPGA multiplies in its multiplier blocks; False: it multiplies in LUTs. MissingExtra where Yosys is
     not installed.
+
+    An instance is bound to one target. ``runs`` counts the syntheses that were really made, so that a caller can tell a
+    cached result from a new one. Files of the cache are never removed; their names depend on the version of Yosys too.
     """
 
     def __init__(self, target: Target = "gates", cache: Path | None = None, *, blocks: bool = True) -> None:
@@ -197,12 +206,17 @@ FEATURES: Final = (
 
 
 def features(hardware: Hardware, shape: Shape) -> list[float]:
-    """Return what the area of a unit depends on (``FEATURES``), as far as a linear model can express it."""
+    """Return what the area of a unit depends on (``FEATURES``), as far as a linear model can express it.
+
+    Multiplexer bits count inputs beyond the first, since an N-to-1 multiplexer is about N - 1 of two inputs. A
+    multiplier grows with the square of the width and everything else linearly. FIFOs count as delay bits.
+    """
     width = hardware.width
     inputs = sum(max(0, len(mux.sources) + mux.idle - 1) for mux in shape.muxes)
     taps = {source for mux in shape.muxes for source in mux.sources if source.delay or source.gate >= 0}
     delays = sum(source.delay + (source.gate >= 0) for source in taps)
     context = context_layout(shape, hardware.parameters).bits
+    # Bit 14 is the opcode of `mul` in domain i32.
     multiplies = shape.kind == "pe" and bool(shape.ops >> 14 & 1)
     return [
         1.0,
@@ -217,7 +231,11 @@ def features(hardware: Hardware, shape: Shape) -> list[float]:
 
 @dataclass(frozen=True, kw_only=True)
 class AreaModel:
-    """A linear model of a unit's area, and how many units it was fitted to."""
+    """A linear model of a unit's area, and how many units it was fitted to.
+
+    ``weights`` belong to ``FEATURES`` in order, in the target's unit of area. It is good for units like those it was
+    fitted to: of the same width or within the range of widths, and with about the same ops.
+    """
 
     target: Target
     weights: tuple[float, ...]
@@ -241,6 +259,9 @@ def fit(samples: Sequence[tuple[Sequence[float], float]], target: Target) -> Are
     """Return the model fitted to (features, area) pairs by least squares; its error is that of leaving one out in turn.
 
     Costs one small least-squares problem per pair.
+
+    ``samples`` need areas above 0, and more rows than ``FEATURES`` for a fit that says something; with fewer, least
+    squares picks the weights of least norm.
     """
     table = np.array([row for row, _ in samples], dtype=float)
     areas = np.array([area for _, area in samples], dtype=float)

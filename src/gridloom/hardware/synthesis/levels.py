@@ -20,6 +20,8 @@ def unit_levels(hardware: Hardware, shape: Shape) -> int:
     """Return the logic levels of one unit's longest path.
 
     Costs a synthesis; MissingExtra where Yosys is not installed.
+
+    The result is not cached. SimulationError where Yosys fails or reports no path.
     """
     yosys.require()
     script = f"synth -flatten -top {yosys.UNIT}; opt_clean"

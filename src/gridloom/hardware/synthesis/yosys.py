@@ -1,4 +1,8 @@
-"""Runs of Yosys over generated Verilog, each in a folder of its own."""
+"""Runs of Yosys over generated Verilog, each in a folder of its own.
+
+Each run has a temporary folder; the script and the reporting command are those of the caller. ``tee`` writes the report
+to a file of its own, since Yosys mixes its messages into the standard output.
+"""
 
 from __future__ import annotations
 

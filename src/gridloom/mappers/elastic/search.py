@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.csr import csr64
 from gridloom.mappers.elastic.route import route
 from gridloom.mappers.elastic.tables import Chains, Sites, Units
+from gridloom.mappers.placements import GivenPlacements
 from gridloom.mappers.settings import check_settings
 
 #: Moves when the budget has no limit.
@@ -24,7 +24,7 @@ _SWEEPS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataflowConfig:
+class DataflowConfig(GivenPlacements):
     """Settings of the annealer."""
 
     #: The cost model that guides the search: a name of ``gridloom list costs``.
@@ -46,12 +46,6 @@ class DataflowConfig:
     finalists: int = 8
     #: Congestion-aware routes; else the shortest, columns first.
     aware: bool = True
-    #: Nodes that stay on a tile: node -> tile name.
-    pin: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement that all chains begin from: node -> tile name, for all or some nodes.
-    init: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to keep: node -> tile name for every node; only routes are searched for.
-    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         words = {"start": ("random", "short")}

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -35,7 +35,7 @@ from gridloom.mappers.grid.mapping import to_failure, to_mapping
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import SHORT, WAYS_SHARE, Candidate, Objective, StaticSearch
-from gridloom.mappers.placements import tiles_of
+from gridloom.mappers.placements import GivenPlacements, tiles_of
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
@@ -52,7 +52,7 @@ _LARGE = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnealConfig:
+class AnnealConfig(GivenPlacements):
     """Settings of ``anneal``."""
 
     #: What is made small first: FIFO depths (``buffers``), links of routes beyond the first (``wirelength``), the same
@@ -75,12 +75,6 @@ class AnnealConfig:
     joint: int = 1000
     #: Links that a route may be longer than the shortest way.
     detour: int = 4
-    #: Nodes that stay on a tile: node -> tile name.
-    pin: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to begin from: node -> tile name, for all or some nodes.
-    init: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to keep: node -> tile name for every node; only routes and cycles are searched for.
-    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(
@@ -110,10 +104,12 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     search.warm_up()
     clock = budget.start()
     goal = Goal(problem, config.objective)
-    best = _given(search, clock) if config.place else _Starts(search, config, clock, first, goal).best()
+    # Where every node is pinned there is nothing to move: a search would never end.
+    kept = bool(fixed) and len(fixed) == len(problem.nodes)
+    best = _given(search, clock) if kept else _Starts(search, config, clock, first, goal).best()
     clock.report("done", in_words(best))
     if not best.legal:
-        return to_failure(problem, best, bool(config.place))
+        return to_failure(problem, best, kept)
     return to_mapping(problem, best, provenance("anneal", config, clock, best, goal))
 
 

@@ -17,8 +17,7 @@ registers and no operand FIFOs (torus and presets); all files of an array rotate
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,28 +29,29 @@ from gridloom.mappers.modulo.mapping import Solution, congested, to_mapping
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.recompute import with_copies
 from gridloom.mappers.modulo.screening import screen, with_pins
-from gridloom.mappers.modulo.search import BATCH, Attempt, Effort, ModuloSearch
+from gridloom.mappers.modulo.search import BATCH, PULL, Attempt, ModuloSearch
+from gridloom.mappers.modulo.state import Parameters
 from gridloom.mappers.origin import origin
-from gridloom.mappers.placements import given_tiles, misplaced
+from gridloom.mappers.placements import GivenPlacements, given_tiles, misplaced
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Failure, Mapping
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModuloConfig:
+class ModuloConfig(GivenPlacements):
     """Settings of ``modulo``."""
 
     #: The II to map at; None: from the MII on, the lowest that is found.
     ii: int | None = None
-    #: Moves a node, and rounds without progress, after which a start of the first walk gives up.
+    #: Moves for each node, and rounds without progress, after which a start of the first walk gives up.
     moves: int = 24
     patience: int = 15
     #: How often both double at most, from pass to pass.
     doublings: int = 4
     #: Passes over IIs below the best when the budget has no limit.
     passes: int = 4
-    #: Price of a shared slot as a multiple of its own, at first and at most, and its growth a round.
+    #: Price of a shared slot as a multiple of its own, at first and at most, and its growth from round to round.
     present: float = 0.6
     ceiling: float = 12.0
     growth: float = 1.06
@@ -65,12 +65,6 @@ class ModuloConfig:
     removal: float = 0.65
     #: Whether nodes may be computed more than once.
     recompute: bool = True
-    #: Nodes that stay on a tile: node -> tile name.
-    pin: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to begin from: node -> tile name, for all or some nodes.
-    init: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to keep: node -> tile name for every node; only cycles and routes are searched for.
-    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(
@@ -192,12 +186,12 @@ class _Walk:
         problem = with_copies(self.search.problem, ii, rng)
         return self.search if problem is None else ModuloSearch(problem)
 
-    def _effort(self, turn: int) -> Effort:
+    def _effort(self, turn: int) -> Parameters:
         c = self.config
         times = 2 ** min(turn, c.doublings)
-        return Effort(
+        return Parameters(
             moves=c.moves * times, patience=c.patience * times, present=c.present, growth=c.growth, ceiling=c.ceiling,
-            history=c.history, noise=c.noise, extra=c.extra, removal=c.removal,
+            history=c.history, noise=c.noise, extra=c.extra, pull=PULL, removal=c.removal,
         )  # fmt: skip
 
     def failure(self) -> Failure:

@@ -20,24 +20,11 @@ BATCH = 4
 
 _WORD_BYTES = 4
 
-# Registers a tile that quick starts keep to.
+#: Weight of the distance to its preferred cycle for a node without placed neighbours.
+PULL = 0.3
+
+# Registers for each tile that quick starts keep to.
 _FEW = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """How hard a start tries, and the prices it begins with."""
-
-    #: Moves a node, and rounds without progress, after which it gives up.
-    moves: int
-    patience: int
-    present: float
-    growth: float
-    ceiling: float
-    history: float
-    noise: float
-    extra: int
-    removal: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +51,7 @@ class ModuloSearch:
             self._loops[ii] = self.problem.loop(ii)
         return self._loops[ii]
 
-    def batch(self, ii: int, first: int, effort: Effort, clock: Clock) -> tuple[Attempt | None, Attempt]:
+    def batch(self, ii: int, first: int, effort: Parameters, clock: Clock) -> tuple[Attempt | None, Attempt]:
         """Run a batch of starts from number ``first`` on; (the winner or None, the start that came closest)."""
         won = np.full(1, 1 << 30, dtype=np.int64)
         loop = self.loop(ii)
@@ -77,7 +64,7 @@ class ModuloSearch:
         closest = min(attempts, key=lambda attempt: attempt.overuse)
         return (None if winner is None else attempts[winner]), closest
 
-    def _start(self, loop: Loop, ii: int, number: int, effort: Effort, clock: Clock, won: Int64s) -> Attempt:
+    def _start(self, loop: Loop, ii: int, number: int, effort: Parameters, clock: Clock, won: Int64s) -> Attempt:
         from gridloom.mappers.modulo.place_kernel import negotiate
 
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
@@ -134,9 +121,10 @@ class ModuloSearch:
 
         clock = Budget().start()
         clock.stop[0] = 1
-        effort = Effort(
-            moves=2, patience=1, present=1.0, growth=1.0, ceiling=1.0, history=1.0, noise=0.0, extra=1, removal=1.0
-        )
+        effort = Parameters(
+            moves=2, patience=1, present=1.0, growth=1.0, ceiling=1.0, history=1.0, noise=0.0, extra=1, pull=PULL,
+            removal=1.0,
+        )  # fmt: skip
         ii = 1 + sum(d.delay for d in self.problem.dependences if d.distance >= 0)
         ii = min(ii, 64)
         loop = self.loop(ii)
@@ -158,18 +146,14 @@ def _rank(loop: Loop, rng: np.random.Generator) -> Float64s:
     return _outwards(loop, rng)
 
 
-def _parameters(effort: Effort, nodes: int, rng: np.random.Generator) -> tuple[Parameters, float]:
+def _parameters(effort: Parameters, nodes: int, rng: np.random.Generator) -> tuple[Parameters, float]:
     """The parameters of a start and its price of a move. Starts differ: what suits one loop does not suit the next."""
-    parameters = Parameters(
+    parameters = effort._replace(
         moves=effort.moves * nodes,
-        patience=effort.patience,
         present=effort.present * (1.0 + 1.5 * rng.random()),
-        growth=effort.growth,
-        ceiling=effort.ceiling,
         history=effort.history * (0.3 + 0.9 * rng.random()),
         noise=effort.noise * 10.0 ** rng.random(),
         extra=effort.extra if rng.random() < 0.5 else 3 * effort.extra,
-        pull=0.3,
         removal=min(1.0, effort.removal + 0.4 * (rng.random() - 0.4)),
     )
     return parameters, 1.0 + rng.random()

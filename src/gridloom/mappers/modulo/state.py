@@ -151,7 +151,7 @@ class State(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """How a start searches."""
+    """How a start searches. The mapper gives moves for each node; a start has its own, varied at random."""
 
     #: Moves and rounds without progress after which a start gives up.
     moves: int

@@ -17,8 +17,7 @@ a width that is not found is not proved impossible.
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -29,7 +28,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.origin import origin
-from gridloom.mappers.placements import given_tiles
+from gridloom.mappers.placements import GivenPlacements, given_tiles
 from gridloom.mappers.rows.mapping import Layout, to_failure, to_mapping
 from gridloom.mappers.rows.problem import (
     RowGraph,
@@ -61,7 +60,7 @@ BATCH = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class WidthConfig:
+class WidthConfig(GivenPlacements):
     """Settings of ``width``."""
 
     #: ``rounds``: as long as the budget lasts. ``ladder``: a fixed number of starts that gives up early where a graph
@@ -88,12 +87,6 @@ class WidthConfig:
     history: float = 0.3
     #: True: make wires shorter once a width is found.
     polish: bool = True
-    #: Ops and ports that stay on a tile: node -> tile name.
-    pin: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to begin from: node -> tile name, for all or some ops and ports.
-    init: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to keep: node -> tile name for every op and port; only routes and registers are searched for.
-    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(

@@ -7,15 +7,14 @@ legal placement is annealed on until the budget ends or the cycles are at their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.origin import origin
-from gridloom.mappers.placements import given_tiles, misplaced
+from gridloom.mappers.placements import GivenPlacements, given_tiles, misplaced
 from gridloom.mappers.settings import check_settings
 from gridloom.mappers.spokes.annealing import BATCH, annealed, warm_up
 from gridloom.mappers.spokes.mapping import to_mapping
@@ -26,19 +25,13 @@ from gridloom.mapping.model import Failure, Mapping
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpokesAnnealConfig:
+class SpokesAnnealConfig(GivenPlacements):
     """Settings of ``anneal`` on tiles with spokes."""
 
     #: The II to map at; None: the lowest at which a placement is found.
     ii: int | None = None
     #: Starts when the budget has no limit.
     starts: int = 24
-    #: Nodes that stay on a tile: node -> tile name.
-    pin: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to begin from: node -> tile name, for all or some nodes.
-    init: MappingABC[str, str] = field(default_factory=dict)
-    #: A placement to keep: node -> tile name for every node; only spokes and cycles are searched for.
-    place: MappingABC[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(self, at_least={"ii": 1, "starts": 1})

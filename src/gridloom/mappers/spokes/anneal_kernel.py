@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, internal, kernel
 from gridloom.mappers.spokes.kernel import NONE, arrival, makespan, route, schedule, waiting
 from gridloom.mappers.spokes.problem import Ints, Tables
+
+
+class Cooling(NamedTuple):
+    """A schedule of annealing: how many moves are made while the temperature falls from hot to cold."""
+
+    moves: int
+    hot: float
+    cold: float
+
 
 #: What a value without a link, or without a delay register, costs in cycles.
 _CLASH = 4.0
@@ -166,21 +177,11 @@ def _propose(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, at: 
 
 
 @kernel
-def anneal(
-    tables: Tables,
-    ii: int,
-    seed: int,
-    moves: int,
-    heat: float,
-    cold: float,
-    stop: NDArray[np.uint8],
-    tile: Ints,
-    spoke: Ints,
-    target: int,
-) -> tuple[int, int, int]:
+def anneal(tables: Tables, ii: int, seed: int, cooling: Cooling, stop: NDArray[np.uint8], tile: Ints, spoke: Ints,
+           target: int) -> tuple[int, int, int]:  # fmt: skip
     """Anneal a legal placement in place; the best one found stays in ``tile`` and ``spoke``.
 
-    Ends after ``moves``, when stopped, or when the cycles reach ``target`` without violations. Returns (cycles,
+    Ends after ``cooling.moves``, when stopped, or when the cycles reach ``target`` without violations. Returns (cycles,
     violations, moves made). A move costs one schedule, at level strict one routing more.
     """
     np.random.seed(seed)
@@ -198,10 +199,10 @@ def anneal(
     best_cycles = makespan(tables, issue)
     old_tile, old_spoke, old_issue, old_at = tile.copy(), spoke.copy(), issue.copy(), at.copy()
     made = 0
-    while made < moves:
+    while made < cooling.moves:
         if stop[0] or (best_bad == 0 and best_cycles <= target):
             break
-        temperature = heat * (cold / heat) ** (made / moves)
+        temperature = cooling.hot * (cooling.cold / cooling.hot) ** (made / cooling.moves)
         made += 1
         fine = _propose(tables, ii, tile, spoke, issue, at)
         if fine:

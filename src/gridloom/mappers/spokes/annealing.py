@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.spokes.anneal_kernel import Cooling
 from gridloom.mappers.spokes.anneal_kernel import anneal as anneal_kernel
 from gridloom.mappers.spokes.mapping import Placement, realise
 from gridloom.mappers.spokes.problem import Ints, SpokesProblem
@@ -91,5 +92,5 @@ def _run(
         if first is None:
             return None
         tile, spoke, heat = *first, _HEAT
-    _, _, made = anneal_kernel(problem.tables, ii, seed, moves, heat, _COLD, stop, tile, spoke, floor)
+    _, _, made = anneal_kernel(problem.tables, ii, seed, Cooling(moves, heat, _COLD), stop, tile, spoke, floor)
     return tile, spoke, int(made)
