@@ -129,3 +129,11 @@ def test_the_learned_estimator_judges_arrays_of_rows() -> None:
     (one,) = (candidate(space, point) for space in [parse_space(text, "rows")] for point in space.grid())
     assert probability("mappability", "kernel:cma_md5", one) == 0.0
     assert 0.5 < probability("mappability", "kernel:cma_rgb_to_ycc", one) < 1.0
+
+
+def test_keys_do_not_depend_on_where_the_code_is() -> None:
+    from gridloom.explore.points import candidate, jobs_of
+
+    space = parse_space(BASE, "tiny")
+    jobs = jobs_of(space, candidate(space, next(iter(space.grid()))), ["kernel:vector_add"])
+    assert [job.asked["function"] for job in jobs] == ["gridloom.flow.bench.run_cell"]

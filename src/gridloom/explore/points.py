@@ -21,7 +21,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.explore.hardware import Cost, cost
 from gridloom.explore.space import Point, Space
-from gridloom.flow.bench.run import graph_hash, graph_of, run_cell
+from gridloom.flow.bench.run import QUESTION, graph_hash, graph_of
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.inputs import memory_of, prepare, read_arch
 from gridloom.mapping.mii import mii
@@ -124,7 +124,7 @@ def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[An
         return []
     return [
         ask(
-            run_cell,
+            QUESTION,
             {
                 "source": source,
                 "graph": graph_hash(source, memory_of(one.arch)),
