@@ -85,7 +85,7 @@ def test_other_arrays_are_refused(find: str, words: str) -> None:
         find_array(space, executor=INLINE)
 
 
-def test_a_changed_file_is_mapped_again(tmp_path, monkeypatch) -> None:
+def test_a_changed_file_is_mapped_again(tmp_path) -> None:
     from gridloom.explore.sharing import Mapper
     from gridloom.flow.bench import run as bench_run
 

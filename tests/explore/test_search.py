@@ -137,3 +137,13 @@ def test_keys_do_not_depend_on_where_the_code_is() -> None:
     space = parse_space(BASE, "tiny")
     jobs = jobs_of(space, candidate(space, next(iter(space.grid()))), ["kernel:vector_add"])
     assert [job.asked["function"] for job in jobs] == ["gridloom.flow.bench.run_cell"]
+
+
+def test_a_suite_of_our_examples_names_files_that_exist(tmp_path: Path) -> None:
+    from gridloom.explore.points import expand_kernels
+
+    sources = expand_kernels(["suite:c-loops"], None)
+    assert len(sources) > 30
+    assert all(Path(source).is_file() for source in sources)
+    (tmp_path / "fir.c").touch()
+    assert str(tmp_path / "fir.c") in expand_kernels(["suite:c-loops"], tmp_path)
