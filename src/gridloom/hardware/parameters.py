@@ -69,7 +69,8 @@ class HardwareParameters:
             if not any(getattr(self, name) is value for value in allowed):
                 raise OptionError(f"{name}: expected true or false, found {getattr(self, name)!r}")
         for op in self.ops or ():
-            if op not in OP_TABLE["i32"] or OP_TABLE["i32"][op].op_class not in ("alu", "mul", "div"):
+            rows = [OP_TABLE[domain][op] for domain in ("i32", "cma24") if op in OP_TABLE[domain]]
+            if not any(row.op_class in ("alu", "mul", "div") for row in rows):
                 raise OptionError(f"ops: {op!r} is not an integer op of the op table")
 
     def at_least(self, **needs: int) -> HardwareParameters:

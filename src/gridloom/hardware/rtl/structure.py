@@ -251,6 +251,11 @@ class Hardware:
             return None
         return code if unit.shape.ops >> code & 1 else None
 
+    def multiplies(self, shape: Shape) -> bool:
+        """Return True when the units of a shape have a multiplier."""
+        op = OP_TABLE[self.domain]["mult" if self.domain == "cma24" else "mul"]
+        return shape.kind == "pe" and bool(shape.ops >> op.code - _CODE_BASE[self.domain] & 1)
+
     def has_memory(self, tile: int) -> bool:
         """Return True when a tile has a memory port."""
         wanted = self.parameters.memory
