@@ -197,3 +197,15 @@ def test_parameters_out_of_range_are_refused() -> None:
         HardwareParameters(width=64)
     with pytest.raises(OptionError, match=r"^ops: 'fadd' is not an integer op of the op table$"):
         HardwareParameters(ops=("fadd",))
+
+
+def test_context_memories_that_no_offset_reaches_are_refused() -> None:
+    hardware = Hardware(build("torus:4x4,regs=64"), HardwareParameters(contexts=4096))
+    with pytest.raises(MappingError) as error:
+        pack(hardware, Fields(ii=1))
+    assert str(error.value) == (
+        "array 'torus:4x4,regs=64': 4096 contexts of up to 134 bits need offsets of 15 bits, and a packet has 14; "
+        "lower contexts"
+    )
+    deep = Hardware(build("torus:4x4"), HardwareParameters(contexts=4096))
+    assert max(packet.offset for packet in pack(deep, Fields(ii=4096))) < 1 << 14
