@@ -9,9 +9,10 @@ file, because the positions of all fields follow from them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Final
 
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import OptionError
@@ -19,6 +20,7 @@ from gridloom.errors import OptionError
 #: Opcodes from this number on fit no opcode field; a field has ``OPCODE_BITS`` unless its unit has ops that need more.
 OPCODES = 128
 OPCODE_BITS = 6
+_WHOLE: Final = re.compile(r"-?[0-9]{1,9}")
 
 
 def _between(low: int, high: int) -> dict[str, tuple[int, int]]:
@@ -111,8 +113,11 @@ class HardwareParameters:
             if key not in known:
                 raise OptionError(f"no such parameter: {key!r}; known: {', '.join(sorted(known))}", where=where)
         values = dict(data)
-        if values.get("ops") is not None:
-            values["ops"] = tuple(values["ops"])
+        ops = values.get("ops")
+        if ops is not None:
+            if not isinstance(ops, list | tuple) or not all(isinstance(op, str) for op in ops):
+                raise OptionError(f"ops: expected a list of ops, found {ops!r}", where=where)
+            values["ops"] = tuple(ops)
         try:
             return HardwareParameters(**values)
         except OptionError as error:
@@ -134,7 +139,7 @@ def parse_parameters(settings: Mapping[str, str]) -> HardwareParameters:
         if key == "ops":
             values[key] = None if text == "none" else text.split("+")
         else:
-            values[key] = words[text] if text in words else int(text) if text.lstrip("-").isdigit() else text
+            values[key] = words[text] if text in words else int(text) if _WHOLE.fullmatch(text) else text
     return HardwareParameters.from_json(values, "--set")
 
 

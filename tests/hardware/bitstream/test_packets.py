@@ -17,7 +17,7 @@ from gridloom.errors import MappingError, OptionError
 from gridloom.hardware.bitstream.encode import encode, fitted
 from gridloom.hardware.bitstream.files import disassemble, load_bits, read_bits, to_binary, to_hex
 from gridloom.hardware.bitstream.packets import Fields, Packet, UnitFields, difference, pack, size, unpack
-from gridloom.hardware.parameters import HardwareParameters
+from gridloom.hardware.parameters import HardwareParameters, parse_parameters
 from gridloom.hardware.rtl.layout import context_layout
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.mapping.configuration import configure
@@ -209,3 +209,17 @@ def test_context_memories_that_no_offset_reaches_are_refused() -> None:
     )
     deep = Hardware(build("torus:4x4"), HardwareParameters(contexts=4096))
     assert max(packet.offset for packet in pack(deep, Fields(ii=4096))) < 1 << 14
+
+
+@pytest.mark.parametrize("text", ["--5", "²", "9" * 5000])
+def test_a_setting_that_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(OptionError) as error:
+        parse_parameters({"width": text})
+    assert str(error.value) == f"--set: width: expected 2 to 32, found {text!r}"
+
+
+@pytest.mark.parametrize("ops", [3, [[1]], "add"])
+def test_ops_that_are_no_list_are_refused(ops: object) -> None:
+    with pytest.raises(OptionError) as error:
+        HardwareParameters.from_json({"ops": ops})
+    assert str(error.value) == f"parameters: ops: expected a list of ops, found {ops!r}"
