@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -223,3 +224,9 @@ def test_ops_that_are_no_list_are_refused(ops: object) -> None:
     with pytest.raises(OptionError) as error:
         HardwareParameters.from_json({"ops": ops})
     assert str(error.value) == f"parameters: ops: expected a list of ops, found {ops!r}"
+
+
+def test_late_slots_without_operands_raise_the_stages() -> None:
+    configuration = configure(hand_mappings.mesh_fifo_2())
+    late = [replace(slot, start=99) if not slot.operands else slot for slot in configuration.slots]
+    assert fitted(replace(configuration, slots=tuple(late))).stages == 100
