@@ -122,3 +122,14 @@ def test_a_multiplier_is_told_by_the_op_of_the_domain(
     hardware = Hardware(build(array), HardwareParameters(ops=ops))
     column = FEATURES.index("multiplier")
     assert any(features(hardware, shape)[column] for shape in hardware.places) == multiplies
+
+
+def test_a_caller_may_change_the_cells_it_got(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yosys, "require", lambda: None)
+    monkeypatch.setattr(yosys, "version", lambda: "none")
+    synthesis = Synthesis()
+    monkeypatch.setattr(synthesis, "_run", lambda _texts, _script: {"$_NAND_": 3})
+    for _ in range(3):
+        cells = synthesis.cells({}, "top")
+        assert cells == {"$_NAND_": 3}
+        cells.clear()

@@ -134,7 +134,7 @@ class Synthesis:
             json.dumps([sorted(texts.items()), script, self._version]).encode(), digest_size=16
         ).hexdigest()
         if key in self._known:
-            return self._known[key]
+            return dict(self._known[key])
         kept = self.cache / f"{key}.json" if self.cache else None
         if kept is not None and kept.exists():
             cells = json.loads(kept.read_text(encoding="utf-8"))
