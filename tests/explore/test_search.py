@@ -8,6 +8,7 @@ import pytest
 
 from gridloom.errors import OptionError
 from gridloom.explore import Exploration, explore, parse_space
+from gridloom.explore.points import Evaluated
 from gridloom.run import ExecutorSpec, Store, StoreError
 
 INLINE = ExecutorSpec(backend="inline")
@@ -147,3 +148,11 @@ def test_a_suite_of_our_examples_names_files_that_exist(tmp_path: Path) -> None:
     assert all(Path(source).is_file() for source in sources)
     (tmp_path / "fir.c").touch()
     assert str(tmp_path / "fir.c") in expand_kernels(["suite:c-loops"], tmp_path)
+
+
+def test_points_keep_the_order_of_their_first_proposals() -> None:
+    from gridloom.explore.search import _first_of_each
+
+    space = parse_space(BASE, "tiny")
+    a, b, c, _ = (Evaluated(point, {}, (), ()) for point in space.grid())
+    assert _first_of_each([b, a, b, c, a]) == [b, a, c]

@@ -271,8 +271,11 @@ def _told(space: Space, name: str, one: Evaluated) -> float:
 
 
 def _first_of_each(points: Sequence[Evaluated]) -> list[Evaluated]:
-    """The points without repetitions: an optimiser may propose a point again."""
-    return list({str(sorted(one.point.values.items())): one for one in reversed(points)}.values())[::-1]
+    """The points in the order of their first proposals: an optimiser may propose a point again."""
+    first: dict[str, Evaluated] = {}
+    for one in points:
+        first.setdefault(str(sorted(one.point.values.items())), one)
+    return list(first.values())
 
 
 _METHODS: dict[str, Callable[[_Explorer], None]] = {
