@@ -156,3 +156,12 @@ def test_points_keep_the_order_of_their_first_proposals() -> None:
     space = parse_space(BASE, "tiny")
     a, b, c, _ = (Evaluated(point, {}, (), ()) for point in space.grid())
     assert _first_of_each([b, a, b, c, a]) == [b, a, c]
+
+
+@pytest.mark.parametrize(("sample", "counts"), [(0, (2, 0)), (1, (0, 2))])
+def test_a_point_that_is_proposed_again_is_not_counted_again(sample: int, counts: tuple[int, int]) -> None:
+    pytest.importorskip("optuna")
+    rules = f"search: {{method: tpe, points: 16, batch: 4, seed: 1}}\nskip: {{by: bounds, sample: {sample}}}"
+    found = explore(parse_space(BASE + rules, "tiny"), executor=INLINE)
+    assert len(found.points) == 4
+    assert (found.skipping.skipped, found.skipping.sampled) == counts
