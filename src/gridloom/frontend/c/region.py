@@ -59,8 +59,9 @@ class Region:
         return next_value(loop, phi) if loop else phi
 
     def before_inner(self, name: str) -> bool:
-        """True for a block of the outer loop that runs before the inner one. Its values are computed anew in every
-        iteration of the inner loop, or held.
+        """True for a block of the outer loop that runs before the inner one.
+
+        Its values are computed anew in every iteration of the inner loop, or held.
         """
         if self.inner is None or name in self.inner.blocks:
             return False

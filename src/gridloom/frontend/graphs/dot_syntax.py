@@ -229,8 +229,9 @@ class _Parser:
         return "the end of the text" if self.token.kind == "end" else shown(self.token.text)
 
     def keyword(self, word: str) -> bool:
-        """True when the current token is that keyword; DOT's keywords may be in any case, and none where they are
-        quoted.
+        """True when the current token is that keyword.
+
+        DOT's keywords may be in any case; a quoted word is none.
         """
         return self.token.kind == "id" and self.token.text.lower() == word
 

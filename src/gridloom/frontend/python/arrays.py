@@ -159,8 +159,9 @@ class TracedArray:
         trace.touch(self.name, made.id, True, at)
 
     def _at(self, index: Any) -> Value:
-        """The index as a Value. SourceError outside the loop, for a float, and for a known index that the array does
-        not have.
+        """The index as a Value.
+
+        SourceError outside the loop, for a float, and for a known index that the array does not have.
         """
         if self.trace.phase != "inside":
             raise SourceError(f"uses {self.name} outside its loop")
@@ -182,8 +183,9 @@ class TracedArray:
         return f"{self.name}[{moves.step}i{moves.constant:+d}]" if moves.constant else self.name
 
     def _fixed(self, at: Value) -> str:
-        """The name of the live-in for an element that never moves: the array, the constant part and the live-ins in the
-        index.
+        """The name of the live-in for an element that never moves.
+
+        It is made of the array's name, the constant part of the index and the live-ins in it.
         """
         fixed = "".join(f"_{operand.name}" for operand, _ in at.linear.terms if isinstance(operand, LiveIn))
         return f"{self.name}_{at.linear.constant}{fixed}"

@@ -345,11 +345,11 @@ def _active() -> Trace:
 
 
 class State(Value):
-    """A value that an iteration leaves for the next: read it like a number, and ``set`` it, or use ``+=``, ``-=``,
-    ``*=`` or ``^=``.
+    """A value that an iteration leaves for the next: read it like a number, and ``set`` it.
 
-    Other operators with an assignment (``|=``, ``<<=``) are not defined: Python would bind the name to a plain value,
-    and the state would keep what it had. Write ``s.set(s | x)``.
+    ``+=``, ``-=``, ``*=`` and ``^=`` set it, too. Other operators with an assignment (``|=``, ``<<=``) are not
+    defined: Python would bind the name to a plain value, and the state would keep what it had. Write ``s.set(s |
+    x)``.
     """
 
     __slots__ = ("carried", "current")
