@@ -165,7 +165,10 @@ def _folder(named: Path | None) -> Path | None:
 def _run(
     suite: Suite, *, store: Path | None, resume: bool, jobs: int | None, cluster: str | None, folder: Path | None
 ) -> Report:
-    """Run a suite with one mapper, on the executor and with the store that the options ask for."""
+    """Run a suite with one mapper, on the executor and with the store that the options ask for.
+
+    Ctrl-C ends it early with the rows that there are; the report says so.
+    """
     from gridloom.flow.bench.run import bench as run_suite
     from gridloom.run import ExecutorSpec
 
@@ -241,7 +244,11 @@ def _peer_words(row: Mapping[str, Any]) -> str:
 
 
 def _cell_line(row: Mapping[str, Any]) -> str:
-    """One cell: its source, array and seed, then what was reached or why nothing was."""
+    """One cell: its source, array and seed, then what was reached or why nothing was.
+
+    ``row`` is a row of the report as :mod:`gridloom.flow.bench.run` makes it; columns are padded so that most tables
+    align.
+    """
     cell = row["cell"]
     head = f"{cell['source']:<32} {(row['arch'] or {}).get('name') or cell['arch']:<16} seed {cell['seed']:<3}"
     if row["status"] != "mapped":

@@ -110,7 +110,11 @@ def _show_array(space: Space, record: dict[str, Any], *, figures: Path | None, b
 
 
 def _one_array_lines(space: Space, record: dict[str, Any]) -> list[str]:
-    """The array that a search ended with, as lines of text, with what it saves over the uniform one."""
+    """The array that a search ended with, as lines of text, with what it saves over the uniform one.
+
+    A search for buffers prints the depth of each tile's FIFO, row by row, with a dot for none; a search for
+    operations prints how much is left of each feature that was taken away where no graph needs it.
+    """
     array = record["array"]
     size = f"{array['family']}:{array['rows']}x{array['cols']}"
     if space.find == "buffers":

@@ -131,7 +131,11 @@ def lines(record: dict[str, Any]) -> list[str]:
 
 
 def _reached(record: dict[str, Any]) -> list[str]:
-    """The lines of a successful partition: parts, throughput, effort, and the comparison where it was asked for."""
+    """The lines of a successful partition: parts, throughput, effort, and the comparison where it was asked for.
+
+    The expected throughput is what the estimator promised for the chosen parts; the real one is that of their
+    mappings.
+    """
     parts = ", ".join(f"{part['unroll']} x {part['width']} columns" for part in record["parts"])
     run, spent = record["execution"], record["cpu_seconds"]
     expected = "-" if record["throughput_model"] is None else f"{record['throughput_model']:.3f}"

@@ -101,7 +101,10 @@ def _refusal(mapping: Mapping) -> list[str]:
 
 
 def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:
-    """Write the Verilog of an array and return what the command prints about it."""
+    """Write the Verilog of an array and return what the command prints about it.
+
+    The folder is made where it is missing; files of the same names are replaced, others stay.
+    """
     from gridloom.hardware.rtl.package import hardware_files
 
     files = hardware_files(hardware)

@@ -39,6 +39,7 @@ def _traced_loop(trace: Trace, start: Value, step: Value) -> Iterator[Value]:
     The counter is a carried value that starts at ``start`` where that is known, or at 0 with a live-in added to it
     outside the recurrence. The stop is not used: how often the loop runs is not part of the graph.
     """
+    # The graph is one loop; a second one would need a graph of its own.
     if trace.phase != "before":
         raise SourceError("has more than one gridloom.loop; unroll inner ones with Python's range")
     if not step.number:

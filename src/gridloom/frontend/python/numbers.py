@@ -302,6 +302,7 @@ def _floor(a: Any, b: Any) -> tuple[Value, Value]:
     if x.is_float or y.is_float:
         raise SourceError("uses // or % on a float; use / and gridloom.int32")
     quotient, rest = apply("div", x, y), apply("rem", x, y)
+    # Rounding differs only where the rest is not 0 and has another sign than the divisor.
     back = (rest != 0) & ((rest ^ y) < 0)
     return quotient - back, select(back, rest + y, rest)
 
