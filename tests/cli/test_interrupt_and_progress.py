@@ -10,8 +10,10 @@ from dataclasses import replace
 
 import pytest
 
+from gridloom import registry
 from gridloom.cli import progress
 from gridloom.mappers.budget import Budget, Progress
+from gridloom.mappers.core.compiling import CompilationInterrupted
 from gridloom.mappers.grid import anneal
 
 
@@ -75,3 +77,13 @@ def test_bar_appears_after_two_seconds_on_a_terminal(monkeypatch):
     assert shown._bar.console.stderr
     shown.close()
     assert shown._bar is None
+
+
+@pytest.mark.parametrize(("interrupt", "words"), [(KeyboardInterrupt, "interrupted\n"), (CompilationInterrupted, "")])
+def test_ctrl_c_in_the_middle_of_a_command_is_said_once(gridloom, monkeypatch, interrupt, words):
+    def stopped(*_):
+        raise interrupt
+
+    monkeypatch.setattr(registry, "names", stopped)
+    done = gridloom("list", "kernels")
+    assert (done.status, done.out, done.err) == (130, "", words)
