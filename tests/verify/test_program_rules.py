@@ -46,13 +46,13 @@ def test_flows_side_by_side_are_legal_whatever_their_iis() -> None:
 
 def test_tile_of_two_flows_is_found() -> None:
     assert found(flow("a", 0, 1), flow("b", 2, 1)) == [
-        "tile-shared at t_2: found flows a and b; allowed: one flow a tile"
+        "tile-shared at t_2: found flows a and b; allowed: one flow per tile"
     ]
 
 
 def test_base_tile_belongs_to_its_flow_though_nothing_is_on_it() -> None:
     wide = replace(flow("b", 3, 1), base=2, tiles=4)
-    assert found(flow("a", 0, 1), wide) == ["tile-shared at t_2: found flows a and b; allowed: one flow a tile"]
+    assert found(flow("a", 0, 1), wide) == ["tile-shared at t_2: found flows a and b; allowed: one flow per tile"]
 
 
 def test_flow_beyond_its_tiles_is_found() -> None:

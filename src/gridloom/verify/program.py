@@ -27,7 +27,7 @@ def legal_program(program: Program) -> list[Violation]:
         for tile in sorted(_tiles(flow)):
             other = owner.setdefault(tile, flow.name)
             if other != flow.name:
-                violations.append(Violation("tile-shared", tile, f"flows {other} and {flow.name}", "one flow a tile"))
+                violations.append(Violation("tile-shared", tile, f"flows {other} and {flow.name}", "one flow per tile"))
     return violations
 
 
