@@ -209,10 +209,16 @@ class StaticModel:
 
     @property
     def last_cycle(self) -> int:
-        """A cycle that no issue has to be after: the longest chain of the longest edges, and of the deepest FIFOs."""
+        """A cycle that no issue has to be after: the longest chain of the longest edges, and of the deepest FIFOs.
+
+        Issues are bounded by differences: the target of an edge follows its source by latency and links, and where a
+        FIFO is limited the source follows the target by the distance. A chain of as many such steps as there are nodes
+        is the longest that any of them has to wait for.
+        """
         p = self.problem
         ties = [edge.delay for edge in p.dfg.edges if edge.kind in ("order", "pair")]
-        return p.size * (int(p.latency.max(initial=1)) + self.scope.longest + max([0, *ties]))
+        forwards = int(p.latency.max(initial=1)) + self.scope.longest + max([0, *ties])
+        return p.size * (forwards + int(p.distance.max(initial=0)))
 
     def _add_cycles(self) -> None:
         p = self.problem
