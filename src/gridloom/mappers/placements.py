@@ -52,7 +52,11 @@ def given_tiles(
 
 
 def tiles_of(dfg: Dfg, arch: Arch, given: MappingABC[str, str], what: str, *, shared: bool = False) -> dict[int, int]:
-    """Position in the graph -> tile, for names that a user gave as the setting ``what``; see :func:`given_tiles`."""
+    """Position in the graph -> tile, for names that a user gave as the setting ``what``; see :func:`given_tiles`.
+
+    The order of the result is the order in which the user gave the names, and the first wrong name is the one that is
+    refused.
+    """
     placed: dict[int, int] = {}
     owner: dict[str, str] = {}
     for node, tile in given.items():
@@ -80,7 +84,11 @@ def check_complete(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> None:
 
 
 def misplaced(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> Failure | None:
-    """The Failure of the first node whose tile does not have its op class; None when all have."""
+    """The Failure of the first node whose tile does not have its op class; None when all have.
+
+    Only op classes are looked at. A style with further rules about who may sit where (operands, links, columns) has a
+    function of its own that says the same in its own words.
+    """
     for position, tile in placed.items():
         name, record = dfg.nodes[position].id, arch.tiles[tile]
         if not dfg.required_classes(name) <= record.classes:

@@ -1,7 +1,10 @@
 """CP-SAT under a budget: the solver's answer as one word, ended by the clock, the user or a measure of work.
 
-A run under a limit of effort searches in CP-SAT's deterministic interleaved mode, so that it gives the same answer
-whatever the machine's load and number of cores.
+The solver runs on a thread of its own, and the calling thread watches the clock: CP-SAT's own limits do not hear of
+Ctrl-C or of a caller's request to end. A run under a limit of effort searches in CP-SAT's deterministic interleaved
+mode, so that it gives the same answer whatever the machine's load and number of cores; its moves are CP-SAT's
+deterministic time in units of 1 / ``EFFORT_A_SECOND``. The models themselves are in ``grid/exact`` and
+``modulo/exact``.
 """
 
 from __future__ import annotations
@@ -63,7 +66,11 @@ def too_large(size: int, other: str) -> Failure:
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """An answer with the values behind it."""
+    """An answer with the values behind it.
+
+    :func:`solve` makes it. ``feasible`` and ``optimal`` come with a solution that :meth:`value` reads; ``infeasible``
+    is a proof that the model has none, and ``unknown`` says that the budget ended first.
+    """
 
     answer: Answer
     #: The lower bound on the objective that was proved; None: no objective, or nothing proved.
@@ -106,6 +113,7 @@ def solve(
 
 
 def _configure(parameters: Any, clock: Clock, workers: int, share: float) -> None:
+    """Seed, threads and limits of a solve: a share of the effort that is left, and of the seconds that are left."""
     budget = clock.budget
     parameters.num_workers = workers
     parameters.random_seed = budget.seed % (1 << 31)
