@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 Backend: TypeAlias = Literal["inline", "threads", "processes", "dask"]
 
+# Seconds after which a run looks again for Ctrl-C and for jobs that were not ready.
 _POLL = 0.1
 
 

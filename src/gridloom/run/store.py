@@ -33,7 +33,9 @@ from gridloom.errors import GridloomError
 from gridloom.run.job import Job, JobError, Json, Outcome, RunError, Status, canonical_json
 
 APPLICATION_ID = 0x676C6F6D  # "glom": tells our files from every other SQLite file
+# How long a writer waits for another one before it gives up.
 _BUSY_SECONDS = 30.0
+# Keys per statement: SQLite limits the parameters of one, to 999 in older versions.
 _CHUNK = 500
 
 Claim: TypeAlias = Literal["granted", "stored", "taken"]

@@ -27,6 +27,7 @@ from gridloom.frontend.loops.operations import readable
 DEFAULT_LENGTH = 1024
 MAX_OFFSET = 1 << 20
 
+# Instructions that read an element, and whether they take it for a signed one.
 _SIGNED_USES = {"sext": True, "sitofp": True, "ashr": True, "sdiv": True, "srem": True,
                 "zext": False, "uitofp": False, "lshr": False, "udiv": False, "urem": False}  # fmt: skip
 
@@ -157,6 +158,7 @@ class Arrays:
             self._declare(base, rows, "", size, size, 0, users)
             return
         ends = max(row.place.constant + row.size for row in rows)
+        # Without a step every access is at a fixed place of one struct, whose size is rounded up.
         stride = math.gcd(*steps) if steps else 1 << (max(ends, 1) - 1).bit_length()
         members: dict[int, list[Access]] = {}
         for row in rows:

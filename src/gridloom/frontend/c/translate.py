@@ -259,6 +259,7 @@ class _Translation:
         carried = self.carried[phi] = self.body.recur(phi.name, 0)
         if bits == 1:
             self.body.ranges[carried] = (0, 1)
+        # In a nest the sum may start again from another value, so that the select stays there.
         if bits == 32 and not self.region.inner and isinstance(step, Instruction) and _adds_to(step, phi):
             self.sum_steps[step] = (phi, start)
             return self.body.emit("add", carried, start, hint=phi.name)
@@ -323,6 +324,7 @@ class _Translation:
         region = self.region
         try:
             after = self.value(region.following(phi))
+            # A value of the outer loop changes only when the outer loop goes on.
             if region.inner and phi.block == region.loop.header:
                 return self.body.select(self._runs(region.loop.latches[0]), after, self.value(phi))
             return after

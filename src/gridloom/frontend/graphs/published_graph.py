@@ -187,6 +187,7 @@ def _settled(node: Node, operands: int, has_consumer: bool) -> Node:
         op = "livein"
     row = lookup("opaque", op)
     op_class = node.op_class
+    # A constant or an input that the file feeds cannot be one: it becomes an ALU op.
     if (row.arity == 0 and operands) or (op == "output" and operands != 1):
         op, op_class = f"opaque_{op}", op_class or (None if row.arity == 0 else row.op_class)
     elif not row.result and has_consumer:

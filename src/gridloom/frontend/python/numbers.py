@@ -106,6 +106,7 @@ class Value:
     """
 
     __slots__ = ("_number", "_operand", "is_float", "linear")
+    # An equality makes an op of the graph, so that no dictionary could use it.
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(

@@ -33,6 +33,7 @@ SEMANTICS: Final = (
     "-std=gnu11", "-fsigned-char", "-ffp-contract=off", "-fno-math-errno", "-fno-sanitize=all", "-fno-strict-overflow",
 )  # fmt: skip
 
+# Optimised, but neither vectorised nor unrolled, which would hide the loop; calls of memset or memcpy would replace it.
 _FLAGS: Final = (
     "-O2", "-S", "-emit-llvm", "-gline-tables-only", "-fno-discard-value-names", "-fno-vectorize", "-fno-slp-vectorize",
     "-fno-unroll-loops", "-fno-builtin-memset", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-stack-protector",
