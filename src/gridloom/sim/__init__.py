@@ -1,4 +1,11 @@
-"""Simulation: runs a configured array cycle by cycle and compares what it computes with the reference interpreter."""
+"""Simulation: runs a configured array cycle by cycle and compares what it computes with the reference interpreter.
+
+``simulate`` (``compare``) is the entry for all styles. Static and modulo arrays: ``slot_code`` compiles a configuration
+to straight-line code, ``execute`` runs it on a stimulus, ``kernel`` is the clock, ``flows`` says when parts of a graph
+start that only asynchronous edges join, ``together`` runs several flows of a program. Elastic arrays: ``elastic`` and
+``elastic_kernel`` run token by token with values, ``elastic_measure`` and its kernel packet by packet for the period
+alone. Nothing here trusts the mapper: what is simulated is derived from the configuration.
+"""
 
 from __future__ import annotations
 

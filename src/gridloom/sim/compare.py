@@ -1,4 +1,9 @@
-"""Compares what a mapped array computes with what the graph means."""
+"""Compares what a mapped array computes with what the graph means.
+
+The array is run for several trip counts: a long run, in which every slot is busy, and short ones of about as many
+iterations as the pipeline has stages, in which prologue and epilogue overlap. What is wrong in a run is reported with
+the first node that differs in program order, which is where a mistake in the mapping begins.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +53,7 @@ def simulate_configuration(configuration: Configuration, *, iterations: int = 64
 
 
 def _compare(compiled: SlotCode, iterations: int, seed: int) -> Verdict:
+    """Run all trip counts on the compiled slots, and collect what differs from the interpreter."""
     dfg = compiled.configuration.dfg
     interpreter = Interpreter(dfg)
     counts: list[int] = []
@@ -90,7 +96,10 @@ def _runs(interpreter: Interpreter, depth: int, iterations: int, seed: int) -> I
 
 
 def differences(dfg: Dfg, expected: Observation, found: ArrayRun) -> Iterator[Mismatch]:
-    """Every output, store, live-out and result that a run got wrong."""
+    """Every output, store, live-out and result that a run got wrong.
+
+    A generator: the first mismatch costs one comparison of whole arrays. An access out of bounds comes first.
+    """
     n = expected.iterations
     seen = found.observation
     if found.trap is not None:
@@ -115,6 +124,7 @@ def differences(dfg: Dfg, expected: Observation, found: ArrayRun) -> Iterator[Mi
 
 
 def _stream(what: str, expected: object, found: object, n: int) -> Iterator[Mismatch]:
+    """The iterations in which two rows of values differ."""
     import numpy as np
 
     wanted, got = np.asarray(expected), np.asarray(found)
@@ -123,6 +133,7 @@ def _stream(what: str, expected: object, found: object, n: int) -> Iterator[Mism
 
 
 def _at_end(what: str, expected: int, found: int, n: int) -> Mismatch:
+    """A mismatch of something that stands at the end of a run."""
     return Mismatch(what=what, iteration=-1, expected=expected, found=found, trip_count=n)
 
 

@@ -28,7 +28,9 @@ from gridloom.sim import elastic_kernel as kernel
 from gridloom.sim.elastic_kernel import Words
 from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 
+# How many mismatches, and how many units of a deadlock, a verdict lists.
 _LISTED: Final = 8
+# Cycles after which a run is given up, and firings of all nodes together beyond which none is begun.
 _MAX_CYCLES: Final = 2_000_000_000
 _MAX_FIRINGS: Final = 50_000_000
 #: Steps of the cycle loop that a run may take; longer ones run fewer iterations, but no fewer than these.
@@ -41,8 +43,8 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
 
     The verdict has the period (cycles per iteration, over the middle half of the run) and what each unit did with its
     cycles; graphs whose iterations are long run fewer of them. A deadlock is a verdict that is not ok and says who
-    waits for whom. SimulationError when the graph's rates
-    do not balance or it stops by itself. Costs O(cycles with events * (units + hops)) in the kernel.
+    waits for whom. SimulationError when the graph's rates do not balance or it stops by itself. Costs O(cycles with
+    events * (units + hops)) in the kernel.
     """
     dfg = configuration.dfg
     repeats = repetitions(configuration)
@@ -76,7 +78,11 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
 
 
 def _affordable(configuration: Configuration, repeats: list[int], iterations: int) -> int:
-    """The iterations that a run of bearable length has, at most those asked for."""
+    """The iterations that a run of bearable length has, at most those asked for.
+
+    The slowest unit's work bounds the cycles of an iteration from below, and each cycle costs a step for each unit and
+    hop.
+    """
     hops = sum(len(flow.links) for flow in configuration.token_paths)
     longest = max((node.work * n for node, n in zip(configuration.dfg.nodes, repeats)), default=1)
     bearable = _MAX_STEPS // (longest * (len(configuration.slots) + hops + 1))
@@ -93,7 +99,11 @@ def token_edges(configuration: Configuration) -> list[int]:
 
 
 def repetitions(configuration: Configuration) -> list[int]:
-    """Firings of each node in one graph iteration: the least whole numbers that balance every edge."""
+    """Firings of each node in one graph iteration: the least whole numbers that balance every edge.
+
+    SimulationError where no numbers do. The tokens that are put on an edge in an iteration are then those taken from
+    it, so that buffers do not grow from iteration to iteration.
+    """
     try:
         return rates.repetitions(configuration.dfg, token_edges(configuration))
     except DfgError as error:
@@ -101,7 +111,7 @@ def repetitions(configuration: Configuration) -> list[int]:
 
 
 def early_tokens(dfg: Dfg, e: int) -> list[int]:
-    """The tokens that are on a loop-carried edge before the first firing."""
+    """The values of the tokens that are on a loop-carried edge before the first firing, the first to be taken first."""
     edge = dfg.edges[e]
     return [
         int(kernel.token(encode(dfg.domain, value), j)) for value in dfg.initial_values(e) for j in range(edge.tokens)
@@ -109,6 +119,10 @@ def early_tokens(dfg: Dfg, e: int) -> list[int]:
 
 
 def _untimed(configuration: Configuration, repeats: list[int], iterations: int) -> Words:
+    """results[node, firing] of the graph alone: the values that a right array has to show.
+
+    SimulationError for a graph that is too long to simulate, or that stops by itself for want of tokens on a cycle.
+    """
     dfg = configuration.dfg
     if max(repeats) * iterations * len(repeats) > _MAX_FIRINGS:
         raise SimulationError(
@@ -142,7 +156,12 @@ def _untimed(configuration: Configuration, repeats: list[int], iterations: int) 
 
 @dataclass
 class _Tables:
-    """What the kernel reads of flows and links."""
+    """What the kernel reads of flows and links, while it is collected.
+
+    A flow is an edge on its way to one unit. Row f of ``flows`` has the columns of :mod:`gridloom.sim.elastic_kernel`.
+    A flow of h hops has h + 1 counters in ``counters``: tokens put, tokens that have crossed each link. The counters of
+    a hop are at its index and the one after it.
+    """
 
     flows: list[list[int]] = field(default_factory=list)
     counters: list[int] = field(default_factory=list)
@@ -157,7 +176,12 @@ class _Tables:
 
 
 class _Network:
-    """The units and flows of a configuration, and the state of a run."""
+    """The units and flows of a configuration, and the state of a run.
+
+    Units are the op slots of the configuration. ``entering[u]`` and ``leaving[u]`` are the flows into and out of unit
+    u, the inputs in the order of operands. A route that is broken is entered as far as it leads: its tokens then never
+    arrive, and the deadlock that follows names the reason.
+    """
 
     def __init__(self, configuration: Configuration, repeats: list[int], iterations: int) -> None:
         self.configuration = configuration
@@ -181,6 +205,7 @@ class _Network:
         self.fired = np.zeros(count, dtype=np.int64)
 
     def _connect(self) -> None:
+        """Make the flows of all token paths; an input without a path becomes a flow on which nothing ever comes."""
         by_end: dict[tuple[int, int], int] = {}
         for flow in self.configuration.token_paths:
             f = self._add_flow(flow)
@@ -204,6 +229,11 @@ class _Network:
         return (named or there or [-1])[0]
 
     def _add_flow(self, flow: TokenPath) -> int:
+        """Enter a flow into the tables; returns its number.
+
+        The buffer has the room of its tile, or less where the edge asks for less. A ring holds what may be in the
+        buffer and on the way, rounded up to a power of two.
+        """
         tables, edge = self.tables, self.dfg.edges[flow.edge]
         f = len(tables.flows)
         early = early_tokens(self.dfg, flow.edge)
@@ -244,7 +274,7 @@ class _Network:
             self.tables.broken[f] = f"ends at {self.arch.tiles[at].name}, not at {self.arch.tiles[flow.target].name}"
 
     def run(self) -> int:
-        """Run to the end or to a deadlock; returns the cycles."""
+        """Run to the end or to a deadlock; returns the cycles. The arrays of the network are filled by the kernel."""
         units = [
             (self.dfg.nodes[slot.node].work, repeats, salt(self.dfg.nodes[slot.node].id))
             for slot, repeats in zip(self.slots, self.repeats)
@@ -266,7 +296,11 @@ class _Network:
         return int(kernel.run_tokens(self.iterations, _MAX_CYCLES, network, links, state))
 
     def period(self) -> float:
-        """Cycles an iteration over the middle half of the run: buffers fill before it, and empty after it."""
+        """Cycles per iteration over the middle half of the run: buffers fill before it, and empty after it.
+
+        An iteration ends when the last unit has done its part. Runs too short for a middle half have the cycles of the
+        whole run.
+        """
         ends = self.finished.max(axis=0)
         first = max(self.iterations // 4, 1)
         last = self.iterations - self.iterations // 4
@@ -275,7 +309,11 @@ class _Network:
         return float(ends[last - 1] - ends[first - 1]) / (last - first)
 
     def stuck(self) -> str | None:
-        """Who waits for whom, when a run came to a stop; None when it came to its end."""
+        """Who waits for whom, when a run came to a stop; None when it came to its end.
+
+        A deadlock is a ring of units that wait for each other's tokens or room; where there is none (a broken route),
+        it is the chain from the first waiting unit on.
+        """
         waiting = [u for u in range(len(self.slots)) if self.fired[u] < self.iterations * self.repeats[u]]
         if not waiting:
             return None
@@ -284,7 +322,7 @@ class _Network:
         return "; ".join(said[u][0] for u in chain[:_LISTED])
 
     def _wait(self, u: int) -> tuple[str, int]:
-        """(what a unit waits for, the unit that should provide it)."""
+        """(what a unit waits for, the unit that should provide it): tokens first, then room."""
         name = self._name(u)
         for f in self.entering[u]:
             row, edge = self.flows[f], self.dfg.edges[self.tables.edges[f]]
@@ -302,6 +340,7 @@ class _Network:
         return f"{name} waits", -1
 
     def _name(self, u: int) -> str:
+        """A unit as messages have it: the node and the tile."""
         return f"{self.dfg.nodes[self.slots[u].node].id} on {self.arch.tiles[self.slots[u].tile].name}"
 
 
@@ -336,6 +375,7 @@ def _compare(network: _Network, expected: Words) -> tuple[list[Mismatch], Mismat
 
 
 def _ragged(rows: Iterable[list[int]]) -> tuple[Words, Words]:
+    """(starts, values) of rows of different lengths, with a 0 after the last value, so that no table is empty."""
     start, flat = [0], []
     for row in rows:
         flat += row

@@ -2,9 +2,14 @@
 
 In a cycle, units that are done put their tokens out, units with enough tokens and room begin, then each link takes one
 token. The tokens that a firing puts on an edge are a packet: a link that has begun one carries it whole before it takes
-the next flow's, in turn. Tokens of a flow stay in order, so that one ring a flow holds their values and a counter a
-hop says how far they are. What a cycle consumes or moves is seen by others in the next one. Cycles in which nothing can
-happen are skipped.
+the next flow's, in turn. Tokens of a flow stay in order, so that one ring for each flow holds their values and one
+counter for each hop says how far they are. What a cycle consumes or moves is seen by others in the next one. Cycles in
+which nothing can happen are skipped.
+
+The flow table has one row for each flow: tokens that a firing puts and takes, room of the consumer's buffer, hops,
+index of its first counter, first cell and mask of its ring, whether it leads back to its own unit, and every how many
+firings of producer and consumer tokens are put and taken. The unit table has the cycles of a firing, the firings of an
+iteration, and the salt of the node's values.
 """
 
 from __future__ import annotations
@@ -45,7 +50,11 @@ _NEVER: Final = np.iinfo(np.int64).max
 
 
 class Network(NamedTuple):
-    """Units and the flows between them; the inputs and outputs of a unit are lists of flows (CSR)."""
+    """Units and the flows between them; the inputs and outputs of a unit are lists of flows (CSR).
+
+    The packet-by-packet kernel takes the same tuple, with other columns in ``units`` and ``flows``. No kernel writes to
+    it.
+    """
 
     units: Words
     input_start: Words
@@ -56,7 +65,10 @@ class Network(NamedTuple):
 
 
 class LinkTable(NamedTuple):
-    """CSR by link: the counters of the hops that cross it, and the tokens of a packet there."""
+    """CSR by link: the counters of the hops that cross it, and the tokens of a packet there.
+
+    A hop crosses the link from counter ``hops[k]`` to the counter after it. Flows of a link take turns in this order.
+    """
 
     start: Words
     hops: Words
@@ -64,7 +76,11 @@ class LinkTable(NamedTuple):
 
 
 class TokenState(NamedTuple):
-    """What a run changes."""
+    """What a run changes.
+
+    A run begins where the arrays stand: counters hold the early tokens of loop-carried edges, and rings their values.
+    After a deadlock they show where each token is.
+    """
 
     #: For each hop of each flow the tokens that have come so far; the tokens that each flow's consumer has taken.
     counters: Words
@@ -88,6 +104,7 @@ def token(value: int, number: int) -> int:
 def _starved(
     u: int, firing: int, input_start: Words, inputs: Words, flows: Words, counters: Words, consumed: Words
 ) -> bool:
+    """Whether a firing lacks tokens at an input; only inputs that take part in this firing count."""
     for k in range(input_start[u], input_start[u + 1]):
         f = inputs[k]
         if firing % flows[f, F_TAKES_EVERY]:
@@ -101,6 +118,11 @@ def _starved(
 def _blocked(
     u: int, firing: int, output_start: Words, outputs: Words, flows: Words, promised: Words, seen: Words
 ) -> bool:
+    """Whether a consumer has no room for what a firing would put; tokens on the way count as if they were there.
+
+    ``promised`` are the tokens of each flow that have been put or will be by firings under way, ``seen`` those consumed
+    before this cycle.
+    """
     for k in range(output_start[u], output_start[u + 1]):
         f = outputs[k]
         if (firing + 1) % flows[f, F_PUTS_EVERY]:
@@ -116,7 +138,7 @@ def _blocked(
 def _begin(
     u: int, firing: int, salt: int, input_start: Words, inputs: Words, flows: Words, consumed: Words, rings: Words
 ) -> int:
-    """Take a firing's tokens; returns its result."""
+    """Take a firing's tokens; returns its result, a mix of salt, firing number and tokens by operand and order."""
     state = mix(salt, firing)
     for k in range(input_start[u], input_start[u + 1]):
         f = inputs[k]
@@ -133,6 +155,7 @@ def _begin(
 def _put(
     u: int, fired: int, value: int, output_start: Words, outputs: Words, flows: Words, counters: Words, rings: Words
 ) -> None:
+    """Put the tokens of a firing that is done on its outputs; only outputs that take part in this firing get any."""
     for k in range(output_start[u], output_start[u + 1]):
         f = outputs[k]
         if fired % flows[f, F_PUTS_EVERY]:
@@ -147,7 +170,12 @@ def _put(
 def _move(
     link_start: Words, link_hops: Words, hop_puts: Words, turn: Words, rest: Words, counters: Words, moved: Words
 ) -> int:
-    """Each link takes one waiting token, the flows in turn, a packet at a time; returns how many moved."""
+    """Each link takes one waiting token, the flows in turn, a packet at a time; returns how many moved.
+
+    The counters that rise are noted in ``moved`` and raised by the caller, so that a token crosses one link per cycle.
+    ``rest[link]`` are the tokens that are left of the packet on the link; a link waits for them even if others could
+    go.
+    """
     count = 0
     for link in range(len(link_start) - 1):
         begin = link_start[link]
@@ -176,7 +204,8 @@ def run_tokens(iterations: int, max_cycles: int, network: Network, links: LinkTa
     """Run until every unit has done its part of ``iterations`` or nothing moves any more; returns the cycles.
 
     Fills ``results[unit, firing]``, ``finished[unit, iteration]`` (the cycle) and ``usage[unit]`` of the state; its
-    ``fired`` and its counters show where a deadlock stands. O(cycles with events * (units + hops)).
+    ``fired`` and its counters show where a deadlock stands. A deadlock is a cycle in which no unit is busy, none begins
+    and no token moves. O(cycles with events * (units + hops)).
     """
     units, input_start, inputs, output_start, outputs, flows = network
     link_start, link_hops, hop_puts = links
@@ -253,8 +282,9 @@ def run_untimed(
     """What the graph means: fire each node as soon as its tokens exist, with no array and no limits.
 
     ``edges`` has (source node, tokens put, tokens taken, tokens there at the start, where they are in ``early``, every
-    how many firings they are put, and taken).
-    Fills ``results[node, firing]``; False when the graph stops by itself before the end.
+    how many firings they are put, and taken). Fills ``results[node, firing]``; False when the graph stops by itself
+    before the end. Which node fires first does not matter: as in a Kahn process network, a firing's value depends on
+    its tokens alone.
     """
     count = len(repeats)
     fired = np.zeros(count, dtype=np.int64)

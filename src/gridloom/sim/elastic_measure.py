@@ -31,11 +31,16 @@ _COMPUTE = ("gemm", "vector")
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What one run showed. Cycles of units and links are those of the measured iterations."""
+    """What one run showed. Cycles of units and links are those of the measured iterations.
 
-    #: Cycles an iteration; infinite when it came to a deadlock.
+    ``units`` and ``links`` are tables with one row for each unit and link, with columns as the comments list them.
+    After a deadlock the period is infinite, the efficiency 0, and the tables are those of the moment at which
+    everything stopped.
+    """
+
+    #: Cycles per iteration; infinite when it came to a deadlock.
     period: float
-    #: Cycles an iteration that the slowest compute unit needs at the least.
+    #: Cycles per iteration that the slowest compute unit needs at the least.
     bound: int
     #: Measured cycles.
     cycles: int
@@ -52,7 +57,12 @@ class Measurement:
 
 
 class Meter:
-    """A graph on an array, ready to be measured under many routes."""
+    """A graph on an array, ready to be measured under many routes.
+
+    The tables of units and flows depend on graph and array alone, and are made once; :meth:`measure` takes the routes.
+    With ``warm`` each buffer between two stages starts with the blocks that a running pipeline has there
+    (``rates.head_starts``); without, only loop-carried edges have tokens. Placement matters only through the routes.
+    """
 
     def __init__(self, dfg: Dfg, arch: Arch, *, warm: bool = True) -> None:
         """Prepare the tables; SimulationError when the graph's rates do not balance. Linear in nodes and edges."""
@@ -84,6 +94,7 @@ class Meter:
             raise SimulationError(f"a firing of {longest} cycles is too long to measure", where=f"graph {dfg.name!r}")
 
     def _room(self, target: str, asked: int | None) -> int:
+        """The room of an edge's buffer: the least of the tiles that can run the target, or what the edge asks for."""
         tiles = self.arch.tiles_for(self.dfg.op_class(target))
         room = min((self.arch.tiles[t].buffer for t in tiles), default=0)
         return room if asked is None else min(room, asked)
@@ -108,11 +119,11 @@ class Meter:
     ) -> Measurement:
         """The period over so many iterations after ``skip`` ones that are not counted.
 
-        Both are 2 to 16 unless told: short iterations take more of them to settle.
-        Edge e goes over the links ``route_links[route_start[e]:route_start[e + 1]]`` (numbers as in ``link_number``),
-        at least one each. With ``cap`` no unit runs more iterations than that; unless ``fair``, links serve the flow of
-        the lowest number first instead of taking turns. Costs the packets of the iterations
-        times the hops of their routes: some ten nanoseconds each.
+        Both are 2 to 16 unless told: short iterations take more of them to settle. Edge e goes over the links
+        ``route_links[route_start[e]:route_start[e + 1]]`` (numbers as in ``link_number``), at least one each. With
+        ``cap`` no unit runs more iterations than that; unless ``fair``, links serve the flow of the lowest number first
+        instead of taking turns. A deadlock is a Measurement; SimulationError where more events are under way than there
+        is room for. Costs the packets of the iterations times the hops of their routes: some ten nanoseconds each.
         """
         from gridloom.sim import elastic_measure_kernel as kernel
         from gridloom.sim.elastic_kernel import Network
@@ -150,6 +161,7 @@ class Meter:
 
 
 def _ragged(rows: Sequence[Sequence[int]]) -> tuple[Words, Words]:
+    """(starts, values) of rows of different lengths, with a 0 after the last value, so that no table is empty."""
     start = np.zeros(len(rows) + 1, dtype=np.int64)
     start[1:] = np.cumsum([len(row) for row in rows])
     flat = [k for row in rows for k in row]

@@ -4,6 +4,18 @@ The same array as in `elastic_kernel`, without values: a packet is one event per
 cycles; events wait in a wheel of as many slots as the longest delay. In a cycle, units that are done put packets out,
 units that can begin do, then each free link takes the packet whose turn it is. A packet of p tokens keeps a link for p
 cycles and its head is at the next one a cycle later; at its consumer the tokens arrive at one per cycle.
+
+An event is a number. Numbers below the number of units wake a unit (it is done, or what it lacked may be there now),
+the others wake a link that becomes free while packets wait for it. Slot ``cycle & mask`` of the wheel is a linked list
+of cells, and the cells that are not in use are a list of their own. Waking a unit too often is harmless: it looks again
+and goes back to waiting. Heads of packets move on every cycle, so they have two plain lists instead of events.
+
+A hop is one link of one flow's route; hops are numbered along all routes, as in ``Routes.links``. The packets of a hop
+are all equal and need no identity: ``waiting[hop]`` counts those that wait for its link.
+
+The flow table has one row for each edge of the graph: units at its ends, tokens that a firing puts and takes, every how
+many firings of producer and consumer that happens, room of the consumer's buffer, tokens there at the start. The unit
+table has the cycles of a firing and the firings of an iteration.
 """
 
 from __future__ import annotations
@@ -55,7 +67,11 @@ _LONG_AGO: Final = -(1 << 40)
 
 
 class Limits(NamedTuple):
-    """How far a run goes."""
+    """How far a run goes.
+
+    ``first`` is less than ``last``, and ``last`` at most ``cap``, or the run ends as a deadlock when all units have
+    reached the cap.
+    """
 
     #: No unit does more iterations than this.
     cap: int
@@ -70,7 +86,10 @@ class Limits(NamedTuple):
 
 
 class Routes(NamedTuple):
-    """The links of each flow, in order (CSR), and how many links there are."""
+    """The links of each flow, in order (CSR), and how many links there are.
+
+    Row f is the route of flow f from its source on. Every flow has one link at least.
+    """
 
     start: Words
     links: Words
@@ -78,7 +97,11 @@ class Routes(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What a run fills."""
+    """What a run fills.
+
+    ``finish`` is indexed by iterations done, from 1 on. ``usage`` and ``link_usage`` are reset at the end of iteration
+    ``first``, so that at the end of iteration ``last`` they cover the time in between.
+    """
 
     #: The cycle in which each iteration was done by all units.
     finish: Words
@@ -123,8 +146,22 @@ def run_packets(limits: Limits, network: Network, routes: Routes, record: Record
     """Run until all units have done ``last`` iterations, none more than ``cap``; returns what the run came to.
 
     Fills the record: ``finish`` for each iteration, ``usage`` and ``link_usage`` between the ends of iterations
-    ``first`` and ``last``; ``fired``, ``consumed`` and ``delivered`` as they stand at the end.
-    O(firings + packets * hops).
+    ``first`` and ``last``; ``fired``, ``consumed`` and ``delivered`` as they stand at the end. O(firings + packets *
+    hops).
+
+    State of a unit: ``until`` is the cycle in which its firing is done (-1: idle), ``since`` when it began to be in its
+    present state, ``reason`` why it is idle.
+
+    State of a flow: ``promised`` are the tokens put or to be put by firings under way, ``delivered`` those of packets
+    that the last link has taken, whose tokens arrive one per cycle from ``granted_at`` on. What is consumed in a cycle
+    frees room only in the next one, so ``consumed_before`` and ``consumed_at`` keep the value from before.
+
+    State of a link: ``free_at`` is when its packet has passed, ``called_at`` the cycle of its event (-1: none),
+    ``turn`` the place in its list of hops that is served next, ``queues`` how many packets wait and since when.
+
+    A cycle has three parts: packet heads of the cycle before join the queue of their next link, events of the wheel
+    wake units and links, and each link that was marked takes a packet if it is free. The order of the events of a cycle
+    does not matter, since what a unit consumes or puts out reaches other units in the next cycle at the earliest.
     """
     cap, first, last, fair, max_cycles, wheel_bits = limits
     units, input_start, inputs, output_start, outputs, flows = network

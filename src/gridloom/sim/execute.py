@@ -1,4 +1,10 @@
-"""Runs a configured array on a stimulus and says what could be observed."""
+"""Runs a configured array on a stimulus and says what could be observed.
+
+:class:`Execution` lays out the memory, streams and rings of a run and calls the clock of :mod:`gridloom.sim.kernel`;
+what the clock leaves is turned into an Observation of the same form as the interpreter's, so that the two can be
+compared. Registers, wires, results and spills that nothing has set start as poison: a value that is read before it was
+written shows as wrong instead of as a harmless 0. Arrays that the stimulus leaves out are 0.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +23,11 @@ from gridloom.sim.slot_code import SlotCode, compile_slots
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trap:
-    """Accesses outside an array: how many, and the first one."""
+    """Accesses outside an array: how many, and the first one.
+
+    ``count`` is over the whole run. ``firing`` is the iteration of the access, ``length`` the words of the array. A
+    trap is recorded, and the run goes on.
+    """
 
     count: int
     node: str
@@ -31,7 +41,10 @@ class Trap:
 
 @dataclass(kw_only=True)
 class ArrayRun:
-    """One run: what it shows, how long it took, what went out of bounds."""
+    """One run: what it shows, how long it took, what went out of bounds.
+
+    ``cycles`` counts from cycle 0 to the last result. A run with a trap is wrong, whatever the observation says.
+    """
 
     observation: Observation
     cycles: int
@@ -42,9 +55,9 @@ def run(configuration: Configuration, stimulus: Stimulus, *, seed: int = 0) -> O
     """Run a configuration of a static or modulo array for ``stimulus.iterations`` iterations.
 
     Returns what the interpreter would return for the graph, if the array is set right. Accesses out of bounds read
-    poison and store nothing. ``seed`` chooses when flows behind asynchronous edges start. Needs one pass over a slot's
-    code per cycle. SimulationError for an elastic array, a combinational cycle, or asynchronous edges that wait for
-    each other.
+    poison and store nothing. ``seed`` chooses when flows behind asynchronous edges start. The cost of a cycle is one
+    pass over the code of its slot. SimulationError for an elastic array, a combinational cycle, or asynchronous edges
+    that wait for each other.
     """
     return execute(compile_slots(configuration, seed=seed), stimulus).observation
 
@@ -57,7 +70,12 @@ def execute(compiled: SlotCode, stimulus: Stimulus) -> ArrayRun:
 
 
 class Execution:
-    """A run on its way: what stands on the array after ``cycle`` cycles."""
+    """A run on its way: what stands on the array after ``cycle`` cycles.
+
+    ``results[firing, issue]``, ``streams[stream, iteration]`` and ``memory`` may be read between calls of
+    :meth:`advance`, and streams may be filled in for cycles to come: this is how flows of a program exchange messages.
+    ``last`` is the cycle at which all results are there.
+    """
 
     def __init__(self, compiled: SlotCode, stimulus: Stimulus) -> None:
         configuration = compiled.configuration
@@ -89,7 +107,7 @@ class Execution:
         )
 
     def advance(self, cycle: int) -> None:
-        """Run up to a cycle."""
+        """Run up to a cycle, which has to be at or after the present one."""
         configuration = self.compiled.configuration
         domain = DOMAIN_CODE[configuration.dfg.domain]
         extent = kernel.Extent(self.cycle, cycle, configuration.ii, self.stimulus.iterations, domain)
@@ -115,6 +133,7 @@ def _constants(configuration: Configuration, stimulus: Stimulus) -> Words:
 
 
 def _streams(compiled: SlotCode, stimulus: Stimulus) -> Words:
+    """The streams of the stimulus by stream row; one row more, so that the table is never empty."""
     nodes = compiled.configuration.dfg.nodes
     table = np.zeros((len(compiled.stream_of) + 1, max(stimulus.iterations, 1)), dtype=np.int64)
     for k, row in compiled.stream_of.items():
@@ -123,6 +142,7 @@ def _streams(compiled: SlotCode, stimulus: Stimulus) -> Words:
 
 
 def _memory(compiled: SlotCode, stimulus: Stimulus, constants: Words) -> Words:
+    """The memory before cycle 0: arrays of the stimulus, spilled live-ins, and poison in all other spills."""
     words = np.full(compiled.words + 1, kernel.POISON, dtype=np.int64)
     for name, (first, length) in compiled.arrays.items():
         words[first : first + length] = stimulus.memory[name][:length] if name in stimulus.memory else 0
@@ -145,6 +165,11 @@ def _cells(compiled: SlotCode, constants: Words) -> Words:
 
 
 def _observe(compiled: SlotCode, stimulus: Stimulus, constants: Words, results: Words, memory: Words) -> Observation:
+    """What a run shows: the value of each node in each iteration, and outputs, memory and live-outs drawn from them.
+
+    A node with several instances is observed at its first. Timeless nodes show their constants, and inputs that need no
+    tile their streams.
+    """
     dfg, n = compiled.configuration.dfg, stimulus.iterations
     values = np.full((n, len(dfg.nodes)), kernel.POISON, dtype=np.int64)
     for k, node in enumerate(dfg.nodes):
@@ -180,6 +205,7 @@ def _observe_free_outputs(compiled: SlotCode, values: Words) -> None:
 
 
 def _trap(compiled: SlotCode, record: Words) -> Trap | None:
+    """The record of the first trap with the names of things; None where there was none."""
     if not record[kernel.TRAP_COUNT]:
         return None
     issue = int(record[kernel.TRAP_ISSUE])

@@ -2,6 +2,10 @@
 
 A flow is what data, pair and order edges hold together. Behind an asynchronous edge a flow starts as late as the values
 need, and a seeded number of rounds later still: a result that depends on how long a message takes then shows as wrong.
+
+Flows are found on the configuration, not on the mapping: two issue slots belong together if the value of one reaches
+the other over multiplexers and registers as they are set, if they use the same spill, or if the graph orders them. The
+starts are longest paths over the waits of asynchronous edges. A round is II cycles.
 """
 
 from __future__ import annotations
@@ -14,12 +18,17 @@ from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Slot
 
+# A flow behind an asynchronous edge starts at most so many rounds later than it could.
 _MOST_EXTRA_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
-    """Flow ``target`` starts at least ``rounds`` after flow ``source``."""
+    """One asynchronous edge between two flows: ``target`` starts at least ``rounds`` after ``source``.
+
+    Flows are named by one of their issue slots. ``rounds`` may be negative, where the mapping starts the target later
+    than the edge asks for. ``edge`` is the edge in words, for messages.
+    """
 
     source: int
     target: int
@@ -50,7 +59,10 @@ def start_stages(configuration: Configuration, seed: int) -> list[int]:
 
 
 def _flows(configuration: Configuration) -> list[int]:
-    """The flow of each issue slot, named by one of its slots."""
+    """The flow of each issue slot, named by one of its slots.
+
+    Union-find over the issue slots; all instances of a node that an ordering edge names are joined.
+    """
     slots, dfg = configuration.slots, configuration.dfg
     parent = list(range(len(slots)))
 
@@ -95,7 +107,12 @@ def _producers(configuration: Configuration, slot: Slot) -> list[int]:
 
 
 def trace(configuration: Configuration, row: int, slot: int) -> int:
-    """The issue slot whose result stands in a row in a slot, found back over multiplexers and holds; -1: none."""
+    """The issue slot whose result stands in a row in a slot, found back over multiplexers and holds; -1: none.
+
+    A wire leads to its driver as many cycles earlier as the arc takes. A register leads to what was written in the
+    slot, else to the slot before, and at slot 0 of a rotating file to the register that it was called then. The walk is
+    bounded, since a register that nothing writes holds for ever.
+    """
     arch, ii = configuration.arch, configuration.ii
     counts = configuration.settings.get("rotating", {})
     turns = {
@@ -124,6 +141,7 @@ def trace(configuration: Configuration, row: int, slot: int) -> int:
 
 
 def _writer(configuration: Configuration, resource: int, source: int, slot: int) -> int:
+    """The issue slot whose result a register or wire takes in a slot; -1: none completes there."""
     arch = configuration.arch
     for k, record in enumerate(configuration.slots):
         done = (record.slot + record.latency) % configuration.ii
@@ -134,6 +152,10 @@ def _writer(configuration: Configuration, resource: int, source: int, slot: int)
 
 
 def _waits(configuration: Configuration, flow: list[int]) -> list[_Wait]:
+    """The wait of each asynchronous edge: how many rounds its target is too early.
+
+    The iterations that the edge goes back are taken off.
+    """
     ii, slots, nodes = configuration.ii, configuration.slots, configuration.dfg.nodes
     producer = {(slot.node, slot.copy): k for k, slot in enumerate(slots) if slot.kind == "op"}
     waits = []
@@ -150,7 +172,10 @@ def _waits(configuration: Configuration, flow: list[int]) -> list[_Wait]:
 
 
 def _longest(configuration: Configuration, waits: list[_Wait]) -> dict[int, int]:
-    """The least start of each flow that meets every wait."""
+    """The least start of each flow that meets every wait, as rounds after the mapping's own; Bellman-Ford.
+
+    SimulationError, with the edges concerned, where waits go around a cycle and never end.
+    """
     offsets = {flow: 0 for wait in waits for flow in (wait.source, wait.target)}
     for _ in range(len(offsets) + 1):
         moved = [wait for wait in waits if offsets[wait.target] < offsets[wait.source] + wait.rounds]

@@ -10,6 +10,14 @@ registers) keep their last values in rings of a power of two of cells: reading d
 ``WRITE``   row a takes the result of issue b that completes now; c is the stage of its first completion
 ``ISSUE``   issue b starts a firing; c is its start stage
 ==========  ============================================================================================================
+
+An issue is a configured issue slot of the array, a firing one of its iterations: in round ``turn`` (cycle div II) an
+issue of start stage c is at firing ``turn - c``, and does nothing before firing 0 and after the last iteration. The
+result of a firing is written to ``results`` at once and to rows when it completes.
+
+Columns of the issue table: what the issue does, op code, salt of the node, first operand and number of operands, first
+word and length of its array, stream or constant. Columns of the operand table: where it comes from, index there, FIFO
+cycles, firings back, first of its initial values.
 """
 
 from __future__ import annotations
@@ -81,7 +89,12 @@ TRAP_ADDRESS: Final = 3
 
 
 class Rings(NamedTuple):
-    """The rows: each has ``mask[row] + 1`` cells of ``cells``, from ``base[row]`` on."""
+    """The rows: each has ``mask[row] + 1`` cells of ``cells``, from ``base[row]`` on.
+
+    The value of a row in a cycle is in cell ``cycle & mask[row]``, so that a ring holds the last ``mask[row] + 1``
+    cycles. The compiler makes a ring as long as the furthest look back, rounded up to a power of two; a row that is
+    only read in the same cycle, or a register that is not read back, has one cell.
+    """
 
     cells: Words
     base: Words
@@ -89,7 +102,11 @@ class Rings(NamedTuple):
 
 
 class Code(NamedTuple):
-    """What the array is configured to do."""
+    """What the array is configured to do.
+
+    Compiled once for a configuration and shared by all runs; the clock does not write to it. ``issues`` and
+    ``operands`` have the columns that the module's docstring lists. The operands of an issue stand one after the other.
+    """
 
     #: The code of slot s is ``instructions[start[s] : start[s + 1]]``, with rows (code, a, b, c).
     start: Words
@@ -104,7 +121,11 @@ class Code(NamedTuple):
 
 
 class Data(NamedTuple):
-    """What a run reads and fills."""
+    """What a run reads and fills.
+
+    ``constants[node]`` holds constants and live-ins by position in the graph. ``memory`` is one flat memory: the arrays
+    of the graph one after the other, then the spills.
+    """
 
     constants: Words
     #: streams[stream, firing] and results[firing, issue].
@@ -114,7 +135,11 @@ class Data(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for the operands of a firing and for the stores of a cycle; the record of the first trap."""
+    """Room for the operands of a firing and for the stores of a cycle; the record of the first trap.
+
+    ``pending`` has rows (word, value): stores of a cycle become visible at its end, in the order of the code. ``trap``
+    counts the accesses outside their arrays, and has issue, firing and address of the first.
+    """
 
     buffer: Words
     pending: Words
@@ -122,7 +147,12 @@ class Scratch(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Cycles to run, from ``first`` up to ``end``; the length of a slot's round; iterations; the code of the domain."""
+    """Which cycles to run, and the frame they run in.
+
+    The cycles are those from ``first`` up to, but without, ``end``, so that a run may be continued where it stopped.
+    ``ii`` is the length of a slot's round, ``iterations`` the firings of each issue, ``domain`` the code of the graph's
+    domain.
+    """
 
     first: int
     end: int
@@ -133,13 +163,17 @@ class Extent(NamedTuple):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def poison(row: int, cycle: int) -> int:
-    """The pattern of an undriven row in a cycle."""
+    """The pattern of an undriven row in a cycle: it differs by row and cycle, so that it never matches by chance."""
     return POISON ^ (row << 28) ^ cycle
 
 
 @_inlined
 def _read_operands(cycle: int, firing: int, issue: int, buffer: Words, rings: Rings, code: Code, data: Data) -> None:
-    """Fill ``buffer`` with the operands of an issue's firing."""
+    """Fill ``buffer`` with the operands of an issue's firing.
+
+    The first firings of a loop-carried operand read its initial values instead of its source. A routed operand reads
+    its input wire as it was before as many cycles as its FIFO is deep.
+    """
     operands = code.operands
     begin = code.issues[issue, I_OPERANDS]
     for k in range(code.issues[issue, I_COUNT]):
@@ -178,7 +212,11 @@ def _trapped(address: int, length: int, issue: int, firing: int, trap: Words) ->
 def _access(
     cycle: int, firing: int, issue: int, issues: Words, memory: Words, scratch: Scratch, count: int
 ) -> tuple[int, int]:
-    """(result, pending stores): a load reads what stood before this cycle's stores, which wait for the cycle's end."""
+    """(result, pending stores): a load reads what stood before this cycle's stores, which wait for the cycle's end.
+
+    ``STORE_DATA`` has its operands the other way round. The firings of a spill go around its words. A store that is
+    switched off by its condition touches nothing, not even with an address outside the array.
+    """
     kind = issues[issue, I_KIND]
     length = issues[issue, I_LENGTH]
     address = scratch.buffer[0]
@@ -223,7 +261,8 @@ def _rotate(cycle: int, rings: Rings, code: Code) -> None:
 def clock(extent: Extent, rings: Rings, code: Code, data: Data, scratch: Scratch) -> None:
     """Run the array over the cycles of an extent; fills ``data.results``, ``data.memory`` and ``scratch.trap``.
 
-    The cost of a cycle is one pass over the code of its slot.
+    Rotating register files turn at the beginning of each round. The cost of a cycle is one pass over the code of its
+    slot, whatever the iterations in flight.
     """
     cells, base, mask = rings.cells, rings.base, rings.mask
     start, instructions, issues = code.start, code.instructions, code.issues

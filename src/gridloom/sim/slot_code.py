@@ -2,6 +2,12 @@
 
 Only rows that something reads get instructions. Within a slot they are sorted by their zero-latency dependences; what
 cannot be sorted is a combinational cycle, which no array settles.
+
+A row is a wire or register: a resource of the array, or a further lane of one. Rows are named by their row of
+``Configuration.driver`` in this module and numbered densely for the kernel (``row_number``). The compiler works in
+three steps: it closes what issue slots read over the multiplexers that are set (``wanted``), notes how many cycles back
+each row is read (``reach``, which sizes its ring), and writes one piece of code for each wanted row and each issue in
+each slot. The code does not depend on the stimulus, so one compilation serves any number of runs.
 """
 
 from __future__ import annotations
@@ -46,7 +52,13 @@ _Issues = defaultdict[tuple[int, int], list[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class SlotCode:
-    """What the kernel needs, but for the stimulus."""
+    """What the kernel needs, but for the stimulus.
+
+    :func:`compile_slots` makes it. Issues have the order of ``configuration.slots``; ``issues``, ``operands`` and
+    ``initial`` have the columns that :mod:`gridloom.sim.kernel` describes. ``base``, ``mask`` and ``rows`` have one
+    entry for each dense row number. ``file_start`` and ``file_rows`` list the dense rows of each rotating register file
+    in use. ``words`` is the size of the flat memory: arrays first, then spills.
+    """
 
     configuration: Configuration
     #: Start stage of each issue slot, in the order of ``configuration.slots``.
@@ -73,7 +85,7 @@ class SlotCode:
     stream_of: dict[int, int]
 
     def cycles(self, iterations: int) -> int:
-        """Cycles until the last result of a run is there."""
+        """Cycles until the last result of a run is there; 0 for a run without iterations."""
         ii = self.configuration.ii
         ends = [
             (stage + iterations - 1) * ii + slot.slot + slot.latency
@@ -93,12 +105,20 @@ def compile_slots(configuration: Configuration, *, seed: int = 0) -> SlotCode:
     """The code of a configuration's slots. Linear in its multiplexers and issue slots.
 
     ``seed`` chooses how much later than necessary the flows behind asynchronous edges start. SimulationError when a
-    slot has a combinational cycle or asynchronous edges wait for each other.
+    slot has a combinational cycle or asynchronous edges wait for each other. A configuration that is wrong in any other
+    way compiles: what is missing reads poison, and the comparison of values shows it.
     """
     return _Compiler(configuration, seed).result()
 
 
 class _Compiler:
+    """The compilation of one configuration.
+
+    ``completing`` and ``finishing`` say which issues' results are there in a slot, by resource and by tile. ``holding``
+    are the rows that keep their value where nothing drives them: resources with an arc onto themselves. ``file_of``
+    leads from a register to the rotating file that it turns with. ``wanted`` has the (row, slot) pairs that need code.
+    """
+
     def __init__(self, configuration: Configuration, seed: int) -> None:
         self.configuration = configuration
         self.arch = configuration.arch
@@ -118,9 +138,11 @@ class _Compiler:
         self.wanted: set[tuple[int, int]] = set()
 
     def _nodes(self, op: str) -> list[int]:
+        """The positions of the nodes with an op."""
         return [k for k, node in enumerate(self.dfg.nodes) if node.op == op]
 
     def result(self) -> SlotCode:
+        """All tables together; the order matters, since dense row numbers are given while rows are collected."""
         self._collect_wanted()
         file_start, file_rows = self._file_tables()
         issues, operands, initial = self._issue_tables()
@@ -158,10 +180,14 @@ class _Compiler:
         return int(self.arch.kind[self._resource(row)])
 
     def _resource(self, row: int) -> int:
+        """The resource that a row is, or is a lane of."""
         return row if row < self.resources else self.configuration.lanes[row - self.resources]
 
     def _completions(self) -> tuple[_Issues, _Issues]:
-        """(FU or LOAD resource, slot), and (tile, slot) -> the issues whose results are there in that slot."""
+        """(FU or LOAD resource, slot), and (tile, slot) -> the issues whose results are there in that slot.
+
+        Several issues may complete in the same slot of a wrong configuration, or in different rounds of a right one.
+        """
         by_resource: _Issues = defaultdict(list)
         by_tile: _Issues = defaultdict(list)
         for k, slot in enumerate(self.configuration.slots):
@@ -172,12 +198,18 @@ class _Compiler:
         return by_resource, by_tile
 
     def _rotating_files(self) -> list[tuple[int, ...]]:
+        """The rotating registers of each file, in the order in which they turn; their number is set by the mapping or
+        fixed.
+        """
         counts = self.configuration.settings.get("rotating", {})
         files = [(file, counts.get(file.name, file.rotating)) for file in self.arch.register_files]
         return [file.registers[:count] for file, count in files if count]
 
     def _collect_wanted(self) -> None:
-        """Close what issues read and multiplexers select over their drivers; note how far back each row is read."""
+        """Close what issues read and multiplexers select over their drivers; note how far back each row is read.
+
+        Wires that are set but lead nowhere are wanted as well, which also finds combinational cycles among them.
+        """
         driver = self.configuration.driver
         work: list[tuple[int, int]] = []
         for slot in self.configuration.slots:
@@ -195,6 +227,11 @@ class _Compiler:
                 self._want(work, source, (slot_number - delay) % self.ii, delay)
 
     def _want(self, work: list[tuple[int, int]], row: int, slot: int, back: int) -> None:
+        """Note that a row is read in a slot, ``back`` cycles later.
+
+        A wire is wanted in that slot alone. A register is wanted in all slots, since it holds, and with it all
+        registers of its rotating file.
+        """
         self.reach[row] = max(self.reach.get(row, 0), back)
         if (row, slot) in self.wanted:
             return
@@ -209,9 +246,11 @@ class _Compiler:
                     work.append((other, s))
 
     def _reads_row(self, operand: Operand) -> bool:
+        """Whether an operand reads a wire of the array; the others come from constants, streams or results directly."""
         return operand.kind == "routed" and 0 <= operand.resource < len(self.configuration.driver)
 
     def _file_tables(self) -> tuple[Words, Words]:
+        """The rotating files in use, in CSR form, as dense row numbers."""
         start, rows = [0], []
         for file in self.rotating:
             if file[0] in self.row_number:
@@ -222,6 +261,7 @@ class _Compiler:
     # -- instructions -------------------------------------------------------------------------------------------------
 
     def _code_of(self, slot: int) -> list[Instruction]:
+        """The instructions of a slot, in an order in which everything is there before it is read in the same cycle."""
         rows = sorted(row for row, s in self.wanted if s == slot)
         issues = [k for k, record in enumerate(self.configuration.slots) if record.slot == slot]
         # Issues count from -1 downwards, so that rows and issues share one key.
@@ -235,7 +275,12 @@ class _Compiler:
         return [instruction for key in self._sorted(needs, slot) for instruction in pieces[key]]
 
     def _row_piece(self, row: int, slot: int) -> tuple[list[Instruction], set[int]]:
-        """What sets a row in a slot, and what has to be there before."""
+        """What sets a row in a slot, and what has to be there before.
+
+        A driven row copies its driver, ``delay`` cycles back. Any other row holds or floats first, and then takes the
+        result that completes in this slot, if its firing exists: before the first and after the last iteration the held
+        value stays.
+        """
         number, kind = self.row_number[row], self.kind(row)
         if kind == Kind.CONST:
             return [], set()
@@ -266,6 +311,7 @@ class _Compiler:
         return self.completing[source, slot]
 
     def _issue_needs(self, k: int) -> set[int]:
+        """What an issue reads in its own cycle: wires without a FIFO, and partners of the same slot and stage."""
         record = self.configuration.slots[k]
         needs: set[int] = set()
         for operand in record.operands:
@@ -279,6 +325,10 @@ class _Compiler:
         return needs
 
     def _sorted(self, needs: dict[int, set[int]], slot: int) -> list[int]:
+        """A topological order by Kahn's algorithm, the smallest key first, so that the code is the same for every run.
+
+        SimulationError where a cycle is left. Issues have negative keys and therefore come as early as they can.
+        """
         followers: dict[int, list[int]] = defaultdict(list)
         degree = {key: len(before) for key, before in needs.items()}
         for key, before in needs.items():
@@ -299,6 +349,7 @@ class _Compiler:
         return order
 
     def _raise_cycle(self, needs: dict[int, set[int]], left: set[int], slot: int) -> None:
+        """Follow the needs from any row that is left until they repeat, and name the resources of that cycle."""
         key = min(left)
         path: list[int] = []
         while key not in path:
@@ -317,6 +368,7 @@ class _Compiler:
     # -- tables -------------------------------------------------------------------------------------------------------
 
     def _memory_layout(self) -> tuple[dict[str, tuple[int, int]], tuple[int, ...], int]:
+        """(first word and length of each array, first word of each spill, words in all)."""
         arrays: dict[str, tuple[int, int]] = {}
         word = 0
         for array in self.dfg.arrays:
@@ -329,6 +381,7 @@ class _Compiler:
         return arrays, tuple(spills), word
 
     def _issue_tables(self) -> tuple[Words, Words, Words]:
+        """(issues, operands, initial values) in the columns of the kernel; missing initial values are poison."""
         arrays, spills, _ = self._memory_layout()
         issues: list[tuple[int, ...]] = []
         operands: list[tuple[int, ...]] = []
@@ -348,7 +401,10 @@ class _Compiler:
         return _table(issues, 8), _table(operands, 5), np.array([*initial, 0], dtype=np.int64)
 
     def _action(self, record: Slot) -> tuple[int, int, int, int]:
-        """(what the kernel does, op code, salt, constant or stream) of an issue."""
+        """(what the kernel does, op code, salt, constant or stream) of an issue.
+
+        In the domain ``opaque`` a memory access is an op like any other, which mixes its operands.
+        """
         if record.kind != "op":
             kinds = {"move": kernel.PASS, "load": kernel.SPILL_LOAD, "store": kernel.SPILL_STORE}
             return kinds[record.kind], 0, 0, 0
@@ -361,7 +417,10 @@ class _Compiler:
         return kernel.EVALUATE, op.code, salt(node.id), 0
 
     def _origin(self, operand: Operand) -> tuple[int, int]:
-        """(where an operand comes from, index there)."""
+        """(where an operand comes from, index there).
+
+        A routed operand whose input does not exist, and one whose source is nowhere on the array, read poison.
+        """
         if operand.kind == "routed":
             if self._reads_row(operand):
                 return kernel.FROM_ROW, self.row_number[operand.resource]
@@ -376,8 +435,10 @@ class _Compiler:
 
 
 def _power_of_two(count: int) -> int:
+    """The least power of two that is at least ``count``."""
     return 1 << max(count - 1, 0).bit_length()
 
 
 def _table(rows: list[tuple[int, ...]] | list[Instruction], width: int) -> Words:
+    """Rows of whole numbers as a table of ``width`` columns, also where there are no rows."""
     return np.array(rows, dtype=np.int64).reshape(-1, width)

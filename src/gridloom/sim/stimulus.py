@@ -1,4 +1,9 @@
-"""Random stimuli that a graph can take: indices stay inside their arrays."""
+"""Random stimuli that a graph can take: indices stay inside their arrays.
+
+A random word is a bad index. Where a graph computes addresses from its inputs, the values that can reach an address are
+bounded, step by step, until a run of the interpreter stays inside all arrays. All other values stay as wild as random
+words are, since small numbers hide mistakes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,9 @@ from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus, random_
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
 
+# Stimuli that are tried for each bound on indices.
 _SEEDS_TRIED: Final = 4
+# Ops whose operand 0 is an index.
 _ACCESSES: Final = ("load", "store", "store_if", "load_address", "store_address")
 
 
@@ -43,12 +50,13 @@ def fitting_stimulus(interpreter: Interpreter, iterations: int, seed: int) -> tu
 
 
 def shortened(stimulus: Stimulus, iterations: int) -> Stimulus:
-    """The first iterations of a stimulus."""
+    """The first iterations of a stimulus; live-ins and memory are the same objects."""
     streams = {name: words[:iterations] for name, words in stimulus.streams.items()}
     return replace(stimulus, iterations=iterations, streams=streams)
 
 
 def _candidates(dfg: Dfg, iterations: int, seed: int) -> list[Stimulus]:
+    """Stimuli to try, the wildest first: unbounded, then several seeds for each lower bound, then indices of 0."""
     wild = random_stimulus(dfg, iterations, seed)
     if not dfg.arrays:
         return [wild]
@@ -63,6 +71,7 @@ def _candidates(dfg: Dfg, iterations: int, seed: int) -> list[Stimulus]:
 
 
 def _bound_memory(stimulus: Stimulus, arrays: set[str], bound: int) -> None:
+    """Bring the contents of arrays that serve as indices below a bound, in place."""
     for name in arrays:
         stimulus.memory[name] %= bound
 
@@ -87,7 +96,10 @@ def _reaching_an_index(dfg: Dfg) -> tuple[set[str], set[str]]:
 def _longest_prefix(
     interpreter: Interpreter, stimulus: Stimulus, more_than: int
 ) -> tuple[Stimulus, Observation] | None:
-    """The longest run of a stimulus that stays in bounds, if it beats ``more_than`` iterations."""
+    """The longest run of a stimulus that stays in bounds, if it beats ``more_than`` iterations.
+
+    The whole run is tried first, then bisection; a run that is in bounds for n iterations is so for fewer.
+    """
     best: tuple[Stimulus, Observation] | None = None
     low, high = more_than, stimulus.iterations
     trial = high

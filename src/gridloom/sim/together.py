@@ -4,7 +4,10 @@ A flow advances by a cycle when the messages that its issues of that cycle read 
 synchronous domain stops together. Messages carry the number of their iteration, so one may overtake another. A value
 that was read before its message came would be poison, and show.
 
-The reference knows no time: the interpreter runs one flow after the other.
+A program is run several times, with short and with long messages; the result has to be the same each time. The
+reference knows no time: the interpreter runs one flow after the other. Each flow is an
+:class:`~gridloom.sim.execute.Execution` that is advanced by one cycle at a time, and messages wait in a heap that is
+sorted by the cycle in which they are due.
 """
 
 from __future__ import annotations
@@ -30,12 +33,17 @@ from gridloom.sim.verdict import Mismatch
 #: Longest times of a message, in cycles, that a program is run with.
 LATENCIES: Final = (1, 7, 60)
 
+# How many mismatches a verdict lists.
 _LISTED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowRun:
-    """What a flow did with its cycles."""
+    """What a flow did with its cycles, in one run of a program.
+
+    Cycles are those of the common clock, so that flows can be compared. ``ended - began + 1`` is the sum of the cycles
+    in which the flow worked and those in which it waited.
+    """
 
     flow: str
     #: Global cycles of its first and last work.
@@ -47,7 +55,11 @@ class FlowRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramVerdict:
-    """The outcome of ``simulate_program``."""
+    """The outcome of ``simulate_program``.
+
+    ``latencies`` and ``cycles`` have one entry for each run. ``error`` is set where more messages waited at a tile than
+    its memory holds; the values may be right all the same, but ``ok`` is False.
+    """
 
     ok: bool
     #: Longest message time of each run, and the cycles it took until all flows had ended.
@@ -66,7 +78,8 @@ def simulate_program(
 ) -> ProgramVerdict:
     """Run a program with messages of up to each of some latencies, and compare every flow with the interpreter.
 
-    SimulationError when a graph cannot run within the bounds of its arrays for its iterations. Costs the flows' cycles
+    Each latency is run ``runs`` times, with other random times. SimulationError when a graph cannot run within the
+    bounds of its arrays for its iterations, or when flows wait for messages that nobody sends. Costs the flows' cycles
     once for each run, about ten microseconds each.
     """
     stimuli, expected = reference(program, seed)
@@ -99,13 +112,18 @@ def simulate_program(
 
 
 def _overflow(program: Program, waiting: dict[str, int]) -> str | None:
+    """Which channels had more messages waiting than the smallest tile memory holds; None: none had."""
     room = min(tile.buffer for tile in program.arch.tiles)
     full = [f"{channel} ({count})" for channel, count in waiting.items() if count > room]
     return f"more messages wait than a tile memory holds ({room}): {', '.join(full)}" if full else None
 
 
 def reference(program: Program, seed: int) -> tuple[dict[str, Stimulus], dict[str, Observation]]:
-    """What each flow is fed and what it shall show, by the interpreter alone."""
+    """What each flow is fed and what it shall show, by the interpreter alone.
+
+    Flows run in an order in which channels go forward, each fed with what the flows before it have shown. The streams
+    and live-ins that no channel fills are random.
+    """
     stimuli: dict[str, Stimulus] = {}
     shown: dict[str, Observation] = {}
     for position, name in enumerate(flow_order([flow.name for flow in program.flows], program.channels)):
@@ -124,6 +142,7 @@ def reference(program: Program, seed: int) -> tuple[dict[str, Stimulus], dict[st
 
 
 def _feed(channel: Channel, stimulus: Stimulus, source: Observation) -> None:
+    """Put what a channel carries into the stimulus of its target."""
     value, into = channel.value or "", channel.into or ""
     if channel.kind == "transfer":
         stimulus.streams[into] = source.outputs[value].copy()
@@ -135,7 +154,11 @@ def _feed(channel: Channel, stimulus: Stimulus, source: Observation) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Sender:
-    """A channel's stream at its source: where its values are made."""
+    """A channel's stream at its source: where its values are made, and when.
+
+    The value of firing f is ready in cycle ``ready + f * II`` of the flow's own count; ``initial`` are the values of a
+    loop-carried edge into the output, which are sent when the flow begins.
+    """
 
     channel: Channel
     #: The issue whose results it carries; cycle of the result of firing 0; iterations that come before them.
@@ -145,7 +168,12 @@ class _Sender:
 
 
 class _Part:
-    """A flow on its way."""
+    """A flow on its way.
+
+    It begins when all its loads and starts have come (``missing`` is 0): only then there is an ``execution``, whose
+    streams later messages are written to. ``arrived[stream][iteration]`` says which messages of a transfer are there.
+    ``reads[slot]`` lists what the issues of a slot read of such streams.
+    """
 
     def __init__(self, flow: Flow, program: Program, stimulus: Stimulus) -> None:
         self.flow = flow
@@ -174,6 +202,7 @@ class _Part:
         return [channel for channel in self.into if channel.kind == "load"]
 
     def _array(self, channel: Channel) -> bool:
+        """Whether a channel fills an array of the flow, and not a live-in."""
         return channel.into in self.flow.mapping.dfg.array_length
 
     def _reads(self) -> list[list[tuple[str, int]]]:
@@ -190,6 +219,7 @@ class _Part:
         return rows
 
     def _sender(self, channel: Channel) -> _Sender:
+        """Where the values of a transfer are made; SimulationError for an output that passes an input through."""
         dfg, compiled = self.flow.mapping.dfg, self.compiled
         (e,) = dfg.operand_edges(channel.value or "")
         edge = dfg.edges[e]
@@ -205,7 +235,7 @@ class _Part:
         return _Sender(channel, issue, ready, initial[: self.flow.iterations])
 
     def take(self, channel: Channel, iteration: int, value: Any) -> None:
-        """A message is there."""
+        """Take a message that has come: into the stimulus, and into the streams of a run that has begun."""
         into = channel.into or ""
         if channel.kind == "transfer":
             self.stimulus.streams[into][iteration] = value
@@ -239,7 +269,12 @@ class _Part:
 
 
 class _Clock:
-    """All flows of a program, and the messages under way."""
+    """All flows of a program, and the messages under way, in one run.
+
+    ``way`` is a heap of (cycle due, number, channel, iteration, value); the numbers keep the order of messages of the
+    same cycle. ``most`` is the longest time of a message. ``peak`` has the most messages of each transfer that waited
+    at once.
+    """
 
     def __init__(self, program: Program, stimuli: dict[str, Stimulus], most: int, rng: np.random.Generator) -> None:
         self.parts = {flow.name: _Part(flow, program, stimuli[flow.name]) for flow in program.flows}
@@ -251,7 +286,10 @@ class _Clock:
         self.peak = {str(channel): 0 for channel in program.channels if channel.kind == "transfer"}
 
     def run(self) -> None:
-        """Until every flow has ended."""
+        """Run until every flow has ended; SimulationError where the rest waits for messages that nobody sends.
+
+        In a cycle messages arrive first, then each flow advances if it can.
+        """
         while any(part.ended < 0 for part in self.parts.values()):
             while self.way and self.way[0][0] <= self.now:
                 _, _, channel, iteration, value = heapq.heappop(self.way)
@@ -264,7 +302,11 @@ class _Clock:
             self.now += 1
 
     def _advance(self, part: _Part) -> bool:
-        """One cycle of a flow, if it can."""
+        """One cycle of a flow, if everything that it reads is there; True when the flow advanced.
+
+        The first one also sends the initial values of its transfers. Results that are ready in this cycle are sent at
+        its end.
+        """
         if not part.ready():
             part.waited += part.began >= 0
             return False
@@ -287,6 +329,7 @@ class _Clock:
         return True
 
     def _end(self, part: _Part) -> None:
+        """Note the end of a flow, and send what it leaves: arrays, live-outs, and the starts of other flows."""
         part.ended = self.now
         shown = part.outcome().observation
         for channel in part.endings:
@@ -294,11 +337,13 @@ class _Clock:
             self._send(channel, 0, shown.memory[value] if value in shown.memory else shown.liveouts.get(value, 0))
 
     def _send(self, channel: Channel, iteration: int, value: Any) -> None:
+        """Put a message on its way; it takes 1 to ``most`` cycles, drawn evenly."""
         self.count += 1
         due = self.now + 1 + int(self.rng.integers(0, self.most))
         heapq.heappush(self.way, (due, self.count, channel, iteration, value))
 
     def _count_waiting(self) -> None:
+        """Keep the largest number of messages of each transfer that have come and are not read by all readers yet."""
         for part in self.parts.values():
             cycle = part.execution.cycle if part.execution is not None else 0
             for channel in part.into:

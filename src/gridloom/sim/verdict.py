@@ -1,4 +1,7 @@
-"""What a simulation says: right or wrong, where it went wrong first, and for elastic arrays the period."""
+"""What a simulation says: right or wrong, where it went wrong first, and for elastic arrays the period.
+
+These records are plain data without arrays, so that a verdict can be kept, printed and sent between processes.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
-    """One value that the array got wrong."""
+    """One value that the array got wrong.
+
+    ``expected`` is the interpreter's value, ``found`` the array's, both as raw 64-bit words of the domain. A word that
+    begins with 5EED in hexadecimal was never driven.
+    """
 
     #: ``output y``, ``memory A[3]``, ``live-out s``, ``node x``, ``access of x``.
     what: str
@@ -25,7 +32,11 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitUse:
-    """Elastic arrays: what a unit did with its cycles."""
+    """Elastic arrays: what a unit did with its cycles.
+
+    Each cycle of a run, until the unit's last firing is done, is busy, starved or stalled; ``firings`` counts those
+    that began.
+    """
 
     tile: str
     node: str
@@ -39,7 +50,11 @@ class UnitUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The outcome of ``simulate``."""
+    """The outcome of ``simulate``.
+
+    True in a condition where everything agreed. ``error`` is set where nothing could be compared, or a run came to a
+    stop; then ``ok`` is False as well. The figures of units and the period are for elastic arrays.
+    """
 
     ok: bool
     #: Iterations of the longest run.

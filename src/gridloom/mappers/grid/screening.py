@@ -23,7 +23,11 @@ _MEMORY_OPS = ("load", "store", "store_if", "load_address", "load_data", "store_
 
 
 def screen(problem: StaticProblem) -> Failure | None:
-    """The first reason why no mapping exists; None when counting finds none. Linear, plus one bipartite matching."""
+    """The first reason why no mapping exists; None when counting finds none. Linear, plus one bipartite matching.
+
+    Reasons that are cheap to count and easy to act on come first: memory, tiles, op classes, operands, links into a
+    tile, recurrences, and at last all nodes at once.
+    """
     dfg, arch = problem.dfg, problem.arch
     return (
         _memory(dfg, arch)
@@ -57,7 +61,7 @@ def _memory(dfg: Dfg, arch: Arch) -> Failure | None:
 
 
 def _tiles(problem: StaticProblem) -> Failure | None:
-    """More nodes than tiles."""
+    """More nodes than tiles. The levers say how many rows or how many columns more would be enough."""
     arch = problem.arch
     if problem.size <= problem.tiles:
         return None

@@ -241,8 +241,7 @@ class StaticModel:
         return p.size * (int(p.latency.max(initial=1)) + self.scope.longest + max([0, *ties]))
 
     def _add_cycles(self) -> None:
-        """An issue cycle for each node; an edge's value arrives no later than it is needed, and no earlier than a FIFO
-        takes.
+        """An issue cycle for each node: values arrive before they are needed, by no more than a FIFO takes.
 
         Limits of single tiles hold only where the target sits on the tile. The objectives are the deepest FIFO or the
         last result.
@@ -284,7 +283,7 @@ class StaticModel:
                     self.model.add_bool_or([self.at[node, tile].negated()])
 
     def _add_rules(self) -> None:
-        """Aligned inputs issue in cycle 0; ``order`` edges keep a least distance in time, ``pair`` edges an exact one."""
+        """Aligned inputs issue in cycle 0; ``order`` edges bound a distance in time, ``pair`` edges fix it."""
         p, dfg = self.problem, self.problem.dfg
         for node, k in enumerate(p.nodes.tolist()):
             if p.arch.inputs == "aligned" and dfg.nodes[k].op == "input":

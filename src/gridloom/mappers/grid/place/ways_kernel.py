@@ -126,7 +126,11 @@ def _list_pair(s: int, t: int, at: int, ways: Int32s, links: Links) -> int:
 
 @kernel
 def list_ways(links: Links) -> WayList:
-    """The shortest ways of all pairs of tiles at most REACH links apart."""
+    """The shortest ways of all pairs of tiles at most REACH links apart.
+
+    Time and memory grow with the number of such pairs, which is linear in the tiles of a large grid; the tables of
+    pairs themselves have tiles^2 entries.
+    """
     tiles = len(links.leaving_at) - 1
     first = np.full((tiles, tiles), -1, dtype=np.int32)
     count = np.zeros((tiles, tiles), dtype=np.int32)
