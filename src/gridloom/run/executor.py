@@ -214,6 +214,7 @@ class _Drive(Generic[A, R]):
             yield from self._rest()
             raise
         finally:
+            # Whoever stops reading outcomes does not want the rest.
             for future in self._pending:
                 future.cancel()
 

@@ -96,6 +96,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], *, readonly: bool = False) -> None:
         self.path = Path(path)
         self.readonly = readonly
+        # Host and process tell the living from the dead; the random part tells two stores of one process apart.
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._lock = threading.RLock()
         #: Transactions so far.
@@ -220,6 +221,7 @@ class Store:
         writer is held up meanwhile. The function is valid inside the ``with`` block only.
         """
         with self._explaining():
+            # A connection of its own, since a long read on the shared one would hold up the writes of other threads.
             connection = self._connect(readonly=True)
             try:
                 connection.execute("BEGIN")

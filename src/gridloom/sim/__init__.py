@@ -1,10 +1,9 @@
 """Simulation: runs a configured array cycle by cycle and compares what it computes with the reference interpreter.
 
-``simulate`` (``compare``) is the entry for all styles. Static and modulo arrays: ``slot_code`` compiles a configuration
-to straight-line code, ``execute`` runs it on a stimulus, ``kernel`` is the clock, ``flows`` says when parts of a graph
-start that only asynchronous edges join, ``together`` runs several flows of a program. Elastic arrays: ``elastic`` and
-``elastic_kernel`` run token by token with values, ``elastic_measure`` and its kernel packet by packet for the period
-alone. Nothing here trusts the mapper: what is simulated is derived from the configuration.
+Simulators read a :class:`~gridloom.mapping.configuration.Configuration` only, never the mapper's routes, so that they
+judge what the hardware would be set to. Static and modulo arrays run on one clock (``slot_code`` compiles the slots,
+``kernel`` runs them, ``execute`` sets a run up, ``compare`` judges it); elastic arrays run token by token
+(``elastic``, and ``elastic_measure`` for throughput alone); programs of several flows run in ``together``.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    """Import a name of the package when it is first asked for."""
     # The simulators import numba, which costs most of a second: whoever only names the package does not pay for it.
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

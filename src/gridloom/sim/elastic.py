@@ -1,12 +1,15 @@
 """The simulator of elastic arrays: units fire when tokens and room are there; the result is a period, or a deadlock.
 
 A firing takes its tokens, keeps its unit busy for ``node.work`` cycles and puts its tokens out. It begins only when
-every consumer has room for them: room is the consumer's input buffer less what is in it and on the way, so that tokens
-never wait inside the network for a buffer. A link carries one token a cycle, flows in turn and the tokens of a firing
-together; a hop takes a cycle. ``puts_every`` and ``takes_every`` of an edge make that every so many firings.
+every consumer has room for them: room is the consumer's input buffer less what is in it and on the way, so that
+tokens never wait inside the network for a buffer. A link carries one token per cycle, flows in turn and the tokens of
+a firing together; a hop takes a cycle. ``puts_every`` and ``takes_every`` of an edge make that every so many firings.
 
 Tokens carry values, a mix of all that went into them. Complete and in order means: every firing of every unit has the
 value that an untimed run of the graph gives it.
+
+The graph is a synchronous dataflow graph (Lee and Messerschmitt, 1987): rates are fixed, so that one iteration is the
+least number of firings after which all buffers are as before (:mod:`gridloom.dfg.rates`).
 """
 
 from __future__ import annotations
@@ -28,9 +31,7 @@ from gridloom.sim import elastic_kernel as kernel
 from gridloom.sim.elastic_kernel import Words
 from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 
-# How many mismatches, and how many units of a deadlock, a verdict lists.
 _LISTED: Final = 8
-# Cycles after which a run is given up, and firings of all nodes together beyond which none is begun.
 _MAX_CYCLES: Final = 2_000_000_000
 _MAX_FIRINGS: Final = 50_000_000
 #: Steps of the cycle loop that a run may take; longer ones run fewer iterations, but no fewer than these.
@@ -80,8 +81,7 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
 def _affordable(configuration: Configuration, repeats: list[int], iterations: int) -> int:
     """The iterations that a run of bearable length has, at most those asked for.
 
-    The slowest unit's work bounds the cycles of an iteration from below, and each cycle costs a step for each unit and
-    hop.
+    The longest node bounds the cycles of an iteration from below, and each cycle costs a look at all units and hops.
     """
     hops = sum(len(flow.links) for flow in configuration.token_paths)
     longest = max((node.work * n for node, n in zip(configuration.dfg.nodes, repeats)), default=1)
@@ -111,7 +111,10 @@ def repetitions(configuration: Configuration) -> list[int]:
 
 
 def early_tokens(dfg: Dfg, e: int) -> list[int]:
-    """The values of the tokens that are on a loop-carried edge before the first firing, the first to be taken first."""
+    """The tokens that are on a loop-carried edge before the first firing.
+
+    There are ``distance`` firings' worth of them, with the values that the graph gives as initial.
+    """
     edge = dfg.edges[e]
     return [
         int(kernel.token(encode(dfg.domain, value), j)) for value in dfg.initial_values(e) for j in range(edge.tokens)
@@ -119,9 +122,9 @@ def early_tokens(dfg: Dfg, e: int) -> list[int]:
 
 
 def _untimed(configuration: Configuration, repeats: list[int], iterations: int) -> Words:
-    """results[node, firing] of the graph alone: the values that a right array has to show.
+    """The value of each firing of each node, ``[node, firing]``, without an array: what the timed run has to reproduce.
 
-    SimulationError for a graph that is too long to simulate, or that stops by itself for want of tokens on a cycle.
+    SimulationError for too many firings, and for a graph that stops by itself.
     """
     dfg = configuration.dfg
     if max(repeats) * iterations * len(repeats) > _MAX_FIRINGS:
@@ -178,9 +181,9 @@ class _Tables:
 class _Network:
     """The units and flows of a configuration, and the state of a run.
 
-    Units are the op slots of the configuration. ``entering[u]`` and ``leaving[u]`` are the flows into and out of unit
-    u, the inputs in the order of operands. A route that is broken is entered as far as it leads: its tokens then never
-    arrive, and the deadlock that follows names the reason.
+    A unit is an issue slot, a flow the way of an edge's tokens into one unit. ``leaving`` and ``entering`` list the
+    flows of each unit; an operand without a route gets a flow that nothing enters, so that the run shows as a
+    deadlock that says why.
     """
 
     def __init__(self, configuration: Configuration, repeats: list[int], iterations: int) -> None:
@@ -205,7 +208,7 @@ class _Network:
         self.fired = np.zeros(count, dtype=np.int64)
 
     def _connect(self) -> None:
-        """Make the flows of all token paths; an input without a path becomes a flow on which nothing ever comes."""
+        """Make a flow for each token path, and join flows to the units at their ends."""
         by_end: dict[tuple[int, int], int] = {}
         for flow in self.configuration.token_paths:
             f = self._add_flow(flow)
@@ -229,10 +232,10 @@ class _Network:
         return (named or there or [-1])[0]
 
     def _add_flow(self, flow: TokenPath) -> int:
-        """Enter a flow into the tables; returns its number.
+        """Add a flow to the tables; returns its number.
 
-        The buffer has the room of its tile, or less where the edge asks for less. A ring holds what may be in the
-        buffer and on the way, rounded up to a power of two.
+        It has a counter for each hop and one for its end, and a ring of a power of two of cells that holds every
+        token that may be in its buffer or on its way.
         """
         tables, edge = self.tables, self.dfg.edges[flow.edge]
         f = len(tables.flows)
@@ -274,7 +277,11 @@ class _Network:
             self.tables.broken[f] = f"ends at {self.arch.tiles[at].name}, not at {self.arch.tiles[flow.target].name}"
 
     def run(self) -> int:
-        """Run to the end or to a deadlock; returns the cycles. The arrays of the network are filled by the kernel."""
+        """Run to the end or to a deadlock; returns the cycles.
+
+        Lays units, flows and links out as the kernel's tables. Afterwards ``results``, ``finished``, ``usage`` and
+        ``fired`` hold what happened; a run that reaches the limit of cycles looks like a deadlock.
+        """
         units = [
             (self.dfg.nodes[slot.node].work, repeats, salt(self.dfg.nodes[slot.node].id))
             for slot, repeats in zip(self.slots, self.repeats)
@@ -322,7 +329,11 @@ class _Network:
         return "; ".join(said[u][0] for u in chain[:_LISTED])
 
     def _wait(self, u: int) -> tuple[str, int]:
-        """(what a unit waits for, the unit that should provide it): tokens first, then room."""
+        """(what a unit waits for, the unit that should provide it).
+
+        Inputs are looked at before outputs, as the kernel does. The second part leads along the chain of waiting
+        units, which for a deadlock by full buffers closes to a ring.
+        """
         name = self._name(u)
         for f in self.entering[u]:
             row, edge = self.flows[f], self.dfg.edges[self.tables.edges[f]]
@@ -340,7 +351,7 @@ class _Network:
         return f"{name} waits", -1
 
     def _name(self, u: int) -> str:
-        """A unit as messages have it: the node and the tile."""
+        """Node and tile of a unit, for messages."""
         return f"{self.dfg.nodes[self.slots[u].node].id} on {self.arch.tiles[self.slots[u].tile].name}"
 
 
@@ -375,7 +386,10 @@ def _compare(network: _Network, expected: Words) -> tuple[list[Mismatch], Mismat
 
 
 def _ragged(rows: Iterable[list[int]]) -> tuple[Words, Words]:
-    """(starts, values) of rows of different lengths, with a 0 after the last value, so that no table is empty."""
+    """Rows of different lengths as CSR: where each row starts, and all rows one after the other.
+
+    The second array has a cell to spare, so that it is never empty.
+    """
     start, flat = [0], []
     for row in rows:
         flat += row

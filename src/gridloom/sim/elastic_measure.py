@@ -33,14 +33,14 @@ _COMPUTE = ("gemm", "vector")
 class Measurement:
     """What one run showed. Cycles of units and links are those of the measured iterations.
 
-    ``units`` and ``links`` are tables with one row for each unit and link, with columns as the comments list them.
-    After a deadlock the period is infinite, the efficiency 0, and the tables are those of the moment at which
-    everything stopped.
+    A placement that comes to a deadlock has an infinite period and an efficiency of 0; its other figures mean nothing.
+
+    ``units`` and ``links`` are tables with one row for each unit and link.
     """
 
-    #: Cycles per iteration; infinite when it came to a deadlock.
+    #: Cycles an iteration; infinite when it came to a deadlock.
     period: float
-    #: Cycles per iteration that the slowest compute unit needs at the least.
+    #: Cycles an iteration that the slowest compute unit needs at the least.
     bound: int
     #: Measured cycles.
     cycles: int
@@ -59,9 +59,9 @@ class Measurement:
 class Meter:
     """A graph on an array, ready to be measured under many routes.
 
-    The tables of units and flows depend on graph and array alone, and are made once; :meth:`measure` takes the routes.
-    With ``warm`` each buffer between two stages starts with the blocks that a running pipeline has there
-    (``rates.head_starts``); without, only loop-carried edges have tokens. Placement matters only through the routes.
+    Tables that do not depend on the routes are made once: a search measures thousands of placements of one graph. An
+    input buffer counts as large as the smallest one of the tiles that can run the consumer, so that the tables do not
+    depend on the placement either.
     """
 
     def __init__(self, dfg: Dfg, arch: Arch, *, warm: bool = True) -> None:
@@ -88,13 +88,17 @@ class Meter:
         self.units: Words = np.array([(node.work, n) for node, n in zip(dfg.nodes, self.counts)], dtype=np.int64)
         self.input_start, self.inputs = _ragged([dfg.in_edges[k] for k in range(len(dfg.nodes))])
         self.output_start, self.outputs = _ragged([dfg.out_edges[k] for k in range(len(dfg.nodes))])
+        # No event is further ahead than the longest firing or packet, so that a wheel of this length never wraps.
         longest = int(max(self.units[:, 0].max(), self.flows[:, 2].max(initial=1), self.flows[:, 3].max(initial=1)))
         self._wheel_bits = (longest + 2).bit_length()
         if self._wheel_bits > _MAX_WHEEL_BITS:
             raise SimulationError(f"a firing of {longest} cycles is too long to measure", where=f"graph {dfg.name!r}")
 
     def _room(self, target: str, asked: int | None) -> int:
-        """The room of an edge's buffer: the least of the tiles that can run the target, or what the edge asks for."""
+        """Tokens that the input buffer of an edge's target holds.
+
+        They are those of the smallest tile that can run it, or fewer where the edge says so.
+        """
         tiles = self.arch.tiles_for(self.dfg.op_class(target))
         room = min((self.arch.tiles[t].buffer for t in tiles), default=0)
         return room if asked is None else min(room, asked)
@@ -119,11 +123,11 @@ class Meter:
     ) -> Measurement:
         """The period over so many iterations after ``skip`` ones that are not counted.
 
-        Both are 2 to 16 unless told: short iterations take more of them to settle. Edge e goes over the links
+        Both are 2 to 16 unless told (or 0): short iterations take more of them to settle. Edge e goes over the links
         ``route_links[route_start[e]:route_start[e + 1]]`` (numbers as in ``link_number``), at least one each. With
-        ``cap`` no unit runs more iterations than that; unless ``fair``, links serve the flow of the lowest number first
-        instead of taking turns. A deadlock is a Measurement; SimulationError where more events are under way than there
-        is room for. Costs the packets of the iterations times the hops of their routes: some ten nanoseconds each.
+        ``cap`` no unit runs more iterations than that; a cap below ``skip + iterations`` ends like a deadlock. Unless
+        ``fair``, links serve the flow of the lowest number first instead of taking turns. Costs the packets of the
+        iterations times the hops of their routes: some ten nanoseconds each.
         """
         from gridloom.sim import elastic_measure_kernel as kernel
         from gridloom.sim.elastic_kernel import Network
@@ -161,7 +165,10 @@ class Meter:
 
 
 def _ragged(rows: Sequence[Sequence[int]]) -> tuple[Words, Words]:
-    """(starts, values) of rows of different lengths, with a 0 after the last value, so that no table is empty."""
+    """Rows of different lengths as CSR: where each row starts, and all rows one after the other.
+
+    The second array has a cell to spare, so that it is never empty.
+    """
     start = np.zeros(len(rows) + 1, dtype=np.int64)
     start[1:] = np.cumsum([len(row) for row in rows])
     flat = [k for row in rows for k in row]

@@ -5,13 +5,13 @@ cycles; events wait in a wheel of as many slots as the longest delay. In a cycle
 units that can begin do, then each free link takes the packet whose turn it is. A packet of p tokens keeps a link for p
 cycles and its head is at the next one a cycle later; at its consumer the tokens arrive at one per cycle.
 
-An event is a number. Numbers below the number of units wake a unit (it is done, or what it lacked may be there now),
-the others wake a link that becomes free while packets wait for it. Slot ``cycle & mask`` of the wheel is a linked list
-of cells, and the cells that are not in use are a list of their own. Waking a unit too often is harmless: it looks again
-and goes back to waiting. Heads of packets move on every cycle, so they have two plain lists instead of events.
+Events wait in linked lists of cells, one list per slot of the wheel; the cells come from one pool (``free_cell``), so
+that nothing is allocated while it runs. An event is the number of a unit to look at, or the number of units plus that
+of a link. A unit is looked at when something it may wait for happens, not in every cycle; its time is added to
+``usage`` when it changes its state.
 
-A hop is one link of one flow's route; hops are numbered along all routes, as in ``Routes.links``. The packets of a hop
-are all equal and need no identity: ``waiting[hop]`` counts those that wait for its link.
+The loop is one function with its state in local arrays: parts that are called with tuples of arrays cost reference
+counts at every call.
 
 The flow table has one row for each edge of the graph: units at its ends, tokens that a firing puts and takes, every how
 many firings of producer and consumer that happens, room of the consumer's buffer, tokens there at the start. The unit
@@ -149,19 +149,25 @@ def run_packets(limits: Limits, network: Network, routes: Routes, record: Record
     ``first`` and ``last``; ``fired``, ``consumed`` and ``delivered`` as they stand at the end. O(firings + packets *
     hops).
 
-    State of a unit: ``until`` is the cycle in which its firing is done (-1: idle), ``since`` when it began to be in its
-    present state, ``reason`` why it is idle.
+    The run ends with ``DONE``, with ``DEADLOCK`` when no event is left, with ``OUT_OF_TIME`` after ``max_cycles``,
+    and with ``OUT_OF_CELLS`` when more events wait than the pool holds. Usage is cleared at the end of iteration
+    ``first``, so that only the steady state is counted.
 
-    State of a flow: ``promised`` are the tokens put or to be put by firings under way, ``delivered`` those of packets
-    that the last link has taken, whose tokens arrive one per cycle from ``granted_at`` on. What is consumed in a cycle
-    frees room only in the next one, so ``consumed_before`` and ``consumed_at`` keep the value from before.
+    The state of a run, beside the record; u is a unit, f a flow, h a hop of a route, l a link:
 
-    State of a link: ``free_at`` is when its packet has passed, ``called_at`` the cycle of its event (-1: none),
-    ``turn`` the place in its list of hops that is served next, ``queues`` how many packets wait and since when.
-
-    A cycle has three parts: packet heads of the cycle before join the queue of their next link, events of the wheel
-    wake units and links, and each link that was marked takes a packet if it is free. The order of the events of a cycle
-    does not matter, since what a unit consumes or puts out reaches other units in the next cycle at the earliest.
+    - ``until[u]``: the cycle in which its firing ends, -1 while it is idle; ``since[u]``: since when its present state
+      lasts; ``reason[u]``: what it lacks while it is idle.
+    - ``promised[f]``: tokens put out or reserved by firings under way, against which the room of the buffer is checked.
+    - ``consumed_before[f]``, ``consumed_at[f]``: the tokens taken before the last taking, and its cycle; other units
+      see a taking one cycle later.
+    - ``granted_at[f]``: the cycle in which the last link took the latest packet, whose tokens come one per cycle from
+      then on.
+    - ``waiting[h]``: packets that wait for a hop; ``link_hops`` lists the hops of each link (CSR by ``link_start``).
+    - ``free_at[l]``: the cycle from which a link is free; ``called_at[l]``: the cycle of the event that will look at
+      it, -1 for none; ``turn[l]``: the position in its list of hops that is served next.
+    - ``marked``: the links to be looked at in this cycle; ``arriving`` and ``leaving``: the hops that heads of packets
+      reach in this cycle and in the next one.
+    - ``done_units[k]``: units that have done iteration k.
     """
     cap, first, last, fair, max_cycles, wheel_bits = limits
     units, input_start, inputs, output_start, outputs, flows = network

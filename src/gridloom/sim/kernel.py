@@ -11,9 +11,10 @@ registers) keep their last values in rings of a power of two of cells: reading d
 ``ISSUE``   issue b starts a firing; c is its start stage
 ==========  ============================================================================================================
 
-An issue is a configured issue slot of the array, a firing one of its iterations: in round ``turn`` (cycle div II) an
-issue of start stage c is at firing ``turn - c``, and does nothing before firing 0 and after the last iteration. The
-result of a firing is written to ``results`` at once and to rows when it completes.
+A cycle costs one pass over the code of its slot and nothing for idle tiles. Firings are numbered by iteration: an issue
+of start stage c fires for iteration ``turn - c`` in round ``turn``, and does nothing before the first and after the
+last iteration, which is all there is to prologue and epilogue. Stores take effect at the end of a cycle, so that no
+load sees a store of its own cycle.
 
 Columns of the issue table: what the issue does, op code, salt of the node, first operand and number of operands, first
 word and length of its array, stream or constant. Columns of the operand table: where it comes from, index there, FIFO
@@ -163,7 +164,10 @@ class Extent(NamedTuple):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def poison(row: int, cycle: int) -> int:
-    """The pattern of an undriven row in a cycle: it differs by row and cycle, so that it never matches by chance."""
+    """The pattern of an undriven row in a cycle.
+
+    It differs from row to row and from cycle to cycle, so that two wrong values do not agree by chance.
+    """
     return POISON ^ (row << 28) ^ cycle
 
 
@@ -171,8 +175,8 @@ def poison(row: int, cycle: int) -> int:
 def _read_operands(cycle: int, firing: int, issue: int, buffer: Words, rings: Rings, code: Code, data: Data) -> None:
     """Fill ``buffer`` with the operands of an issue's firing.
 
-    The first firings of a loop-carried operand read its initial values instead of its source. A routed operand reads
-    its input wire as it was before as many cycles as its FIFO is deep.
+    Firings before ``distance`` read initial values. A row is read ``fifo`` cycles back, a result of another issue by
+    its firing: pairs and asynchronous edges bypass the network.
     """
     operands = code.operands
     begin = code.issues[issue, I_OPERANDS]
@@ -214,8 +218,8 @@ def _access(
 ) -> tuple[int, int]:
     """(result, pending stores): a load reads what stood before this cycle's stores, which wait for the cycle's end.
 
-    ``STORE_DATA`` has its operands the other way round. The firings of a spill go around its words. A store that is
-    switched off by its condition touches nothing, not even with an address outside the array.
+    An access outside its array is recorded; a load then yields poison and a store does nothing. Spills compute their
+    own address, the firing modulo the depth of the buffer.
     """
     kind = issues[issue, I_KIND]
     length = issues[issue, I_LENGTH]
@@ -243,7 +247,11 @@ def _access(
 
 @_inlined
 def _rotate(cycle: int, rings: Rings, code: Code) -> None:
-    """What was register k is register k - 1 from now on, so that the names move and the values stay."""
+    """What was register k is register k - 1 from now on, so that the names move and the values stay.
+
+    Called at the start of every round but the first, for each rotating file, before the code of slot 0. Register 0
+    becomes the last one.
+    """
     cells, base, mask = rings.cells, rings.base, rings.mask
     file_start, file_rows = code.file_start, code.file_rows
     for f in range(len(file_start) - 1):
@@ -261,8 +269,8 @@ def _rotate(cycle: int, rings: Rings, code: Code) -> None:
 def clock(extent: Extent, rings: Rings, code: Code, data: Data, scratch: Scratch) -> None:
     """Run the array over the cycles of an extent; fills ``data.results``, ``data.memory`` and ``scratch.trap``.
 
-    Rotating register files turn at the beginning of each round. The cost of a cycle is one pass over the code of its
-    slot, whatever the iterations in flight.
+    The cost of a cycle is one pass over the code of its slot. Extents may follow one another: rings and memory hold
+    all of the state, so that running 0 to 10 and 10 to 20 is running 0 to 20.
     """
     cells, base, mask = rings.cells, rings.base, rings.mask
     start, instructions, issues = code.start, code.instructions, code.issues

@@ -1,8 +1,8 @@
 """Random stimuli that a graph can take: indices stay inside their arrays.
 
-A random word is a bad index. Where a graph computes addresses from its inputs, the values that can reach an address are
-bounded, step by step, until a run of the interpreter stays inside all arrays. All other values stay as wild as random
-words are, since small numbers hide mistakes.
+A graph says nothing about the range of its inputs, but an input that reaches an index must not point outside an
+array. Stimuli are tried from the wildest to the tamest, each by a run of the interpreter, and the first that fits is
+taken; where none fits for all iterations, the longest prefix of one is.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus, random_
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
 
-# Stimuli that are tried for each bound on indices.
 _SEEDS_TRIED: Final = 4
-# Ops whose operand 0 is an index.
 _ACCESSES: Final = ("load", "store", "store_if", "load_address", "store_address")
 
 
@@ -50,19 +48,20 @@ def fitting_stimulus(interpreter: Interpreter, iterations: int, seed: int) -> tu
 
 
 def shortened(stimulus: Stimulus, iterations: int) -> Stimulus:
-    """The first iterations of a stimulus; live-ins and memory are the same objects."""
+    """The first iterations of a stimulus. Live-ins and memory are shared with it, not copied."""
     streams = {name: words[:iterations] for name, words in stimulus.streams.items()}
     return replace(stimulus, iterations=iterations, streams=streams)
 
 
 def _candidates(dfg: Dfg, iterations: int, seed: int) -> list[Stimulus]:
-    """Stimuli to try, the wildest first: unbounded, then several seeds for each lower bound, then indices of 0."""
+    """Stimuli from the wildest to the tamest; the first one alone for a graph without arrays."""
     wild = random_stimulus(dfg, iterations, seed)
     if not dfg.arrays:
         return [wild]
     shortest = min(array.length for array in dfg.arrays)
     indexing, arrays = _reaching_an_index(dfg)
     rows = [wild]
+    # Sums of indices may still leave the array, hence the smaller bounds.
     for bound in (shortest, max(shortest // 4, 1), 1):
         for k in range(_SEEDS_TRIED if bound > 1 else 1):
             rows.append(random_stimulus(dfg, iterations, seed + k, within=dict.fromkeys(indexing, bound)))
@@ -71,7 +70,7 @@ def _candidates(dfg: Dfg, iterations: int, seed: int) -> list[Stimulus]:
 
 
 def _bound_memory(stimulus: Stimulus, arrays: set[str], bound: int) -> None:
-    """Bring the contents of arrays that serve as indices below a bound, in place."""
+    """Bring the contents of some arrays below a bound, since an index depends on them."""
     for name in arrays:
         stimulus.memory[name] %= bound
 
@@ -98,7 +97,8 @@ def _longest_prefix(
 ) -> tuple[Stimulus, Observation] | None:
     """The longest run of a stimulus that stays in bounds, if it beats ``more_than`` iterations.
 
-    The whole run is tried first, then bisection; a run that is in bounds for n iterations is so for fewer.
+    Bisection, by a run of the interpreter for each trial: a run that leaves its arrays does so for every longer
+    prefix.
     """
     best: tuple[Stimulus, Observation] | None = None
     low, high = more_than, stimulus.iterations

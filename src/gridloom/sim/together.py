@@ -4,10 +4,10 @@ A flow advances by a cycle when the messages that its issues of that cycle read 
 synchronous domain stops together. Messages carry the number of their iteration, so one may overtake another. A value
 that was read before its message came would be poison, and show.
 
-A program is run several times, with short and with long messages; the result has to be the same each time. The
-reference knows no time: the interpreter runs one flow after the other. Each flow is an
-:class:`~gridloom.sim.execute.Execution` that is advanced by one cycle at a time, and messages wait in a heap that is
-sorted by the cycle in which they are due.
+The reference knows no time: the interpreter runs one flow after the other.
+
+Every run draws its message times anew. A program that is right under times from one cycle to sixty is taken to be
+right under any, since a flow sees nothing of time but which messages are there.
 """
 
 from __future__ import annotations
@@ -33,13 +33,12 @@ from gridloom.sim.verdict import Mismatch
 #: Longest times of a message, in cycles, that a program is run with.
 LATENCIES: Final = (1, 7, 60)
 
-# How many mismatches a verdict lists.
 _LISTED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowRun:
-    """What a flow did with its cycles, in one run of a program.
+    """What a flow did with its cycles, for reports.
 
     Cycles are those of the common clock, so that flows can be compared. ``ended - began + 1`` is the sum of the cycles
     in which the flow worked and those in which it waited.
@@ -57,8 +56,10 @@ class FlowRun:
 class ProgramVerdict:
     """The outcome of ``simulate_program``.
 
+    It is ok when no value differs in any run and no tile memory overflowed.
+
     ``latencies`` and ``cycles`` have one entry for each run. ``error`` is set where more messages waited at a tile than
-    its memory holds; the values may be right all the same, but ``ok`` is False.
+    its memory holds; the values may be right all the same.
     """
 
     ok: bool
@@ -91,6 +92,7 @@ def simulate_program(
         for k in range(runs):
             clock = _Clock(program, stimuli, most, np.random.default_rng((seed, most, k)))
             clock.run()
+            # All runs do the same work; the first one stands for them in reports.
             flows = flows or tuple(clock.flow_run(flow) for flow in program.flows)
             cycles.append(clock.now)
             for channel, count in clock.peak.items():
@@ -112,7 +114,7 @@ def simulate_program(
 
 
 def _overflow(program: Program, waiting: dict[str, int]) -> str | None:
-    """Which channels had more messages waiting than the smallest tile memory holds; None: none had."""
+    """The text of an error where more messages waited than the smallest tile memory holds; None where all fit."""
     room = min(tile.buffer for tile in program.arch.tiles)
     full = [f"{channel} ({count})" for channel, count in waiting.items() if count > room]
     return f"more messages wait than a tile memory holds ({room}): {', '.join(full)}" if full else None
@@ -121,8 +123,8 @@ def _overflow(program: Program, waiting: dict[str, int]) -> str | None:
 def reference(program: Program, seed: int) -> tuple[dict[str, Stimulus], dict[str, Observation]]:
     """What each flow is fed and what it shall show, by the interpreter alone.
 
-    Flows run in an order in which channels go forward, each fed with what the flows before it have shown. The streams
-    and live-ins that no channel fills are random.
+    Flows run in an order in which channels go forward; what a channel brings replaces that part of the random
+    stimulus. SimulationError for a flow that cannot run for its iterations within its arrays.
     """
     stimuli: dict[str, Stimulus] = {}
     shown: dict[str, Observation] = {}
@@ -170,9 +172,8 @@ class _Sender:
 class _Part:
     """A flow on its way.
 
-    It begins when all its loads and starts have come (``missing`` is 0): only then there is an ``execution``, whose
-    streams later messages are written to. ``arrived[stream][iteration]`` says which messages of a transfer are there.
-    ``reads[slot]`` lists what the issues of a slot read of such streams.
+    ``arrived`` says for each fed stream which iterations have come; until then its values are poison. ``missing``
+    counts the loads and starts that the flow still waits for; its execution is made when there are none left.
     """
 
     def __init__(self, flow: Flow, program: Program, stimulus: Stimulus) -> None:
@@ -199,10 +200,11 @@ class _Part:
         self.waited = 0
 
     def _loads(self) -> list[Channel]:
+        """The channels that bring a live-in or an array."""
         return [channel for channel in self.into if channel.kind == "load"]
 
     def _array(self, channel: Channel) -> bool:
-        """Whether a channel fills an array of the flow, and not a live-in."""
+        """True for a channel that brings an array."""
         return channel.into in self.flow.mapping.dfg.array_length
 
     def _reads(self) -> list[list[tuple[str, int]]]:
@@ -219,7 +221,10 @@ class _Part:
         return rows
 
     def _sender(self, channel: Channel) -> _Sender:
-        """Where the values of a transfer are made; SimulationError for an output that passes an input through."""
+        """The record of a transfer that leaves this flow: whose results it carries, and from which cycle on.
+
+        SimulationError for an output that only hands on an input or a constant, which no issue slot makes.
+        """
         dfg, compiled = self.flow.mapping.dfg, self.compiled
         (e,) = dfg.operand_edges(channel.value or "")
         edge = dfg.edges[e]
@@ -235,7 +240,7 @@ class _Part:
         return _Sender(channel, issue, ready, initial[: self.flow.iterations])
 
     def take(self, channel: Channel, iteration: int, value: Any) -> None:
-        """Take a message that has come: into the stimulus, and into the streams of a run that has begun."""
+        """Take a message: a stream's value, also while the flow runs, or what it needs to begin."""
         into = channel.into or ""
         if channel.kind == "transfer":
             self.stimulus.streams[into][iteration] = value
@@ -269,11 +274,10 @@ class _Part:
 
 
 class _Clock:
-    """All flows of a program, and the messages under way, in one run.
+    """All flows of a program, and the messages under way.
 
-    ``way`` is a heap of (cycle due, number, channel, iteration, value); the numbers keep the order of messages of the
-    same cycle. ``most`` is the longest time of a message. ``peak`` has the most messages of each transfer that waited
-    at once.
+    ``way`` is a heap by the cycle of arrival; the counter in it keeps messages of one cycle in the order in which
+    they were sent and comparisons away from values. ``peak`` is the most messages that waited, by channel.
     """
 
     def __init__(self, program: Program, stimuli: dict[str, Stimulus], most: int, rng: np.random.Generator) -> None:
@@ -286,10 +290,7 @@ class _Clock:
         self.peak = {str(channel): 0 for channel in program.channels if channel.kind == "transfer"}
 
     def run(self) -> None:
-        """Run until every flow has ended; SimulationError where the rest waits for messages that nobody sends.
-
-        In a cycle messages arrive first, then each flow advances if it can.
-        """
+        """Run until every flow has ended. SimulationError when all of them wait and no message is under way."""
         while any(part.ended < 0 for part in self.parts.values()):
             while self.way and self.way[0][0] <= self.now:
                 _, _, channel, iteration, value = heapq.heappop(self.way)
@@ -302,10 +303,10 @@ class _Clock:
             self.now += 1
 
     def _advance(self, part: _Part) -> bool:
-        """One cycle of a flow, if everything that it reads is there; True when the flow advanced.
+        """One cycle of a flow, if it can; True where it moved.
 
-        The first one also sends the initial values of its transfers. Results that are ready in this cycle are sent at
-        its end.
+        A flow that begins sends the initial values of its outputs at once; afterwards each result is sent in the
+        cycle in which it is complete.
         """
         if not part.ready():
             part.waited += part.began >= 0
@@ -329,7 +330,7 @@ class _Clock:
         return True
 
     def _end(self, part: _Part) -> None:
-        """Note the end of a flow, and send what it leaves: arrays, live-outs, and the starts of other flows."""
+        """Note the end of a flow, and send its live-outs, arrays and starts."""
         part.ended = self.now
         shown = part.outcome().observation
         for channel in part.endings:
@@ -337,13 +338,13 @@ class _Clock:
             self._send(channel, 0, shown.memory[value] if value in shown.memory else shown.liveouts.get(value, 0))
 
     def _send(self, channel: Channel, iteration: int, value: Any) -> None:
-        """Put a message on its way; it takes 1 to ``most`` cycles, drawn evenly."""
+        """Send a message that arrives after 1 to ``most`` cycles, drawn at random."""
         self.count += 1
         due = self.now + 1 + int(self.rng.integers(0, self.most))
         heapq.heappush(self.way, (due, self.count, channel, iteration, value))
 
     def _count_waiting(self) -> None:
-        """Keep the largest number of messages of each transfer that have come and are not read by all readers yet."""
+        """Note for each channel how many messages have come and were not read yet."""
         for part in self.parts.values():
             cycle = part.execution.cycle if part.execution is not None else 0
             for channel in part.into:

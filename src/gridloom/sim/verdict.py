@@ -1,6 +1,6 @@
 """What a simulation says: right or wrong, where it went wrong first, and for elastic arrays the period.
 
-These records are plain data without arrays, so that a verdict can be kept, printed and sent between processes.
+A wrong mapping is a verdict, not an exception: callers print it, store it or search on.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class UnitUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The outcome of ``simulate``.
+    """The outcome of ``simulate``. It is true where the array computed what the graph means in every run.
 
-    True in a condition where everything agreed. ``error`` is set where nothing could be compared, or a run came to a
-    stop; then ``ok`` is False as well. The figures of units and the period are for elastic arrays.
+    ``mismatches`` lists what a user would see (outputs, memory, live-outs); ``divergence`` is where to look for the
+    cause.
     """
 
     ok: bool
@@ -77,7 +77,11 @@ class Verdict:
         return self.ok
 
     def explain(self) -> str:
-        """A few lines for a reader: what was tested, what went wrong, and the first node that did."""
+        """A few lines for a reader: what was tested, what went wrong, and the first node that did.
+
+        >>> print(Verdict(ok=True, iterations=8, trip_counts=(1, 8), cycles=20).explain())
+        right in runs of 1, 8 iterations (20 cycles)
+        """
         counts = ", ".join(map(str, self.trip_counts))
         lines = [f"{'right' if self.ok else 'WRONG'} in runs of {counts} iterations ({self.cycles} cycles)"]
         if self.period is not None:

@@ -184,6 +184,7 @@ class Arrays:
     ) -> None:  # fmt: skip
         """Declare one array and give it to its accesses."""
         stem = readable(base.name)
+        # Two bases may have one readable name: a parameter and a global, or two unnamed values.
         name = stem + suffix
         while name in self.declared:
             name += "_"
@@ -192,6 +193,7 @@ class Arrays:
             name=name, base=stem, size=size, stride=stride, offset=offset,
             length=self._length(name, base, stride, rows), signed=_is_signed(rows, size, users), contents=contents,
         )  # fmt: skip
+        # Signs are known only after the readers have voted.
         if contents is not None and not array.signed:
             array = _with_contents(array, contents)
         self.declared[name] = array

@@ -111,9 +111,11 @@ class _Translation:
                 self._enter_inner(region.inner)
             for item in block.instructions:
                 self._visit(item)
+        # What follows belongs to the loop as a whole and to none of its lines.
         self.body.line = region.loop.span.start
         self._close()
         outs = self._liveouts()
+        # Orders name nodes, so that all accesses have to be translated before.
         kept, overlaps = orders(accesses, self._step_of, region.contains)
         if self.streams is None:
             self.body.orders = kept
@@ -467,6 +469,7 @@ class _Translation:
         value = self.value(access.item.operands[0])
         if array.size == 4:
             return value
+        # A truth value is stored as a byte, of which only the lowest bit is defined.
         bits = 1 if access.item.operands[0].type == "i1" else 8 * array.size
         return self.body.extend(value, bits, array.signed)
 

@@ -167,6 +167,7 @@ def _genmap(dot: DotGraph, name: str, where: str) -> Dfg:
     for target, edges in into.items():
         _genmap_operands(dot, target, ops[target], edges, operands, where)
     for edge in dot.edges:
+        # Added in the order of the file, so that edges keep their positions.
         builder.carry(edge.source, edge.target, operand=operands[id(edge)], distance=0)
     try:
         return builder.build()

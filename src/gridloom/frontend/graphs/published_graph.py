@@ -155,6 +155,7 @@ class PublishedGraph:
         for k, link in enumerate(self._links):
             out[link.source].append(k)
         done: dict[str, bool] = {}
+        # Every node with a successor is a start; nodes without one close no cycle.
         for start in [link.source for link in self._links]:
             if start in done:
                 continue

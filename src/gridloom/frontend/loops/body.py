@@ -187,6 +187,7 @@ class Body:
         Recurrences are shortened first (see :mod:`gridloom.frontend.loops.reassociate`). The body should not be changed
         afterwards. Linear in operations and orders, but for the shortening.
         """
+        # First, since it adds operations that have to be kept alive and named.
         shorten(self)
         self._pin_carried()
         names = self._name_liveouts()
@@ -198,6 +199,7 @@ class Body:
             builder.livein(name)
         for id_, made in self.operations.items():
             if id_ in alive:
+                # Nodes first, then edges: constants are made as edges need them, behind the operations.
                 builder.add(made.op, id=id_, array=made.array, variable=made.variable, liveout=names.get(id_))
         for id_, made in self.operations.items():
             if id_ in alive:
