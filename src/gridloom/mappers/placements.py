@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 
-from gridloom.archs.model import Arch
+from gridloom.archs.model import Arch, Tile
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mapping.model import Failure
@@ -92,10 +92,15 @@ def misplaced(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> Failure | N
     for position, tile in placed.items():
         name, record = dfg.nodes[position].id, arch.tiles[tile]
         if not dfg.required_classes(name) <= record.classes:
-            return Failure(
-                constraint=f"node {name!r} on tile {record.name!r}",
-                demand=f"op class {' and '.join(sorted(dfg.required_classes(name)))}",
-                bound=f"classes {', '.join(sorted(record.classes)) or 'none'}",
-                levers=("another tile",),
-            )
+            return cannot_sit(name, record, f"op class {' and '.join(sorted(dfg.required_classes(name)))}")
     return None
+
+
+def cannot_sit(node: str, tile: Tile, demand: str) -> Failure:
+    """The Failure of a node on a tile that does not have what the node demands."""
+    return Failure(
+        constraint=f"node {node!r} on tile {tile.name!r}",
+        demand=demand,
+        bound=f"classes {', '.join(sorted(tile.classes)) or 'none'}",
+        levers=("another tile",),
+    )

@@ -62,10 +62,10 @@ def portfolio(dfg: Dfg, arch: Arch, config: PortfolioConfig, budget: Budget) -> 
     names = config.mappers or _suited(arch, budget)
     race = _Race(dfg, arch, config, budget, names)
     outcomes = race.run()
-    found = [(_merit(outcome), k, outcome) for k, outcome in enumerate(outcomes) if isinstance(outcome, Mapping)]
-    if not found:
+    ranked = [(_merit(outcome), k, outcome) for k, outcome in enumerate(outcomes) if isinstance(outcome, Mapping)]
+    if not ranked:
         return _without_mapping(outcomes, bool(config.mappers))
-    _, best, winner = min(found, key=lambda entry: entry[:2])
+    _, best, winner = min(ranked, key=lambda entry: entry[:2])
     told = {"found_by": names[best], "rivals": _rivals(names, outcomes), **_proved(winner, outcomes)}
     mine = {"mapper": "portfolio", "config": changed_settings(config), "seed": budget.seed}
     return dataclasses.replace(winner, provenance={**winner.provenance, **mine, **told})
@@ -197,8 +197,8 @@ def _rivals(names: tuple[str, ...], outcomes: list[Outcome]) -> list[str]:
     """One sentence about each mapper that took part."""
     words = []
     for name, outcome in zip(names, outcomes):
-        found = f"II {outcome.ii}" if isinstance(outcome, Mapping) else f"no mapping ({outcome})"
-        words.append(f"{name}: {found}")
+        result = f"II {outcome.ii}" if isinstance(outcome, Mapping) else f"no mapping ({outcome})"
+        words.append(f"{name}: {result}")
     return words
 
 

@@ -38,9 +38,9 @@ class Measurement:
     ``units`` and ``links`` are tables with one row for each unit and link.
     """
 
-    #: Cycles an iteration; infinite when it came to a deadlock.
+    #: Cycles per iteration; infinite when it came to a deadlock.
     period: float
-    #: Cycles an iteration that the slowest compute unit needs at the least.
+    #: Cycles per iteration that the slowest compute unit needs at the least.
     bound: int
     #: Measured cycles.
     cycles: int

@@ -20,6 +20,7 @@ from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Slot
 
+# A flow behind an asynchronous edge starts at most so many rounds later than it could.
 _MOST_EXTRA_ROUNDS = 3
 
 
@@ -99,18 +100,18 @@ def _producers(configuration: Configuration, slot: Slot) -> list[int]:
     Routed operands are followed back through the multiplexers, not taken from the mapping: a configuration need not
     come from one.
     """
-    found = []
+    producers = []
     for operand in slot.operands:
         if operand.kind == "pair":
-            found += [
+            producers += [
                 k for k, other in enumerate(configuration.slots)
                 if other.kind == "op" and (other.node, other.copy) == (operand.node, operand.copy)
             ]  # fmt: skip
         elif operand.kind == "routed" and 0 <= operand.resource < len(configuration.driver):
             k = trace(configuration, operand.resource, (slot.slot - operand.fifo) % configuration.ii)
             if k >= 0:
-                found.append(k)
-    return found
+                producers.append(k)
+    return producers
 
 
 def trace(configuration: Configuration, row: int, slot: int) -> int:
@@ -206,8 +207,8 @@ def _on_cycles(waits: list[_Wait]) -> set[int]:
     number = {flow: graph.add_node(flow) for flow in names}
     for wait in waits:
         graph.add_edge(number[wait.source], number[wait.target], None)
-    found: set[int] = set()
+    around: set[int] = set()
     for part in rustworkx.strongly_connected_components(graph):
         if len(part) > 1:
-            found |= {graph[k] for k in part}
-    return found | {wait.source for wait in waits if wait.source == wait.target}
+            around |= {graph[k] for k in part}
+    return around | {wait.source for wait in waits if wait.source == wait.target}

@@ -34,7 +34,7 @@ from gridloom.mappers.grid.mapping import to_failure, to_mapping
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import SHORT, WAYS_SHARE, Candidate, Objective, StaticSearch
-from gridloom.mappers.placements import GivenPlacements, check_complete, tiles_of
+from gridloom.mappers.placements import GivenPlacements, cannot_sit, check_complete, tiles_of
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
@@ -256,12 +256,8 @@ def _misplaced(problem: StaticProblem, placed: dict[int, int]) -> Failure | None
     for node, tile in placed.items():
         if not problem.may_sit(node, tile):
             name = dfg.nodes[problem.nodes[node]].id
-            return Failure(
-                constraint=f"node {name!r} on tile {arch.tiles[tile].name!r}",
-                demand=f"op class {dfg.op_class(name)}, its operands and a link for each signal",
-                bound=f"classes {', '.join(sorted(arch.tiles[tile].classes))}",
-                levers=("another tile",),
-            )
+            demand = f"op class {dfg.op_class(name)}, its operands and a link for each signal"
+            return cannot_sit(name, arch.tiles[tile], demand)
     return None
 
 

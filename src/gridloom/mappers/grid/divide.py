@@ -209,6 +209,6 @@ class _Cuts:
             return wanted
         rows = [rng.permutation(np.flatnonzero(allowed)).astype(np.int32) for allowed in p.allowed]
         order = sorted(range(p.size), key=lambda node: len(rows[p.kind[node]]))
-        found = match(p, order, rows, kept)
+        position = match(p, order, rows, kept)
         # Where those that sit well leave no room for the others, the placement is given up, and mending begins afresh.
-        return self.search.scattered(rng, p.allowed) if found is None else found
+        return self.search.scattered(rng, p.allowed) if position is None else position

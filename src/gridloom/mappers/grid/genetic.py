@@ -132,21 +132,21 @@ class _Evolution:
         effort = clock.budget.effort
         most = None if effort is None else effort // BATCH
         moves = 0
-        people: list[_Individual] = []
+        individuals: list[_Individual] = []
         for _ in range(config.population):
             child, made = self._improved(search.scattered(rng, search.problem.allowed), rng, clock)
-            people.append(child)
+            individuals.append(child)
             moves += made
         for _ in range(config.generations):
             if clock.stop[0] or (most is not None and moves >= most):
                 break
             for _ in range(config.offspring):
-                child, made = self._improved(self._child(people, rng), rng, clock)
-                people.append(child)
+                child, made = self._improved(self._child(individuals, rng), rng, clock)
+                individuals.append(child)
                 moves += made
-            people = self._survivors(people)
-        found = [search.realise(one.position, seed, 0, clock.stop) for one in people[:_ROUTED]]
-        best = min(found, key=lambda candidate: candidate.score)
+            individuals = self._survivors(individuals)
+        routed = [search.realise(one.position, seed, 0, clock.stop) for one in individuals[:_ROUTED]]
+        best = min(routed, key=lambda candidate: candidate.score)
         if not best.legal and config.joint:
             best = search.start(best.position, seed=seed, heat=0.02, moves_each=16, stop=clock.stop)
         return replace(best, moves=best.moves + moves)
@@ -167,20 +167,20 @@ class _Evolution:
         )
         return _Individual(placed, cost), moves
 
-    def _survivors(self, people: list[_Individual]) -> list[_Individual]:
+    def _survivors(self, individuals: list[_Individual]) -> list[_Individual]:
         """The best, each placement once."""
-        found: dict[bytes, _Individual] = {}
-        for one in sorted(people, key=lambda one: one.cost):
-            found.setdefault(one.position.tobytes(), one)
-        return list(found.values())[: self.config.population]
+        different: dict[bytes, _Individual] = {}
+        for one in sorted(individuals, key=lambda one: one.cost):
+            different.setdefault(one.position.tobytes(), one)
+        return list(different.values())[: self.config.population]
 
-    def _parent(self, people: list[_Individual], rng: np.random.Generator) -> Int32s:
+    def _parent(self, individuals: list[_Individual], rng: np.random.Generator) -> Int32s:
         """The best of ``tournament`` individuals drawn at random, with replacement."""
-        drawn = rng.integers(len(people), size=self.config.tournament)
-        best: Int32s = min((people[k] for k in drawn), key=lambda one: one.cost).position
+        drawn = rng.integers(len(individuals), size=self.config.tournament)
+        best: Int32s = min((individuals[k] for k in drawn), key=lambda one: one.cost).position
         return best
 
-    def _child(self, people: list[_Individual], rng: np.random.Generator) -> Int32s:
+    def _child(self, individuals: list[_Individual], rng: np.random.Generator) -> Int32s:
         """A rectangle of one parent, the rest of the other; who finds the tile taken goes where there is room.
 
         Mutation takes nodes off their tiles at random. All nodes without a tile are then matched with the free tiles
@@ -188,7 +188,7 @@ class _Evolution:
         parent.
         """
         p = self.search.problem
-        first, second = self._parent(people, rng), self._parent(people, rng)
+        first, second = self._parent(individuals, rng), self._parent(individuals, rng)
         top, bottom = np.sort(rng.integers(p.arch.rows, size=2))
         left, right = np.sort(rng.integers(p.arch.cols, size=2))
         inside = (p.row >= top) & (p.row <= bottom) & (p.col >= left) & (p.col <= right)
@@ -202,5 +202,5 @@ class _Evolution:
             kept.pop(node, None)
         rows = [rng.permutation(row).astype(np.int32) for row in self.rows]
         order = sorted(rng.permutation(p.size).tolist(), key=lambda node: len(rows[p.kind[node]]))
-        found = match(p, order, rows, kept)
-        return first.copy() if found is None else np.asarray(found, dtype=np.int32)
+        placement = match(p, order, rows, kept)
+        return first.copy() if placement is None else np.asarray(placement, dtype=np.int32)

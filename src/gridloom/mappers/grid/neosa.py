@@ -130,9 +130,9 @@ class _Instances:
         best: Candidate | None = None
         while best is None or not self._ended(best):
             count = min(BATCH, self.config.instances - self.made)
-            found = self.clock.run([self._job(self.made + k) for k in range(count)])
+            candidates = self.clock.run([self._job(self.made + k) for k in range(count)])
             self.made += count
-            for candidate in found:
+            for candidate in candidates:
                 self.clock.moves += candidate.moves
                 self.legal += candidate.legal
                 if best is None or (candidate.score < best.score and not (best.legal and self.config.first_legal)):

@@ -78,7 +78,7 @@ class StaticProblem:
     #: allowed[kind[node], tile]: the node may sit on the tile.
     kind: Int32s
     allowed: Bools
-    #: FIFO cycles an operand of a tile may wait.
+    #: The cycles that an operand of a tile may wait in its FIFO.
     fifo: Int32s
     #: In one byte each where they fit: the table of a large grid has to stay in the cache.
     hops: NDArray[Any]

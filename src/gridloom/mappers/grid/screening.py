@@ -49,12 +49,12 @@ def _memory(dfg: Dfg, arch: Arch) -> Failure | None:
     """Loads and stores: the static grids have no memory. In the domain ``opaque`` every op is a plain one."""
     if dfg.domain == "opaque":
         return None
-    found = [node.id for node in dfg.nodes if node.op in _MEMORY_OPS]
-    if not found:
+    accesses = [node.id for node in dfg.nodes if node.op in _MEMORY_OPS]
+    if not accesses:
         return None
     return Failure(
         constraint="memory",
-        demand=f"{len(found)} loads and stores ({', '.join(found[:3])}{', ...' if len(found) > 3 else ''})",
+        demand=f"{len(accesses)} loads and stores ({', '.join(accesses[:3])}{', ...' if len(accesses) > 3 else ''})",
         bound=f"no memory on {arch.name}",
         levers=("turn loads into streams", "an array with memory units (torus)"),
     )

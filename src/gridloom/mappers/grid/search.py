@@ -162,10 +162,10 @@ class StaticSearch:
         without FIFOs only if they all sit on one colour.
         """
         p = self.problem
-        found = [p.allowed]
+        regions = [p.allowed]
         tied = self.timing.tied
         if p.colour is None or not tied.any() or self.config.objective != "buffers" or (p.latency != 1).any():
-            return found
+            return regions
         for side in (p.colour, ~p.colour):
             allowed = p.allowed.copy()
             allowed[np.unique(p.kind[tied])] &= side
@@ -173,8 +173,8 @@ class StaticSearch:
             kept = all(allowed[p.kind[node], tile] for node, tile in self.fixed.items())
             order = sorted(range(p.size), key=lambda k: len(rows[p.kind[k]]))
             if kept and match(p, order, rows, self.fixed) is not None:
-                found.insert(0, allowed)
-        return found
+                regions.insert(0, allowed)
+        return regions
 
     def _region_of(self, position: Int32s) -> Bools:
         """The narrowest region that a placement obeys."""
@@ -242,11 +242,11 @@ class StaticSearch:
                 bound = max(0, high - 1)
         best = candidate
         while low <= high and not stop[0]:
-            found = attempt(bound)
-            if found is not None:
-                moves = best.moves + found.moves
-                best = replace(min(best, found, key=_by_score), moves=moves)
-            if found is not None and found.legal:
+            attempted = attempt(bound)
+            if attempted is not None:
+                moves = best.moves + attempted.moves
+                best = replace(min(best, attempted, key=_by_score), moves=moves)
+            if attempted is not None and attempted.legal:
                 high = bound - 1
             else:
                 low = bound + 1
@@ -337,12 +337,12 @@ class StaticSearch:
                 routes = route(self.problem, position, short, short + self.config.detour, seed=seed, stop=stop)
         else:
             position, routes, made = self.ways.run(position, moves=moves, seed=seed, stop=stop, hot=hot)
-        found = self._judged(position, routes, made)
+        candidate = self._judged(position, routes, made)
         allowed = self.problem.allowed
         if not routes.legal:
-            found = self._polished(found, allowed, self.config.joint * len(self.movable), seed, stop)
-        attempt = partial(self._timed, found.position, allowed, self.config.joint * len(self.movable), seed, stop)
-        return self._shallowest(found, attempt, stop)
+            candidate = self._polished(candidate, allowed, self.config.joint * len(self.movable), seed, stop)
+        attempt = partial(self._timed, candidate.position, allowed, self.config.joint * len(self.movable), seed, stop)
+        return self._shallowest(candidate, attempt, stop)
 
     def _polished(self, candidate: Candidate, allowed: Bools, moves: int, seed: int, stop: Flag) -> Candidate:
         """Move nodes with their routes until every signal has a link, or until wires are short.
@@ -376,8 +376,8 @@ class StaticSearch:
     def _better(self, candidate: Candidate, position: Int32s, routes: Routes, made: int) -> Candidate:
         """The better of a candidate and what a joint run made of it; moves count either way."""
         moves = candidate.moves + made
-        found = self._judged(position, routes, moves)
-        return found if found.score < candidate.score else replace(candidate, moves=moves)
+        joint = self._judged(position, routes, moves)
+        return joint if joint.score < candidate.score else replace(candidate, moves=moves)
 
     def warm_up(self) -> None:
         """Compile or load the kernels that every start runs, so that the clock of a search does not count it.

@@ -146,10 +146,10 @@ def _placements(problem: StaticProblem, order: list[int], layouts: list[Layout])
 def _best(search: StaticSearch, positions: list[Int32s], clock: Clock) -> Candidate:
     """Route and balance each placement of the layout, and take the best; a try counts as one move."""
     jobs = [partial(search.realise, position, clock.budget.seed, 1, clock.stop) for position in positions]
-    found = clock.run(jobs)
-    clock.moves = len(found)
-    clock.report("done", f"{sum(candidate.legal for candidate in found)} of {len(found)} tries legal")
-    return min(found, key=lambda candidate: candidate.score)
+    candidates = clock.run(jobs)
+    clock.moves = len(candidates)
+    clock.report("done", f"{sum(candidate.legal for candidate in candidates)} of {len(candidates)} tries legal")
+    return min(candidates, key=lambda candidate: candidate.score)
 
 
 def _too_small(problem: StaticProblem, layout: Layout) -> Failure | None:

@@ -299,11 +299,11 @@ class StaticModel:
 
     def position(self, solved: Solved) -> Int32s:
         """The tile of each node."""
-        found = np.full(self.problem.size, -1, dtype=np.int32)
+        position = np.full(self.problem.size, -1, dtype=np.int32)
         for (node, tile), literal in self.at.items():
             if solved.value(literal):
-                found[node] = tile
-        return found
+                position[node] = tile
+        return position
 
     @property
     def routable(self) -> bool:
@@ -354,5 +354,5 @@ class StaticModel:
     def _following(self, link: int) -> list[int]:
         """The links that may follow a link."""
         links = self.problem.links
-        found: list[int] = links.following[links.following_at[link] : links.following_at[link + 1]].tolist()
-        return found
+        followers: list[int] = links.following[links.following_at[link] : links.following_at[link + 1]].tolist()
+        return followers

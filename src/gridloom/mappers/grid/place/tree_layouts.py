@@ -95,12 +95,12 @@ def compact(levels: int, count: int = 1, *, fastest: bool = False) -> list[Layou
     # Quadrants of 4 x 4 leave one cell each: a cross between them has room for the three nodes above and their wires.
     gap = 1 if levels == 6 else 0
     side = 2 * quarter.rows + gap
-    found: list[tuple[tuple[int, ...], Cells]] = []
+    layouts: list[tuple[tuple[int, ...], Cells]] = []
     for ways in _turns(quarter):
         parts = _quadrants(quarter, ways, gap)
-        found += _tops(parts, _free(parts, side), count, fastest)
-    found.sort(key=lambda entry: entry[0])
-    return [Layout(side, side, cells) for _, cells in found[:count]]
+        layouts += _tops(parts, _free(parts, side), count, fastest)
+    layouts.sort(key=lambda entry: entry[0])
+    return [Layout(side, side, cells) for _, cells in layouts[:count]]
 
 
 @lru_cache(maxsize=16)
