@@ -106,8 +106,9 @@ class Budget:
 class Clock:
     """A run under a budget: the time and the moves it has used, and the flag that ends it.
 
-    :meth:`Budget.start` makes it, after kernels are warm and tables are built, so that its seconds are search alone.
-    The mapper adds the moves that it makes to ``moves``. Once ``stop[0]`` is 1 it stays so: a clock is for one run.
+    :meth:`Budget.start` makes it, as a rule after tables are built and kernels are warm, so that its seconds are search
+    alone. The mapper adds the moves that it makes to ``moves``. Once ``stop[0]`` is 1 it stays so: a clock is for one
+    run.
     """
 
     def __init__(self, budget: Budget) -> None:

@@ -235,7 +235,11 @@ class StaticModel:
 
     @property
     def last_cycle(self) -> int:
-        """A cycle that no issue has to be after: the longest chain of the longest edges, and of the deepest FIFOs."""
+        """The last cycle that the model lets a node issue in: a chain of all nodes with the longest edges between them.
+
+        Iteration distances are not part of it. Where an edge of a large distance makes its source issue later than
+        that, or wait for longer, the model has no solution although a mapping exists: a known limit of the proofs.
+        """
         p = self.problem
         ties = [edge.delay for edge in p.dfg.edges if edge.kind in ("order", "pair")]
         return p.size * (int(p.latency.max(initial=1)) + self.scope.longest + max([0, *ties]))
