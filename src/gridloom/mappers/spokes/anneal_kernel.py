@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gridloom.mappers.core.arrays import Int32s, Uint8s
 from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, internal, kernel
 from gridloom.mappers.spokes.kernel import NONE, arrival, makespan, route, schedule, waiting
-from gridloom.mappers.spokes.problem import Ints, Tables
+from gridloom.mappers.spokes.problem import Tables
 
 
 class Cooling(NamedTuple):
@@ -25,7 +25,7 @@ _CLASH = 4.0
 
 
 @borrowing
-def _may_sit(tables: Tables, n: int, t: int, tile: Ints, other: int) -> bool:
+def _may_sit(tables: Tables, n: int, t: int, tile: Int32s, other: int) -> bool:
     """True when node n may sit on tile t beside all nodes but itself and ``other``."""
     for e in range(tables.conflict_at[n], tables.conflict_at[n + 1]):
         m = tables.conflict[e]
@@ -39,7 +39,7 @@ def _may_sit(tables: Tables, n: int, t: int, tile: Ints, other: int) -> bool:
 
 
 @borrowing
-def _entries_fit(tables: Tables, tile: Ints, used: Ints) -> bool:
+def _entries_fit(tables: Tables, tile: Int32s, used: Int32s) -> bool:
     used[:] = 0
     for n in range(len(tile)):
         used[tile[n]] += tables.entries[n]
@@ -50,7 +50,15 @@ def _entries_fit(tables: Tables, tile: Ints, used: Ints) -> bool:
 
 @internal
 def price_of(
-    tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, owner: Ints, price: Ints, steps: Ints, count: Ints
+    tables: Tables,
+    ii: int,
+    tile: Int32s,
+    spoke: Int32s,
+    issue: Int32s,
+    owner: Int32s,
+    price: Int32s,
+    steps: Int32s,
+    count: Int32s,
 ) -> tuple[float, int]:
     """(cost, violations) of a placement: cycles, a little for late issues, much for what strict forbids."""
     if not schedule(tables, ii, tile, spoke, issue):
@@ -67,7 +75,7 @@ def price_of(
 
 
 @borrowing
-def _near(tables: Tables, n: int, tile: Ints, tiles: int) -> int:
+def _near(tables: Tables, n: int, tile: Int32s, tiles: int) -> int:
     """A tile near a neighbour of node n, or any tile."""
     first, last = tables.pred_at[n], tables.pred_at[n + 1]
     more = tables.succ_at[n + 1] - tables.succ_at[n]
@@ -79,7 +87,7 @@ def _near(tables: Tables, n: int, tile: Ints, tiles: int) -> int:
 
 
 @borrowing
-def _free_spoke(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints, at: Ints) -> int:
+def _free_spoke(tables: Tables, ii: int, n: int, t: int, tile: Int32s, issue: Int32s, at: Int32s) -> int:
     """The spoke of tile t that node n can have soonest, or a random one now and then; NONE when all are taken."""
     due = np.random.randint(ii) if np.random.random() < 0.2 else arrival(tables, ii, n, t, tile, issue)
     for k in range(ii):
@@ -89,7 +97,7 @@ def _free_spoke(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints
 
 
 @borrowing
-def _swap_tiles(tables: Tables, a: int, b: int, tile: Ints, at: Ints) -> None:
+def _swap_tiles(tables: Tables, a: int, b: int, tile: Int32s, at: Int32s) -> None:
     """Exchange all that sits on two tiles: C1 to C3 stay as they are."""
     for s in range(at.shape[1]):
         n, m = at[a, s], at[b, s]
@@ -101,7 +109,7 @@ def _swap_tiles(tables: Tables, a: int, b: int, tile: Ints, at: Ints) -> None:
 
 
 @borrowing
-def _holds_pinned(tables: Tables, t: int, at: Ints) -> bool:
+def _holds_pinned(tables: Tables, t: int, at: Int32s) -> bool:
     """True when a node on tile t has to stay there."""
     held = False
     for s in range(at.shape[1]):
@@ -111,14 +119,14 @@ def _holds_pinned(tables: Tables, t: int, at: Ints) -> bool:
 
 
 @borrowing
-def _rebuild(tile: Ints, spoke: Ints, at: Ints) -> None:
+def _rebuild(tile: Int32s, spoke: Int32s, at: Int32s) -> None:
     at[:] = NONE
     for n in range(len(tile)):
         at[tile[n], spoke[n]] = n
 
 
 @borrowing
-def _move_group(tables: Tables, ii: int, n: int, tile: Ints, spoke: Ints, issue: Ints, at: Ints) -> bool:
+def _move_group(tables: Tables, ii: int, n: int, tile: Int32s, spoke: Int32s, issue: Int32s, at: Int32s) -> bool:
     """Move node n, with all that shares its variables, to another tile. False: no room, nothing is changed for good."""
     t = _near(tables, n, tile, tables.device[0])
     for m in range(len(tile)):
@@ -142,7 +150,7 @@ def _move_group(tables: Tables, ii: int, n: int, tile: Ints, spoke: Ints, issue:
 
 
 @borrowing
-def _propose(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, at: Ints) -> bool:
+def _propose(tables: Tables, ii: int, tile: Int32s, spoke: Int32s, issue: Int32s, at: Int32s) -> bool:
     """Change a placement at random; False when the change breaks a rule."""
     count, tiles = len(tile), tables.device[0]
     kind = np.random.random()
@@ -177,7 +185,7 @@ def _propose(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, at: 
 
 
 @kernel
-def anneal(tables: Tables, ii: int, seed: int, cooling: Cooling, stop: NDArray[np.uint8], tile: Ints, spoke: Ints,
+def anneal(tables: Tables, ii: int, seed: int, cooling: Cooling, stop: Uint8s, tile: Int32s, spoke: Int32s,
            target: int) -> tuple[int, int, int]:  # fmt: skip
     """Anneal a legal placement in place; the best one found stays in ``tile`` and ``spoke``.
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.anneal_kernel import Cooling
 from gridloom.mappers.spokes.anneal_kernel import anneal as anneal_kernel
 from gridloom.mappers.spokes.mapping import Placement, realise
-from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import Best, first_placement, sweep
 
 #: Starts between which nothing is exchanged.
@@ -83,7 +84,7 @@ def _moves(problem: SpokesProblem, turn: int, clock: Clock) -> int:
 
 def _run(
     problem: SpokesProblem, ii: int, seed: int, moves: int, stop: np.ndarray, origin: Placement | None, floor: int
-) -> tuple[Ints, Ints, int] | None:
+) -> tuple[Int32s, Int32s, int] | None:
     """One start: from a placement with little heat, or from a random one."""
     if origin is not None:
         tile, spoke, heat = origin.tile.copy(), origin.spoke.copy(), 0.5 * _HEAT

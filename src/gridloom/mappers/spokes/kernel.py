@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gridloom.mappers.core.arrays import Bools, Int32s, Uint8s
 from gridloom.mappers.core.kernels import borrowing, copy_row, kernel
-from gridloom.mappers.spokes.problem import Flags, Ints, Tables
+from gridloom.mappers.spokes.problem import Tables
 
 #: What a slot that is not there, or a value that is not given, is marked with.
 NONE = -1
@@ -16,7 +16,7 @@ _TAKEN = 1 << 16
 
 
 @kernel
-def schedule(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints) -> bool:
+def schedule(tables: Tables, ii: int, tile: Int32s, spoke: Int32s, issue: Int32s) -> bool:
     """Issue cycles of a placement, in place; False when carried values cannot be in time on it. O(edges) mostly."""
     count = len(tile)
     issue[:] = 0
@@ -40,7 +40,7 @@ def schedule(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints) -> b
 
 
 @kernel
-def route(tables: Tables, ii: int, tile: Ints, issue: Ints, owner: Ints, price: Ints, steps: Ints) -> int:
+def route(tables: Tables, ii: int, tile: Int32s, issue: Int32s, owner: Int32s, price: Int32s, steps: Int32s) -> int:
     """Ways of all wires: ``steps[w]`` becomes their links (position * 4 + 0..3 for -2, -1, 1, 2), NONE at the end.
 
     A way has no detours, so a value is at a tile at a time that does not depend on its way. ``owner`` (links x spokes)
@@ -98,7 +98,7 @@ def _direction(step: int) -> int:
 
 
 @kernel
-def waiting(tables: Tables, ii: int, tile: Ints, issue: Ints, count: Ints) -> int:
+def waiting(tables: Tables, ii: int, tile: Int32s, issue: Int32s, count: Int32s) -> int:
     """Values too many for the delay registers, over tiles and spokes; ``count`` (tiles x II) is scratch."""
     limit = tables.device[3]
     if limit < 0:
@@ -134,7 +134,7 @@ def waiting(tables: Tables, ii: int, tile: Ints, issue: Ints, count: Ints) -> in
 
 
 @kernel
-def makespan(tables: Tables, issue: Ints) -> int:
+def makespan(tables: Tables, issue: Int32s) -> int:
     """The cycle of the last result."""
     last = 0
     for n in range(len(issue)):
@@ -143,7 +143,7 @@ def makespan(tables: Tables, issue: Ints) -> int:
 
 
 @borrowing
-def open_tiles(tables: Tables, n: int, tile: Ints, used: Ints, free: Flags) -> None:
+def open_tiles(tables: Tables, n: int, tile: Int32s, used: Int32s, free: Bools) -> None:
     """Mark in ``free`` the tiles that node n may sit on beside the nodes placed so far (tile NONE: not placed)."""
     free[:] = tables.pinned[n] == NONE
     if tables.pinned[n] != NONE:
@@ -167,7 +167,7 @@ def open_tiles(tables: Tables, n: int, tile: Ints, used: Ints, free: Flags) -> N
 
 
 @borrowing
-def arrival(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) -> int:
+def arrival(tables: Tables, ii: int, n: int, t: int, tile: Int32s, issue: Int32s) -> int:
     """The earliest cycle at which node n can issue on tile t, after the predecessors placed so far."""
     due = 0
     for e in range(tables.pred_at[n], tables.pred_at[n + 1]):
@@ -181,7 +181,7 @@ def arrival(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) ->
 
 
 @borrowing
-def deadline(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) -> int:
+def deadline(tables: Tables, ii: int, n: int, t: int, tile: Int32s, issue: Int32s) -> int:
     """The latest cycle at which node n can issue on tile t, before readers placed so far (carried values)."""
     latest = 1 << 30
     for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
@@ -201,9 +201,9 @@ def sample(
     seed: int,
     rounds: int,
     greed: int,
-    stop: NDArray[np.uint8],
-    best_tile: Ints,
-    best_spoke: Ints,
+    stop: Uint8s,
+    best_tile: Int32s,
+    best_spoke: Int32s,
     best_cycles: int,
 ) -> tuple[int, int, int]:
     """Random legal placements, one node after the other; the best with fewer cycles than given is kept.

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.kernel import NONE, makespan, route, schedule, waiting
-from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
 
 _OFFSETS = (-2, -1, 1, 2)
@@ -23,17 +24,17 @@ class Placement:
     """A schedule: tile, spoke and issue of each node of the problem, and its ways."""
 
     ii: int
-    tile: Ints
-    spoke: Ints
-    issue: Ints
+    tile: Int32s
+    spoke: Int32s
+    issue: Int32s
     cycles: int
     #: For each wire of the tables its links in order, ``NONE`` after the last.
-    steps: Ints
+    steps: Int32s
     #: Values without a link of their own and waits without a register; 0: legal.
     violations: int
 
 
-def realise(problem: SpokesProblem, ii: int, tile: Ints, spoke: Ints) -> Placement | None:
+def realise(problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s) -> Placement | None:
     """The schedule and the ways of a placement; None when carried values cannot be in time.
 
     Links are negotiated for: those that two values want grow dearer until each has one, or for a fixed number of
@@ -68,7 +69,7 @@ def realise(problem: SpokesProblem, ii: int, tile: Ints, spoke: Ints) -> Placeme
 def to_mapping(problem: SpokesProblem, placement: Placement, provenance: MappingABC[str, Any]) -> Mapping:
     """The placement by names. Linear in its links."""
     wires = zip(problem.tables.wire_source, problem.tables.wire_target, problem.tables.wire_distance)
-    ways = {tuple(map(int, ends)): w for w, ends in enumerate(wires)}
+    wire_of = {tuple(map(int, ends)): w for w, ends in enumerate(wires)}
     names = [tile.name for tile in problem.arch.tiles]
     instances = tuple(
         Instance(node=problem.name(n), place=names[placement.tile[n]], cycle=int(placement.issue[n]))
@@ -78,7 +79,7 @@ def to_mapping(problem: SpokesProblem, placement: Placement, provenance: Mapping
     for k in problem.edges:
         edge = problem.dfg.edges[k]
         ends = (problem.number[edge.source], problem.number[edge.target])
-        hops = _hops(problem, placement, ends, ways[(*ends, edge.distance)], edge.operand)
+        hops = _hops(problem, placement, ends, wire_of[(*ends, edge.distance)], edge.operand)
         due = int(placement.issue[ends[1]]) + placement.ii * edge.distance
         routes.append(Route(edge=k, hops=hops, fifo=due - hops[-1][1]))
     return Mapping(

@@ -16,46 +16,44 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-
-Ints = NDArray[np.int32]
-Flags = NDArray[np.bool_]
+from gridloom.mappers.core.arrays import Int32s
+from gridloom.mappers.core.csr import csr_of_pairs
 
 
 class Tables(NamedTuple):
     """What the kernels read; rows are CSR (``*_at[n]`` to ``*_at[n + 1]``)."""
 
     #: Predecessors of a node: who, cycles from its issue, iterations, 1 where the tiles' distance counts.
-    pred_at: Ints
-    pred: Ints
-    pred_lag: Ints
-    pred_distance: Ints
-    pred_far: Ints
+    pred_at: Int32s
+    pred: Int32s
+    pred_lag: Int32s
+    pred_distance: Int32s
+    pred_far: Int32s
     #: The same by the other end.
-    succ_at: Ints
-    succ: Ints
-    succ_lag: Ints
-    succ_distance: Ints
-    succ_far: Ints
+    succ_at: Int32s
+    succ: Int32s
+    succ_lag: Int32s
+    succ_distance: Int32s
+    succ_far: Int32s
     #: Nodes that may not share the tile of a node.
-    conflict_at: Ints
-    conflict: Ints
+    conflict_at: Int32s
+    conflict: Int32s
     #: Nodes with a number of 0 or more and the same one share a tile; -1: free.
-    group: Ints
+    group: Int32s
     #: Tile-memory entries that a node brings to its tile; those of a group come with its first node.
-    entries: Ints
+    entries: Int32s
     #: The tile that a node has to sit on; -1: any.
-    pinned: Ints
+    pinned: Int32s
     #: Wires: source and target of each distinct (source, target) pair of routed edges, with the iterations between.
-    wire_source: Ints
-    wire_target: Ints
-    wire_distance: Ints
+    wire_source: Int32s
+    wire_target: Int32s
+    wire_distance: Int32s
     #: Tiles, cycles from issue to result, 1 at level strict, delay registers a tile, entries a tile; -1: no limit.
-    device: Ints
+    device: Int32s
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class SpokesProblem:
     dfg: Dfg
     arch: Arch
     #: Positions in the graph of the nodes that need a slot, in topological order.
-    nodes: Ints
+    nodes: Int32s
     #: Edges (positions in the graph) that need a way through the fabric.
     edges: tuple[int, ...]
     tables: Tables
@@ -226,7 +224,7 @@ class _Build:
                 arcs.add((self.number[edge.source], self.number[edge.target], edge.delay, edge.distance, 0))
         return sorted(arcs)
 
-    def _device(self) -> Ints:
+    def _device(self) -> Int32s:
         arch = self.arch
         strict = bool((arch.capacity[arch.kind == Kind.LINK] == 1).any())
         delays = min((tile.delays for tile in arch.tiles if tile.delays is not None), default=-1)
@@ -234,7 +232,7 @@ class _Build:
         return np.array([len(arch.tiles), self.latency, strict, delays, memory], dtype=np.int32)
 
 
-def _groups(count: int, variables: dict[str, tuple[int, ...]]) -> tuple[Ints, Ints]:
+def _groups(count: int, variables: dict[str, tuple[int, ...]]) -> tuple[Int32s, Int32s]:
     """Nodes that variables tie together, directly or over others, and the variables of each such set."""
     parent = list(range(count))
 
@@ -257,13 +255,8 @@ def _groups(count: int, variables: dict[str, tuple[int, ...]]) -> tuple[Ints, In
     return group, entries
 
 
-def _rows(count: int, rows: list[tuple[int, ...]], columns: int) -> list[Ints]:
+def _rows(count: int, rows: list[tuple[int, ...]], columns: int) -> list[Int32s]:
     """CSR start points and the remaining columns of rows (node, ...)."""
     rows = sorted(rows)
-    at = np.zeros(count + 1, dtype=np.int32)
-    for row in rows:
-        at[row[0] + 1] += 1
-    return [
-        np.cumsum(at).astype(np.int32),
-        *(np.array([row[1 + k] for row in rows], dtype=np.int32) for k in range(columns)),
-    ]
+    starts, _ = csr_of_pairs(count, ((row[0], k) for k, row in enumerate(rows)))
+    return [starts, *(np.array([row[1 + k] for row in rows], dtype=np.int32) for k in range(columns))]

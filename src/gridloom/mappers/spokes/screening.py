@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mappers.core.arrays import Int32s
+from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Failure
 
@@ -137,7 +138,7 @@ def _crowds(problem: SpokesProblem) -> Failure | None:
     return None
 
 
-def tile_assignment(problem: SpokesProblem, ii: int) -> tuple[Ints | None, bool]:
+def tile_assignment(problem: SpokesProblem, ii: int) -> tuple[Int32s | None, bool]:
     """Tiles that keep C1 to C3 with at most ``ii`` nodes each, or None; and whether None is a proof.
 
     Backtracking over the most constrained unit first (a unit is a node, or all nodes that share variables), within a
@@ -207,7 +208,7 @@ class _Assignment:
         self.room[tile] -= size
         self.memory[tile] -= entries
 
-    def tiles_of_nodes(self) -> Ints:
+    def tiles_of_nodes(self) -> Int32s:
         """The tile of each node."""
         found = np.zeros(self.problem.size, dtype=np.int32)
         for unit, nodes in self.members.items():

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.kernel import sample
 from gridloom.mappers.spokes.mapping import Placement, realise
-from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.screening import least_ii, tile_assignment
 from gridloom.mapping.model import Failure
 
@@ -31,7 +32,7 @@ def iis(problem: SpokesProblem, asked: int | None) -> Iterator[int]:
     yield from range(least_ii(problem), problem.spokes + 1)
 
 
-def first_placement(problem: SpokesProblem, ii: int, seed: int) -> tuple[Ints, Ints] | None:
+def first_placement(problem: SpokesProblem, ii: int, seed: int) -> tuple[Int32s, Int32s] | None:
     """A placement that keeps C1 to C3 and the slots: the best of a few greedy ones, else one found by backtracking."""
     tile = np.zeros(problem.size, dtype=np.int32)
     spoke = np.zeros(problem.size, dtype=np.int32)
@@ -69,7 +70,7 @@ class Best:
     closest: Placement | None = None
     tried: list[int] = field(default_factory=list)
 
-    def take(self, problem: SpokesProblem, ii: int, tile: Ints, spoke: Ints) -> None:
+    def take(self, problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s) -> None:
         """Look at a placement."""
         self.keep(realise(problem, ii, tile, spoke))
 
@@ -114,8 +115,8 @@ def sweep(
     any more. Without a limit it is called ``patience`` times for the II that is kept.
     """
     best = Best()
-    walk = list(iis(problem, asked))
-    turns = dict.fromkeys(walk, 0)
+    candidates = list(iis(problem, asked))
+    turns = dict.fromkeys(candidates, 0)
 
     def once(ii: int) -> bool:
         done = attempt(ii, best, turns[ii])
@@ -123,23 +124,23 @@ def sweep(
         clock.report(f"II {ii}", best.words)
         return done
 
-    way = walk
-    while best.legal is None and not (clock.budget.unlimited and turns[walk[-1]] >= patience):
-        for ii in way:
+    order = candidates
+    while best.legal is None and not (clock.budget.unlimited and turns[candidates[-1]] >= patience):
+        for ii in order:
             best.tried = sorted({*best.tried, ii})
             once(ii)
-            if best.legal is not None or (clock.over() and (asked is not None or ii == walk[-1])):
+            if best.legal is not None or (clock.over() and (asked is not None or ii == candidates[-1])):
                 break
         # What no II had at once is likeliest where there is most room.
-        way = walk[-2:][::-1]
+        order = candidates[-2:][::-1]
         if clock.over():
             break
-    _improve(best, walk, turns, once, clock, patience)
+    _improve(best, candidates, turns, once, clock, patience)
     return best
 
 
 def _improve(
-    best: Best, walk: list[int], turns: dict[int, int], once: Callable[[int], bool], clock: Clock, patience: int
+    best: Best, candidates: list[int], turns: dict[int, int], once: Callable[[int], bool], clock: Clock, patience: int
 ) -> None:
     """Use up the budget on the II that was found, and in turn on those below it."""
     below = 0
@@ -147,7 +148,7 @@ def _improve(
         ii = best.legal.ii
         if clock.budget.unlimited and turns[ii] >= patience:
             return
-        lower = [other for other in walk if other < ii]
+        lower = [other for other in candidates if other < ii]
         if lower:
             once(lower[-1 - below % len(lower)])
             below += 1

@@ -67,22 +67,22 @@ def _is(model: Any, variable: Any, value: int) -> Any:
 
 def _arrivals(p: int, x: int, direction: int, used: dict[tuple[int, int, int], Any]) -> list[Any]:
     """The links that bring a value to tile x in a direction."""
-    found = []
-    for way, step, k in _STEPS:
-        if way == direction and (p, x - way * step, k) in used:
-            found.append(used[p, x - way * step, k])
-    return found
+    links = []
+    for sign, step, k in _STEPS:
+        if sign == direction and (p, x - sign * step, k) in used:
+            links.append(used[p, x - sign * step, k])
+    return links
 
 
 def _connect(model: Any, problem: SpokesProblem, here: list[list[Any]], used: dict[tuple[int, int, int], Any]) -> None:
     """A link carries on only what is made on its tile or was brought there; a reader's tile is reached."""
     for (p, x, k), link in used.items():
-        direction = next(way for way, _, number in _STEPS if number == k)
+        direction = next(sign for sign, _, number in _STEPS if number == k)
         model.add_bool_or([here[p][x], *_arrivals(p, x, direction, used), ~link])
     wires = zip(problem.tables.wire_source.tolist(), problem.tables.wire_target.tolist())
     for p, n in sorted(set(wires)):
         for x in range(problem.tiles):
-            brought = [link for way in (1, -1) for link in _arrivals(p, x, way, used)]
+            brought = [link for sign in (1, -1) for link in _arrivals(p, x, sign, used)]
             model.add_bool_or([here[p][x], *brought, ~here[n][x]])
 
 
@@ -103,8 +103,8 @@ def _separate(
                 same = model.new_bool_var("")
                 model.add(phases[p] != phases[q]).only_enforce_if(~same)
                 for (owner, x, k), link in used.items():
-                    way = next(way for way, _, number in _STEPS if number == k)
-                    if owner == p and way == direction:
+                    direction_of_link = next(sign for sign, _, number in _STEPS if number == k)
+                    if owner == p and direction_of_link == direction:
                         model.add_bool_or([~same, ~link, ~used[q, x, k]])
 
 
@@ -147,8 +147,8 @@ def placement(
     steps = np.full((max(1, len(tables.wire_source)), problem.tiles), NONE, dtype=np.int32)
     chosen = {key for key, link in links.used.items() if found.value(link)}
     for w, (p, n) in enumerate(zip(tables.wire_source.tolist(), tables.wire_target.tolist())):
-        way = _way(p, int(tiles[p]), int(tiles[n]), chosen)
-        steps[w, : len(way)] = way
+        links_of_wire = _links_between(p, int(tiles[p]), int(tiles[n]), chosen)
+        steps[w, : len(links_of_wire)] = links_of_wire
     return Placement(
         ii=ii,
         tile=tiles,
@@ -160,18 +160,18 @@ def placement(
     )
 
 
-def _way(p: int, start: int, end: int, chosen: set[tuple[int, int, int]]) -> list[int]:
+def _links_between(p: int, start: int, end: int, chosen: set[tuple[int, int, int]]) -> list[int]:
     """The chosen links from the tile of a value to a reader's, found from the reader back."""
     direction = 1 if end > start else -1
-    way: list[int] = []
+    path: list[int] = []
     x = end
     while x != start:
         for sign, step, k in _STEPS:
             before = x - sign * step
             if sign == direction and (p, before, k) in chosen and (before - start) * direction >= 0:
-                way.append(before * 4 + k)
+                path.append(before * 4 + k)
                 x = before
                 break
         else:
             raise RuntimeError(f"the solver's links do not lead from tile {start} to tile {end}")
-    return way[::-1]
+    return path[::-1]
