@@ -57,9 +57,9 @@ BATCH = 4
 class WidthConfig(GivenPlacements):
     """Settings of ``width``; temperatures and prices are those of a start (``search.Heat``)."""
 
-    #: ``rounds`` searches as long as the budget lasts. ``ladder`` makes a fixed number of starts and gives up early where
-    #: a graph is far from fitting; the mappability data set is labelled by it. ``fit`` makes the short starts of the
-    #: ladder on exactly ``columns``, ``push`` longer ones.
+    #: ``rounds`` searches as long as the budget lasts. ``ladder`` makes a fixed number of starts and gives up early
+    #: where a graph is far from fitting; the mappability data set is labelled by it. ``fit`` makes the short starts of
+    #: the ladder on exactly ``columns``, ``push`` longer ones.
     search: Literal["rounds", "ladder", "fit", "push"] = "rounds"
     #: Registers between rows: ``none``, ``all``, or ``auto``, those that the routes found without registers allow.
     pipeline: Literal["none", "all", "auto"] = "none"

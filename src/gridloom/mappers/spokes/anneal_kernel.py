@@ -1,4 +1,10 @@
-"""Annealing of placements on tiles with spokes: every placement on the way keeps C1 to C3 and the slots."""
+"""Annealing of placements on tiles with spokes, compiled: every placement on the way keeps C1 to C3 and the slots.
+
+A state is ``tile`` and ``spoke`` of each node, and ``at[tile, spoke]``, the node there. Moves change these in place,
+and may leave them half changed when they fail; ``anneal`` keeps a copy of the last state that was taken and restores
+it. The cost is computed from scratch for each state, since an issue cycle can change all those after it: one pass of
+``schedule`` and, at level strict, one of ``route`` and one of ``waiting``.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +26,17 @@ class Cooling(NamedTuple):
     cold: float
 
 
-#: What a value without a link, or without a delay register, costs in cycles.
+#: A value without a link, or without a delay register, costs as much as this many cycles.
 _CLASH = 4.0
 
 
 @borrowing
 def _may_sit(tables: Tables, n: int, t: int, tile: Int32s, other: int) -> bool:
-    """True when node n may sit on tile t beside all nodes but itself and ``other``."""
+    """True when node n may sit on tile t beside all nodes but itself and ``other``.
+
+    No node that C2 or C3 keep apart from n is there (the CSR ``conflict``), and all that share variables with n (C1,
+    its ``group``) are there.
+    """
     for e in range(tables.conflict_at[n], tables.conflict_at[n + 1]):
         m = tables.conflict[e]
         if m != other and tile[m] == t:
@@ -40,6 +50,7 @@ def _may_sit(tables: Tables, n: int, t: int, tile: Int32s, other: int) -> bool:
 
 @borrowing
 def _entries_fit(tables: Tables, tile: Int32s, used: Int32s) -> bool:
+    """True when no tile has more variables than its memory holds. ``used`` is scratch."""
     used[:] = 0
     for n in range(len(tile)):
         used[tile[n]] += tables.entries[n]
@@ -60,7 +71,12 @@ def price_of(
     steps: Int32s,
     count: Int32s,
 ) -> tuple[float, int]:
-    """(cost, violations) of a placement: cycles, a little for late issues, much for what strict forbids."""
+    """(cost, violations) of a placement: cycles, a little for late issues, much for what strict forbids.
+
+    The two small terms for late issues make placements with equal cycles differ, so that the search has a slope to
+    follow. A placement whose carried values cannot be in time costs 1e9. ``issue`` is written; the last four arrays are
+    scratch. Prices of links are cleared each time, so a placement always has the same cost.
+    """
     if not schedule(tables, ii, tile, spoke, issue):
         return 1e9, 1 << 20
     cycles = makespan(tables, issue)
@@ -76,7 +92,7 @@ def price_of(
 
 @borrowing
 def _near(tables: Tables, n: int, tile: Int32s, tiles: int) -> int:
-    """A tile near a neighbour of node n, or any tile."""
+    """A tile at most two away from a random neighbour of node n; sometimes, or without neighbours, any tile."""
     first, last = tables.pred_at[n], tables.pred_at[n + 1]
     more = tables.succ_at[n + 1] - tables.succ_at[n]
     if last - first + more == 0 or np.random.random() < 0.15:
@@ -120,6 +136,7 @@ def _holds_pinned(tables: Tables, t: int, at: Int32s) -> bool:
 
 @borrowing
 def _rebuild(tile: Int32s, spoke: Int32s, at: Int32s) -> None:
+    """Fill ``at`` from ``tile`` and ``spoke``."""
     at[:] = NONE
     for n in range(len(tile)):
         at[tile[n], spoke[n]] = n
@@ -127,7 +144,11 @@ def _rebuild(tile: Int32s, spoke: Int32s, at: Int32s) -> None:
 
 @borrowing
 def _move_group(tables: Tables, ii: int, n: int, tile: Int32s, spoke: Int32s, issue: Int32s, at: Int32s) -> bool:
-    """Move node n, with all that shares its variables, to another tile. False: no room, nothing is changed for good."""
+    """Move node n, with all that shares its variables, to another tile. False: it cannot go there.
+
+    Each node takes the spoke that it can have soonest there. Pinned nodes never move, nor does what shares their
+    variables. After False the arrays may be half changed, and the caller restores them.
+    """
     t = _near(tables, n, tile, tables.device[0])
     for m in range(len(tile)):
         if tables.pinned[m] != NONE and (m == n or (tables.group[n] != NONE and tables.group[m] == tables.group[n])):
@@ -151,7 +172,12 @@ def _move_group(tables: Tables, ii: int, n: int, tile: Int32s, spoke: Int32s, is
 
 @borrowing
 def _propose(tables: Tables, ii: int, tile: Int32s, spoke: Int32s, issue: Int32s, at: Int32s) -> bool:
-    """Change a placement at random; False when the change breaks a rule."""
+    """Change a placement at random; False when the change breaks a rule, and the arrays are then to be restored.
+
+    45 % of the changes move a node with its group to another tile, 20 % move a node to another spoke of its tile (in
+    exchange with the node there), 20 % exchange two nodes, and 15 % exchange all that sits on two tiles up to three
+    apart.
+    """
     count, tiles = len(tile), tables.device[0]
     kind = np.random.random()
     n = np.random.randint(count)
@@ -190,7 +216,8 @@ def anneal(tables: Tables, ii: int, seed: int, cooling: Cooling, stop: Uint8s, t
     """Anneal a legal placement in place; the best one found stays in ``tile`` and ``spoke``.
 
     Ends after ``cooling.moves``, when stopped, or when the cycles reach ``target`` without violations. Returns (cycles,
-    violations, moves made). A move costs one schedule, at level strict one routing more.
+    violations, moves made) of the best. It is the one with the fewest violations, then with the least cost. A move
+    costs one schedule, at level strict one routing more. The same seed gives the same result, unless it is stopped.
     """
     np.random.seed(seed)
     count, tiles = len(tile), tables.device[0]

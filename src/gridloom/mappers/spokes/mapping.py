@@ -1,4 +1,7 @@
-"""From (tile, spoke) of every node to a Mapping: issue cycles, ways through the fabric, waits."""
+"""From (tile, spoke) of every node to a Mapping: issue cycles, routes through the fabric, waits.
+
+``realise`` completes a placement into a :class:`Placement`, legal or not; ``to_mapping`` translates a legal one.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,19 @@ from gridloom.mappers.spokes.kernel import NONE, makespan, route, schedule, wait
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
 
+# The offset of each of the four links of a tile, by their number.
 _OFFSETS = (-2, -1, 1, 2)
 
-#: Rounds of routing after which links that are fought over are given up.
+# Rounds of routing after which contested links are left as they are.
 _ROUNDS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """A schedule: tile, spoke and issue of each node of the problem, and its ways."""
+    """A complete schedule: tile, spoke and issue of each node of the problem, and its routes.
+
+    ``realise`` and the exact model make it. Nodes and wires are numbered as in the problem that it was made for.
+    """
 
     ii: int
     tile: Int32s
@@ -35,10 +42,11 @@ class Placement:
 
 
 def realise(problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s) -> Placement | None:
-    """The schedule and the ways of a placement; None when carried values cannot be in time.
+    """The schedule and the routes of a placement; None when carried values cannot be in time.
 
     Links are negotiated for: those that two values want grow dearer until each has one, or for a fixed number of
-    rounds. Costs a few passes over the wires.
+    rounds. Costs a few passes over the wires. ``tile`` and ``spoke`` are copied. At level paper links have no limit,
+    and only waits beyond the delay registers count as violations.
     """
     tables, tiles = problem.tables, problem.tiles
     issue = np.empty(problem.size, dtype=np.int32)
@@ -67,7 +75,10 @@ def realise(problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s) -> Pla
 
 
 def to_mapping(problem: SpokesProblem, placement: Placement, provenance: MappingABC[str, Any]) -> Mapping:
-    """The placement by names. Linear in its links."""
+    """The mapping of a placement without violations. Linear in its links.
+
+    The ``fifo`` of a route is the number of cycles that the value waits in delay registers for its reader.
+    """
     wires = zip(problem.tables.wire_source, problem.tables.wire_target, problem.tables.wire_distance)
     wire_of = {tuple(map(int, ends)): w for w, ends in enumerate(wires)}
     names = [tile.name for tile in problem.arch.tiles]
@@ -95,6 +106,10 @@ def to_mapping(problem: SpokesProblem, placement: Placement, provenance: Mapping
 def _hops(
     problem: SpokesProblem, placement: Placement, ends: tuple[int, int], wire: int, operand: int
 ) -> tuple[Hop, ...]:
+    """The hops of one route: the output of the source's tile, its links, and the operand of the target's tile.
+
+    Each hop has the cycle in which the value enters it; a link takes as many cycles as it crosses tiles.
+    """
     tiles = problem.arch.tiles
     position, last = (int(placement.tile[n]) for n in ends)
     cycle = int(placement.issue[ends[0]]) + problem.latency
