@@ -33,7 +33,7 @@ from gridloom.mappers.core.csr import csr_of_pairs
 class Tables(NamedTuple):
     """What the kernels read; rows are CSR (``*_at[n]`` to ``*_at[n + 1]``), and nodes are numbers of the problem."""
 
-    #: The predecessors of a node. For each of them: the node, the cycles from its issue to its result, the iterations in
+    #: The predecessors of a node. For each of them: the node, the cycles from its issue to its result, iterations in
     #: between, and 1 where the distance of the tiles counts (a value is carried) or 0 (only the order is kept).
     pred_at: Int32s
     pred: Int32s
