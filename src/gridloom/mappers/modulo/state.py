@@ -2,6 +2,10 @@
 
 Each kernel takes only the tuples that it uses: every array of an argument costs compilation time in each function that
 it passes through.
+
+``Fabric`` and ``Loop`` are read-only and made by ``ModuloProblem``; all starts at an II share a ``Loop``. ``State`` is
+what a start ends with, ``Workspace`` what it needs on the way. Numbers of elements, storages and groups are explained
+in :mod:`gridloom.mappers.modulo.route_kernel`.
 """
 
 from __future__ import annotations
@@ -14,7 +18,10 @@ from gridloom.mappers.core.arrays import Float64s, Int16s, Int64s, Uint8s, Uint6
 
 
 class Fabric(NamedTuple):
-    """An array at an II: which storages tiles read, how registers hold, what is shared."""
+    """An array at an II: which storages tiles read, how registers hold, what is shared.
+
+    It depends on the use of the register files as well, so each start makes its own.
+    """
 
     ii: int
     tiles: int
@@ -60,7 +67,7 @@ class Usage(NamedTuple):
 
 
 class Routes(NamedTuple):
-    """The route of each edge."""
+    """The route of each edge, from the root of its net: routes of one net repeat the part that they share."""
 
     #: [edge, step] -> code; number of steps, 0: no route; where it begins.
     codes: Int64s
@@ -69,7 +76,10 @@ class Routes(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """What the net that is open occupies; empty between two nets."""
+    """What the net that is open occupies; empty between two nets.
+
+    ``own`` is all zeros between nets; ``back`` and ``age`` are valid only where ``own`` is not 0.
+    """
 
     #: The numbers of tiles and of elements of the array.
     tiles: int
@@ -86,7 +96,10 @@ class Tree(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """Least prices that a sweep over cycles finds, and how each state is reached."""
+    """Least prices that a sweep over cycles finds, and how each state is reached.
+
+    Only the cycles of the last sweep are valid. The backward sweep uses the same arrays and overwrites them.
+    """
 
     #: [cycle, storage]: least price, the code it came from, cycles held.
     best: Float64s
@@ -151,7 +164,10 @@ class State(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """How a start searches. The mapper gives moves for each node; a start has its own, varied at random."""
+    """How a start searches. The mapper gives moves for each node; a start has its own, varied at random.
+
+    ``ModuloConfig`` explains the fields of the same names.
+    """
 
     #: Moves and rounds without progress after which a start gives up.
     moves: int
@@ -181,7 +197,7 @@ class Marks(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Memory of the placer."""
+    """Memory of the placer: nothing in it is part of the result."""
 
     tree: Tree
     labels: Labels
@@ -210,7 +226,7 @@ class Race(NamedTuple):
 
 
 def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
-    """A state with nothing placed and nothing routed."""
+    """A state with nothing placed and nothing routed. A route may have two codes for each cycle of the horizon."""
     groups = 2 * fabric.tiles + fabric.registers
     edges, pools = len(loop.source), len(pool_room)
     usage = Usage(
@@ -254,6 +270,7 @@ def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, 
 
 
 def _tree(fabric: Fabric, cycles: int) -> Tree:
+    """The tree of no net."""
     storages = fabric.tiles + fabric.registers + 1
     return Tree(
         tiles=fabric.tiles,
@@ -268,6 +285,7 @@ def _tree(fabric: Fabric, cycles: int) -> Tree:
 
 
 def _labels(fabric: Fabric, cycles: int) -> Labels:
+    """Labels of the right size; a sweep fills them before it reads them."""
     storages, files = fabric.tiles + fabric.registers + 1, max(1, fabric.files)
     return Labels(
         best=np.zeros((cycles, storages)),
