@@ -10,7 +10,7 @@ from gridloom.archs import build
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import SimulationError
 from gridloom.mappers.budget import Budget
-from gridloom.mappers.grid.anneal import AnnealConfig, anneal
+from gridloom.mappers.spokes.anneal import SpokesAnnealConfig, anneal_spokes
 from gridloom.mapping.model import Mapping
 from gridloom.mapping.program import Channel, Flow, Program
 from gridloom.sim import together
@@ -45,7 +45,7 @@ def stored(array: str) -> Dfg:
 
 
 def flow(name: str, dfg: Dfg, ii: int, iterations: int = 20) -> Flow:
-    found = anneal(dfg, ARCH, AnnealConfig(ii=ii), Budget(effort=2000, seed=1))
+    found = anneal_spokes(dfg, ARCH, SpokesAnnealConfig(ii=ii), Budget(effort=2000, seed=1))
     assert isinstance(found, Mapping)
     return Flow(name=name, iterations=iterations, base=0, tiles=12, mapping=found)
 

@@ -1,4 +1,9 @@
-"""The commands and their order in the help text."""
+"""The commands and their order in the help text.
+
+Importing this module imports every command's function, but no command imports what it works with before it runs:
+``gridloom --help`` and completion have to answer at once. A new command is a module in ``commands`` and a row of
+:data:`COMMANDS`.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +55,7 @@ for name, function, overview in COMMANDS:
 
 
 def _version(wanted: bool) -> None:
+    """Print the version and end, for the eager option ``--version``."""
     if wanted:
         typer.echo(f"gridloom {__version__}")
         raise typer.Exit

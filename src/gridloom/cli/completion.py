@@ -49,7 +49,8 @@ def offer_sources(incomplete: str) -> list[Offer]:
 def join_bash_words(environment: MutableMapping[str, str]) -> None:
     """Undo how Bash takes ``kernel:fi`` apart: it hands over three words and wants only the end of the last one.
 
-    The first two are taken out of what Bash says was typed, and kept for :func:`offer_sources`.
+    Bash breaks words at colons (``COMP_WORDBREAKS``). The first two words are taken out of what Bash says was typed,
+    and kept for :func:`offer_sources`. Does nothing for other shells, and outside of completion.
     """
     if environment.get("_GRIDLOOM_COMPLETE") != "complete_bash":
         return
@@ -68,5 +69,6 @@ _BEGUN: Final = "_GRIDLOOM_COMPLETE_BEGUN"
 
 
 def _entries(group: str) -> Iterator[Offer]:
+    """The names of a group of the registry, each with its summary."""
     for name in registry.names(group):
         yield name, registry.entry(group, name).summary

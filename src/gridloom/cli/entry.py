@@ -1,4 +1,9 @@
-"""From arguments to an exit status: every way in which a command can end is handled here."""
+"""From arguments to an exit status: every way in which a command can end is handled here.
+
+The statuses are 0 for done, 1 when the command worked but the answer is no (no mapping, an illegal mapping, a worse
+result), 2 for a mistake in the input, 70 for a mistake of ours, 130 for Ctrl-C. Results go to standard output,
+everything else to standard error, so that output can be piped.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +29,11 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status; a user's mistake is one line on standard error, never a traceback."""
+    """Run a command and return its exit status; a user's mistake is one line on standard error, never a traceback.
+
+    ``arguments`` are those of the process unless they are given; none at all means ``--help``. Never raises and never
+    ends the process, so that tests call it like any function.
+    """
     from gridloom.cli.app import app
     from gridloom.cli.completion import join_bash_words
 
@@ -38,6 +47,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     try:
         # A bare command is a question, not a mistake.
         status = command.main(given or ["--help"], prog_name="gridloom", standalone_mode=False)
+        # A pipe that is closed shows when the buffer is written: here, where it is handled.
         sys.stdout.flush()
     except _UsageError as error:
         return _complain(_usage_message(error))
@@ -62,6 +72,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
 
 
 def _usage_message(error: Any) -> str:
+    """What is wrong with the words of a command line, and which help to read."""
     message: str = error.format_message()
     context = getattr(error, "ctx", None)
     if context is None:
@@ -71,16 +82,22 @@ def _usage_message(error: Any) -> str:
 
 
 def _complain(message: str) -> int:
+    """Print a mistake of the user's as one line; returns the status for it."""
     print(f"error: {one_line(message)}", file=sys.stderr)
     return BAD_INPUT
 
 
 def one_line(text: str) -> str:
-    """Text of a file or an option as it can be printed: line ends and control characters are escaped."""
+    r"""Text of a file or an option as it can be printed: line ends and control characters are escaped.
+
+    >>> one_line("two\nlines")
+    'two\\nlines'
+    """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def _internal(error: Exception) -> int:
+    """Print what an unexpected exception means for the user; its traceback only where ``GRIDLOOM_DEBUG`` is set."""
     if os.environ.get("GRIDLOOM_DEBUG"):
         traceback.print_exception(error)
     print(

@@ -1,4 +1,12 @@
-"""The options that several commands share: each is declared once, so that it reads and behaves the same everywhere."""
+"""The options that several commands share: each is declared once, so that it reads and behaves the same everywhere.
+
+A command names the type of a parameter (``seed: Seed = 0``), and typer makes the option from it. The default stands
+in the command, since it may differ; name, metavar, help text and completion stand here. An option of one command only
+is declared there.
+
+Options that look alike and differ: ``Workers`` (searches of one mapping, in this process) and ``Processes`` (jobs of
+a suite or a data set) are both ``--jobs``; ``GraphFolder`` and ``DataFolder`` are both ``--folder``.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +21,7 @@ from gridloom.errors import OptionError
 
 
 def _seed(value: int) -> int:
+    """Check a seed: OptionError for one below 0, which NumPy's generators do not take."""
     if value is not None and value < 0:
         raise OptionError(f"expected at least 0, found {value}", where="--seed")
     return value

@@ -1,4 +1,8 @@
-"""Files that a command writes: refused before the work starts if they cannot be written, and written whole."""
+"""Files that a command writes: refused before the work starts if they cannot be written, and written whole.
+
+A search may take an hour, so a folder that does not exist has to be found out before it. Files are written beside
+their place and renamed, so that a crash leaves the old file or the new one, never a half.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,11 @@ from gridloom.errors import OptionError
 
 
 def check_writable(files: Iterable[tuple[str, Path | None]]) -> None:
-    """Raise an OptionError for the first output that cannot be written, before anybody waits an hour for it."""
+    """Raise an OptionError for the first output that cannot be written, before anybody waits an hour for it.
+
+    ``files`` are pairs of the option and its file, None where it was not given. One file named by two options is
+    refused, too. Nothing is created.
+    """
     seen: dict[Path, str] = {}
     for option, path in files:
         if path is None:
@@ -29,7 +37,11 @@ def check_writable(files: Iterable[tuple[str, Path | None]]) -> None:
 
 
 def figure_files(plots: Iterable[str], known: Collection[str], of: str) -> list[tuple[str, Path]]:
-    """The (figure, file) pairs of ``--plot``; an OptionError, before the long work, for an unknown figure."""
+    """The (figure, file) pairs of ``--plot``; an OptionError, before the long work, for an unknown figure.
+
+    ``FILE.svg`` alone means all figures in one picture, which is returned as figure ``all``. ``of`` names what the
+    figures are of, for the message.
+    """
     wanted = []
     for text in plots:
         figure, between, name = text.partition("=")

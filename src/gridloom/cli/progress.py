@@ -33,7 +33,11 @@ def note(text: str) -> None:
 
 @dataclass
 class Display:
-    """A progress bar on standard error that appears late, on terminals only, and leaves nothing behind."""
+    """A progress bar on standard error that appears late, on terminals only, and leaves nothing behind.
+
+    ``total`` is what ``done`` counts up to: seconds, jobs or a share of 1; None shows a bar without an end. The bar
+    is rich's, imported when it is first shown.
+    """
 
     total: float | None = None
     enabled: bool = field(default_factory=shows_progress)
@@ -65,6 +69,7 @@ class Display:
         self.update(f"{progress.phase}: {progress.moves:,} moves{best}", progress.seconds)
 
     def _compiling(self, text: str) -> None:
+        """Show that kernels are being compiled: on the bar, or in one line where there is no terminal."""
         self.update(text, 0.0, at_once=True)
         if not self.enabled and not self._told:
             from gridloom.mappers.core.compiling import HEADING
@@ -78,6 +83,7 @@ class Display:
         self.update(f"{progress.done} of {progress.total} cells{failed}", progress.done)
 
     def _start(self) -> None:
+        """Put the bar on the screen."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -101,7 +107,9 @@ def display(total: float | None = None) -> Iterator[Display]:
 def first_interrupt_asks() -> Iterator[threading.Event]:
     """Within the block the first Ctrl-C sets the event, so that a search can return its best; the second one kills.
 
-    While kernels are compiled there is nothing to return yet: the first Ctrl-C raises CompilationInterrupted.
+    While kernels are compiled there is nothing to return yet: the first Ctrl-C raises CompilationInterrupted. Outside
+    of the main thread, which alone receives signals, the event is never set. The handler that was there before is put
+    back at the end.
     """
     from gridloom.mappers.core import compiling
 

@@ -36,4 +36,5 @@ def be_quiet(context: typer.Context, wanted: bool) -> None:
 
 
 def _talk_again() -> None:
+    """End the silence, when the command has ended: tests run several commands in one process."""
     _MANNER.quiet = False

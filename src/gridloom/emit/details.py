@@ -73,8 +73,9 @@ class Details:
         return tuple(self._tile(instance) for instance in self.mapping.instances)
 
     def _tile(self, instance: Instance) -> int:
-        """The tile of an instance; -1 where its place is a resource. MappingError for a node or a place that does not
-        exist.
+        """The tile of an instance; -1 where its place is a resource.
+
+        MappingError for a node or a place that does not exist.
         """
         if instance.node not in self.dfg.index:
             raise MappingError(f"instance of {instance.node!r}: the graph has no such node")

@@ -100,8 +100,7 @@ def _master(mapping: Mapping, node: str, column: dict[str, int]) -> tuple[str, l
 
 
 def _add_way(mapping: Mapping, route: Route, table: dict[tuple[str, int], SpokeEntry], column: dict[str, int]) -> None:
-    """Add what a route asks of the tiles on its way: an output of the producer's entry, then a pass in each tile
-    between.
+    """Add what a route asks of the tiles on its way: an output of the producer, then a pass in each tile between.
 
     Branches of a fan-out share their first links, so what is there already is not added again.
     """
@@ -114,6 +113,7 @@ def _add_way(mapping: Mapping, route: Route, table: dict[tuple[str, int], SpokeE
             if offset not in outputs:
                 outputs.append(offset)
         else:
+            # A pass is named from the tile's own point of view: where the value comes from, where it goes.
             passing = [_offset(column, here, links[k - 1][0]), offset]
             passes = table[here, cycle % mapping.ii].passes
             if passing not in passes:

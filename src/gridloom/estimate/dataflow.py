@@ -116,6 +116,8 @@ def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:
     carried = np.array(rates.edge_tokens(dfg, counts), dtype=np.float64)
     cycles = np.array([node.work * n for node, n in zip(dfg.nodes, counts)], dtype=np.float64)
     compute = [dfg.op_class(node.id) in ("gemm", "vector") for node in dfg.nodes]
+    # Memory units and DRAM interfaces are left out: the bound is that of the arithmetic, which efficiency is relative
+    # to.
     bound = int(max(cycles[compute], default=1))
     work = np.array([node.work for node in dfg.nodes], dtype=np.float64)
     source = np.array([dfg.index[edge.source] for edge in dfg.edges], dtype=np.int64)

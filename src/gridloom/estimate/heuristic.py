@@ -33,9 +33,11 @@ class Heuristic:
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
         """1 over the worst slowdown of any unit, link or flow. Linear in the hops."""
         speed = np.array([_SPEED[op] for op in UNIT_OPS])
+        # A unit that is busy all of the bound at a speed of 0.9 takes 1 / 0.9 times the bound.
         isolated = float(np.max(pipeline.unit_load / speed[pipeline.unit_op]))
         congestion = link_rates(pipeline, decisions, pipeline.peak).max(axis=1)
         hops = np.diff(decisions.route_start).reshape(len(decisions), pipeline.flows)
+        # Flows of an eighth of a vector per cycle or more feel their whole distance, slower ones a share of it.
         longest = (hops * np.minimum(1.0, 8 * pipeline.rate)).max(axis=1)
         slowdown: Floats = np.maximum(isolated, congestion) * (1.0 + _PER_HOP * longest)
         return 1.0 / slowdown

@@ -49,6 +49,8 @@ def _highest_source(arch: Arch) -> list[int]:
         after[source].append(target)
     highest = [-1] * len(after)
     outs = [(tile.row, int(arch.out[k])) for k, tile in enumerate(arch.tiles) if tile.kind == "pe"]
+    # From the highest row down, so that the first row to reach a resource is the highest one and no resource is visited
+    # twice.
     for row, out in sorted(outs, reverse=True):
         if out < 0 or highest[out] >= 0:
             continue

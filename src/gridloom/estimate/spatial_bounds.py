@@ -140,6 +140,7 @@ def least_links(dfg: Dfg, arch: Arch, fifo: int) -> int:
     flow = networkx.DiGraph()
 
     def at_least(low: tuple[str, str], high: tuple[str, str], apart: int) -> None:
+        """Demand that one potential is at least so much above another; of several demands the largest counts."""
         known = flow.get_edge_data(low, high, {"weight": 0})["weight"] if flow.has_edge(low, high) else None
         flow.add_edge(low, high, weight=-apart if known is None else min(known, -apart))
 
@@ -245,6 +246,7 @@ class _Partners:
         return cost
 
     def _sides(self, members: list[int]) -> int:
+        """How many nodes of a connected part without odd cycles have the colour of its first one."""
         colour = {members[0]: True}
         for node in members:
             for other in self.partners[node]:
@@ -283,6 +285,7 @@ def _odd_cycle(partners: dict[int, set[int]], first: int) -> list[int] | None:
 
 
 def _closed(above: dict[int, int], a: int, b: int) -> list[int]:
+    """The cycle that an edge between two nodes of one depth closes: both are followed up to where their ways meet."""
     left, right = [a], [b]
     while left[-1] != right[-1]:
         left.append(above[left[-1]])

@@ -100,6 +100,7 @@ def _refusal(dfg: Dfg, arch: Arch, need: Demand, bound: int, registers: int) -> 
     missing = sorted({name for node in dfg.nodes for name in dfg.required_classes(node.id)} - classes)
     if missing:
         return f"no tile for {' and '.join(missing)}"
+    # These arrays have no registers that survive an iteration, so that loop-carried values cannot be mapped at all.
     if any(edge.kind != "data" or edge.distance for edge in dfg.edges):
         return "values that are kept between iterations"
     if need.constants > registers:

@@ -95,6 +95,7 @@ def sensitivity(exploration: Exploration, names: Sequence[str] | None = None) ->
         values = exploration.space.values(parameter)
         groups: dict[str, dict[int, Evaluated]] = defaultdict(dict)
         for one in exploration.points:
+            # Text tells 1 from True, which are equal as keys of a dictionary.
             rest = repr([(key, value) for key, value in one.point.values.items() if key != parameter])
             groups[rest][values.index(one.point.values[parameter])] = one
         for k in range(len(values) - 1):

@@ -80,6 +80,7 @@ def find_buffers(space: Space, mapper: Mapper, *, rounds: int = 6) -> Buffers:
         raise OptionError(f"FIFO maps are searched on {', '.join(GRIDS)}, found {arch.family}", where="array")
     depth, alone = _uniform(spec, mapper)
     best = shrink(_together(alone, mapper), "fifo", mapper, rounds=rounds)
+    # Each mapping was found on an array of its own; all of them have to be legal on the one that is returned.
     mapper.confirm(best, restricted(spec, "fifo", best.union("fifo")))
     return Buffers(
         spec=spec,
@@ -103,6 +104,7 @@ def _together(alone: Shared, mapper: Mapper) -> Shared:
         again = mapper.uses({source: restricted(alone.spec, "fifo", need)})[source]
         shared = Shared(alone.spec, {**shared.uses, source: again or alone.uses[source]})
     mapper.tell(f"fifo: {shared.total('fifo')} together, {alone.total('fifo')} each for itself")
+    # Mapping onto the needs of others is a heuristic, and may come out worse.
     return min(shared, alone, key=lambda one: one.total("fifo"))
 
 

@@ -51,6 +51,7 @@ def cost(arch: Arch, *, width: int = 32) -> Cost | None:
 
     try:
         hardware = Hardware(arch, HardwareParameters(width=width, values=2, stages=15, ops=OPS))
+    # The generator covers some families only; an array without hardware has no area and is still compared otherwise.
     except GridloomError:
         return None
     model = fitted()

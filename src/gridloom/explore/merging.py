@@ -70,6 +70,7 @@ def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
     bound = max(sum(not op.timeless for op in prepare(source, arch).dfg.ops) for source in mapper.sources)
     shared = _smallest({**arch.spec}, bound, mapper)
     tiles = shared.spec["rows"] * shared.spec["cols"]
+    # Where no graph waits, the array to compare with still has FIFOs of one cycle.
     deepest = max([1, *shared.union("fifo").values()])
     full = {"mul": tiles, "io": tiles, "fifo": tiles * deepest}
     full_area = cost(read_arch({**shared.spec, "fifo": deepest}), width=space.width)

@@ -74,6 +74,7 @@ def _table(points: Sequence[Evaluated], exploration: Exploration, marked: Sequen
     """A table of points with their objectives and constraints; ``marked`` points stand out."""
     names = list(dict.fromkeys([*exploration.space.objectives, *(limit.name for limit in exploration.space.limits)]))
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
+    # Points hold dictionaries and cannot be hashed; the same objects are in both lists.
     best = {id(one) for one in marked}
     rows = []
     for one in points:

@@ -120,6 +120,7 @@ def svg_text(figure: Any, titles: Sequence[str] = ()) -> str:
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
     svg = text.getvalue()
+    # A page takes the element without the XML declaration before it.
     svg = svg[svg.index("<svg") :]
 
     def titled(match: re.Match[str]) -> str:
@@ -155,6 +156,7 @@ def _axes(width: float, height: float) -> tuple[Any, Any]:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("figures need matplotlib, which is not installed: pip install 'gridloom[explore]'") from None
+    # Not by pyplot: it would choose a window system and keep every figure.
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     axes.grid(True, color="#e3e8ee", linewidth=0.7)

@@ -112,6 +112,8 @@ def candidate(space: Space, point: Point) -> Candidate:
     """Return the point with its array; a combination that describes no array is a broken candidate, not an error."""
     try:
         return Candidate(point, _arch(canonical_json(point.array)), width=space.width)
+    # A template over several parameters may well describe impossible arrays; the rest of the space is still of
+    # interest.
     except GridloomError as error:
         return Candidate(point, None, str(error), space.width)
 
@@ -188,6 +190,7 @@ def probability(estimator: str, source: str, one: Candidate) -> float:
         return 0.0
     dfg = prepare(graph_of(source, memory_of(one.arch)), one.arch).dfg
     bound = mii(dfg, one.arch)
+    # A static array has one slot per tile, so that a resource bound above 1 excludes a mapping.
     if bound.missing or (one.arch.style == "static" and bound.res > 1):
         return 0.0
     if estimator == "bounds" or not one.arch.has("rows"):

@@ -99,6 +99,7 @@ class _Explorer:
         finished = []
         for one, (wanted, skipped) in zip(candidates, asked):
             rows = [row for job, hopeless in wanted if (row := self._row(job, hopeless)) is not None]
+            # Figures over some of the kernels cannot be compared with those over all of them.
             if len(rows) == len(wanted):
                 finished.append(evaluated(self.space, one, rows, skipped))
         self.points += finished
@@ -226,6 +227,7 @@ def _optimised(explorer: _Explorer) -> None:
         if len(finished) < len(trials):
             return
         for trial, one in zip(trials, finished):
+            # A figure that is missing is infinitely far from its limit; the sampler gets a finite number in its place.
             trial.set_user_attr("excess", [min(value, _WORST) for value in one.excess])
             study.tell(trial, [_told(space, name, one) for name in space.objectives])
     explorer.points = _first_of_each(explorer.points)
@@ -304,6 +306,7 @@ def kept_open(spec: ExecutorSpec, space: Space) -> Iterator[ExecutorSpec | Execu
     pool = WorkerPool(spec.workers, retries=spec.retries)
     try:
         yield pool
+    # Workers that are in the middle of a search would keep an interrupted run from ending.
     except BaseException:
         pool.kill()
         raise

@@ -267,6 +267,7 @@ def parse_space(text: str, where: str) -> Space:
         space = Space.model_validate(parse_yaml(text, where))
     except ValidationError as error:
         raise OptionError(_first_error(error), where=where) from None
+    # The other methods never list the grid.
     if space.search.method == "grid" and space.size > _LARGEST_GRID:
         raise OptionError(
             f"the grid has {space.size:,} points, more than {_LARGEST_GRID:,}; use method random, tpe or nsga2",

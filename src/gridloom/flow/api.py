@@ -227,6 +227,7 @@ def _mapping(mapping: Result | Mapping | str | Path) -> Mapping:
         return mapping
     if not isinstance(mapping, Result):
         return load_mapping(mapping)
+    # Checking and drawing a refused mapping is how an error in a mapper is found.
     kept = mapping.mapping or mapping.refused
     if kept is None:
         raise OptionError(f"the result has no mapping: {mapping.failure}")

@@ -28,6 +28,7 @@ def count_failure(dfg: Dfg, arch: Arch, ii: int | None = None) -> Failure | None
     bound = mii(dfg, arch)
     if bound.missing:
         return _missing_classes(arch, bound.missing)
+    # A unit of an elastic array runs one node, as if there were one slot.
     slots = 1 if arch.style == "elastic" else ii
     if slots is None:
         return None

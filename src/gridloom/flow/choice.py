@@ -27,6 +27,7 @@ def choose(name: str, arch: Arch, *, prove: bool = False) -> str:
     """
     if name == "auto":
         return default_mapper(arch, prove=prove)
+    # It raises for a mapper that does not take arrays of this style.
     kind_for(name, arch)
     return name
 

@@ -33,6 +33,7 @@ def confirm(result: Result, mapping: Mapping, *, iterations: int = 64) -> Result
     simulation = run_simulation(mapping, iterations=iterations, seed=result.seed)
     if simulation.findings:
         return replace(legal, failure=_refusal("simulation", simulation.findings), refused=mapping)
+    # On elastic arrays only the simulation knows the period; elsewhere the rate is empty.
     measured = {**metrics(mapping), **simulation.rate}
     return replace(legal, verified=Verified(legal=True, simulated=True), mapping=mapping, metrics=measured)
 

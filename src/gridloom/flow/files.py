@@ -92,6 +92,7 @@ def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
         return "arch" if path.suffix == ".xml" and "<PEArray" in read_text(path)[:65536] else "source"
     if text.partition(":")[0].partition(",")[0] in registry.names("archs"):
         return "arch"
+    # It looks like a file: reading it gives the error that says why it is none.
     if path.suffix or "/" in text:
         read_text(path)
     raise OptionError(f"{text!r} is no file, no array family ({', '.join(registry.names('archs'))}) and no kernel:NAME")

@@ -55,6 +55,7 @@ def cosimulate_mapping(
     findings: list[str] = []
     counts: list[int] = []
     cycles = 0
+    # Loops of one and two iterations end before the pipeline is full, which a long run never shows.
     for count in sorted({1, min(2, iterations), iterations}):
         stimulus, expected = _expected(configuration, chosen.hardware.word_bits, count, seed + count)
         shown = chosen.run(configuration, stimulus)

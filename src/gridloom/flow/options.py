@@ -109,6 +109,7 @@ def _convert(key: str, value: Any, hint: Any, owner: str) -> Any:
             return None
         if get_origin(hint) is tuple:
             value = [part for part in value.split("+") if part]
+    # For these types the words of the message say it all, and pydantic's reason would only repeat them.
     plain = dataclasses.is_dataclass(hint) or hint in (int, float, bool, str)
     config = None if dataclasses.is_dataclass(hint) else ConfigDict(arbitrary_types_allowed=True)
     try:
@@ -121,4 +122,5 @@ def _convert(key: str, value: Any, hint: Any, owner: str) -> Any:
 
 
 def _takes_none(hint: Any) -> bool:
+    """Return whether a type hint allows None."""
     return type(None) in get_args(hint)

@@ -195,6 +195,7 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
         return replace(result, failure=places)
     mapped = []
     for flow, (base, tiles) in zip(flows, places):
+        # A row of just these tiles keeps the search from leaving the window of the flow.
         small = build_spec({**arch.spec, "tiles": tiles}, f"flow {flow.name}")
         outcome = map_graph(replace(request, source=flow.dfg, arch=small, ii=flow.ii), flow.dfg, small)
         if outcome.mapping is None:
@@ -216,6 +217,7 @@ def windows(flows: list[FlowSource], arch: Arch) -> list[tuple[int, int]] | Fail
     """
     count = len(arch.tiles)
     ops = {flow.name: sum(flow.dfg.op_class(node.id) not in arch.free for node in flow.dfg.nodes) for flow in flows}
+    # Flows that leave their number of tiles open get one each, and share what is left by their ops.
     fixed = sum(flow.tiles or 0 for flow in flows)
     weight = sum(ops[flow.name] for flow in flows if flow.tiles is None)
     free = count - fixed - sum(flow.tiles is None for flow in flows)

@@ -38,6 +38,7 @@ def run(request: Request) -> Result:
     in the mapping's hops and in iterations times tiles.
     """
     prepared = prepare(request.source, request.arch)
+    # Before any search: an II that the style does not have is a mistake of the user, not a failure of the mapper.
     check_ii(request.ii, prepared.arch)
     if is_tensor_program(prepared.dfg):
         return run_sections(request, prepared.dfg, prepared.arch, map_graph)

@@ -128,6 +128,7 @@ def _listed(declared: Parameters) -> str:
 
 
 def _whole(value: object) -> int | None:
+    """The whole number that a value is or that its text spells; None for anything else, ``True`` among it."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
     if isinstance(value, str):

@@ -101,6 +101,7 @@ def with_training(text: str) -> str:
 
 def names_module(text: str) -> bool:
     """True for ``FILE.py:FUNCTION...`` of a file that imports torch: its functions build modules, not loops."""
+    # The text is searched for an import of torch, since importing the file would execute it.
     stem, found, _ = text.partition(".py:")
     path = Path(f"{stem}.py")
     return bool(found) and path.is_file() and bool(re.search(r"^\s*(?:import|from)\s+torch\b", read_text(path), re.M))

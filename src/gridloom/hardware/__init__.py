@@ -3,7 +3,8 @@
 The input is an array (:class:`~gridloom.archs.model.Arch`) with some sizes (``parameters``). From them
 :class:`~gridloom.hardware.rtl.structure.Hardware` derives the units; everything else reads that one object, so that the
 generated Verilog, the positions of the configuration bits and the area all describe the same circuit. A mapping comes
-in as a :class:`~gridloom.mapping.configuration.Configuration` and never changes the circuit: it only becomes packets.
+in as a :class:`~gridloom.mapping.configuration.Configuration` and becomes packets; at most it raises sizes that the
+array leaves open.
 
 ``parameters``    sizes of the hardware that an array leaves open
 ``rtl/``          the Verilog of an array: its units, their wires, the configuration chain, a testbench

@@ -8,7 +8,8 @@ The flow of one run: :func:`~gridloom.hardware.bitstream.encode.encode` and
 memory become hex files; the testbench sends the packets, raises ``run`` for exactly the cycles that the last result
 needs, and writes a trace with one line per firing; ``_Reader`` turns the trace back into values per iteration and node.
 A firing belongs to iteration f of a node when it happens in cycle (start + f) * II + slot on the node's tile. This is
-the only link between hardware and graph, so a firing in any other cycle is reported as a problem.
+the only link between hardware and graph, so a firing in any other cycle is reported as a problem (but for slots that
+move a value for several iterations: they fire in every round).
 
 A word with undefined bits becomes ``UNDEFINED``, so that a register that is read before it is written shows up as no
 number at all instead of as a plausible one. Only Icarus can show that; Verilator has two-valued logic. The testbench
@@ -101,6 +102,7 @@ class Bench:
     """
 
     def __init__(self, hardware: Hardware, *, simulator: Simulator = "icarus", folder: Path | None = None) -> None:
+        # A missing program is reported before any file is written.
         require(simulator)
         self.hardware, self.simulator = hardware, simulator
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="gridloom-rtl-")

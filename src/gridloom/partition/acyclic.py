@@ -109,9 +109,11 @@ def cluster(dfg: Dfg) -> ClusterGraph:
     for edge in dfg.edges:
         if edge.source in number and edge.target in number:
             graph.add_edge(number[edge.source], number[edge.target], None)
+            # An arc back makes one strongly connected component of the two: such an edge cannot be cut.
             if edge.kind in ("pair", "async"):
                 graph.add_edge(number[edge.target], number[edge.source], None)
     _tie_memories(dfg, number, graph)
+    # The order in which components are found is not promised; sorting makes the numbering the same each time.
     knots = sorted(sorted(knot) for knot in rustworkx.strongly_connected_components(graph))
     home = {k: c for c, knot in enumerate(knots) for k in knot}
     following: list[set[int]] = [set() for _ in knots]
@@ -209,6 +211,7 @@ def _transfer(side: Sequence[int], maker: int, readers: Sequence[int]) -> int:
     """Loads and stores that the cut adds for one value."""
     sides = {side[k] for k in readers}
     if maker < 0:
+        # An input is loaded once anyway; only further sides add a load.
         return len(sides) - 1 if sides else 0
     return 2 if sides - {side[maker]} else 0
 

@@ -93,6 +93,7 @@ def bisections(dfg: Dfg, config: BisectionConfig | None = None) -> tuple[Bisecti
         )
     limit = int(config.tolerance * sum(graph.weight))
     sides = _published(graph, config) if config.method == "kl" else _multilevel(graph, config, limit)
+    # A dictionary keeps the first of equal bisections, in the order in which they were found; a set would not.
     return tuple(_bisection(graph, side) for side in dict.fromkeys(map(tuple, sides)))
 
 

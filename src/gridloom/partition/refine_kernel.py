@@ -110,6 +110,7 @@ def _pass(graph: Flat, start: Int32s, limit: int, score: tuple[int, int, int]) -
             move = (max(0, moved - limit), _change(graph, side, k), moved)
             if chosen < 0 or _less(move, option):
                 chosen, option = k, move
+        # Every cluster has moved, or those that are left would turn an arc.
         if chosen < 0:
             return best
         balance += (-2 if side[chosen] else 2) * graph.weight[chosen]

@@ -58,6 +58,7 @@ def split(dfg: Dfg, assignment: Mapping[str, int]) -> tuple[Part, ...]:
     unknown = [name for name in assignment if name not in dfg.index]
     if unknown:
         raise DfgError(f"a part is given to {unknown[0]!r}, which is no node", where=where)
+    # A graph without ops has one part, so that its inputs and outputs have a place.
     numbers = sorted({assignment[node.id] for k, node in enumerate(dfg.nodes) if is_op(dfg, k)}) or [0]
     home = _homes(dfg, assignment, {number: k for k, number in enumerate(numbers)})
     _check_order(dfg, home, where)
@@ -72,6 +73,7 @@ def _homes(dfg: Dfg, assignment: Mapping[str, int], position: Mapping[int, int])
     for node in dfg.nodes:
         if node.op == "output":
             source = dfg.edges[dfg.operand_edges(node.id)[0]].source
+            # An output that stores an input of the graph directly goes to the first part.
             home[node.id] = home.get(source, 0)
     return home
 
@@ -198,6 +200,7 @@ def run_parts(parts: Sequence[Part], stimulus: Stimulus) -> dict[str, Words]:
                 memory={array.name: memory[array.name] for array in part.dfg.arrays if array.name in memory},
             ),
         )
+        # Parts share no array that one of them writes, so that the order of updates does not matter.
         memory |= seen.memory
         for output, source in part.stores.items():
             values[source] = seen.outputs[output]

@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 Call: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
+# What a bundle should take; tasks that a scheduler hands out per second; the most calls of a bundle.
 _BUNDLE_SECONDS = 0.1
 _TASKS_PER_SECOND = 200.0
 _LARGEST = 100

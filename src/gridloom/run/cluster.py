@@ -81,6 +81,7 @@ def open_cluster(address: str, *, workers: int | None = None, retries: int = 3) 
         client = stack.enter_context(_connect(distributed, target, address))
         _check_workers(client, address)
         workers_now = _Threads(client)
+        # Pure, Dask would take two equal calls for one; a job with a random result may be asked for twice.
         executor = BundlingExecutor(client.get_executor(pure=False), workers_now)
         try:
             yield Cluster(executor, cluster_call, workers_now)
@@ -106,6 +107,7 @@ def _import_dask() -> tuple[Any, Any]:
 def _connect(distributed: Any, target: Any, address: str) -> Any:
     """A client of the scheduler. RunError where nothing answers."""
     try:
+        # A client that the user has open already stays the default one.
         return distributed.Client(target, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise RunError(

@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 Backend: TypeAlias = Literal["inline", "threads", "processes", "dask"]
 
+# Seconds after which a run looks again for Ctrl-C and for jobs that were not ready.
 _POLL = 0.1
 
 
@@ -213,6 +214,7 @@ class _Drive(Generic[A, R]):
             yield from self._rest()
             raise
         finally:
+            # Whoever stops reading outcomes does not want the rest.
             for future in self._pending:
                 future.cancel()
 

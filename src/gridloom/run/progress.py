@@ -41,6 +41,7 @@ class ProgressMeter:
         self._callback = callback
         self._interval = interval
         self._start = time.monotonic()
+        # Nothing is told at once: most runs are over before the first interval.
         self._told = self._start
 
     def count(self, *, failed: bool = False, skipped: bool = False) -> None:

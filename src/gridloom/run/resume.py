@@ -64,6 +64,7 @@ def run_stored(
         raise StoreError(
             f"holds {len(store)} results already; resume (--resume), or name a new file", where=str(store.path)
         )
+    # Only what failed before this run began is tried again, so that a job that fails anew ends the matter.
     queue = _Unstored(store, lease, time.time() if retry_failed else 0.0)
     meter = ProgressMeter(progress, len(jobs) if isinstance(jobs, Sized) else None)
     interrupted = False

@@ -33,7 +33,9 @@ from gridloom.errors import GridloomError
 from gridloom.run.job import Job, JobError, Json, Outcome, RunError, Status, canonical_json
 
 APPLICATION_ID = 0x676C6F6D  # "glom": tells our files from every other SQLite file
+# How long a writer waits for another one before it gives up.
 _BUSY_SECONDS = 30.0
+# Keys per statement: SQLite limits the parameters of one, to 999 in older versions.
 _CHUNK = 500
 
 Claim: TypeAlias = Literal["granted", "stored", "taken"]
@@ -94,6 +96,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], *, readonly: bool = False) -> None:
         self.path = Path(path)
         self.readonly = readonly
+        # Host and process tell the living from the dead; the random part tells two stores of one process apart.
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._lock = threading.RLock()
         #: Transactions so far.
@@ -218,6 +221,7 @@ class Store:
         writer is held up meanwhile. The function is valid inside the ``with`` block only.
         """
         with self._explaining():
+            # A connection of its own, since a long read on the shared one would hold up the writes of other threads.
             connection = self._connect(readonly=True)
             try:
                 connection.execute("BEGIN")

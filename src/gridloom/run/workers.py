@@ -297,6 +297,7 @@ class WorkerPool(Executor):
         """Take a worker that has died out of the pool; its call is tried again or fails."""
         with self._lock:
             self._workers.remove(worker)
+        # The pipe may end a moment before the process does.
         worker.process.join(timeout=1.0)
         if worker.process.exitcode is None:
             worker.process.kill()

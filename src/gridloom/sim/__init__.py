@@ -1,4 +1,10 @@
-"""Simulation: runs a configured array cycle by cycle and compares what it computes with the reference interpreter."""
+"""Simulation: runs a configured array cycle by cycle and compares what it computes with the reference interpreter.
+
+Simulators read a :class:`~gridloom.mapping.configuration.Configuration` only, never the mapper's routes, so that they
+judge what the hardware would be set to. Static and modulo arrays run on one clock (``slot_code`` compiles the slots,
+``kernel`` runs them, ``execute`` sets a run up, ``compare`` judges it); elastic arrays run token by token
+(``elastic``, and ``elastic_measure`` for throughput alone); programs of several flows run in ``together``.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +29,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    """Import a name of the package when it is first asked for."""
     # The simulators import numba, which costs most of a second: whoever only names the package does not pay for it.
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

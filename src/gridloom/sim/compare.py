@@ -1,4 +1,10 @@
-"""Compares what a mapped array computes with what the graph means."""
+"""Compares what a mapped array computes with what the graph means.
+
+A right result has to be right for every trip count: a prologue that lasts too long, or a value that one iteration
+leaves for the next by accident, shows in short runs only. So a mapping is run for the iterations that are asked for
+and for a few trip counts around the number of its pipeline stages, each on values of its own. Undriven wires carry
+poison, which no right value equals, so that nothing is right by chance.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +39,10 @@ def simulate(mapping: Mapping, *, iterations: int = 64, seed: int = 0) -> Verdic
 
 
 def simulate_configuration(configuration: Configuration, *, iterations: int = 64, seed: int = 0) -> Verdict:
-    """:func:`simulate` for a configuration, wherever it comes from."""
+    """:func:`simulate` for a configuration, wherever it comes from.
+
+    It may be derived from a mapping or read back from bits.
+    """
     if iterations < 1:
         raise SimulationError(f"iterations: expected at least 1, found {iterations}")
     if configuration.arch.style == "elastic":
@@ -48,11 +57,13 @@ def simulate_configuration(configuration: Configuration, *, iterations: int = 64
 
 
 def _compare(compiled: SlotCode, iterations: int, seed: int) -> Verdict:
+    """Run the compiled slots on every stimulus and collect what differs from the interpreter."""
     dfg = compiled.configuration.dfg
     interpreter = Interpreter(dfg)
     counts: list[int] = []
     cycles = 0
     mismatches: list[Mismatch] = []
+    # The first wrong run is looked at closely; later ones mostly repeat it.
     divergence: Mismatch | None = None
     for stimulus, expected in _runs(interpreter, compiled.depth, iterations, seed):
         found = execute(compiled, stimulus)
@@ -73,7 +84,12 @@ def _compare(compiled: SlotCode, iterations: int, seed: int) -> Verdict:
 
 
 def _runs(interpreter: Interpreter, depth: int, iterations: int, seed: int) -> Iterator[tuple[Stimulus, Observation]]:
-    """The long run, then short ones around the number of stages, each with values of its own."""
+    """The long run, then short ones around the number of stages, each with values of its own.
+
+    Yields a stimulus and what the interpreter makes of it. A graph that cannot run for so long without leaving its
+    arrays is run for as long as it can; its short runs are then prefixes of the long one where no other stimulus
+    fits.
+    """
     longest, expected = fitting_stimulus(interpreter, iterations, seed)
     yield longest, expected
     limit = longest.iterations
@@ -90,7 +106,10 @@ def _runs(interpreter: Interpreter, depth: int, iterations: int, seed: int) -> I
 
 
 def differences(dfg: Dfg, expected: Observation, found: ArrayRun) -> Iterator[Mismatch]:
-    """Every output, store, live-out and result that a run got wrong."""
+    """Every output, store, live-out and result that a run got wrong.
+
+    An access out of bounds comes first, as the likely cause of the rest; the interpreter's own run has none.
+    """
     n = expected.iterations
     seen = found.observation
     if found.trap is not None:
@@ -115,6 +134,7 @@ def differences(dfg: Dfg, expected: Observation, found: ArrayRun) -> Iterator[Mi
 
 
 def _stream(what: str, expected: object, found: object, n: int) -> Iterator[Mismatch]:
+    """The firings in which two streams differ."""
     import numpy as np
 
     wanted, got = np.asarray(expected), np.asarray(found)
@@ -123,6 +143,7 @@ def _stream(what: str, expected: object, found: object, n: int) -> Iterator[Mism
 
 
 def _at_end(what: str, expected: int, found: int, n: int) -> Mismatch:
+    """A mismatch of what stands at the end of a run: memory, or a live-out."""
     return Mismatch(what=what, iteration=-1, expected=expected, found=found, trip_count=n)
 
 

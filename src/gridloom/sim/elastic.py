@@ -1,12 +1,15 @@
 """The simulator of elastic arrays: units fire when tokens and room are there; the result is a period, or a deadlock.
 
 A firing takes its tokens, keeps its unit busy for ``node.work`` cycles and puts its tokens out. It begins only when
-every consumer has room for them: room is the consumer's input buffer less what is in it and on the way, so that tokens
-never wait inside the network for a buffer. A link carries one token a cycle, flows in turn and the tokens of a firing
-together; a hop takes a cycle. ``puts_every`` and ``takes_every`` of an edge make that every so many firings.
+every consumer has room for them: room is the consumer's input buffer less what is in it and on the way, so that
+tokens never wait inside the network for a buffer. A link carries one token per cycle, flows in turn and the tokens of
+a firing together; a hop takes a cycle. ``puts_every`` and ``takes_every`` of an edge make that every so many firings.
 
 Tokens carry values, a mix of all that went into them. Complete and in order means: every firing of every unit has the
 value that an untimed run of the graph gives it.
+
+The graph is a synchronous dataflow graph (Lee and Messerschmitt, 1987): rates are fixed, so that one iteration is the
+least number of firings after which all buffers are as before (:mod:`gridloom.dfg.rates`).
 """
 
 from __future__ import annotations
@@ -41,8 +44,8 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
 
     The verdict has the period (cycles per iteration, over the middle half of the run) and what each unit did with its
     cycles; graphs whose iterations are long run fewer of them. A deadlock is a verdict that is not ok and says who
-    waits for whom. SimulationError when the graph's rates
-    do not balance or it stops by itself. Costs O(cycles with events * (units + hops)) in the kernel.
+    waits for whom. SimulationError when the graph's rates do not balance or it stops by itself. Costs O(cycles with
+    events * (units + hops)) in the kernel.
     """
     dfg = configuration.dfg
     repeats = repetitions(configuration)
@@ -76,7 +79,10 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
 
 
 def _affordable(configuration: Configuration, repeats: list[int], iterations: int) -> int:
-    """The iterations that a run of bearable length has, at most those asked for."""
+    """The iterations that a run of bearable length has, at most those asked for.
+
+    The longest node bounds the cycles of an iteration from below, and each cycle costs a look at all units and hops.
+    """
     hops = sum(len(flow.links) for flow in configuration.token_paths)
     longest = max((node.work * n for node, n in zip(configuration.dfg.nodes, repeats)), default=1)
     bearable = _MAX_STEPS // (longest * (len(configuration.slots) + hops + 1))
@@ -101,7 +107,10 @@ def repetitions(configuration: Configuration) -> list[int]:
 
 
 def early_tokens(dfg: Dfg, e: int) -> list[int]:
-    """The tokens that are on a loop-carried edge before the first firing."""
+    """The tokens that are on a loop-carried edge before the first firing.
+
+    There are ``distance`` firings' worth of them, with the values that the graph gives as initial.
+    """
     edge = dfg.edges[e]
     return [
         int(kernel.token(encode(dfg.domain, value), j)) for value in dfg.initial_values(e) for j in range(edge.tokens)
@@ -109,6 +118,10 @@ def early_tokens(dfg: Dfg, e: int) -> list[int]:
 
 
 def _untimed(configuration: Configuration, repeats: list[int], iterations: int) -> Words:
+    """The value of each firing of each node, ``[node, firing]``, without an array: what the timed run has to reproduce.
+
+    SimulationError for too many firings, and for a graph that stops by itself.
+    """
     dfg = configuration.dfg
     if max(repeats) * iterations * len(repeats) > _MAX_FIRINGS:
         raise SimulationError(
@@ -157,7 +170,12 @@ class _Tables:
 
 
 class _Network:
-    """The units and flows of a configuration, and the state of a run."""
+    """The units and flows of a configuration, and the state of a run.
+
+    A unit is an issue slot, a flow the way of an edge's tokens into one unit. ``leaving`` and ``entering`` list the
+    flows of each unit; an operand without a route gets a flow that nothing enters, so that the run shows as a
+    deadlock that says why.
+    """
 
     def __init__(self, configuration: Configuration, repeats: list[int], iterations: int) -> None:
         self.configuration = configuration
@@ -181,6 +199,7 @@ class _Network:
         self.fired = np.zeros(count, dtype=np.int64)
 
     def _connect(self) -> None:
+        """Make a flow for each token path, and join flows to the units at their ends."""
         by_end: dict[tuple[int, int], int] = {}
         for flow in self.configuration.token_paths:
             f = self._add_flow(flow)
@@ -204,6 +223,11 @@ class _Network:
         return (named or there or [-1])[0]
 
     def _add_flow(self, flow: TokenPath) -> int:
+        """Add a flow to the tables; returns its number.
+
+        It has a counter for each hop and one for its end, and a ring of a power of two of cells that holds every
+        token that may be in its buffer or on its way.
+        """
         tables, edge = self.tables, self.dfg.edges[flow.edge]
         f = len(tables.flows)
         early = early_tokens(self.dfg, flow.edge)
@@ -244,7 +268,11 @@ class _Network:
             self.tables.broken[f] = f"ends at {self.arch.tiles[at].name}, not at {self.arch.tiles[flow.target].name}"
 
     def run(self) -> int:
-        """Run to the end or to a deadlock; returns the cycles."""
+        """Run to the end or to a deadlock; returns the cycles.
+
+        Lays units, flows and links out as the kernel's tables. Afterwards ``results``, ``finished``, ``usage`` and
+        ``fired`` hold what happened; a run that reaches the limit of cycles looks like a deadlock.
+        """
         units = [
             (self.dfg.nodes[slot.node].work, repeats, salt(self.dfg.nodes[slot.node].id))
             for slot, repeats in zip(self.slots, self.repeats)
@@ -266,7 +294,7 @@ class _Network:
         return int(kernel.run_tokens(self.iterations, _MAX_CYCLES, network, links, state))
 
     def period(self) -> float:
-        """Cycles an iteration over the middle half of the run: buffers fill before it, and empty after it."""
+        """Cycles per iteration over the middle half of the run: buffers fill before it, and empty after it."""
         ends = self.finished.max(axis=0)
         first = max(self.iterations // 4, 1)
         last = self.iterations - self.iterations // 4
@@ -284,7 +312,11 @@ class _Network:
         return "; ".join(said[u][0] for u in chain[:_LISTED])
 
     def _wait(self, u: int) -> tuple[str, int]:
-        """(what a unit waits for, the unit that should provide it)."""
+        """(what a unit waits for, the unit that should provide it).
+
+        Inputs are looked at before outputs, as the kernel does. The second part leads along the chain of waiting
+        units, which for a deadlock by full buffers closes to a ring.
+        """
         name = self._name(u)
         for f in self.entering[u]:
             row, edge = self.flows[f], self.dfg.edges[self.tables.edges[f]]
@@ -302,6 +334,7 @@ class _Network:
         return f"{name} waits", -1
 
     def _name(self, u: int) -> str:
+        """Node and tile of a unit, for messages."""
         return f"{self.dfg.nodes[self.slots[u].node].id} on {self.arch.tiles[self.slots[u].tile].name}"
 
 
@@ -336,6 +369,10 @@ def _compare(network: _Network, expected: Words) -> tuple[list[Mismatch], Mismat
 
 
 def _ragged(rows: Iterable[list[int]]) -> tuple[Words, Words]:
+    """Rows of different lengths as CSR: where each row starts, and all rows one after the other.
+
+    The second array has a cell to spare, so that it is never empty.
+    """
     start, flat = [0], []
     for row in rows:
         flat += row

@@ -1,10 +1,14 @@
 """Token by token: the cycle loop of elastic arrays, and the untimed run it is compared with.
 
-In a cycle, units that are done put their tokens out, units with enough tokens and room begin, then each link takes one
-token. The tokens that a firing puts on an edge are a packet: a link that has begun one carries it whole before it takes
-the next flow's, in turn. Tokens of a flow stay in order, so that one ring a flow holds their values and a counter a
-hop says how far they are. What a cycle consumes or moves is seen by others in the next one. Cycles in which nothing can
-happen are skipped.
+In a cycle, units that are done put their tokens out, units with enough tokens and room begin, then each link takes
+one token. The tokens that a firing puts on an edge are a packet: a link that has begun one carries it whole before it
+takes the next flow's, in turn. Tokens of a flow stay in order, so that one ring per flow holds their values and one
+counter per hop says how far they are: the tokens that wait at hop h are ``counters[h] - counters[h + 1]``. What a
+cycle consumes or moves is seen by others in the next one. Cycles in which nothing can happen are skipped.
+
+Rates are in the flow table: a firing takes ``F_TAKES`` tokens in every ``F_TAKES_EVERY``-th firing of the consumer,
+and puts ``F_PUTS`` in every ``F_PUTS_EVERY``-th of the producer. ``F_MASK`` is the size of the ring less 1,
+``F_LOOP`` is 1 where a unit feeds itself.
 """
 
 from __future__ import annotations
@@ -80,7 +84,10 @@ class TokenState(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def token(value: int, number: int) -> int:
-    """Token ``number`` of a firing whose result is ``value``."""
+    """Token ``number`` of a firing whose result is ``value``.
+
+    Tokens of one firing differ, so that their order can be checked.
+    """
     return mix(value, number)
 
 
@@ -88,6 +95,7 @@ def token(value: int, number: int) -> int:
 def _starved(
     u: int, firing: int, input_start: Words, inputs: Words, flows: Words, counters: Words, consumed: Words
 ) -> bool:
+    """True when some input has fewer tokens at its end than the unit's next firing takes."""
     for k in range(input_start[u], input_start[u + 1]):
         f = inputs[k]
         if firing % flows[f, F_TAKES_EVERY]:
@@ -101,6 +109,11 @@ def _starved(
 def _blocked(
     u: int, firing: int, output_start: Words, outputs: Words, flows: Words, promised: Words, seen: Words
 ) -> bool:
+    """True when some consumer has no room for what the unit's next firing puts out.
+
+    Room counts what is promised: tokens that were put out, wherever they are, and those of firings under way. Takings
+    of this cycle are not seen yet.
+    """
     for k in range(output_start[u], output_start[u + 1]):
         f = outputs[k]
         if (firing + 1) % flows[f, F_PUTS_EVERY]:
@@ -116,7 +129,11 @@ def _blocked(
 def _begin(
     u: int, firing: int, salt: int, input_start: Words, inputs: Words, flows: Words, consumed: Words, rings: Words
 ) -> int:
-    """Take a firing's tokens; returns its result."""
+    """Take a firing's tokens; returns its result.
+
+    The result mixes the number of the firing and every token with the position of its operand, so that a lost,
+    doubled or exchanged token changes everything behind it.
+    """
     state = mix(salt, firing)
     for k in range(input_start[u], input_start[u + 1]):
         f = inputs[k]
@@ -133,6 +150,7 @@ def _begin(
 def _put(
     u: int, fired: int, value: int, output_start: Words, outputs: Words, flows: Words, counters: Words, rings: Words
 ) -> None:
+    """Put the tokens of a completed firing at the first hop of each outgoing flow."""
     for k in range(output_start[u], output_start[u + 1]):
         f = outputs[k]
         if fired % flows[f, F_PUTS_EVERY]:
@@ -147,7 +165,11 @@ def _put(
 def _move(
     link_start: Words, link_hops: Words, hop_puts: Words, turn: Words, rest: Words, counters: Words, moved: Words
 ) -> int:
-    """Each link takes one waiting token, the flows in turn, a packet at a time; returns how many moved."""
+    """Each link takes one waiting token, the flows in turn, a packet at a time; returns how many moved.
+
+    ``moved`` gets the counters to raise. They are raised by the caller when all links have chosen, so that a token
+    crosses one link per cycle.
+    """
     count = 0
     for link in range(len(link_start) - 1):
         begin = link_start[link]
@@ -177,6 +199,11 @@ def run_tokens(iterations: int, max_cycles: int, network: Network, links: LinkTa
 
     Fills ``results[unit, firing]``, ``finished[unit, iteration]`` (the cycle) and ``usage[unit]`` of the state; its
     ``fired`` and its counters show where a deadlock stands. O(cycles with events * (units + hops)).
+
+    ``until[u]`` is the cycle in which a unit's firing ends, -1 while it is idle, and ``idle[u]`` says why it is.
+    ``promised`` counts the tokens that firings have put out or will, ``seen`` the tokens that had been taken when the
+    cycle began: the two decide about room. For each link, ``turn`` is the flow that it looks at first and ``rest``
+    the number of tokens that are left of the packet it has begun.
     """
     units, input_start, inputs, output_start, outputs, flows = network
     link_start, link_hops, hop_puts = links
@@ -252,9 +279,10 @@ def run_untimed(
 ) -> bool:
     """What the graph means: fire each node as soon as its tokens exist, with no array and no limits.
 
-    ``edges`` has (source node, tokens put, tokens taken, tokens there at the start, where they are in ``early``, every
-    how many firings they are put, and taken).
-    Fills ``results[node, firing]``; False when the graph stops by itself before the end.
+    ``edges`` has (source node, tokens put, tokens taken, tokens there at the start, where they are in ``early``,
+    every how many firings they are put, and taken). Fills ``results[node, firing]``; False when the graph stops by
+    itself before the end. By the theory of Kahn process networks the values do not depend on the order of firing, so
+    any order will do. O(firings * tokens), and a pass over all nodes for each round in which something fires.
     """
     count = len(repeats)
     fired = np.zeros(count, dtype=np.int64)

@@ -31,7 +31,11 @@ _COMPUTE = ("gemm", "vector")
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What one run showed. Cycles of units and links are those of the measured iterations."""
+    """What one run showed. Cycles of units and links are those of the measured iterations.
+
+    A placement that comes to a deadlock has an infinite period and an efficiency of 0; its other figures mean
+    nothing.
+    """
 
     #: Cycles an iteration; infinite when it came to a deadlock.
     period: float
@@ -52,7 +56,12 @@ class Measurement:
 
 
 class Meter:
-    """A graph on an array, ready to be measured under many routes."""
+    """A graph on an array, ready to be measured under many routes.
+
+    Tables that do not depend on the routes are made once: a search measures thousands of placements of one graph. An
+    input buffer counts as large as the smallest one of the tiles that can run the consumer, so that the tables do not
+    depend on the placement either.
+    """
 
     def __init__(self, dfg: Dfg, arch: Arch, *, warm: bool = True) -> None:
         """Prepare the tables; SimulationError when the graph's rates do not balance. Linear in nodes and edges."""
@@ -78,12 +87,17 @@ class Meter:
         self.units: Words = np.array([(node.work, n) for node, n in zip(dfg.nodes, self.counts)], dtype=np.int64)
         self.input_start, self.inputs = _ragged([dfg.in_edges[k] for k in range(len(dfg.nodes))])
         self.output_start, self.outputs = _ragged([dfg.out_edges[k] for k in range(len(dfg.nodes))])
+        # No event is further ahead than the longest firing or packet, so that a wheel of this length never wraps.
         longest = int(max(self.units[:, 0].max(), self.flows[:, 2].max(initial=1), self.flows[:, 3].max(initial=1)))
         self._wheel_bits = (longest + 2).bit_length()
         if self._wheel_bits > _MAX_WHEEL_BITS:
             raise SimulationError(f"a firing of {longest} cycles is too long to measure", where=f"graph {dfg.name!r}")
 
     def _room(self, target: str, asked: int | None) -> int:
+        """Tokens that the input buffer of an edge's target holds.
+
+        They are those of the smallest tile that can run it, or fewer where the edge says so.
+        """
         tiles = self.arch.tiles_for(self.dfg.op_class(target))
         room = min((self.arch.tiles[t].buffer for t in tiles), default=0)
         return room if asked is None else min(room, asked)
@@ -108,11 +122,11 @@ class Meter:
     ) -> Measurement:
         """The period over so many iterations after ``skip`` ones that are not counted.
 
-        Both are 2 to 16 unless told: short iterations take more of them to settle.
-        Edge e goes over the links ``route_links[route_start[e]:route_start[e + 1]]`` (numbers as in ``link_number``),
-        at least one each. With ``cap`` no unit runs more iterations than that; unless ``fair``, links serve the flow of
-        the lowest number first instead of taking turns. Costs the packets of the iterations
-        times the hops of their routes: some ten nanoseconds each.
+        Both are 2 to 16 unless told (or 0): short iterations take more of them to settle. Edge e goes over the links
+        ``route_links[route_start[e]:route_start[e + 1]]`` (numbers as in ``link_number``), at least one each. With
+        ``cap`` no unit runs more iterations than that; a cap below ``skip + iterations`` ends like a deadlock. Unless
+        ``fair``, links serve the flow of the lowest number first instead of taking turns. Costs the packets of the
+        iterations times the hops of their routes: some ten nanoseconds each.
         """
         from gridloom.sim import elastic_measure_kernel as kernel
         from gridloom.sim.elastic_kernel import Network
@@ -150,6 +164,10 @@ class Meter:
 
 
 def _ragged(rows: Sequence[Sequence[int]]) -> tuple[Words, Words]:
+    """Rows of different lengths as CSR: where each row starts, and all rows one after the other.
+
+    The second array has a cell to spare, so that it is never empty.
+    """
     start = np.zeros(len(rows) + 1, dtype=np.int64)
     start[1:] = np.cumsum([len(row) for row in rows])
     flat = [k for row in rows for k in row]

@@ -1,9 +1,17 @@
 """Packet by packet: the event loop that measures the period of an elastic array.
 
-The same array as in `elastic_kernel`, without values: a packet is one event per hop instead of one per token. Times are
-cycles; events wait in a wheel of as many slots as the longest delay. In a cycle, units that are done put packets out,
-units that can begin do, then each free link takes the packet whose turn it is. A packet of p tokens keeps a link for p
-cycles and its head is at the next one a cycle later; at its consumer the tokens arrive at one per cycle.
+The same array as in `elastic_kernel`, without values: a packet is one event per hop instead of one per token. Times
+are cycles; events wait in a wheel of as many slots as the longest delay. In a cycle, units that are done put packets
+out, units that can begin do, then each free link takes the packet whose turn it is. A packet of p tokens keeps a link
+for p cycles and its head is at the next one a cycle later; at its consumer the tokens arrive at one per cycle.
+
+Events wait in linked lists of cells, one list per slot of the wheel; the cells come from one pool (``free_cell``), so
+that nothing is allocated while it runs. An event is the number of a unit to look at, or the number of units plus that
+of a link. A unit is looked at when something it may wait for happens, not in every cycle; its time is added to
+``usage`` when it changes its state.
+
+The loop is one function with its state in local arrays: parts that are called with tuples of arrays cost reference
+counts at every call.
 """
 
 from __future__ import annotations
@@ -123,8 +131,28 @@ def run_packets(limits: Limits, network: Network, routes: Routes, record: Record
     """Run until all units have done ``last`` iterations, none more than ``cap``; returns what the run came to.
 
     Fills the record: ``finish`` for each iteration, ``usage`` and ``link_usage`` between the ends of iterations
-    ``first`` and ``last``; ``fired``, ``consumed`` and ``delivered`` as they stand at the end.
-    O(firings + packets * hops).
+    ``first`` and ``last``; ``fired``, ``consumed`` and ``delivered`` as they stand at the end. O(firings + packets *
+    hops).
+
+    The run ends with ``DONE``, with ``DEADLOCK`` when no event is left, with ``OUT_OF_TIME`` after ``max_cycles``,
+    and with ``OUT_OF_CELLS`` when more events wait than the pool holds. Usage is cleared at the end of iteration
+    ``first``, so that only the steady state is counted.
+
+    The state of a run, beside the record; u is a unit, f a flow, h a hop of a route, l a link:
+
+    - ``until[u]``: the cycle in which its firing ends, -1 while it is idle; ``since[u]``: since when its present state
+      lasts; ``reason[u]``: what it lacks while it is idle.
+    - ``promised[f]``: tokens put out or reserved by firings under way, against which the room of the buffer is checked.
+    - ``consumed_before[f]``, ``consumed_at[f]``: the tokens taken before the last taking, and its cycle; other units
+      see a taking one cycle later.
+    - ``granted_at[f]``: the cycle in which the last link took the latest packet, whose tokens come one per cycle from
+      then on.
+    - ``waiting[h]``: packets that wait for a hop; ``link_hops`` lists the hops of each link (CSR by ``link_start``).
+    - ``free_at[l]``: the cycle from which a link is free; ``called_at[l]``: the cycle of the event that will look at
+      it, -1 for none; ``turn[l]``: the position in its list of hops that is served next.
+    - ``marked``: the links to be looked at in this cycle; ``arriving`` and ``leaving``: the hops that heads of packets
+      reach in this cycle and in the next one.
+    - ``done_units[k]``: units that have done iteration k.
     """
     cap, first, last, fair, max_cycles, wheel_bits = limits
     units, input_start, inputs, output_start, outputs, flows = network

@@ -1,4 +1,9 @@
-"""Runs a configured array on a stimulus and says what could be observed."""
+"""Runs a configured array on a stimulus and says what could be observed.
+
+The tables of a run are set up here: constants by node, streams by row, one flat memory for all arrays and spills, and
+the rings of the rows. Whatever has no value yet is poison. ``kernel.clock`` then runs the cycles, all at once or a
+few at a time.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +36,10 @@ class Trap:
 
 @dataclass(kw_only=True)
 class ArrayRun:
-    """One run: what it shows, how long it took, what went out of bounds."""
+    """One run: what it shows, how long it took, what went out of bounds.
+
+    ``trap`` is None where every access stayed inside its array.
+    """
 
     observation: Observation
     cycles: int
@@ -57,7 +65,12 @@ def execute(compiled: SlotCode, stimulus: Stimulus) -> ArrayRun:
 
 
 class Execution:
-    """A run on its way: what stands on the array after ``cycle`` cycles."""
+    """A run on its way: what stands on the array after ``cycle`` cycles.
+
+    ``last`` is the cycle in which the last result is there. ``streams`` may be written between two calls of
+    :meth:`advance`, which is how messages reach a running flow. An instance belongs to one run and cannot be started
+    again.
+    """
 
     def __init__(self, compiled: SlotCode, stimulus: Stimulus) -> None:
         configuration = compiled.configuration
@@ -89,7 +102,7 @@ class Execution:
         )
 
     def advance(self, cycle: int) -> None:
-        """Run up to a cycle."""
+        """Run up to a cycle, which must not be before the current one; O(code of the slots that are passed)."""
         configuration = self.compiled.configuration
         domain = DOMAIN_CODE[configuration.dfg.domain]
         extent = kernel.Extent(self.cycle, cycle, configuration.ii, self.stimulus.iterations, domain)
@@ -97,7 +110,7 @@ class Execution:
         self.cycle = cycle
 
     def outcome(self) -> ArrayRun:
-        """What the run has shown so far."""
+        """What the run has shown so far; results that are not there yet are poison."""
         observation = _observe(self.compiled, self.stimulus, self.constants, self.results, self.memory)
         return ArrayRun(observation=observation, cycles=self.cycle, trap=_trap(self.compiled, self._scratch.trap))
 
@@ -115,6 +128,7 @@ def _constants(configuration: Configuration, stimulus: Stimulus) -> Words:
 
 
 def _streams(compiled: SlotCode, stimulus: Stimulus) -> Words:
+    """The input streams as rows of a table ``[stream, firing]``, with one row to spare."""
     nodes = compiled.configuration.dfg.nodes
     table = np.zeros((len(compiled.stream_of) + 1, max(stimulus.iterations, 1)), dtype=np.int64)
     for k, row in compiled.stream_of.items():
@@ -123,6 +137,11 @@ def _streams(compiled: SlotCode, stimulus: Stimulus) -> Words:
 
 
 def _memory(compiled: SlotCode, stimulus: Stimulus, constants: Words) -> Words:
+    """The words of all arrays and spills before cycle 0.
+
+    Arrays that the stimulus leaves out are zero, as in the interpreter; spill buffers are poison, or hold the live-in
+    that they keep from the start.
+    """
     words = np.full(compiled.words + 1, kernel.POISON, dtype=np.int64)
     for name, (first, length) in compiled.arrays.items():
         words[first : first + length] = stimulus.memory[name][:length] if name in stimulus.memory else 0
@@ -145,6 +164,11 @@ def _cells(compiled: SlotCode, constants: Words) -> Words:
 
 
 def _observe(compiled: SlotCode, stimulus: Stimulus, constants: Words, results: Words, memory: Words) -> Observation:
+    """The results of a run in the interpreter's form, so that the two can be compared field by field.
+
+    Of a node with several copies, copy 0 is shown. What has no issue slot (constants, live-ins, streams that need no
+    tile) shows the value that its readers take.
+    """
     dfg, n = compiled.configuration.dfg, stimulus.iterations
     values = np.full((n, len(dfg.nodes)), kernel.POISON, dtype=np.int64)
     for k, node in enumerate(dfg.nodes):
@@ -166,7 +190,10 @@ def _observe(compiled: SlotCode, stimulus: Stimulus, constants: Words, results: 
 
 
 def _observe_free_outputs(compiled: SlotCode, values: Words) -> None:
-    """An output that needs no tile shows what its producer yields."""
+    """An output that needs no tile shows what its producer yields.
+
+    A loop-carried edge into the output shifts the values by its distance, with the initial values before them.
+    """
     dfg = compiled.configuration.dfg
     for k in dfg.topological:
         if dfg.nodes[k].op != "output" or (k, 0) in compiled.issue_of:
@@ -180,6 +207,7 @@ def _observe_free_outputs(compiled: SlotCode, values: Words) -> None:
 
 
 def _trap(compiled: SlotCode, record: Words) -> Trap | None:
+    """The record of the first access out of bounds; None where there was none."""
     if not record[kernel.TRAP_COUNT]:
         return None
     issue = int(record[kernel.TRAP_ISSUE])

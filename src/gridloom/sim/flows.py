@@ -1,7 +1,11 @@
 """When each flow starts: flows joined only by asynchronous edges are free to slide against each other by whole rounds.
 
-A flow is what data, pair and order edges hold together. Behind an asynchronous edge a flow starts as late as the values
-need, and a seeded number of rounds later still: a result that depends on how long a message takes then shows as wrong.
+A flow is what data, pair and order edges hold together. Behind an asynchronous edge a flow starts as late as the
+values need, and a seeded number of rounds later still: a result that depends on how long a message takes then shows
+as wrong.
+
+Only starts are decided here. Within a flow all cycles are as configured; between flows only whole rounds
+(II cycles) are added, so that each slot keeps its place modulo II.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ def start_stages(configuration: Configuration, seed: int) -> list[int]:
         return [slot.start for slot in slots]
     flow = _flows(configuration)
     waits = _waits(configuration, flow)
+    # Once without extra rounds, so that an error is about the graph and not about the seed.
     offsets = _longest(configuration, waits)
     rng = np.random.default_rng(seed)
     around = _on_cycles(waits)
@@ -50,7 +55,11 @@ def start_stages(configuration: Configuration, seed: int) -> list[int]:
 
 
 def _flows(configuration: Configuration) -> list[int]:
-    """The flow of each issue slot, named by one of its slots."""
+    """The flow of each issue slot, named by one of its slots.
+
+    Union-find over slots: producer and consumer of a routed or paired operand, both ends of an order edge, and all
+    users of a spill buffer belong to one flow.
+    """
     slots, dfg = configuration.slots, configuration.dfg
     parent = list(range(len(slots)))
 
@@ -79,7 +88,11 @@ def _flows(configuration: Configuration) -> list[int]:
 
 
 def _producers(configuration: Configuration, slot: Slot) -> list[int]:
-    """The issue slots whose results a slot reads in step with it."""
+    """The issue slots whose results a slot reads in step with it.
+
+    Routed operands are followed back through the multiplexers, not taken from the mapping: a configuration need not
+    come from one.
+    """
     found = []
     for operand in slot.operands:
         if operand.kind == "pair":
@@ -95,7 +108,11 @@ def _producers(configuration: Configuration, slot: Slot) -> list[int]:
 
 
 def trace(configuration: Configuration, row: int, slot: int) -> int:
-    """The issue slot whose result stands in a row in a slot, found back over multiplexers and holds; -1: none."""
+    """The issue slot whose result stands in a row in a slot, found back over multiplexers and holds; -1: none.
+
+    A register that is not written in a slot holds what it had in the slot before (or what its neighbour had, where a
+    file rotates at slot 0). The number of steps is bounded, so that a cycle of wires ends the search, too.
+    """
     arch, ii = configuration.arch, configuration.ii
     counts = configuration.settings.get("rotating", {})
     turns = {
@@ -124,6 +141,10 @@ def trace(configuration: Configuration, row: int, slot: int) -> int:
 
 
 def _writer(configuration: Configuration, resource: int, source: int, slot: int) -> int:
+    """The issue slot that completes in a slot and writes a resource; -1 for none.
+
+    It writes its tile's output register, and whatever selects its function unit.
+    """
     arch = configuration.arch
     for k, record in enumerate(configuration.slots):
         done = (record.slot + record.latency) % configuration.ii
@@ -134,6 +155,7 @@ def _writer(configuration: Configuration, resource: int, source: int, slot: int)
 
 
 def _waits(configuration: Configuration, flow: list[int]) -> list[_Wait]:
+    """For each asynchronous operand, how many rounds its flow has to start after its producer's."""
     ii, slots, nodes = configuration.ii, configuration.slots, configuration.dfg.nodes
     producer = {(slot.node, slot.copy): k for k, slot in enumerate(slots) if slot.kind == "op"}
     waits = []
@@ -150,7 +172,10 @@ def _waits(configuration: Configuration, flow: list[int]) -> list[_Wait]:
 
 
 def _longest(configuration: Configuration, waits: list[_Wait]) -> dict[int, int]:
-    """The least start of each flow that meets every wait."""
+    """The least start of each flow that meets every wait, by Bellman-Ford over longest paths.
+
+    SimulationError names the edges that wait for each other where there is no such start.
+    """
     offsets = {flow: 0 for wait in waits for flow in (wait.source, wait.target)}
     for _ in range(len(offsets) + 1):
         moved = [wait for wait in waits if offsets[wait.target] < offsets[wait.source] + wait.rounds]

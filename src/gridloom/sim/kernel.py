@@ -10,6 +10,11 @@ registers) keep their last values in rings of a power of two of cells: reading d
 ``WRITE``   row a takes the result of issue b that completes now; c is the stage of its first completion
 ``ISSUE``   issue b starts a firing; c is its start stage
 ==========  ============================================================================================================
+
+A cycle costs one pass over the code of its slot and nothing for idle tiles. Firings are numbered by iteration: an
+issue of start stage c fires for iteration ``turn - c`` in round ``turn``, and does nothing before the first and after
+the last iteration, which is all there is to prologue and epilogue. Stores take effect at the end of a cycle, so that
+no load sees a store of its own cycle.
 """
 
 from __future__ import annotations
@@ -133,13 +138,20 @@ class Extent(NamedTuple):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def poison(row: int, cycle: int) -> int:
-    """The pattern of an undriven row in a cycle."""
+    """The pattern of an undriven row in a cycle.
+
+    It differs from row to row and from cycle to cycle, so that two wrong values do not agree by chance.
+    """
     return POISON ^ (row << 28) ^ cycle
 
 
 @_inlined
 def _read_operands(cycle: int, firing: int, issue: int, buffer: Words, rings: Rings, code: Code, data: Data) -> None:
-    """Fill ``buffer`` with the operands of an issue's firing."""
+    """Fill ``buffer`` with the operands of an issue's firing.
+
+    Firings before ``distance`` read initial values. A row is read ``fifo`` cycles back, a result of another issue by
+    its firing: pairs and asynchronous edges bypass the network.
+    """
     operands = code.operands
     begin = code.issues[issue, I_OPERANDS]
     for k in range(code.issues[issue, I_COUNT]):
@@ -178,7 +190,11 @@ def _trapped(address: int, length: int, issue: int, firing: int, trap: Words) ->
 def _access(
     cycle: int, firing: int, issue: int, issues: Words, memory: Words, scratch: Scratch, count: int
 ) -> tuple[int, int]:
-    """(result, pending stores): a load reads what stood before this cycle's stores, which wait for the cycle's end."""
+    """(result, pending stores): a load reads what stood before this cycle's stores, which wait for the cycle's end.
+
+    An access outside its array is recorded; a load then yields poison and a store does nothing. Spills compute their
+    own address, the firing modulo the depth of the buffer.
+    """
     kind = issues[issue, I_KIND]
     length = issues[issue, I_LENGTH]
     address = scratch.buffer[0]
@@ -205,7 +221,11 @@ def _access(
 
 @_inlined
 def _rotate(cycle: int, rings: Rings, code: Code) -> None:
-    """What was register k is register k - 1 from now on, so that the names move and the values stay."""
+    """What was register k is register k - 1 from now on, so that the names move and the values stay.
+
+    Called at the start of every round but the first, for each rotating file, before the code of slot 0. Register 0
+    becomes the last one.
+    """
     cells, base, mask = rings.cells, rings.base, rings.mask
     file_start, file_rows = code.file_start, code.file_rows
     for f in range(len(file_start) - 1):
@@ -223,7 +243,8 @@ def _rotate(cycle: int, rings: Rings, code: Code) -> None:
 def clock(extent: Extent, rings: Rings, code: Code, data: Data, scratch: Scratch) -> None:
     """Run the array over the cycles of an extent; fills ``data.results``, ``data.memory`` and ``scratch.trap``.
 
-    The cost of a cycle is one pass over the code of its slot.
+    The cost of a cycle is one pass over the code of its slot. Extents may follow one another: rings and memory hold
+    all of the state, so that running 0 to 10 and 10 to 20 is running 0 to 20.
     """
     cells, base, mask = rings.cells, rings.base, rings.mask
     start, instructions, issues = code.start, code.instructions, code.issues

@@ -2,6 +2,11 @@
 
 Only rows that something reads get instructions. Within a slot they are sorted by their zero-latency dependences; what
 cannot be sorted is a combinational cycle, which no array settles.
+
+A *row* is a resource that holds a value (wire, output register, register) or a further lane of one; rows are
+renumbered densely, in the order in which they are first wanted. The cost of a simulated cycle is the number of
+instructions of its slot, so that leaving out rows that nothing reads is most of the speed on large arrays with small
+graphs.
 """
 
 from __future__ import annotations
@@ -46,7 +51,12 @@ _Issues = defaultdict[tuple[int, int], list[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class SlotCode:
-    """What the kernel needs, but for the stimulus."""
+    """What the kernel needs, but for the stimulus.
+
+    That is the code, the tables of issues and operands, and the layout of rows and memory. It is made once by
+    :func:`compile_slots` and may be run any number of times. The columns of the tables are named in
+    :mod:`gridloom.sim.kernel`.
+    """
 
     configuration: Configuration
     #: Start stage of each issue slot, in the order of ``configuration.slots``.
@@ -73,7 +83,7 @@ class SlotCode:
     stream_of: dict[int, int]
 
     def cycles(self, iterations: int) -> int:
-        """Cycles until the last result of a run is there."""
+        """Cycles until the last result of a run is there; 0 for no iterations."""
         ii = self.configuration.ii
         ends = [
             (stage + iterations - 1) * ii + slot.slot + slot.latency
@@ -83,7 +93,10 @@ class SlotCode:
 
     @property
     def depth(self) -> int:
-        """Iterations in flight: stages from the first issue to the last result."""
+        """Iterations in flight: stages from the first issue to the last result.
+
+        A run of fewer iterations never fills the pipeline, so that its prologue and epilogue overlap.
+        """
         ii = self.configuration.ii
         ends = [stage + (slot.slot + slot.latency) // ii for stage, slot in zip(self.stages, self.configuration.slots)]
         return max([*ends, 0]) + 1
@@ -93,12 +106,20 @@ def compile_slots(configuration: Configuration, *, seed: int = 0) -> SlotCode:
     """The code of a configuration's slots. Linear in its multiplexers and issue slots.
 
     ``seed`` chooses how much later than necessary the flows behind asynchronous edges start. SimulationError when a
-    slot has a combinational cycle or asynchronous edges wait for each other.
+    slot has a combinational cycle or asynchronous edges wait for each other. A configuration that is wrong in any
+    other way compiles, and computes something wrong.
     """
     return _Compiler(configuration, seed).result()
 
 
 class _Compiler:
+    """Compiles one configuration.
+
+    ``wanted`` are the (row, slot) pairs whose value something reads, ``reach`` is how many cycles back each row is
+    read, ``row_number`` gives the kernel's number of a row. ``completing`` and ``finishing`` list the issues whose
+    results are there in a slot, by resource and by tile.
+    """
+
     def __init__(self, configuration: Configuration, seed: int) -> None:
         self.configuration = configuration
         self.arch = configuration.arch
@@ -118,9 +139,11 @@ class _Compiler:
         self.wanted: set[tuple[int, int]] = set()
 
     def _nodes(self, op: str) -> list[int]:
+        """The positions of the nodes of an op."""
         return [k for k, node in enumerate(self.dfg.nodes) if node.op == op]
 
     def result(self) -> SlotCode:
+        """The code and all tables. What is wanted has to be known first, since it decides which rows exist."""
         self._collect_wanted()
         file_start, file_rows = self._file_tables()
         issues, operands, initial = self._issue_tables()
@@ -128,6 +151,7 @@ class _Compiler:
         for slot in range(self.ii):
             code += self._code_of(slot)
             start.append(len(code))
+        # A row that is read d cycles back needs its last d + 1 values.
         depth = np.array([_power_of_two(self.reach[row] + 1) for row in self.row_number], dtype=np.int64)
         arrays, spills, words = self._memory_layout()
         return SlotCode(
@@ -158,6 +182,7 @@ class _Compiler:
         return int(self.arch.kind[self._resource(row)])
 
     def _resource(self, row: int) -> int:
+        """The resource of a row; a lane belongs to the resource that it is a further wire of."""
         return row if row < self.resources else self.configuration.lanes[row - self.resources]
 
     def _completions(self) -> tuple[_Issues, _Issues]:
@@ -172,6 +197,7 @@ class _Compiler:
         return by_resource, by_tile
 
     def _rotating_files(self) -> list[tuple[int, ...]]:
+        """The rotating registers of each file, as the settings or the array give their number."""
         counts = self.configuration.settings.get("rotating", {})
         files = [(file, counts.get(file.name, file.rotating)) for file in self.arch.register_files]
         return [file.registers[:count] for file, count in files if count]
@@ -195,6 +221,11 @@ class _Compiler:
                 self._want(work, source, (slot_number - delay) % self.ii, delay)
 
     def _want(self, work: list[tuple[int, int]], row: int, slot: int, back: int) -> None:
+        """Note that a row is read in a slot, ``back`` cycles later at most.
+
+        A wire is wanted in that slot only. Storage is wanted in all slots, since its value may have been written in
+        any of them, and with it the whole rotating file, whose values wander through all its registers.
+        """
         self.reach[row] = max(self.reach.get(row, 0), back)
         if (row, slot) in self.wanted:
             return
@@ -209,9 +240,11 @@ class _Compiler:
                     work.append((other, s))
 
     def _reads_row(self, operand: Operand) -> bool:
+        """True for an operand that comes over a wire that exists."""
         return operand.kind == "routed" and 0 <= operand.resource < len(self.configuration.driver)
 
     def _file_tables(self) -> tuple[Words, Words]:
+        """The rows of the rotating files that something reads, as CSR."""
         start, rows = [0], []
         for file in self.rotating:
             if file[0] in self.row_number:
@@ -222,6 +255,7 @@ class _Compiler:
     # -- instructions -------------------------------------------------------------------------------------------------
 
     def _code_of(self, slot: int) -> list[Instruction]:
+        """The instructions of a slot, sorted so that what is needed in the same cycle comes first."""
         rows = sorted(row for row, s in self.wanted if s == slot)
         issues = [k for k, record in enumerate(self.configuration.slots) if record.slot == slot]
         # Issues count from -1 downwards, so that rows and issues share one key.
@@ -235,7 +269,12 @@ class _Compiler:
         return [instruction for key in self._sorted(needs, slot) for instruction in pieces[key]]
 
     def _row_piece(self, row: int, slot: int) -> tuple[list[Instruction], set[int]]:
-        """What sets a row in a slot, and what has to be there before."""
+        """What sets a row in a slot, and what has to be there before.
+
+        Storage keeps its value unless something is written, a wire floats unless something drives it; a multiplexer
+        that is set replaces both. Needed before are combinational sources: rows that are copied without delay, and
+        issues of latency 0.
+        """
         number, kind = self.row_number[row], self.kind(row)
         if kind == Kind.CONST:
             return [], set()
@@ -266,6 +305,7 @@ class _Compiler:
         return self.completing[source, slot]
 
     def _issue_needs(self, k: int) -> set[int]:
+        """The rows and issues that an issue reads in the cycle in which it fires."""
         record = self.configuration.slots[k]
         needs: set[int] = set()
         for operand in record.operands:
@@ -279,6 +319,7 @@ class _Compiler:
         return needs
 
     def _sorted(self, needs: dict[int, set[int]], slot: int) -> list[int]:
+        """The pieces of a slot in topological order, ties by key (issues come first); SimulationError for a cycle."""
         followers: dict[int, list[int]] = defaultdict(list)
         degree = {key: len(before) for key, before in needs.items()}
         for key, before in needs.items():
@@ -299,6 +340,7 @@ class _Compiler:
         return order
 
     def _raise_cycle(self, needs: dict[int, set[int]], left: set[int], slot: int) -> None:
+        """Raise the SimulationError that names the resources of one combinational cycle, in signal order."""
         key = min(left)
         path: list[int] = []
         while key not in path:
@@ -317,6 +359,7 @@ class _Compiler:
     # -- tables -------------------------------------------------------------------------------------------------------
 
     def _memory_layout(self) -> tuple[dict[str, tuple[int, int]], tuple[int, ...], int]:
+        """Where each array and each spill begins in the flat memory, and how many words there are."""
         arrays: dict[str, tuple[int, int]] = {}
         word = 0
         for array in self.dfg.arrays:
@@ -329,6 +372,10 @@ class _Compiler:
         return arrays, tuple(spills), word
 
     def _issue_tables(self) -> tuple[Words, Words, Words]:
+        """The tables of issues and operands, and the initial values that operands point to.
+
+        Values that the graph does not give for a first firing are poison here; a graph gives all of them.
+        """
         arrays, spills, _ = self._memory_layout()
         issues: list[tuple[int, ...]] = []
         operands: list[tuple[int, ...]] = []
@@ -348,7 +395,10 @@ class _Compiler:
         return _table(issues, 8), _table(operands, 5), np.array([*initial, 0], dtype=np.int64)
 
     def _action(self, record: Slot) -> tuple[int, int, int, int]:
-        """(what the kernel does, op code, salt, constant or stream) of an issue."""
+        """(what the kernel does, op code, salt, constant or stream) of an issue.
+
+        Accesses of domain ``opaque`` are evaluated like any op: their arrays are not known.
+        """
         if record.kind != "op":
             kinds = {"move": kernel.PASS, "load": kernel.SPILL_LOAD, "store": kernel.SPILL_STORE}
             return kinds[record.kind], 0, 0, 0
@@ -361,7 +411,10 @@ class _Compiler:
         return kernel.EVALUATE, op.code, salt(node.id), 0
 
     def _origin(self, operand: Operand) -> tuple[int, int]:
-        """(where an operand comes from, index there)."""
+        """(where an operand comes from, index there).
+
+        An operand that nothing provides comes from nowhere, which the kernel reads as poison.
+        """
         if operand.kind == "routed":
             if self._reads_row(operand):
                 return kernel.FROM_ROW, self.row_number[operand.resource]
@@ -376,8 +429,10 @@ class _Compiler:
 
 
 def _power_of_two(count: int) -> int:
+    """The least power of two that is not below a count, so that a ring is indexed by a mask."""
     return 1 << max(count - 1, 0).bit_length()
 
 
 def _table(rows: list[tuple[int, ...]] | list[Instruction], width: int) -> Words:
+    """Rows as a two-dimensional array, also where there are none."""
     return np.array(rows, dtype=np.int64).reshape(-1, width)

@@ -1,4 +1,9 @@
-"""Random stimuli that a graph can take: indices stay inside their arrays."""
+"""Random stimuli that a graph can take: indices stay inside their arrays.
+
+A graph says nothing about the range of its inputs, but an input that reaches an index must not point outside an
+array. Stimuli are tried from the wildest to the tamest, each by a run of the interpreter, and the first that fits is
+taken; where none fits for all iterations, the longest prefix of one is.
+"""
 
 from __future__ import annotations
 
@@ -43,18 +48,20 @@ def fitting_stimulus(interpreter: Interpreter, iterations: int, seed: int) -> tu
 
 
 def shortened(stimulus: Stimulus, iterations: int) -> Stimulus:
-    """The first iterations of a stimulus."""
+    """The first iterations of a stimulus. Live-ins and memory are shared with it, not copied."""
     streams = {name: words[:iterations] for name, words in stimulus.streams.items()}
     return replace(stimulus, iterations=iterations, streams=streams)
 
 
 def _candidates(dfg: Dfg, iterations: int, seed: int) -> list[Stimulus]:
+    """Stimuli from the wildest to the tamest; the first one alone for a graph without arrays."""
     wild = random_stimulus(dfg, iterations, seed)
     if not dfg.arrays:
         return [wild]
     shortest = min(array.length for array in dfg.arrays)
     indexing, arrays = _reaching_an_index(dfg)
     rows = [wild]
+    # Sums of indices may still leave the array, hence the smaller bounds.
     for bound in (shortest, max(shortest // 4, 1), 1):
         for k in range(_SEEDS_TRIED if bound > 1 else 1):
             rows.append(random_stimulus(dfg, iterations, seed + k, within=dict.fromkeys(indexing, bound)))
@@ -63,6 +70,7 @@ def _candidates(dfg: Dfg, iterations: int, seed: int) -> list[Stimulus]:
 
 
 def _bound_memory(stimulus: Stimulus, arrays: set[str], bound: int) -> None:
+    """Bring the contents of some arrays below a bound, since an index depends on them."""
     for name in arrays:
         stimulus.memory[name] %= bound
 
@@ -87,7 +95,11 @@ def _reaching_an_index(dfg: Dfg) -> tuple[set[str], set[str]]:
 def _longest_prefix(
     interpreter: Interpreter, stimulus: Stimulus, more_than: int
 ) -> tuple[Stimulus, Observation] | None:
-    """The longest run of a stimulus that stays in bounds, if it beats ``more_than`` iterations."""
+    """The longest run of a stimulus that stays in bounds, if it beats ``more_than`` iterations.
+
+    Bisection, by a run of the interpreter for each trial: a run that leaves its arrays does so for every longer
+    prefix.
+    """
     best: tuple[Stimulus, Observation] | None = None
     low, high = more_than, stimulus.iterations
     trial = high

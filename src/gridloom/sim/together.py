@@ -5,6 +5,9 @@ synchronous domain stops together. Messages carry the number of their iteration,
 that was read before its message came would be poison, and show.
 
 The reference knows no time: the interpreter runs one flow after the other.
+
+Every run draws its message times anew. A program that is right under times from one cycle to sixty is taken to be
+right under any, since a flow sees nothing of time but which messages are there.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ _LISTED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowRun:
-    """What a flow did with its cycles."""
+    """What a flow did with its cycles, for reports."""
 
     flow: str
     #: Global cycles of its first and last work.
@@ -47,7 +50,10 @@ class FlowRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramVerdict:
-    """The outcome of ``simulate_program``."""
+    """The outcome of ``simulate_program``.
+
+    It is ok when no value differs in any run and no tile memory overflowed.
+    """
 
     ok: bool
     #: Longest message time of each run, and the cycles it took until all flows had ended.
@@ -78,6 +84,7 @@ def simulate_program(
         for k in range(runs):
             clock = _Clock(program, stimuli, most, np.random.default_rng((seed, most, k)))
             clock.run()
+            # All runs do the same work; the first one stands for them in reports.
             flows = flows or tuple(clock.flow_run(flow) for flow in program.flows)
             cycles.append(clock.now)
             for channel, count in clock.peak.items():
@@ -99,13 +106,18 @@ def simulate_program(
 
 
 def _overflow(program: Program, waiting: dict[str, int]) -> str | None:
+    """The text of an error where more messages waited than the smallest tile memory holds; None where all fit."""
     room = min(tile.buffer for tile in program.arch.tiles)
     full = [f"{channel} ({count})" for channel, count in waiting.items() if count > room]
     return f"more messages wait than a tile memory holds ({room}): {', '.join(full)}" if full else None
 
 
 def reference(program: Program, seed: int) -> tuple[dict[str, Stimulus], dict[str, Observation]]:
-    """What each flow is fed and what it shall show, by the interpreter alone."""
+    """What each flow is fed and what it shall show, by the interpreter alone.
+
+    Flows run in an order in which channels go forward; what a channel brings replaces that part of the random
+    stimulus. SimulationError for a flow that cannot run for its iterations within its arrays.
+    """
     stimuli: dict[str, Stimulus] = {}
     shown: dict[str, Observation] = {}
     for position, name in enumerate(flow_order([flow.name for flow in program.flows], program.channels)):
@@ -124,6 +136,7 @@ def reference(program: Program, seed: int) -> tuple[dict[str, Stimulus], dict[st
 
 
 def _feed(channel: Channel, stimulus: Stimulus, source: Observation) -> None:
+    """Put what a channel carries into the stimulus of its target."""
     value, into = channel.value or "", channel.into or ""
     if channel.kind == "transfer":
         stimulus.streams[into] = source.outputs[value].copy()
@@ -145,7 +158,11 @@ class _Sender:
 
 
 class _Part:
-    """A flow on its way."""
+    """A flow on its way.
+
+    ``arrived`` says for each fed stream which iterations have come; until then its values are poison. ``missing``
+    counts the loads and starts that the flow still waits for; its execution is made when there are none left.
+    """
 
     def __init__(self, flow: Flow, program: Program, stimulus: Stimulus) -> None:
         self.flow = flow
@@ -171,9 +188,11 @@ class _Part:
         self.waited = 0
 
     def _loads(self) -> list[Channel]:
+        """The channels that bring a live-in or an array."""
         return [channel for channel in self.into if channel.kind == "load"]
 
     def _array(self, channel: Channel) -> bool:
+        """True for a channel that brings an array."""
         return channel.into in self.flow.mapping.dfg.array_length
 
     def _reads(self) -> list[list[tuple[str, int]]]:
@@ -190,6 +209,10 @@ class _Part:
         return rows
 
     def _sender(self, channel: Channel) -> _Sender:
+        """The record of a transfer that leaves this flow: whose results it carries, and from which cycle on.
+
+        SimulationError for an output that only hands on an input or a constant, which no issue slot makes.
+        """
         dfg, compiled = self.flow.mapping.dfg, self.compiled
         (e,) = dfg.operand_edges(channel.value or "")
         edge = dfg.edges[e]
@@ -205,7 +228,7 @@ class _Part:
         return _Sender(channel, issue, ready, initial[: self.flow.iterations])
 
     def take(self, channel: Channel, iteration: int, value: Any) -> None:
-        """A message is there."""
+        """Take a message: a stream's value, also while the flow runs, or what it needs to begin."""
         into = channel.into or ""
         if channel.kind == "transfer":
             self.stimulus.streams[into][iteration] = value
@@ -239,7 +262,11 @@ class _Part:
 
 
 class _Clock:
-    """All flows of a program, and the messages under way."""
+    """All flows of a program, and the messages under way.
+
+    ``way`` is a heap by the cycle of arrival; the counter in it keeps messages of one cycle in the order in which
+    they were sent and comparisons away from values. ``peak`` is the most messages that waited, by channel.
+    """
 
     def __init__(self, program: Program, stimuli: dict[str, Stimulus], most: int, rng: np.random.Generator) -> None:
         self.parts = {flow.name: _Part(flow, program, stimuli[flow.name]) for flow in program.flows}
@@ -251,7 +278,7 @@ class _Clock:
         self.peak = {str(channel): 0 for channel in program.channels if channel.kind == "transfer"}
 
     def run(self) -> None:
-        """Until every flow has ended."""
+        """Run until every flow has ended. SimulationError when all of them wait and no message is under way."""
         while any(part.ended < 0 for part in self.parts.values()):
             while self.way and self.way[0][0] <= self.now:
                 _, _, channel, iteration, value = heapq.heappop(self.way)
@@ -264,7 +291,11 @@ class _Clock:
             self.now += 1
 
     def _advance(self, part: _Part) -> bool:
-        """One cycle of a flow, if it can."""
+        """One cycle of a flow, if it can; True where it moved.
+
+        A flow that begins sends the initial values of its outputs at once; afterwards each result is sent in the
+        cycle in which it is complete.
+        """
         if not part.ready():
             part.waited += part.began >= 0
             return False
@@ -287,6 +318,7 @@ class _Clock:
         return True
 
     def _end(self, part: _Part) -> None:
+        """Note the end of a flow, and send its live-outs, arrays and starts."""
         part.ended = self.now
         shown = part.outcome().observation
         for channel in part.endings:
@@ -294,11 +326,13 @@ class _Clock:
             self._send(channel, 0, shown.memory[value] if value in shown.memory else shown.liveouts.get(value, 0))
 
     def _send(self, channel: Channel, iteration: int, value: Any) -> None:
+        """Send a message that arrives after 1 to ``most`` cycles, drawn at random."""
         self.count += 1
         due = self.now + 1 + int(self.rng.integers(0, self.most))
         heapq.heappush(self.way, (due, self.count, channel, iteration, value))
 
     def _count_waiting(self) -> None:
+        """Note for each channel how many messages have come and were not read yet."""
         for part in self.parts.values():
             cycle = part.execution.cycle if part.execution is not None else 0
             for channel in part.into:

@@ -1,4 +1,7 @@
-"""What a simulation says: right or wrong, where it went wrong first, and for elastic arrays the period."""
+"""What a simulation says: right or wrong, where it went wrong first, and for elastic arrays the period.
+
+A wrong mapping is a verdict, not an exception: callers print it, store it or search on.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,11 @@ class UnitUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The outcome of ``simulate``."""
+    """The outcome of ``simulate``. It is true where the array computed what the graph means in every run.
+
+    ``mismatches`` lists what a user would see (outputs, memory, live-outs); ``divergence`` is where to look for the
+    cause.
+    """
 
     ok: bool
     #: Iterations of the longest run.
@@ -62,7 +69,11 @@ class Verdict:
         return self.ok
 
     def explain(self) -> str:
-        """A few lines for a reader: what was tested, what went wrong, and the first node that did."""
+        """A few lines for a reader: what was tested, what went wrong, and the first node that did.
+
+        >>> print(Verdict(ok=True, iterations=8, trip_counts=(1, 8), cycles=20).explain())
+        right in runs of 1, 8 iterations (20 cycles)
+        """
         counts = ", ".join(map(str, self.trip_counts))
         lines = [f"{'right' if self.ok else 'WRONG'} in runs of {counts} iterations ({self.cycles} cycles)"]
         if self.period is not None:

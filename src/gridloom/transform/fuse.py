@@ -60,6 +60,7 @@ def fuse(dfg: Dfg) -> Dfg:
     # Of two products of a sum the later one is fused: the other has time to be made on its own.
     for k in reversed(dfg.topological):
         pair = _pair(dfg, dfg.nodes[k])
+        # A sum of two products can take only one of them into its instruction.
         if pair is not None and pair.second not in pairs:
             pairs[pair.second] = pair
             gone.add(pair.first)

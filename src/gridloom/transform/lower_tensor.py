@@ -90,6 +90,7 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95) -> Lowered:
             )
         sections.append(_balanced(found, left[:count], fabric, len(sections)))
         left = left[count:]
+    # A program that is not cut keeps its name, so that its mapping and report bear it.
     if len(sections) == 1:
         sections = [replace(sections[0], dfg=sections[0].dfg.renamed(dfg.name))]
     return Lowered(name=dfg.name, sections=tuple(sections))
@@ -216,6 +217,7 @@ def _emit(whole: TensorStages, stages: list[Stage], chosen: dict[str, int], fabr
         for name in _leaving(whole, stages):
             units.sink(f"{name}.out", streams[name, 0], period)
             vectors_out += sizes[name]
+        # The graph is thrown away here; building it tests the number of operands, which only the finished edges tell.
         units.build("section")
     except TooLarge as lack:
         return str(lack)

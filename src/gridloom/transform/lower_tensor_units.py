@@ -245,6 +245,7 @@ class Units:
             narrowed = self.narrow(self.delay(stream, level, stage.id), room * units, stage.id)
             ready.append(narrowed)
         top = max(stream.level for stream in ready)
+        # Gathering may have raised the level of one operand above the others.
         ready = [self.delay(stream, top, stage.id) for stream in ready]
         share = -(-stage.vectors // units)
         parts = []

@@ -26,6 +26,7 @@ def check_cycles(subject: Subject) -> Iterator[Violation]:
     number: dict[Place, int] = {}
 
     def at(resource: int, cycle: int) -> int:
+        """Return the node of a resource in the slot of a cycle, which is added when it is first asked for."""
         key = (resource, cycle % subject.ii)
         if key not in number:
             number[key] = graph.add_node(key)
@@ -34,6 +35,7 @@ def check_cycles(subject: Subject) -> Iterator[Violation]:
     loops: set[Place] = set()
     for (a, cycle), (b, later) in _instant_steps(subject):
         graph.add_edge(at(a, cycle), at(b, later), None)
+        # A component of one node has no mark of its own when the node leads to itself.
         if a == b:
             loops.add((a, cycle % subject.ii))
     for members in rustworkx.strongly_connected_components(graph):

@@ -82,6 +82,7 @@ def check_tokens(subject: Subject) -> Iterator[Violation]:
     for channel in overfull:
         found = f"{channel.tokens} tokens at the start"
         yield Violation("deadlock", channel.name, found, f"a buffer of {channel.room}")
+    # The game assumes that every buffer starts within its room.
     if overfull:
         return
     firings = _repetitions(channels)
@@ -233,6 +234,7 @@ def _deadlock(
     """
 
     def blocker(node: str) -> tuple[Channel, str]:
+        """Return the channel that keeps a node from firing, and the node at its other end."""
         for channel in leaving[node]:
             due = (done[node] + 1) % channel.puts_every == 0
             if due and channel.room - channel.tokens < channel.puts and channel.source != channel.target:

@@ -56,5 +56,6 @@ def spill_lifetimes(subject: Subject) -> dict[tuple[str, int, int, int], int]:
                 lifetimes.setdefault(stored, 0)
             elif kind == Kind.LOAD and stored is not None:
                 lifetimes[stored] = max(lifetimes[stored], cycle - stored[3])
+                # A value that is loaded is in registers again; a further load needs a further store.
                 stored = None
     return lifetimes

@@ -118,6 +118,7 @@ def stats(mapping: Mapping) -> Stats:
         placed_wirelength=_distances(mapping) if arch.style == "static" and arch.links else None,
         buffers_max=max(fifos, default=0),
         buffers_total=sum(fifos),
+        # Ports and constant registers stand outside the grid and do not widen the box.
         width=_extent([arch.tiles[k].col for k in touched if 0 <= arch.tiles[k].col < arch.cols]),
         height=_extent([arch.tiles[k].row for k in touched if 0 <= arch.tiles[k].row < arch.rows]),
         tiles_used=used,

@@ -141,6 +141,7 @@ class Subject:
             return arch.unroll(ii, self.mapping.settings)
         except ArchError as error:
             self.report("settings", "the mapping", repr(dict(self.mapping.settings)), str(error))
+        # The other rules can still be checked with the default settings.
         return arch.unroll(ii, {})
 
     def report(self, kind: str, where: str, demanded: str, allowed: str) -> None:

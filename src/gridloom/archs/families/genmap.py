@@ -218,6 +218,7 @@ class _Reader:
                 count[side] = count.get(side, 0) + 1
 
         def place(tag: str, k: int) -> tuple[int, int]:
+            """Return the row and the column of port ``k``; ArchError for a side that does not exist."""
             side, number = sides.get((tag, k), ("bottom", k))
             away = 1 if tag == "IN_PORT" else 2
             places = {

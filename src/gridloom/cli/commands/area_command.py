@@ -1,4 +1,8 @@
-"""``gridloom bench area`` prints a table of what arrays cost in hardware."""
+"""``gridloom bench area`` prints a table of what arrays cost in hardware.
+
+It is a suite of its own kind: Yosys synthesises each array's units, and nothing is mapped. Results are kept under
+``~/.cache/gridloom/area``, since synthesis takes minutes. The work is in :mod:`gridloom.flow.bench.area`.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +45,7 @@ def bench_area(suite: str, csv: Path | None, plots: list[str], as_json: bool) ->
 
 
 def _record(suite: str, report: AreaReport) -> dict[str, object]:
+    """A report as plain data, for ``--json``."""
     return {
         "suite": suite, "target": report.target, "rows": [row.to_dict() for row in report.rows],
         "flat_ratio": report.flat_ratio, "growth": report.growth, "published": report.published,
@@ -49,6 +54,7 @@ def _record(suite: str, report: AreaReport) -> dict[str, object]:
 
 
 def _table(report: AreaReport) -> str:
+    """The rows of a report as CSV; names of arrays contain commas and stand in quotes."""
     rows = [",".join(["target", *report.rows[0].to_dict()])]
     for row in report.rows:
         values = [str(value) for value in row.to_dict().values()]
@@ -57,7 +63,7 @@ def _table(report: AreaReport) -> str:
 
 
 def lines(report: AreaReport) -> list[str]:
-    """A report as lines of text."""
+    """A report as lines of text: one for each array, then what holds for all of them."""
     unit = {"gates": "NAND2", "intel": "ALM halves", "xilinx": "LUTs"}[report.target]
     text = [f"{report.target} ({unit})"]
     for row in report.rows:

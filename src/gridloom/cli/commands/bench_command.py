@@ -1,4 +1,8 @@
-"""``gridloom bench`` runs a suite, prints a table of its cells and compares them with golden results."""
+"""``gridloom bench`` runs a suite, prints a table of its cells and compares them with golden results.
+
+The command only reads options, opens the store and formats what comes back: suites, runs and comparisons are in
+:mod:`gridloom.flow.bench`. Options are checked, and golden results read, before the first cell runs.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +105,7 @@ def bench(
     tolerances = parse_tolerances(tolerance or [])
     golden = None if compare is None else read_golden(compare)
     names = [name.strip() for name in mapper.split(",")] if mapper else [None]
+    # A golden file has one row per cell, whatever the mapper.
     if len(names) > 1 and (csv is not None or compare is not None):
         raise OptionError("golden results are of one mapper", where="--mapper")
     asked = with_budget(load_suite(suite), effort=effort, time_limit=time_limit, mapper=names[0])
@@ -127,12 +132,14 @@ def bench(
 
 
 def _figures(plots: list[str]) -> list[tuple[str, Path]]:
+    """The figures that ``--plot`` asks for."""
     from gridloom.emit.plots.suite import FIGURES
 
     return figure_files(plots, FIGURES, "a suite")
 
 
 def _draw(report: Report, wanted: list[tuple[str, Path]]) -> None:
+    """Write the figures; one for which no cell has numbers is left out with a note."""
     from gridloom.emit.plots.suite import plot
 
     for figure, path in wanted:
@@ -144,6 +151,10 @@ def _draw(report: Report, wanted: list[tuple[str, Path]]) -> None:
 
 
 def _folder(named: Path | None) -> Path | None:
+    """The folder of published graphs: the one named, or that of the environment's ``GRIDLOOM_BENCHMARKS``.
+
+    None where neither is given; OptionError for one that does not exist.
+    """
     if named is None and os.environ.get("GRIDLOOM_BENCHMARKS"):
         named = Path(os.environ["GRIDLOOM_BENCHMARKS"])
     if named is not None and not named.is_dir():
@@ -154,6 +165,10 @@ def _folder(named: Path | None) -> Path | None:
 def _run(
     suite: Suite, *, store: Path | None, resume: bool, jobs: int | None, cluster: str | None, folder: Path | None
 ) -> Report:
+    """Run a suite with one mapper, on the executor and with the store that the options ask for.
+
+    Ctrl-C ends it early with the rows that there are; the report says so.
+    """
     from gridloom.flow.bench.run import bench as run_suite
     from gridloom.run import ExecutorSpec
 
@@ -164,6 +179,7 @@ def _run(
 
 @contextlib.contextmanager
 def _open_store(path: Path | None) -> Iterator[Store | None]:
+    """The store of a path for the length of a block; None where there is no path."""
     from gridloom.run import Store
 
     if path is None:
@@ -174,7 +190,10 @@ def _open_store(path: Path | None) -> Iterator[Store | None]:
 
 
 def describe(report: Report, comparison: Comparison | None) -> list[str]:
-    """A report as lines of text: one for each cell, then the sums, then what changed."""
+    """A report as lines of text: one for each cell, then the sums, then what changed.
+
+    The sums are by array and, for suites of loops, by mapper and array; the last lines compare with golden results.
+    """
     from gridloom.flow.bench.run import summary
 
     lines = [_cell_line(row) for row in report.rows]
@@ -194,7 +213,11 @@ def describe(report: Report, comparison: Comparison | None) -> list[str]:
 
 
 def _loop_lines(loops: Mapping[str, Any] | None) -> list[str]:
-    """The loops that each mapper maps onto each array, and how the first mapper compares with the others."""
+    """The loops that each mapper maps onto each array, and how the first mapper compares with the others.
+
+    ``loops`` is that part of the summary which suites of modulo-scheduled loops have; empty for None. Ratios are over
+    the loops that both mappers map.
+    """
     if loops is None:
         return []
     lines = []
@@ -215,11 +238,17 @@ def _loop_lines(loops: Mapping[str, Any] | None) -> list[str]:
 
 
 def _peer_words(row: Mapping[str, Any]) -> str:
+    """The II that other mappers published for the same graph and array, in brackets; empty where none is known."""
     peers = row.get("peers")
     return "  [" + ", ".join(f"{name} {value}" for name, value in peers.items()) + "]" if peers else ""
 
 
 def _cell_line(row: Mapping[str, Any]) -> str:
+    """One cell: its source, array and seed, then what was reached or why nothing was.
+
+    ``row`` is a row of the report as :mod:`gridloom.flow.bench.run` makes it; columns are padded so that most tables
+    align.
+    """
     cell = row["cell"]
     head = f"{cell['source']:<32} {(row['arch'] or {}).get('name') or cell['arch']:<16} seed {cell['seed']:<3}"
     if row["status"] != "mapped":
@@ -234,6 +263,7 @@ def _cell_line(row: Mapping[str, Any]) -> str:
 
 
 def _totals_words(part: dict[str, Any]) -> str:
+    """The sums over some cells, as words."""
     median = part["median_elapsed"]
     whole = "" if median is None else f"; from source to checks: median {median:.2f} s per mapping"
     return (
@@ -243,6 +273,10 @@ def _totals_words(part: dict[str, Any]) -> str:
 
 
 def _status(suite: Suite, report: Report, comparison: Comparison | None) -> int:
+    """The exit status of a run.
+
+    130 after Ctrl-C, 1 for a cell that is worse or for fewer mappings than the suite expects, else 0.
+    """
     if report.interrupted:
         return 130
     if comparison is not None and comparison.worse:

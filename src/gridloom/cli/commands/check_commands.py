@@ -1,4 +1,8 @@
-"""``gridloom check`` and ``gridloom simulate`` judge a saved mapping without the mapper that made it."""
+"""``gridloom check`` and ``gridloom simulate`` judge a saved mapping without the mapper that made it.
+
+Both load the mapping as anyone's: nothing in the file is trusted but its format. The checks are in
+:mod:`gridloom.verify`, the simulators in :mod:`gridloom.sim`.
+"""
 
 from __future__ import annotations
 

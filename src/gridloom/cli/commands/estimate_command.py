@@ -1,4 +1,8 @@
-"""``gridloom estimate`` says whether a graph fits, and how wide it is, without mapping it; a chart shows it by size."""
+"""``gridloom estimate`` says whether a graph fits, and how wide it is, without mapping it; a chart shows it by size.
+
+The estimate is made twice and timed the second time, when the network's weights are loaded and its kernels compiled;
+the time that is printed is what an estimate costs inside a search.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +44,7 @@ def estimate(
     check_columns(array)
     dfg = prepare(source, array).dfg
     judge = estimator_of(estimator)  # type: ignore[arg-type]
+    # The first estimate loads weights and compiles kernels; only the second one is timed.
     judge.estimate(dfg, array)
     began = time.process_time()
     found = judge.estimate(dfg, array)
@@ -64,6 +69,7 @@ def estimate(
 
 
 def _text(record: dict[str, Any], array: Arch) -> str:
+    """The estimate in a line or two: width, bound and copies, or why the graph is not expected to fit."""
     chance = "" if record["probability"] is None else f", probability {record['probability']:.3f}"
     if not record["mappable"]:
         return f"{record['dfg']['name']} is not expected to fit {array.name}{chance}: {record['reason']}"
@@ -103,6 +109,7 @@ def mappability_figure(
 
 
 def _line(point: dict[str, Any]) -> str:
+    """One size of the chart as text."""
     used = "" if point["utilisation"] is None else f", utilisation {point['utilisation']:.2f}"
     return (
         f"{point['from']:>3} to {point['to']:>3} ops: {point['graphs']} graphs, mappable {point['mappable']:.2f}{used}"
@@ -110,6 +117,7 @@ def _line(point: dict[str, Any]) -> str:
 
 
 def _chart(points: list[dict[str, Any]]) -> str:
+    """The chart as SVG text: both shares in per cent over the number of ops."""
     from gridloom.emit.plots.chart import Series, line_chart, picture
 
     share = tuple((point["ops"], 100 * point["mappable"]) for point in points)

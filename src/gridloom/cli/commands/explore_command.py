@@ -1,4 +1,9 @@
-"""``gridloom explore`` maps a set of kernels onto many arrays and says which arrays are worth building."""
+"""``gridloom explore`` maps a set of kernels onto many arrays and says which arrays are worth building.
+
+A space file says what is varied and what is looked for: points (all arrays of the space, compared by Pareto
+dominance), or one array found by a search over its buffers or its ops. The work is in :mod:`gridloom.explore`; this
+module reads options, shows progress and writes files.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +67,7 @@ def explore(
     if (csv or parquet) and store is None:
         raise OptionError("needs the rows in a store: --store FILE", where="--csv" if csv else "--parquet")
     check_writable([("--store", store), ("--html", html), ("--csv", csv), ("--parquet", parquet), ("--best", best)])
+    # Figures are several files under names of their own, so that a folder is asked for.
     if figures is not None and not figures.is_dir():
         raise OptionError(f"there is no folder {figures}; create it first", where="--figures")
     asked = read_space(space)
@@ -83,7 +89,10 @@ def explore(
 
 
 def _show_array(space: Space, record: dict[str, Any], *, figures: Path | None, best: Path | None, as_json: bool) -> int:
-    """Write and print the one array that a search for buffers or for operations ends with."""
+    """Write and print the one array that a search for buffers or for operations ends with.
+
+    The layout of FIFO depths is drawn only for a search for buffers; the other one has nothing to draw.
+    """
     from gridloom.explore.answers import yaml_text
 
     if best is not None:
@@ -101,6 +110,11 @@ def _show_array(space: Space, record: dict[str, Any], *, figures: Path | None, b
 
 
 def _one_array_lines(space: Space, record: dict[str, Any]) -> list[str]:
+    """The array that a search ended with, as lines of text, with what it saves over the uniform one.
+
+    A search for buffers prints the depth of each tile's FIFO, row by row, with a dot for none; a search for
+    operations prints how much is left of each feature that was taken away where no graph needs it.
+    """
     array = record["array"]
     size = f"{array['family']}:{array['rows']}x{array['cols']}"
     if space.find == "buffers":
@@ -122,7 +136,10 @@ def _one_array_lines(space: Space, record: dict[str, Any]) -> list[str]:
 
 
 def describe(found: Exploration) -> list[str]:
-    """An exploration as lines of text: the Pareto front, what each step of a parameter changes, the best arrays."""
+    """An exploration as lines of text: the Pareto front, what each step of a parameter changes, the best arrays.
+
+    ``found`` may be that of an interrupted run; the lines then say so and hold for the arrays that were finished.
+    """
     from gridloom.explore import best_arrays, front, sensitivity
 
     names = found.space.objectives
@@ -154,10 +171,12 @@ def describe(found: Exploration) -> list[str]:
 
 
 def _figures(figures: Any, names: Any) -> str:
+    """The named figures of an array, as words."""
     return ", ".join(f"{name} {_number(figures.get(name))}" for name in names)
 
 
 def _number(value: float | None) -> str:
+    """A figure as text: whole from 1000 on, else four digits; ``-`` for none."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
@@ -166,6 +185,7 @@ def _number(value: float | None) -> str:
 def _run(
     space: Space, *, store: Path | None, resume: bool, jobs: int | None, cluster: str | None, folder: Path | None
 ) -> Exploration:
+    """Explore a space with the executor and the store that the options ask for, under the dashboard."""
     from gridloom.explore import explore as run_space
     from gridloom.run import ExecutorSpec, Store
 
@@ -178,6 +198,7 @@ def _run(
 
 
 def _export(store: Path | None, csv: Path | None, parquet: Path | None) -> None:
+    """Write the rows of the store as tables."""
     from gridloom.run import Store, export_csv, export_parquet
 
     if store is None:
@@ -189,6 +210,7 @@ def _export(store: Path | None, csv: Path | None, parquet: Path | None) -> None:
 
 
 def _draw(found: Exploration, html: Path | None, folder: Path | None, command: str) -> None:
+    """Write the HTML report and the figures that are asked for; ``command`` is shown in the report."""
     if html is not None:
         from gridloom.explore.page import html_page
 
@@ -203,7 +225,11 @@ def _draw(found: Exploration, html: Path | None, folder: Path | None, command: s
 
 @contextmanager
 def dashboard(space: Space) -> Iterator[Any]:
-    """On terminals, a panel with progress, rate, time left and the best array so far; elsewhere nothing."""
+    """On terminals, a panel with progress, rate, time left and the best array so far; elsewhere nothing.
+
+    Yields the callback that takes the moments of an exploration, or None. The panel appears after ``PATIENCE``
+    seconds.
+    """
     if not shows_progress():
         yield None
         return
@@ -220,7 +246,7 @@ def dashboard(space: Space) -> Iterator[Any]:
 
 
 def panel(space: Space, moment: Moment) -> Any:
-    """One state of the dashboard."""
+    """One state of the dashboard, as a rich panel."""
     from rich.panel import Panel
     from rich.progress_bar import ProgressBar
     from rich.table import Table

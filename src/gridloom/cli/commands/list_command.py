@@ -1,4 +1,7 @@
-"""``gridloom list`` lists the names that can be used, from the registry alone, so that it answers at once."""
+"""``gridloom list`` lists the names that can be used, from the registry alone, so that it answers at once.
+
+Nothing that a name stands for is imported, so that a missing extra does not keep a name from being listed.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +61,7 @@ def list_names(
 
 
 def _list_groups(as_json: bool) -> int:
+    """Print the groups with the number of their names."""
     rows = [{"name": name, "summary": _GROUPS[name], "names": len(registry.names(name))} for name in registry.REGISTRY]
     if as_json:
         print(json.dumps({"groups": rows}))
@@ -68,7 +72,10 @@ def _list_groups(as_json: bool) -> int:
 
 
 def _takes(item: registry.Entry | registry.Mapper) -> dict[str, Any]:
-    """What a mapper declares, as plain data; nothing for other entries."""
+    """What a mapper declares, as plain data; nothing for other entries.
+
+    The declaration is the one that ``auto`` and the mappers' refusals use, so that the list cannot contradict them.
+    """
     if not isinstance(item, registry.Mapper):
         return {}
     kinds = [{"style": kind.style, "traits": kind.traits, "domains": kind.domains} for kind in item.takes]

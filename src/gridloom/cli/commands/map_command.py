@@ -1,4 +1,8 @@
-"""``gridloom map`` turns options into a request, and its result into text, JSON and files."""
+"""``gridloom map`` turns options into a request, and its result into text, JSON and files.
+
+What is done with a request is in :mod:`gridloom.flow`, for the command line and for Python alike; this module adds
+progress, Ctrl-C, files and words.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +121,7 @@ def map_source(
 
 
 def check_spokes(arch: str) -> None:
-    """OptionError for an array whose tiles have no spokes."""
+    """OptionError for an array whose tiles have no spokes, before the search."""
     from gridloom.errors import OptionError
     from gridloom.flow.inputs import read_arch
 
@@ -134,6 +138,7 @@ def spoke_text(mapping: Mapping) -> str:
 
 
 def _search(request: Request) -> Result:
+    """Run a request with a progress display; Ctrl-C asks the search for the best it has."""
     from dataclasses import replace
 
     from gridloom.flow import run
@@ -144,7 +149,10 @@ def _search(request: Request) -> Result:
 
 
 def describe(result: Result) -> str:
-    """A result in a few lines of text."""
+    """A result in a few lines of text.
+
+    They say what was mapped and how, and its metrics; or why it failed and what was congested.
+    """
     record = result.to_dict()
     graph = f"{record['dfg']['name']} ({record['dfg']['nodes']} nodes, {record['dfg']['edges']} edges)"
     how = f"with {result.mapper}, seed {result.seed}, in {result.seconds:.2f} s"
@@ -166,7 +174,10 @@ def describe(result: Result) -> str:
 
 
 def proof_lines(record: dict[str, Any]) -> list[str]:
-    """Who found a mapping where several searched, and what is proved of it."""
+    """Who found a mapping where several searched, and what is proved of it.
+
+    ``record`` is the result's ``to_dict()``; empty for a mapper that searches alone and proves nothing.
+    """
     lines = [f"found by {record['found_by']}"] if record["found_by"] else []
     if record["proof"]:
         lines.append("optimal:" if record["optimal"] else f"not proved to be optimal, the bound is {record['bound']}:")
@@ -175,7 +186,11 @@ def proof_lines(record: dict[str, Any]) -> list[str]:
 
 
 def metric_lines(record: dict[str, Any]) -> list[str]:
-    """The metrics of a record as lines of text; what has no meaning for the array's style is left out."""
+    """The metrics of a record as lines of text; what has no meaning for the array's style is left out.
+
+    ``record`` is the result's ``to_dict()``; a metric that is None there is not printed, and neither is a line
+    without any.
+    """
     buffers = record["buffers"] or {}
     share = None if record["occupancy"] is None else f"{100 * record['occupancy']:.0f} %"
     rows = [
@@ -194,6 +209,7 @@ def metric_lines(record: dict[str, Any]) -> list[str]:
 
 
 def _slot_words(slots: dict[str, int] | None) -> str | None:
+    """The use of issue slots in words; None where the array has none to count."""
     if slots is None:
         return None
     return f"{slots['used']} of {slots['total']}: {slots['ops']} for operations, {slots['moves']} for moves"
@@ -208,7 +224,10 @@ def _texts(
     svg: Path | None,
     spokes: Path | None,
 ) -> dict[Path, str]:
-    """The text of each file; where there is no mapping only the report is written, since it shows why."""
+    """The text of each file; where there is no mapping only the report is written, since it shows why.
+
+    All texts are made before the first file is written, so that an error in one writes none.
+    """
     from gridloom import emit
     from gridloom.flow.display.report import result_page
     from gridloom.mapping import json_format
@@ -221,7 +240,11 @@ def _texts(
 
 
 def command_line(request: Request) -> str:
-    """The command that makes the same mapping again."""
+    """The command that makes the same mapping again, for the report.
+
+    It names source, array, mapper, seed and everything that guides the search; output files and ``--jobs`` are left
+    out.
+    """
     words = ["gridloom", "map", str(request.source), "--arch", str(request.arch), "--mapper", request.mapper]
     words += ["--seed", str(request.seed)]
     for name in ("ii", "time_limit", "effort", "place", "init", "pin"):

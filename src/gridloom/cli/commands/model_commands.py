@@ -1,4 +1,9 @@
-"""``gridloom train`` and ``gridloom eval`` make, train and measure learned models."""
+"""``gridloom train`` and ``gridloom eval`` make, train and measure learned models.
+
+A learned model is an object with ``make_data``, ``train`` and ``evaluate`` (:class:`gridloom.run.work.Model`), found
+by its name in the registry; each takes its configuration and a ``Work`` with folder, limits and progress, and returns
+a report of plain data. The commands add nothing but options and printing.
+"""
 
 from __future__ import annotations
 
@@ -72,6 +77,10 @@ def evaluate(
 def _call(
     name: str, call: str, folder: Path | None, limits: dict[str, Any], settings: list[str] | None, as_json: bool
 ) -> int:
+    """Call one of a model's functions with the options of the command, and print its report.
+
+    Returns 130 after Ctrl-C, when what was reached has been kept.
+    """
     from gridloom.flow.options import configure, parse_settings
 
     loaded = load_model(name)
@@ -86,11 +95,15 @@ def _call(
 
 
 def load_model(name: str) -> LearnedModel:
-    """The model of a name; MissingExtra when its libraries are not installed."""
+    """The model of a name; MissingExtra when its libraries are not installed.
+
+    An ImportError of gridloom's own modules is passed on: that would be a mistake of ours.
+    """
     entry = registry.entry("models", name)
     try:
         model: LearnedModel = entry.load()
     except ImportError as error:
+        # A module of our own that is missing is no missing extra.
         if (error.name or "").startswith("gridloom"):
             raise
         raise MissingExtra(
@@ -100,6 +113,7 @@ def load_model(name: str) -> LearnedModel:
 
 
 def _work(name: str, folder: Path | None, limits: dict[str, Any], progress: Any, stopped: Any) -> Work:
+    """The folder, limits and callbacks of a call; makes the folder. OptionError where it cannot be made."""
     from gridloom.run.work import Work
 
     place = Path.home() / ".cache" / "gridloom" / name if folder is None else folder
@@ -127,4 +141,5 @@ def lines(report: dict[str, Any], indent: str = "") -> list[str]:
 
 
 def _word(value: Any) -> str:
+    """A value of a report as text, floats with four digits."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

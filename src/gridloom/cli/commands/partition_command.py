@@ -1,4 +1,8 @@
-"""``gridloom partition`` cuts a graph into parts that map, run one after the other and use the array well."""
+"""``gridloom partition`` cuts a graph into parts that map, run one after the other and use the array well.
+
+The flow is in :mod:`gridloom.flow.partition`. ``--compare`` runs it a second time, with the mapper itself as the
+judge of parts, which is exact and slow: the difference in time is what the estimator saves.
+"""
 
 from __future__ import annotations
 
@@ -87,12 +91,14 @@ def partition(
 
 
 def _comparison(record: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """What the run without the estimator reached, and how many times as much CPU time it took."""
     kept = ("status", "k", "throughput_real", "explored", "attempts", "seconds", "cpu_seconds")
     ratio = other["cpu_seconds"]["total"] / max(1e-9, record["cpu_seconds"]["total"])
     return {**{key: other[key] for key in kept}, "times_longer": round(ratio, 2)}
 
 
 def _write(result: PartitionResult, record: dict[str, Any], output: Path | None, svg: Path | None) -> None:
+    """Write the picture of the tree, and the mappings of the parts where there are any."""
     texts: dict[Path, str] = {}
     if svg is not None:
         from gridloom.emit.picture.partition_tree import svg_partition_tree
@@ -106,7 +112,10 @@ def _write(result: PartitionResult, record: dict[str, Any], output: Path | None,
 
 
 def lines(record: dict[str, Any]) -> list[str]:
-    """A record as text: what was reached, the parts, the tree."""
+    """A record as text: what was reached, the parts, the tree.
+
+    ``record`` is ``PartitionResult.to_dict()``, with the comparison added where it was asked for.
+    """
     from gridloom.flow.partition.result import tree_lines
 
     graph = record["dfg"]
@@ -122,6 +131,11 @@ def lines(record: dict[str, Any]) -> list[str]:
 
 
 def _reached(record: dict[str, Any]) -> list[str]:
+    """The lines of a successful partition: parts, throughput, effort, and the comparison where it was asked for.
+
+    The expected throughput is what the estimator promised for the chosen parts; the real one is that of their
+    mappings.
+    """
     parts = ", ".join(f"{part['unroll']} x {part['width']} columns" for part in record["parts"])
     run, spent = record["execution"], record["cpu_seconds"]
     expected = "-" if record["throughput_model"] is None else f"{record['throughput_model']:.3f}"

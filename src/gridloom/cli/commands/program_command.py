@@ -1,4 +1,9 @@
-"""``gridloom program`` maps several flows with channels between them onto one streaming engine."""
+"""``gridloom program`` maps several flows with channels between them onto one streaming engine.
+
+The YAML file names flows (a source and a number of iterations each) and channels between them. Each flow gets tiles
+of its own, in proportion to its ops where the file does not name them; the result is simulated with messages of
+random length. The work is in :mod:`gridloom.flow.programs`.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +69,10 @@ def program(
 
 
 def _spokes(mapped: Program) -> str:
-    """The spoke RAM of the tiles of each flow: each tile has as many entries as the flow's II."""
+    """The spoke RAM of the tiles of each flow: each tile has as many entries as the flow's II.
+
+    A mapping of one flow covers the whole array; entries of tiles that are other flows' are left out.
+    """
     from gridloom.emit.spoke_ram import spoke_ram
 
     found = {}
@@ -76,6 +84,7 @@ def _spokes(mapped: Program) -> str:
 
 
 def _text(result: ProgramResult) -> str:
+    """A result as lines of text: the flows and channels with their cycles, or the flow that failed and why."""
     if result.failure is not None:
         failure = result.failure
         of = f"flow {result.flow}: " if result.flow else ""
@@ -113,4 +122,5 @@ def _by_latency(runs: list[dict[str, int]]) -> dict[int, list[int]]:
 
 
 def _times(most: int) -> str:
+    """How long messages took, in words."""
     return "one cycle" if most == 1 else f"1 to {most} cycles"

@@ -1,4 +1,9 @@
-"""``gridloom rtl`` writes the hardware of an array, and the configuration bits of a mapping, into a folder."""
+"""``gridloom rtl`` writes the hardware of an array, and the configuration bits of a mapping, into a folder.
+
+A mapping is checked and simulated before bits are written for it: bits of a wrong mapping would load like any others
+and compute something else. The hardware of a mapping is fitted to it, so that FIFO depths and the like are large
+enough.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +75,7 @@ def rtl(
 
 
 def _numbers(pairs: list[str]) -> dict[str, int]:
+    """The values of live-ins by name; decimal, ``0x`` and ``0b`` numbers are taken. OptionError for anything else."""
     from gridloom.flow.options import parse_settings
 
     numbers = {}
@@ -82,7 +88,10 @@ def _numbers(pairs: list[str]) -> dict[str, int]:
 
 
 def _refusal(mapping: Mapping) -> list[str]:
-    """Why no bits are written for a mapping: what the checker or the simulator finds wrong with it."""
+    """Why no bits are written for a mapping: what the checker or the simulator finds wrong with it.
+
+    Empty for a mapping that is legal and computes what its graph computes over 64 iterations.
+    """
     from gridloom.flow.confirmation import illegalities, run_simulation
 
     found = illegalities(mapping)
@@ -92,6 +101,10 @@ def _refusal(mapping: Mapping) -> list[str]:
 
 
 def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:
+    """Write the Verilog of an array and return what the command prints about it.
+
+    The folder is made where it is missing; files of the same names are replaced, others stay.
+    """
     from gridloom.hardware.rtl.package import hardware_files
 
     files = hardware_files(hardware)
@@ -103,6 +116,10 @@ def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:
 
 
 def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dict[str, int]) -> dict[str, Any]:
+    """Write hardware and configuration bits of a mapping and return what the command prints about them.
+
+    OptionError for a live-in that the graph does not have; live-ins without a value are 0 in the bits.
+    """
     from gridloom.hardware.bitstream.encode import fitted
     from gridloom.hardware.rtl.package import bit_files
     from gridloom.hardware.rtl.structure import Hardware
@@ -125,6 +142,10 @@ def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dic
 
 
 def _cosimulate(mapping: Mapping, parameters: Any) -> list[str]:
+    """Run a mapping on its hardware and on the simulator; returns where they differ.
+
+    The hardware is the Verilog that was written, run by a Verilog simulator, which has to be installed.
+    """
     from gridloom.flow.hardware import cosimulate_mapping
     from gridloom.hardware.bitstream.encode import fitted
     from gridloom.hardware.cosimulation import Bench
@@ -139,6 +160,9 @@ def _cosimulate(mapping: Mapping, parameters: Any) -> list[str]:
 
 
 def _describe(record: dict[str, Any], folder: Path) -> str:
+    """What was written, in a few lines: the size of the hardware, of the configuration, and what the comparison
+    found.
+    """
     lines = [
         f"{record['array']}: {record['tiles']} tiles, words of {record['width']} bits, {record['modules']} modules "
         f"in {folder}"
@@ -151,6 +175,7 @@ def _describe(record: dict[str, Any], folder: Path) -> str:
         if record["unset_liveins"]:
             lines.append(f"live-ins set to 0: {', '.join(record['unset_liveins'])}")
     if "findings" in record:
+        # In words of the full width the simulator itself is the reference; narrower ones are compared with their own.
         whole = record["width"] in (32, 25)
         agree = "hardware and simulator agree" if whole else f"hardware agrees in words of {record['width']} bits"
         lines += record["findings"] or [agree]

@@ -1,4 +1,8 @@
-"""``gridloom show`` draws a mapping, an array or a graph in the terminal or in an SVG file, and lists loops."""
+"""``gridloom show`` draws a mapping, an array or a graph in the terminal or in an SVG file, and lists loops.
+
+What it is given is found out by looking: with ``--arch`` it is a file of bits; a C or Python file without a function
+or loop is listed; everything else is loaded as a mapping, an array or a graph.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from gridloom.mapping.model import Mapping
 
 
+# Columns of a console that no picture fills.
 _WIDE = 4000
 
 
@@ -78,6 +83,7 @@ def show(
 
 
 def _list_loops(path: Path, as_json: bool) -> int:
+    """Print the loops of a C file, or the kernels of a Python file; a file without any is no error."""
     import json
 
     from gridloom.flow.loops.listing import list_loops
@@ -92,6 +98,10 @@ def _list_loops(path: Path, as_json: bool) -> int:
 
 
 def _show_bits(path: Path, arch: str, svg: Path | None) -> int:
+    """Print what each field of a file of configuration bits sets on an array.
+
+    OptionError for ``--svg``: there is no picture of bits.
+    """
     from gridloom.flow.inputs import read_arch
     from gridloom.hardware.bitstream.files import disassemble, load_bits
 
@@ -102,6 +112,7 @@ def _show_bits(path: Path, arch: str, svg: Path | None) -> int:
 
 
 def _draw(shown: Mapping | Arch | Dfg) -> None:
+    """Draw in the terminal, at full width whatever the window has, with a note where it does not fit."""
     from rich.console import Console
     from rich.measure import Measurement
 

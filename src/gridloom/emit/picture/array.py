@@ -104,6 +104,7 @@ def picture(details: Details, *, cycle: int | None = None, live: bool) -> str:
     head = _PANEL_HEAD if modulo else 0.0
     columns = _columns(len(slots), layout.width, layout.height)
     step_x, step_y = layout.width + 10, layout.height + head + _file_height(details.arch)
+    # A very small array still needs room for the heading and the legend.
     width = max(2 * MARGIN + columns * step_x - 10, 420.0)
     offset = (width - (columns * step_x - 10)) / 2
     panels = []
@@ -209,6 +210,7 @@ def _mapped(details: Details, layout: ArrayLayout, slot: int, look: Look) -> lis
     parts = channels(layout) if layout.has_links else plain_links(layout)
     parts += _tiles(details, layout, slot, look)
     parts += _gates(details, layout)
+    # The heat maps lie above the tiles, but below wires and nodes, which stay readable.
     if look.live:
         parts += heat(layout, details)
     parts.append(group([wire(details, piece, look, _PREFIX) for piece in pieces], class_="wires"))

@@ -79,8 +79,9 @@ class ArrayLayout:
         return Box(x, y, HALF, HALF)
 
     def _upward_box(self, tile: Tile) -> Box:
-        """The box of a tile where rows count from the bottom: memory ports are below the lowest row, constants left of
-        theirs.
+        """The box of a tile where rows count from the bottom.
+
+        Memory ports are below the lowest row, constants left of their rows.
         """
         x, y = tile.col * self.pitch, (self.arch.rows - 1 - tile.row) * self.pitch
         floor = (self.arch.rows - 1) * self.pitch + HALF + 44

@@ -286,6 +286,7 @@ def _edge(dfg: Dfg, e: int, drawing: _Drawing, boxes: dict[int, Box], shift: flo
         stroke_linecap="round" if dashes == "1 4" else None, marker_end=f"url(#{_ARROW})", **marks,
     )  # fmt: skip
     if edge.distance:
+        # The rim of the number grows with its digits.
         half = 5 + 2.6 * len(str(edge.distance))
         text += element(
             "rect", class_="badge line", x=middle[0] - half, y=middle[1] - 7, width=2 * half, height=14.0, rx=7.0,
@@ -342,7 +343,9 @@ def _arrivals(dfg: Dfg, drawing: _Drawing) -> dict[int, float]:
     offsets: dict[int, float] = {}
     for target, item in drawing.item.items():
         coming = [k for k in dfg.in_edges[target] if k in drawing.chains and drawing.goes_down(k)]
+        # Edges that end in the order in which they arrive do not cross just above the box.
         coming.sort(key=lambda k: (drawing.x[drawing.chains[k][-2]], k))
+        # Arrows keep away from the rounded corners of the box.
         room = min(18.0, (drawing.graph.width[item] - 20) / max(1, len(coming)))
         for place_in_row, k in enumerate(coming):
             offsets[k] = (place_in_row - (len(coming) - 1) / 2) * room

@@ -65,6 +65,7 @@ def legend(keys: Sequence[Key], top: float, width: float) -> tuple[list[str], fl
     x, y = MARGIN, top + 14
     for key in keys:
         room = 28 + text_width(key.text, 11) + 18
+        # An entry that is wider than the picture still gets a row of its own.
         if x > MARGIN and x + room > width - MARGIN / 2:
             x, y = MARGIN, y + _ROW
         parts.append(

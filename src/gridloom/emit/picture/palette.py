@@ -168,6 +168,7 @@ def signal_colours(tiles_of_signal: Iterable[Iterable[int]]) -> list[int]:
     for tiles in tiles_of_signal:
         touched = list(tiles)
         taken: set[int] = set().union(*(at_tile.get(tile, set()) for tile in touched))
+        # Spreading the uses makes neighbouring signals differ even where they do not meet in a tile.
         colour = min(range(len(SIGNALS)), key=lambda k: (k in taken, uses[k], k))
         uses[colour] += 1
         chosen.append(colour)

@@ -24,7 +24,7 @@ def svg_partition_tree(tree: Mapping[str, Any], name: str) -> str:
     """Return the picture of a tree record (``ops``, ``width``, ``chosen``, ``children``). Linear in its circles.
 
     ``tree`` is nested: each record has ``predicted_width`` as well, and its children have the same form. ``width`` is
-    None for a graph that is not mappable. Records are as deep as the recursion limit allows.
+    None for a graph that is not mappable.
     """
     places: list[tuple[Mapping[str, Any], float, int]] = []
     lines: list[tuple[float, int, float]] = []

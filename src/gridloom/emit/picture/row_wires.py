@@ -133,6 +133,7 @@ class VpcmaWiring:
             wired = before not in (-1, resource) and self.arch.kind[before] != Kind.CONST
             path = self.anchors.path(before, resource) if wired else ""
             if path:
+                # Only the end at an operand has an arrow: one at every switch output would be clutter.
                 head = bool(self.arch.kind[resource] == Kind.IN)
                 yield Piece(path, way.signal, resource, (cycle,), (way.route.edge,), head)
             before = resource

@@ -227,6 +227,7 @@ def _curve(source: tuple[int, int], target: tuple[int, int], operand: int) -> tu
         return f"M{spot(start)}C{spot((start[0] + 16, start[1]))} {spot((end[0] + 22, end[1] - 22))} {spot(end)}", end
     if target[1] > source[1]:
         start = (first.x, first.bottom)
+        # A long wire bends late, so that wires over several rows stay apart.
         bend = max(22.0, (end[1] - start[1]) * 0.5)
         return curve(start, (start[0], start[1] + bend), (end[0], end[1] - bend), end), end
     sense = 1 if second.x >= first.x else -1

@@ -110,6 +110,7 @@ def shortened(text: str, size: float, width: float) -> str:
     """
     if text_width(text, size) <= width:
         return text
+    # Ids mostly end in a number of one to three characters, by which they are told apart.
     tail = text[-3:]
     return fitted(text[:-3], size, max(0.0, width - text_width(tail, size))).removesuffix("…") + "…" + tail
 

@@ -149,8 +149,10 @@ def bar_chart(name: str, bars: Sequence[Bar], *, y_title: str, note: str = "") -
     """
     kinds = list(dict.fromkeys(kind for bar in bars for kind, _ in bar.parts))
     slanted = len(bars) > 6
+    # Slanted names need more height; the chart grows by it, so that bars keep their size.
     bottom = _BOTTOM + (64 if slanted else 4)
     height = _HEIGHT + (64 if slanted else 4)
+    # A little more than the highest bar, for the text above it.
     marks = ticks(0, max(bar.total for bar in bars) * 1.04)
     y = _Axis(0, marks[-1], height - bottom, _TOP)
     room = (WIDTH - _LEFT - 24) / len(bars)

@@ -184,7 +184,7 @@ _NAMES: Final = {
 def flat_facts(data: MappingABC[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Nested metrics as (name, text) rows; what is None is left out.
 
-    The name of a nested metric begins with that of its group.
+    The name of a nested metric begins with that of its group, unless ``_NAMES`` has better words for it.
 
     >>> flat_facts({"ii": 2, "buffers": {"max": 3}, "legal": True, "wirelength": None})
     [('II', '2'), ('deepest buffer', '3'), ('legal', 'yes')]

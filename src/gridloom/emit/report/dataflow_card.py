@@ -123,8 +123,9 @@ def _centre(arch: Arch, name: str) -> tuple[float, float]:
 
 
 def _unit(x: float, y: float, kind: str, unit: UnitLoad | None, *, hot: bool) -> str:
-    """A unit in its stage's colour with a bar as high as the share of cycles in which it works; dashed where it is
-    unused.
+    """A unit in its stage's colour; dashed where it is unused.
+
+    The height of its bar is the share of cycles in which it works.
     """
     half = 13.0
     corner = 2 if kind == "cu" else 9

@@ -74,6 +74,7 @@ def _caption(failure: Failure) -> str:
     """The caption of the congestion picture: what the numbers and colours mean, and the names behind the numbers."""
     if not failure.congested:
         return "The failure does not depend on a place of the array: no resource is marked."
+    # The palest colour is left out, since no marked place has it.
     scale = "".join(f'<i style="background:{colour}"></i>' for colour in palette.HEAT[1:])
     names = ", ".join(f"{k}&nbsp;{escape(name)}" for k, name in enumerate(failure.congested, 1))
     return (

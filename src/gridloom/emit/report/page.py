@@ -46,6 +46,7 @@ def html_report(
     """
     details = Details(mapping)
     array = picture(details, live=True)
+    # The policy of the page carries the hash of exactly this text.
     script = asset("report.js")
     fields = {
         "violations": _violations(violations),

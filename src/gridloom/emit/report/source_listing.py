@@ -40,6 +40,7 @@ def listing_card(listing: SourceListing | None, dfg: Dfg) -> str:
     rows = []
     for number, text in enumerate(listing.lines, listing.first):
         made = " ".join(map(str, sorted(nodes.get(number, []))))
+        # Lines with nodes can be reached by the keyboard, as the nodes themselves can.
         mark = f' class="line" data-g="{made}" tabindex="0"' if made else ""
         rows.append(f"<li{mark}><code>{escape(text) or ' '}</code></li>")
     remarks = "".join(f'<p class="hint">{escape(remark)}</p>' for remark in listing.remarks)

@@ -99,6 +99,7 @@ class Canvas:
         for number, (cells, styles) in enumerate(zip(self._cells, self._styles)):
             if number:
                 result.append("\n")
+            # Trailing blanks would wrap in a narrow terminal.
             last = max((k for k, character in enumerate(cells) if character not in (" ", "")), default=-1)
             start = 0
             for k in range(1, last + 2):

@@ -62,8 +62,9 @@ class _Grid:
 
 
 def _grid(arch: Arch) -> _Grid:
-    """Where each tile is drawn. No two tiles of an array have the same row and column, apart from switches, which are
-    left out.
+    """Where each tile is drawn; switches are left out.
+
+    Apart from those no two tiles of an array have the same row and column.
     """
     shown = [(k, tile) for k, tile in enumerate(arch.tiles) if tile.kind != "switch"]
     spots = {k: _screen_place(arch, tile) for k, tile in shown}
@@ -212,6 +213,7 @@ def _slots(details: Details) -> RenderableType:
         moves.setdefault((move.tile, move.cycle % details.ii), []).append(f"{move.kind} {signal} @{move.cycle}")
     for t, tile in enumerate(details.arch.tiles):
         cells = [_slot_text(details, t, slot, moves.get((t, slot), [])) for slot in range(details.ii)]
+        # Rows of idle tiles would push the others off the screen.
         if any(cell.plain for cell in cells):
             table.add_row(tile.name, *cells)
     return table

@@ -126,6 +126,7 @@ def bench_area(
             progress(case.array)
         hardware = hardware_of(case.array, width=case.width, bypass=case.bypass)
         measured.append(_Measured(case, hardware, synthesis[case.soft].array_area(hardware)))
+        # Multipliers in LUTs would be other samples for the same features.
         for shape in hardware.places if not case.soft else ():
             samples[tuple(features(hardware, shape))] = synthesis[False].shape_area(hardware, shape).total(target)
     model = fit(list(samples.items()), target)

@@ -51,6 +51,7 @@ def sized(arch: str, dfg: Dfg) -> str:
     if size == "auto":
         return square(least)
     needs = node_kinds(dfg)
+    # One size larger, since a class may be missing on the smallest square only.
     if not _known(needs, tile_kinds(square(least + 1))):
         return square(least)
     # Side by side: a border of 13 has more even columns than one of 14, so that sides cannot be bisected.

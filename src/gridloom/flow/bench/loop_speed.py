@@ -79,6 +79,7 @@ def ratio(first: Sequence[Row], second: Sequence[Row]) -> dict[str, Any]:
     """Return how many times faster loops run as the first maps them than as the second does, where both do."""
 
     def intervals(rows: Iterable[Row]) -> dict[tuple[str, str, int], int]:
+        """Return the II of each mapped cell."""
         return {tuple(row["cell"].values()): row["ii"] for row in rows if row["status"] == "mapped"}
 
     a, b = intervals(first), intervals(second)

@@ -97,6 +97,7 @@ def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
     """Return the job of a cell. Its key holds everything that the result depends on, graph and array included."""
     source = _source(suite, cell, folder)
     arch, memory = _array(cell.arch, source)
+    # An unknown name should fail here, once, and not in every job.
     if suite.mapper != "auto":
         registry.entry("mappers", suite.mapper)
     return ask(
@@ -194,6 +195,7 @@ def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
 
 def _array(arch: str, source: str) -> tuple[str, Memory]:
     """Return the ARCH string of a cell, and how the array takes memory accesses, which does not depend on its size."""
+    # The graph has to be read before the size is known, and the way of memory accesses before the graph.
     memory = _memory(re.sub(r":(auto|fit)\b", ":2x2", arch)) if is_loop(source) else "arrays"
     return sized(arch, graph_of(source, memory)), memory
 

@@ -127,6 +127,7 @@ class _PartitionRun:
         self.mapper = PartMapper(arch=self.arch, seed=request.seed, tries=request.tries)
         self.estimator = None if request.estimator == "mapper" else estimator_of(request.estimator)
         self.cuts = BisectionConfig(method=request.method, seeds=request.seeds, seed=request.seed)
+        # Times are compared between estimators, and the first call of each would pay for compilation.
         self._warm_up()
         self.search = PartitionSearch(
             dfg=self.dfg,
@@ -194,6 +195,8 @@ class _PartitionRun:
         columns = self.arch.cols
         for branch in _before(root, leaves):
             now = sum(leaf.cost(columns) for leaf in leaves if leaf.ops <= branch.ops)
+            # One copy more than what the parts together amount to now is the least that pays; 1e-9 is for sums of
+            # fractions.
             room = columns // (math.floor(1 / now + 1e-9) + 1)
             if room < branch.expected.bound or self.mapper.asked(branch.ops, "push", room):
                 continue

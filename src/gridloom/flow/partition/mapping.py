@@ -85,6 +85,7 @@ class PartMapper:
     def narrowest(self, ops: Ops, part: Dfg, bound: int) -> int | None:
         """Return the fewest columns by the ``fit`` search that make a difference: all first, then from the bound up."""
         columns = self.arch.cols
+        # What does not map on the whole array maps on no part of it, and this is the easiest question.
         if not self.fits(ops, part, columns):
             return None
         room: int | None = room_for(bound, columns)
@@ -109,6 +110,7 @@ class PartMapper:
         from gridloom.mappers.budget import Budget
 
         mapper = registry.load("mappers", "width")
+        # Polishing shortens wires and leaves the width as it is.
         config = config_type(mapper)(polish=False, **settings)
         outcome: Mapping | Failure = mapper(part, self.arch, config, Budget(seed=self.seed + k))
         return outcome

@@ -62,6 +62,7 @@ def confirm_parts(
                 confirmed=not problems,
             )
         )
+    # Parts that are wrong by themselves would only repeat their findings as differences of the whole.
     if not findings:
         findings = whole_differences(dfg, mapped, iterations, seed)
     return Confirmed(parts=tuple(mapped), findings=tuple(findings))

@@ -93,6 +93,7 @@ def _operations(
             members.setdefault(units[k].operation, []).append(k)
     rows = []
     for operation, mine in members.items():
+        # A multiplication and an addition per lane and cycle; vector operations count one.
         each = 2 * p.lanes if dfg.op_class(dfg.nodes[mine[0]].id) == "gemm" else p.lanes
         flops = sum(dfg.nodes[k].work * meter.counts[k] * each for k in mine)
         flows = [e for k in mine for e in dfg.in_edges[k]]
@@ -135,6 +136,7 @@ def _bottleneck(mapping: Mapping, units: tuple[UnitLoad, ...], links: dict[str, 
     carried = rates.edge_tokens(dfg, rates.repetitions(dfg))
 
     def pressure(e: int) -> float:
+        """Return how much a round trip of packets and credits over an edge costs per iteration, up to a factor."""
         return carried[e] * (2.0 * dfg.edges[e].tokens + len(mapping.route_of[e, 0].hops))
 
     longest = max(edges, key=pressure, default=None)

@@ -70,6 +70,7 @@ def run_sections(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) ->
     for group in groups:
         result = map_graph(share, group[0].dfg, arch)
         mapped.append(MappedSection(section=group[0], result=result, count=len(group)))
+        # Without this section there is no program: the others need not be searched.
         if result.mapping is None:
             return replace(result, sections=tuple(mapped))
     longest = max(mapped, key=lambda item: item.cycles).result

@@ -106,6 +106,7 @@ class Pointers:
         if value.opcode == "getelementptr":
             start = self.resolve(value.operands[0])
             return Address(start.base, start.bytes + self._offset(value))
+        # A pointer that was computed before the loop stays where it is: it starts an array of its own.
         if not self.inside(value):
             return Address(value, Form())
         if value.opcode == "freeze":
@@ -167,6 +168,7 @@ class Pointers:
         array = re.fullmatch(r"\[\d+ x (.*)\]", kind)
         if array:
             return array[1], None
+        # LLVM takes only constants as indices of struct members.
         member = index.value if isinstance(index, Constant) else 0
         offset, inner = self.layout.members(kind)[member]
         return inner, Form(offset)
@@ -177,6 +179,7 @@ class Pointers:
         """An index as a form. ``shallow`` keeps each instruction a symbol, so that the graph shares it."""
         if isinstance(value, Constant):
             return Form(value.value)
+        # A narrower integer may wrap around before it is extended, so that it is linear only as itself.
         if shallow or not isinstance(value, Instruction) or value.type != "i32":
             return Form(0, {value: 1})
         return self._expanded(value)
@@ -197,6 +200,7 @@ class Pointers:
                 return self.integer(first).times(second.value)
             if value.opcode == "shl" and 0 <= second.value < 31:
                 return self.integer(first).times(1 << second.value)
+            # clang writes a sum that cannot carry as an or.
             if value.opcode == "or" and "disjoint" in value.text:
                 return self.integer(first) + Form(second.value)
         return Form(0, {value: 1})

@@ -27,6 +27,7 @@ from gridloom.frontend.loops.operations import readable
 DEFAULT_LENGTH = 1024
 MAX_OFFSET = 1 << 20
 
+# Instructions that read an element, and whether they take it for a signed one.
 _SIGNED_USES = {"sext": True, "sitofp": True, "ashr": True, "sdiv": True, "srem": True,
                 "zext": False, "uitofp": False, "lshr": False, "udiv": False, "urem": False}  # fmt: skip
 
@@ -157,6 +158,7 @@ class Arrays:
             self._declare(base, rows, "", size, size, 0, users)
             return
         ends = max(row.place.constant + row.size for row in rows)
+        # Without a step every access is at a fixed place of one struct, whose size is rounded up.
         stride = math.gcd(*steps) if steps else 1 << (max(ends, 1) - 1).bit_length()
         members: dict[int, list[Access]] = {}
         for row in rows:
@@ -182,6 +184,7 @@ class Arrays:
     ) -> None:  # fmt: skip
         """Declare one array and give it to its accesses."""
         stem = readable(base.name)
+        # Two bases may have one readable name: a parameter and a global, or two unnamed values.
         name = stem + suffix
         while name in self.declared:
             name += "_"
@@ -190,6 +193,7 @@ class Arrays:
             name=name, base=stem, size=size, stride=stride, offset=offset,
             length=self._length(name, base, stride, rows), signed=_is_signed(rows, size, users), contents=contents,
         )  # fmt: skip
+        # Signs are known only after the readers have voted.
         if contents is not None and not array.signed:
             array = _with_contents(array, contents)
         self.declared[name] = array

@@ -96,8 +96,10 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     loops = {name: find_loops(module, function) for name, function in module.functions.items()}
     chosen = _choose(path, loops, asked)
     region = flattened(_outer(chosen, path), str(path)) if asked.flatten else single(chosen, str(path))
+    # A file that is named after its only function would say the same word twice.
     name = f"{path.stem}.{chosen.function.name}" if path.stem != chosen.function.name else path.stem
     translated = translate(module, region, str(path), name, asked.sizes, streams=asked.memory == "streams")
+    # A stream brings one element per iteration; the copies of a body would need one stream each.
     if asked.unroll > 1 and asked.memory == "streams":
         raise OptionError("unroll and memory=streams do not go together; leave out one of them")
     return replace(translated, dfg=unrolled(translated.dfg, asked.unroll)) if asked.unroll > 1 else translated

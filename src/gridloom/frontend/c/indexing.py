@@ -56,6 +56,7 @@ class Indexing:
             if rest:
                 raise SourceError(f"an address moves by {coefficient} bytes, which is no multiple of {unit}")
             term = self._symbol(symbol)
+            # a - b is one op where a + (-1) * b would be two.
             if total is not None and factor == -1:
                 total = self.body.emit("sub", total, term)
                 continue

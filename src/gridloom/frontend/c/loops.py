@@ -140,6 +140,7 @@ def find_loops(module: Module, function: Function) -> list[Loop]:
     for header, sources in latches.items():
         span = next((module.spans[function.blocks[s].terminator] for s in sources
                      if function.blocks[s].terminator in module.spans), None)  # fmt: skip
+        # The span was looked up first: the merged latch has no metadata of its own.
         if len(sources) > 1:
             sources = [_merge_latches(function, header, sources)]
             before = predecessors(function)
@@ -162,6 +163,7 @@ def _nested(function: Function, headers: list[tuple[str, list[str], LoopSpan | N
         )
         blocks = [name for name in order if name in inside]
         loops.append(Loop(function, header, blocks, sources, span or LoopSpan(line, line)))
+    # Loops that start on one line are sorted from the outside in.
     loops.sort(key=lambda loop: (loop.span.start, -len(loop.blocks)))
     for loop in loops:
         around = [other for other in loops if other is not loop and loop.header in other.blocks]

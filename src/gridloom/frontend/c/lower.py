@@ -87,6 +87,7 @@ class Lowering:
         bits = width(item.type)
         a, b = map(self.value, item.operands)
         if bits == 1:
+            # Arithmetic modulo 2: sums and differences are exclusive ors, products are conjunctions.
             op = {"add": "xor", "sub": "xor", "mul": "and"}.get(op, op)
             return self.body.inverse(a) if op == "xor" and b == TRUE else self.body.emit(op, a, b, hint=item.name)
         if op == "mul" and isinstance(b, Const) and b.value > 0 and b.value & (b.value - 1) == 0:

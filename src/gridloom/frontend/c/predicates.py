@@ -88,6 +88,7 @@ class Predicates:
 
     def reach(self, root: str, name: str) -> Operand:
         """The condition under which a block runs, given that a block that dominates it runs."""
+        # What runs whenever the root runs has no condition: this keeps straight code free of predicates.
         if name == root or name in self.always_after[root]:
             return TRUE
         key = (root, name)
@@ -115,6 +116,7 @@ class Predicates:
         """
         root = self.immediate[name]
         known = [(source, value) for source, value in incoming if value is not None]
+        # A phi whose values are all undefined may hold anything.
         merged: Operand = known[-1][1] if known else FALSE
         for source, value in known[:-1]:
             if value == merged:

@@ -59,8 +59,9 @@ class Region:
         return next_value(loop, phi) if loop else phi
 
     def before_inner(self, name: str) -> bool:
-        """True for a block of the outer loop that runs before the inner one. Its values are computed anew in every
-        iteration of the inner loop, or held.
+        """True for a block of the outer loop that runs before the inner one.
+
+        Its values are computed anew in every iteration of the inner loop, or held.
         """
         if self.inner is None or name in self.inner.blocks:
             return False
@@ -169,9 +170,11 @@ def _exiting_block(loop: Loop, file: str) -> str:
     exits = loop.exits
     if not exits:
         raise SourceError("never ends; give it a number of iterations", where=at(loop, file))
+    # Several edges of one switch may leave together; several blocks mean early exits.
     if len({source for source, _ in exits}) > 1:
         lines = sorted({loop.function.blocks[source].terminator.line for source, _ in exits} - {0})
         if loop.parent and any(target == loop.parent.header or target in loop.parent.blocks for _, target in exits):
+            # A loop that starts on the line of the loop around it was one loop in the source.
             if not loop.parent.span.start or loop.parent.span.start == loop.span.start:
                 raise SourceError(
                     "was split into two loops by clang, at a 'continue' of a while loop; write if (...) { ... } around "

@@ -111,9 +111,11 @@ class _Translation:
                 self._enter_inner(region.inner)
             for item in block.instructions:
                 self._visit(item)
+        # What follows belongs to the loop as a whole and to none of its lines.
         self.body.line = region.loop.span.start
         self._close()
         outs = self._liveouts()
+        # Orders name nodes, so that all accesses have to be translated before.
         kept, overlaps = orders(accesses, self._step_of, region.contains)
         if self.streams is None:
             self.body.orders = kept
@@ -259,6 +261,7 @@ class _Translation:
         carried = self.carried[phi] = self.body.recur(phi.name, 0)
         if bits == 1:
             self.body.ranges[carried] = (0, 1)
+        # In a nest the sum may start again from another value, so that the select stays there.
         if bits == 32 and not self.region.inner and isinstance(step, Instruction) and _adds_to(step, phi):
             self.sum_steps[step] = (phi, start)
             return self.body.emit("add", carried, start, hint=phi.name)
@@ -323,6 +326,7 @@ class _Translation:
         region = self.region
         try:
             after = self.value(region.following(phi))
+            # A value of the outer loop changes only when the outer loop goes on.
             if region.inner and phi.block == region.loop.header:
                 return self.body.select(self._runs(region.loop.latches[0]), after, self.value(phi))
             return after
@@ -465,6 +469,7 @@ class _Translation:
         value = self.value(access.item.operands[0])
         if array.size == 4:
             return value
+        # A truth value is stored as a byte, of which only the lowest bit is defined.
         bits = 1 if access.item.operands[0].type == "i1" else 8 * array.size
         return self.body.extend(value, bits, array.signed)
 

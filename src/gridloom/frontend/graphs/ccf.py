@@ -74,6 +74,7 @@ def _members(path: Path) -> tuple[Path, Path]:
         stem = name.removesuffix(ending)
         if stem != name and stem not in ("livein", "liveout"):
             return path.with_name(f"{stem}_node.txt"), path.with_name(f"{stem}_edge.txt")
+    # A live-value file or a drawing does not name its loop.
     loops = sorted(path.parent.glob("loop*_node.txt"))
     if len(loops) != 1:
         raise SourceError(

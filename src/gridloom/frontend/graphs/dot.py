@@ -71,8 +71,7 @@ def dialect(dot: DotGraph) -> str:
 def _neosa(dot: DotGraph, name: str, where: str) -> Dfg:
     """No predecessor: an input. Multipliers are the nodes whose label (else name) starts with ``mul``.
 
-    NeoSA places by two kinds of tile only, with and without a multiplier, so that this is all that its files need to
-    say.
+    Whether it multiplies is all that the files of NeoSA's evaluation say of an op that matters for placement.
     """
     graph = PublishedGraph(name, where)
     fed = {edge.target for edge in dot.edges}
@@ -168,6 +167,7 @@ def _genmap(dot: DotGraph, name: str, where: str) -> Dfg:
     for target, edges in into.items():
         _genmap_operands(dot, target, ops[target], edges, operands, where)
     for edge in dot.edges:
+        # Added in the order of the file, so that edges keep their positions.
         builder.carry(edge.source, edge.target, operand=operands[id(edge)], distance=0)
     try:
         return builder.build()

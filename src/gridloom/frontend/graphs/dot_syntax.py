@@ -26,8 +26,8 @@ MAX_DEPTH: Final = 64
 KEPT: Final = frozenset(
     {
         "array", "arrays", "const_value", "datatype", "delay", "distance", "domain", "format", "initial", "kind",
-        "label", "liveout", "notes", "op", "op_class", "opcode", "operand", "takes", "tensor_shape", "text", "tokens",
-        "type", "value", "variable", "version", "work",
+        "label", "liveout", "notes", "op", "op_class", "opcode", "operand", "puts_every", "room", "takes",
+        "takes_every", "tensor_shape", "text", "tokens", "type", "value", "variable", "version", "work",
     }
 )  # fmt: skip
 
@@ -229,8 +229,9 @@ class _Parser:
         return "the end of the text" if self.token.kind == "end" else shown(self.token.text)
 
     def keyword(self, word: str) -> bool:
-        """True when the current token is that keyword; DOT's keywords may be in any case, and none where they are
-        quoted.
+        """True when the current token is that keyword.
+
+        DOT's keywords may be in any case; a quoted word is none.
         """
         return self.token.kind == "id" and self.token.text.lower() == word
 

@@ -21,6 +21,7 @@ from gridloom.frontend.graphs.op_names import meaning
 from gridloom.frontend.graphs.published_graph import LAST, PublishedGraph
 from gridloom.text_file import integer, read_text, shown
 
+# Possessive, so that a long text without a closing bracket is refused in linear time.
 _TAG: Final = re.compile(r'<(/?)([A-Za-z_][A-Za-z0-9_]*+)((?:[^<>"]++|"[^"]*+")*+)>')
 _ATTRIBUTE: Final = re.compile(r'\s*+([A-Za-z_]++)="([^"]*+)"')
 _RANKS: Final = {"I1": 0, "I2": 1, "I3": 2, "P": LAST}

@@ -155,6 +155,7 @@ class PublishedGraph:
         for k, link in enumerate(self._links):
             out[link.source].append(k)
         done: dict[str, bool] = {}
+        # Every node with a successor is a start; nodes without one close no cycle.
         for start in [link.source for link in self._links]:
             if start in done:
                 continue
@@ -187,6 +188,7 @@ def _settled(node: Node, operands: int, has_consumer: bool) -> Node:
         op = "livein"
     row = lookup("opaque", op)
     op_class = node.op_class
+    # A constant or an input that the file feeds cannot be one: it becomes an ALU op.
     if (row.arity == 0 and operands) or (op == "output" and operands != 1):
         op, op_class = f"opaque_{op}", op_class or (None if row.arity == 0 else row.op_class)
     elif not row.result and has_consumer:

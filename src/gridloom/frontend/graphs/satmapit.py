@@ -88,6 +88,7 @@ def _add_nodes(graph: PublishedGraph, texts: dict[str, str | None], where: str) 
     for here, row in _rows(texts, "_liveinnodes", where, 1):
         integer(row[0], "live-in", here)
         graph.add(_livein(row[0]), here)
+    # Only where all files are there is an undefined operand a mistake.
     complete = texts.get("_constants") is not None and texts.get("_liveinnodes") is not None
     for node_id, row in operands.items():
         for operand in row:

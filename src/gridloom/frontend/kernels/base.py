@@ -88,6 +88,7 @@ class Kernel:
             raise OptionError(f"kernel {self.name!r}: asked for {iterations} iterations; expected {expected}")
         stimulus = random_stimulus(self.build(**parameters), iterations, seed)
         if self.feed:
+            # A generator of its own, so that what is fed does not depend on how many words were drawn before.
             self.feed(stimulus, np.random.default_rng([seed, 1]), **settings)
         return stimulus
 

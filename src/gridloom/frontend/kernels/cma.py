@@ -248,10 +248,10 @@ def _descaled(b: DfgBuilder, value: str) -> str:
 
 
 def _dct8(b: DfgBuilder) -> None:
-    """The even-odd decomposition: sums and differences, a shared product for outputs 2 and 6, four products for each
-    odd one.
+    """The even-odd decomposition of an 8-point DCT.
 
-    The input is pixels; their level shift takes one subtraction: 8 * 128 from the sum.
+    Outputs 2 and 6 share a product, each odd output takes four. The input is pixels; their level shift takes one
+    subtraction: 8 * 128 from the sum.
     """
     x = [b.input(f"x{k}") for k in range(8)]
     s = [b.add("add", x[k], x[7 - k]) for k in range(4)]

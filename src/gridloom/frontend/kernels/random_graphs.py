@@ -73,6 +73,7 @@ def _growing(nodes: int, inputs: int, seed: int) -> list[Step]:
     readers = dict.fromkeys(names, 0)
     plan: list[Step] = [(name, "input", ()) for name in names]
     for k in range(nodes):
+        # The newest node has no reader yet, so that there is always one to choose.
         free = [name for name in names[-WINDOW:] if readers[name] < MAX_FANOUT]
         likely = [(1 + position) / (1 + 2 * readers[name]) for position, name in enumerate(free)]
         arity = 1 if len(free) < 2 or rng.random() < 0.2 else 2

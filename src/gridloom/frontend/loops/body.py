@@ -67,6 +67,7 @@ class Body:
         ``hint`` is a wish for the name of a new node. Operations are pure here: loads, stores and streams are made by
         :meth:`access` and :meth:`stream`.
         """
+        # Constants go to the right, so that equal operations are found however they were written.
         if op in _COMMUTE and isinstance(operands[0], Const):
             operands = (operands[1], operands[0], *operands[2:])
         constants = [operand.value if isinstance(operand, Const) else None for operand in operands]
@@ -138,6 +139,7 @@ class Body:
         """
         if isinstance(predicate, Result):
             made = self.operations[predicate.id]
+            # Singles are left out: where one is NaN, neither a comparison nor its opposite holds.
             opposite = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}.get(made.op)
             if opposite:
                 return self.emit(opposite, *made.operands)
@@ -185,6 +187,7 @@ class Body:
         Recurrences are shortened first (see :mod:`gridloom.frontend.loops.reassociate`). The body should not be changed
         afterwards. Linear in operations and orders, but for the shortening.
         """
+        # First, since it adds operations that have to be kept alive and named.
         shorten(self)
         self._pin_carried()
         names = self._name_liveouts()
@@ -196,6 +199,7 @@ class Body:
             builder.livein(name)
         for id_, made in self.operations.items():
             if id_ in alive:
+                # Nodes first, then edges: constants are made as edges need them, behind the operations.
                 builder.add(made.op, id=id_, array=made.array, variable=made.variable, liveout=names.get(id_))
         for id_, made in self.operations.items():
             if id_ in alive:

@@ -27,6 +27,7 @@ def shorten(body: Body) -> None:
             continue
         leads = _leads(body, Carried(name))
         links = _links(body, recurrence.next.id, leads)
+        # A single op is as short as a recurrence can be.
         if len(links) > 1:
             _rewrite(body, Carried(name), recurrence.next.id, links)
 

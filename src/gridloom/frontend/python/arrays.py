@@ -39,6 +39,7 @@ def _traced_loop(trace: Trace, start: Value, step: Value) -> Iterator[Value]:
     The counter is a carried value that starts at ``start`` where that is known, or at 0 with a live-in added to it
     outside the recurrence. The stop is not used: how often the loop runs is not part of the graph.
     """
+    # The graph is one loop; a second one would need a graph of its own.
     if trace.phase != "before":
         raise SourceError("has more than one gridloom.loop; unroll inner ones with Python's range")
     if not step.number:
@@ -159,8 +160,9 @@ class TracedArray:
         trace.touch(self.name, made.id, True, at)
 
     def _at(self, index: Any) -> Value:
-        """The index as a Value. SourceError outside the loop, for a float, and for a known index that the array does
-        not have.
+        """The index as a Value.
+
+        SourceError outside the loop, for a float, and for a known index that the array does not have.
         """
         if self.trace.phase != "inside":
             raise SourceError(f"uses {self.name} outside its loop")
@@ -182,8 +184,9 @@ class TracedArray:
         return f"{self.name}[{moves.step}i{moves.constant:+d}]" if moves.constant else self.name
 
     def _fixed(self, at: Value) -> str:
-        """The name of the live-in for an element that never moves: the array, the constant part and the live-ins in the
-        index.
+        """The name of the live-in for an element that never moves.
+
+        It is made of the array's name, the constant part of the index and the live-ins in it.
         """
         fixed = "".join(f"_{operand.name}" for operand, _ in at.linear.terms if isinstance(operand, LiveIn))
         return f"{self.name}_{at.linear.constant}{fixed}"

@@ -124,6 +124,7 @@ class PythonKernel:
                 raise SourceError("leaves its loop by break or return; run all iterations", where=self._here())
             trace.finish()
             self._liveouts(trace, result)
+        # Errors of ours get the place; any other exception is one of the kernel's own code.
         except GridloomError as error:
             raise error if error.where else type(error)(error.message, where=self._line(error)) from None
         except Exception as error:
@@ -146,6 +147,7 @@ class PythonKernel:
                 trace.body.reserved.add(name)
                 trace.body.ranges[operand] = kind.range
                 given[name] = Value(None, kind.is_float, operand)
+        # With streams no array is declared, so that names cannot be checked.
         unknown = set(sizes) - set(trace.body.arrays)
         if unknown and not trace.streams:
             raise OptionError(f"size of {min(unknown)!r}: the kernel has no array of that name", where=self._here())

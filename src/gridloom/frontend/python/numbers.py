@@ -106,6 +106,7 @@ class Value:
     """
 
     __slots__ = ("_number", "_operand", "is_float", "linear")
+    # An equality makes an op of the graph, so that no dictionary could use it.
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
@@ -301,6 +302,7 @@ def _floor(a: Any, b: Any) -> tuple[Value, Value]:
     if x.is_float or y.is_float:
         raise SourceError("uses // or % on a float; use / and gridloom.int32")
     quotient, rest = apply("div", x, y), apply("rem", x, y)
+    # Rounding differs only where the rest is not 0 and has another sign than the divisor.
     back = (rest != 0) & ((rest ^ y) < 0)
     return quotient - back, select(back, rest + y, rest)
 
@@ -344,11 +346,11 @@ def _active() -> Trace:
 
 
 class State(Value):
-    """A value that an iteration leaves for the next: read it like a number, and ``set`` it, or use ``+=``, ``-=``,
-    ``*=`` or ``^=``.
+    """A value that an iteration leaves for the next: read it like a number, and ``set`` it.
 
-    Other operators with an assignment (``|=``, ``<<=``) are not defined: Python would bind the name to a plain value,
-    and the state would keep what it had. Write ``s.set(s | x)``.
+    ``+=``, ``-=``, ``*=`` and ``^=`` set it, too. Other operators with an assignment (``|=``, ``<<=``) are not
+    defined: Python would bind the name to a plain value, and the state would keep what it had. Write ``s.set(s |
+    x)``.
     """
 
     __slots__ = ("carried", "current")
@@ -407,21 +409,43 @@ class State(Value):
         assert self.carried is not None
         _active().body.carried[self.carried.name].next = self.current.operand
 
-    def __iadd__(self, other: Any) -> State:
-        self.set(self.current + other)
+    def _updated(self, value: Any) -> State:
+        """Set the state and return it: what every operator with ``=`` does, so that the name stays the state's."""
+        self.set(value)
         return self
+
+    def __iadd__(self, other: Any) -> State:
+        return self._updated(self.current + other)
 
     def __isub__(self, other: Any) -> State:
-        self.set(self.current - other)
-        return self
+        return self._updated(self.current - other)
 
     def __imul__(self, other: Any) -> State:
-        self.set(self.current * other)
-        return self
+        return self._updated(self.current * other)
+
+    def __itruediv__(self, other: Any) -> State:
+        return self._updated(self.current / other)
+
+    def __ifloordiv__(self, other: Any) -> State:
+        return self._updated(self.current // other)
+
+    def __imod__(self, other: Any) -> State:
+        return self._updated(self.current % other)
+
+    def __iand__(self, other: Any) -> State:
+        return self._updated(self.current & other)
+
+    def __ior__(self, other: Any) -> State:
+        return self._updated(self.current | other)
 
     def __ixor__(self, other: Any) -> State:
-        self.set(self.current ^ other)
-        return self
+        return self._updated(self.current ^ other)
+
+    def __ilshift__(self, other: Any) -> State:
+        return self._updated(self.current << other)
+
+    def __irshift__(self, other: Any) -> State:
+        return self._updated(self.current >> other)
 
 
 def state(initial: Any) -> State:

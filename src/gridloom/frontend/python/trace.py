@@ -41,6 +41,7 @@ class Linear:
         terms = dict(self.terms)
         for operand, coefficient in other.terms:
             terms[operand] = terms.get(operand, 0) + factor * coefficient
+        # Operands of different classes have no order of their own; their texts have one.
         kept = tuple(sorted(((o, c) for o, c in terms.items() if c), key=repr))
         return Linear(self.constant + factor * other.constant, self.step + factor * other.step, kept)
 

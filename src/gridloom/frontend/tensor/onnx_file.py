@@ -106,6 +106,7 @@ class _Reader:
         among their operands are taken to come with the instruction.
         """
         result = node.output[0]
+        # Weights alone make a constant, which costs nothing while the network runs.
         computed = [name for name in node.input if name in self.made and not self.builder.is_weight(self.made[name])]
         if node.op_type == "Constant" or not computed:
             self.constants.add(result)

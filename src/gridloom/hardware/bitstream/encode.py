@@ -39,8 +39,8 @@ Token = tuple[str, int]
 class MemoryLayout:
     """Where things are in the data memory.
 
-    Hardware, testbench and co-simulation agree on it because all of them derive it from the configuration by
-    :func:`memory_layout`; it is stored nowhere.
+    The encoder and the co-simulation agree on it because both derive it from the configuration by
+    :func:`memory_layout`; it is stored nowhere, and the hardware only sees addresses.
     """
 
     #: Array name -> (first word, number of words).

@@ -47,6 +47,7 @@ def to_hex(hardware: Hardware, packets: Sequence[Packet]) -> str:
 
 def to_binary(hardware: Hardware, packets: Sequence[Packet]) -> bytes:
     """Return the bytes of a binary file."""
+    # Sorted keys make the file the same byte by byte for the same bits.
     head = json.dumps(header(hardware, len(packets)), sort_keys=True).encode()
     body = b"".join(packet.to_int().to_bytes(8, "big") for packet in packets)
     return MAGIC + len(head).to_bytes(4, "big") + head + body

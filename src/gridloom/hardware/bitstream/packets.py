@@ -68,7 +68,8 @@ class Packet:
 class UnitFields:
     """What one unit is set to.
 
-    Whatever is not in a table is 0 in the hardware; the names of context fields are those of ``layout.context_layout``.
+    A context field that is not in its table is 0, and its packets are sent all the same; a value or a register that is
+    not in its table is not sent. The names of context fields are those of ``layout.context_layout``.
     """
 
     #: Slot -> field name -> number; fields that are 0 are left out.

@@ -90,6 +90,7 @@ def _unit_tables(hardware: Hardware) -> list[str]:
     lines = ["## Units on the configuration chain", "", "Unit 0 is the sequencer.", ""]
     for shape, name in hardware.variants.items():
         units = hardware.places[shape]
+        # A table of all units of a large array would hide the fields below it.
         shown = ", ".join(f"{unit.name} ({unit.id})" for unit in units[:12]) + (", ..." if len(units) > 12 else "")
         layout = context_layout(shape, hardware.parameters)
         lines += [f"### `{name}`: {len(units)} units, {layout.bits} bits per context", "", shown, ""]

@@ -387,7 +387,7 @@ class Hardware:
     def _ops(self, t: int) -> int:
         """The opcodes of a tile as a mask; fused ops that nobody names are only on arrays whose graphs have them.
 
-        ``move`` is always there, since routes through function units use it.
+        ``move`` stays in, whichever ops the parameters name, since routes through function units use it.
         """
         classes = self.arch.tiles[t].classes
         chosen, base = self.parameters.ops, _CODE_BASE[self.domain]
@@ -408,6 +408,7 @@ class Hardware:
     def _file_unit(self, registers: list[int]) -> Unit:
         """The unit of the central register file."""
         arch = self.arch
+        # All registers of the central file have the same writers, so the first one tells.
         writers = sorted({int(arch.tile[s]) for s, _, _ in self._incoming[registers[0]]})
         shape = Shape(
             "file",
@@ -433,6 +434,7 @@ class Hardware:
 
     def _build_buses(self) -> list[Bus]:
         """The memory buses: one for each pool of tiles, and one for each further tile with a memory port."""
+        # A tile is on one bus only: the first pool that lists it takes it.
         left = [unit.tile for unit in self.units if unit.tile >= 0 and unit.shape.memory]
         buses = []
         for pool in self.arch.pools:

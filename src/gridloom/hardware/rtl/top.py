@@ -23,9 +23,7 @@ def top_module(hardware: Hardware) -> str:
 
 
 class _Top:
-    """Builds the text of the top module part by part; ``ports`` and ``body`` grow in the order in which the text has
-    them.
-    """
+    """Builds the text of the top module part by part; ``ports`` and ``body`` grow in the order of the text."""
 
     def __init__(self, hardware: Hardware) -> None:
         self.hardware = hardware

@@ -30,8 +30,9 @@ from gridloom.hardware.rtl.text import bit, instance, joined, module, port, wire
 
 
 def packet_bits(hardware: Hardware) -> int:
-    """Return how many bits a packet on the configuration chain of an array has: unit, region (2), offset and 32 bits of
-    data.
+    """Return how many bits a packet on the configuration chain of an array has.
+
+    They are unit, region (2 bits), offset and data (32 bits).
     """
     return hardware.id_bits + 2 + offset_bits(hardware) + CHUNK
 
@@ -308,6 +309,7 @@ class _UnitModule:
             port("input", w, "memory_loaded"),
         ]  # fmt: skip
         stage = self.parameters.stage_bits
+        # A spill's index counts firings from the first one, hence the round less the start.
         low = _fit("start_stage", stage, turns)
         index = _fit("operand_word_0", w, bits)
         second = f"operands[{2 * w - 1}:{w}]" if operands > 1 else f"{w}'d0"
@@ -351,6 +353,7 @@ class _UnitModule:
         if shape.exports:
             self.ports += [port("output", 1, "result_done"), port("output", w, "result_word")]
             self.body += ["assign result_done = done;", "assign result_word = done_word;"]
+        # Nobody outside takes the finished result; the output register itself holds it.
         elif shape.latency and not shape.registers:
             self.unused += ["done", "done_word"]
         if not any(s.signal == "out" for m in shape.muxes for s in m.sources) and "out" not in shape.outputs:

@@ -112,6 +112,7 @@ class Synthesis:
 
     def array_area(self, hardware: Hardware) -> Area:
         """Return the sum over the units of an array and its sequencer. Costs a synthesis for each unit variant."""
+        # The sequencer is there once, whatever the array; buses are not counted.
         texts = {f"{p}.v": primitive(p) for p in ("gl_sequencer", "gl_config_port")}
         area = self.area(texts, "gl_sequencer")
         for shape, units in hardware.places.items():

@@ -1,4 +1,8 @@
-"""Tables of the cost model: variants and ablations by cross-validation, and training for another tool chain."""
+"""Tables of the cost model: variants and ablations by cross-validation, and training for another tool chain.
+
+Every row of a table is trained and measured in the same way, so rows differ only in what their names say. The first row
+is the hand-written cost model, which needs no training.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,10 @@ def cross_validate(
     variant: Any = "sharing",
     without: Any = "nothing",
 ) -> dict[str, Any]:
-    """Return figures over all graphs, each predicted by a model that was not trained on it."""
+    """Return figures over all graphs, each predicted by a model that was not trained on it.
+
+    Costs one training per fold. Folds that were cut short by a stop are still measured.
+    """
     folds = training.fold_of(groups, size.folds)
     predicted: list[Any] = [None] * len(groups)
     for fold in range(size.folds):
@@ -87,6 +94,7 @@ def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig
 
 def _tests(era: data.Era, work: Work) -> list[training.GraphSamples]:
     """The graphs that no training sees, labelled in one state of the tool chain."""
+    # Large graphs take longest to simulate, so each has one job and the others have three.
     listed = [*data.held_out_graphs(), *data.large_graphs()]
     for some, each in ((data.held_out_graphs(), 3), (data.large_graphs(), 1)):
         data.make(work, era=era, decisions=each * data.CHAINS * len(some), listed=some)

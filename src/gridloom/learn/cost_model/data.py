@@ -5,6 +5,10 @@ moves at random temperatures, guided by a rule that is drawn too; random exchang
 measures the placements they end with. A row holds places and labels; routes follow from places. ``past`` is an earlier
 state of the tool chain: its lowering leaves more units free, its routes go along the dimensions in one order, and its
 links serve the first flow that waits. Jobs run through executor and store: a killed run continues where it was.
+
+Labels are deterministic: a job's random numbers come from its seed, the graph's size and the family's position, and
+annealing is counted in moves. Random guides and random exchanges spread the qualities, because a model that has only
+seen good placements cannot tell a search what to avoid.
 """
 
 from __future__ import annotations
@@ -111,6 +115,8 @@ def unit_graph(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -
     """Return the unit graph of a section of a network (the first unless ``section`` is given).
 
     ``past`` leaves more of the array free.
+
+    Cached, since many jobs of one worker are on the same graph.
     """
     settings = dict(parameters)
     section = settings.pop("section", 0)
@@ -130,17 +136,24 @@ def routed(pipeline: Pipeline, places: Ints, era: Era) -> Decisions:
 
 
 def measured(pipeline: Pipeline, decisions: Decisions, era: Era) -> Floats:
-    """Return the efficiencies that the simulator measures."""
+    """Return the efficiencies that the simulator measures.
+
+    Costs one simulation per decision.
+    """
     meter = Meter(pipeline.dfg, pipeline.arch)
     fair = era == "present"
     return np.array([meter.measure(*decisions.routes(k), fair=fair).efficiency for k in range(len(decisions))])
 
 
 def sample(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Run one job and return the places and labels of its chains."""
+    """Run one job and return the places and labels of its chains.
+
+    This is the function that the executor calls in its workers; ``parameters`` is plain data: family, graph, era, seed.
+    """
     family, era = parameters["family"], parameters["era"]
     pipeline = graph_pipeline(family, tuple(sorted(parameters["graph"].items())), era)
     random = np.random.default_rng([parameters["seed"], len(pipeline.dfg.nodes), FAMILIES.index(family)])
+    # Which temperature suits a graph is not known, so temperatures are drawn over orders of magnitude.
     hot = float(10 ** random.uniform(-3, -0.5))
     short = random.random() < 0.4
     config = DataflowConfig(
@@ -204,7 +217,11 @@ def make(
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """The decisions of one job."""
+    """The decisions of one job.
+
+    ``places`` is [decision, unit] -> tile, ``labels`` has an efficiency per decision. Routes are not stored: they
+    follow from places and era.
+    """
 
     family: str
     graph: tuple[tuple[str, int], ...]
@@ -214,7 +231,10 @@ class Sample:
 
 
 def load(folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None = None) -> list[Sample]:
-    """Return the stored samples of some graphs (default: those of the training set), in a fixed order."""
+    """Return the stored samples of some graphs (default: those of the training set), in a fixed order.
+
+    The order is by seed, then family and graph, so that the first part of the list covers all graphs.
+    """
     wanted = {(family, tuple(sorted(graph.items()))) for family, graph in (graphs() if listed is None else listed)}
     with Store(folder / STORE_NAME, readonly=True) as store:
         rows: list[tuple[Any, Any]] = [

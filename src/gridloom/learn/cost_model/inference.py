@@ -1,6 +1,10 @@
 """Inference of the learned cost model: numpy and compiled sums, without torch.
 
 One core evaluates thousands of decisions per second.
+
+The arrays have the names of ``torch_models.Regressor`` (variant ``sharing``) and ``_forward`` computes the same
+network; layouts are [decision, flow, feature] and [decision, unit, value]. Everything that does not depend on the
+placement is computed once per pipeline. Products run in compiled loops on the calling thread.
 """
 
 from __future__ import annotations
@@ -23,7 +27,11 @@ _FLOW_WEIGHT: Final = 1.0
 
 
 def rooms(pipeline: Pipeline) -> Ints:
-    """Return flow -> how many of its tokens the buffer of its target takes."""
+    """Return flow -> how many of its tokens the buffer of its target takes.
+
+    A flow may ask for fewer than the buffer has (``room`` of its edge). Where tiles differ, the smallest buffer counts,
+    since the placement is not known here.
+    """
     arch, dfg = pipeline.arch, pipeline.dfg
     buffers: dict[str, int] = {}
     for node in dfg.nodes:
@@ -33,7 +41,11 @@ def rooms(pipeline: Pipeline) -> Ints:
 
 
 def features(pipeline: Pipeline, decisions: Decisions, room: Ints | None = None) -> Singles:
-    """Return [decision, flow] -> features; see `cost_model.kernel.EDGE_FEATURES`."""
+    """Return [decision, flow] -> features; see `cost_model.kernel.EDGE_FEATURES`.
+
+    The rows of a decision do not depend on other decisions. ``room`` is that of :func:`rooms`, for callers that have
+    it.
+    """
     from gridloom.learn.cost_model.kernel import edge_features
 
     result: Singles = edge_features(
@@ -44,7 +56,11 @@ def features(pipeline: Pipeline, decisions: Decisions, room: Ints | None = None)
 
 
 class LearnedCostModel:
-    """The cost model `learned`, from trained weights of the variant ``sharing``."""
+    """The cost model `learned`, from trained weights of the variant ``sharing``.
+
+    It keeps what is fixed of the last pipeline only, so alternating between two pipelines costs more. It is not made
+    for several threads at once. OptionError for a file without weights.
+    """
 
     name = "learned"
 
@@ -114,7 +130,11 @@ class LearnedCostModel:
         return result.reshape(*values.shape[:-1], weight.shape[1])
 
     def _forward(self, fixed: dict[str, Any], values: Singles) -> tuple[Singles, Singles]:
-        """The logit of each decision, and of each flow of it: the network of ``torch_models`` in numpy."""
+        """The logit of each decision, and of each flow of it: the network of ``torch_models`` in numpy.
+
+        In each layer edges take the values of both ends, then units the means of the flows that come in and go out.
+        Attention, maximum and mean pool the flows.
+        """
         from gridloom.learn.cost_model import kernel
 
         source, target, units = fixed["source"], fixed["target"], fixed["units"]

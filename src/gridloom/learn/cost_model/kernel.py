@@ -1,4 +1,9 @@
-"""Compiled features of routed decisions and sums over a graph's edges, on which inference spends its time."""
+"""Compiled features of routed decisions and sums over a graph's edges, on which inference spends its time.
+
+Arrays are [decision, flow, feature]; routes are flat: the links of flow f of decision d are ``route[starts[d * flows +
+f] : starts[d * flows + f + 1]]``. Tables per link are allocated once and reset along the routes after each decision, so
+that the cost follows the hops and not the links of the array.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,12 @@ EDGE_FEATURES: Final = (
 def edge_features(
     count: int, links: int, starts: Ints, route: Ints, rate: Floats, peak: Floats, packet: Ints, room: Ints
 ) -> Singles:
-    """Return [decision, flow] -> features (`EDGE_FEATURES`). Linear in the hops and in decisions times links."""
+    """Return [decision, flow] -> features (`EDGE_FEATURES`). Linear in the hops and in decisions times flows.
+
+    Per flow: links on its way; the most loaded of them, by mean rate; the most flows on one link; vectors of a packet;
+    rate; the time that packets of others take on its links; the share of its buffer's time that a round trip takes; the
+    highest sum of peak rates. Each is divided by a typical size.
+    """
     flows = len(rate)
     features = np.zeros((count, flows, 8), dtype=np.float32)
     load, peaks, wait = np.zeros(links), np.zeros(links), np.zeros(links)
@@ -63,7 +73,10 @@ def edge_features(
 
 @njit(cache=True, nogil=True, fastmath=True)
 def add_ends(values: Singles, at_source: Singles, at_target: Singles, source: Ints, target: Ints) -> None:
-    """Add ``at_source[d, source[f]] + at_target[d, target[f]]`` to ``values[d, f]`` and rectify the sums."""
+    """Add ``at_source[d, source[f]] + at_target[d, target[f]]`` to ``values[d, f]`` and rectify the sums.
+
+    ``values`` is changed in place.
+    """
     for d in range(values.shape[0]):
         for f in range(values.shape[1]):
             u, v = source[f], target[f]
@@ -86,7 +99,11 @@ def gather_edges(values: Singles, ends: Ints, share: Singles, units: int) -> Sin
 
 @njit(cache=True, nogil=True, fastmath=True)
 def pool_edges(values: Singles, logits: Singles) -> Singles:
-    """Return decision -> weighted mean (weights: softmax of the logits), maximum and mean of the flows' values."""
+    """Return decision -> weighted mean (weights: softmax of the logits), maximum and mean of the flows' values.
+
+    The maximum starts from 0, which is right because values are rectified. The logits are shifted by their maximum, so
+    the exponentials cannot overflow.
+    """
     size = values.shape[2]
     pooled = np.zeros((values.shape[0], 3 * size), dtype=np.float32)
     for d in range(values.shape[0]):
@@ -112,7 +129,8 @@ def pool_edges(values: Singles, logits: Singles) -> Singles:
 def linear(values: Singles, weight: Singles, bias: Singles) -> Singles:
     """Return ``values @ weight + bias``, computed on this thread alone.
 
-    Libraries start further threads, which cost more than they save where products are small.
+    Libraries start further threads, which cost more than they save where products are small. Zeros are skipped: behind
+    a rectifier there are many.
     """
     rows, inner = values.shape
     size = weight.shape[1]

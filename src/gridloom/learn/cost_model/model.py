@@ -23,7 +23,10 @@ from gridloom.run.work import Work
 
 @dataclass(frozen=True, kw_only=True)
 class CostModelConfig:
-    """Settings of data, training and evaluation."""
+    """Settings of data, training and evaluation.
+
+    OptionError for numbers out of range.
+    """
 
     #: How many decisions (placements with routes) the data set has.
     decisions: int = 9728
@@ -64,7 +67,11 @@ class DataflowCostModel:
         return {**made, "decisions": int(labels.size), "spread": round(float(high / max(low, 1e-9)), 3)}
 
     def train(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
-        """Train on all graphs and save the weights; then cross-validate by graph and save the figures with them."""
+        """Train on all graphs and save the weights; then cross-validate by graph and save the figures with them.
+
+        The weights are saved before the cross-validation, so a run that is stopped there has weights without figures.
+        OptionError where there is no data set.
+        """
         from gridloom.learn.cost_model import training
         from gridloom.learn.cost_model.cross_validation import cross_validate
 
@@ -109,7 +116,11 @@ class DataflowCostModel:
         return samples
 
     def evaluate(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
-        """Return the figures that `CostModelConfig.report` asks for."""
+        """Return the figures that `CostModelConfig.report` asks for.
+
+        Reports other than ``search`` and ``tuning`` need the data set of the era; those with held-out graphs label them
+        first, which takes longest the first time.
+        """
         if config.report == "search":
             from gridloom.learn.cost_model.search_comparison import compare
 
@@ -158,7 +169,10 @@ def _told(work: Work, what: str, share: float) -> bool:
 
 
 def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any]:
-    """Return figures of the learned and of the hand-written cost model on samples."""
+    """Return figures of the learned and of the hand-written cost model on samples, and the number of decisions.
+
+    The hand-written model is the rival that has to be beaten: it needs no data.
+    """
     from gridloom.learn.cost_model import training
 
     groups = training.by_graph(samples)
@@ -174,7 +188,10 @@ def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any
 
 
 def speed(model: LearnedCostModel, batch: int = 64) -> dict[str, float]:
-    """Return CPU milliseconds per decision of a three-layer MLP of 1,024: features and network, and routing."""
+    """Return CPU milliseconds per decision of a three-layer MLP of 1,024: features and network, and routing.
+
+    The first call is not timed, since it compiles. Time is that of this thread.
+    """
     pipeline = data.graph_pipeline("mlp", (("layers", 3), ("width", 1024)), "present")
     places = _random_places(pipeline, batch)
     decisions = data.routed(pipeline, places, "present")
@@ -192,6 +209,7 @@ def speed(model: LearnedCostModel, batch: int = 64) -> dict[str, float]:
 
 
 def _random_places(pipeline: Any, count: int) -> Any:
+    """Random placements of a pipeline's units, [decision, unit] -> tile."""
     from gridloom.mappers.elastic.search import DataflowConfig, Search
 
     return Search(pipeline, DataflowConfig(cost="heuristic", chains=count, start="random"), 0).places

@@ -21,7 +21,11 @@ _PEAKS = EDGE_FEATURES.index("peaks")
 
 @dataclass(kw_only=True)
 class RoundTripGuide:
-    """A guide by round trips: how much of the FIFOs' time they take, as a power mean over the flows."""
+    """A guide by round trips: how much of the FIFOs' time they take, as a power mean over the flows.
+
+    It implements the protocol of cost models. The window feature of a flow is the share of its FIFO's time that a round
+    trip takes; 1 and more means that the buffer is too short for the distance.
+    """
 
     #: The power of the mean: 1 is the plain mean, large values are near the worst flow.
     power: float
@@ -38,7 +42,11 @@ class RoundTripGuide:
 
 
 def random_guide(random: np.random.Generator) -> CostModel:
-    """Return the guide of one job: the hand-written cost model, or round trips with random weights."""
+    """Return the guide of one job: the hand-written cost model, or round trips with random weights.
+
+    >>> random_guide(np.random.default_rng(1)).name in ("heuristic", "windows")
+    True
+    """
     if random.random() < 0.5:
         return heuristic()
     return RoundTripGuide(power=float(2 ** random.uniform(0, 4)), peaks=float(random.random()))

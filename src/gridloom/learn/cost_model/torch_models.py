@@ -34,7 +34,11 @@ _ANNOTATIONS: Final = ("load", "rate", "wait", "window", "peaks")
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """The part of a pipeline that is the same in all its decisions, as tensors."""
+    """The part of a pipeline that is the same in all its decisions, as tensors.
+
+    Indices are those of ``Pipeline``: ``kind`` to ``load`` have one entry per unit, ``source`` to ``out_share`` one per
+    flow.
+    """
 
     kind: Tensor
     op: Tensor
@@ -67,7 +71,11 @@ class Graph:
 
 
 class Regressor(nn.Module):
-    """Embeddings, graph layers, pooling and a 3-layer regressor; ``forward`` gives the logit of the efficiency."""
+    """Embeddings, graph layers, pooling and a 3-layer regressor; ``forward`` gives the logit of the efficiency.
+
+    ``without`` zeroes inputs instead of removing them, so all ablations have equally many parameters. The published
+    variants see the length and the load of an edge only; ``kept`` masks the rest. ``width`` is the m of the papers.
+    """
 
     def __init__(self, variant: Variant, without: Without = "nothing", width: int = 24, layers: int = 2) -> None:
         super().__init__()
@@ -102,6 +110,7 @@ class Regressor(nn.Module):
         self.register_buffer("kept", torch.tensor(kept, dtype=torch.float32), persistent=False)
 
     def _keeps(self, name: str) -> bool:
+        """Whether an edge feature is an input of this variant and ablation."""
         if self.without == "edges" or (self.without == "annotations" and name in _ANNOTATIONS):
             return False
         return self.variant == "sharing" or name in _PUBLISHED_EDGES
@@ -140,7 +149,10 @@ class Regressor(nn.Module):
         return self.head(torch.cat(pooled, dim=1))[:, 0], self.limit(edges)[:, :, 0]
 
     def _published(self, graph: Graph, nodes: Tensor, edges: Tensor) -> Tensor:
-        """The two published variants."""
+        """The two published variants.
+
+        Messages ignore the direction of flows, so every edge counts at both ends.
+        """
         both = torch.cat([graph.source, graph.target])
         degree = torch.bincount(both, minlength=graph.units).clamp(min=1)[:, None].float()
         other = torch.cat([graph.target, graph.source])

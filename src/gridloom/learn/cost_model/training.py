@@ -1,4 +1,9 @@
-"""Training of cost models on batches of one graph's decisions, folds by graph, errors and rank correlations."""
+"""Training of cost models on batches of one graph's decisions, folds by graph, errors and rank correlations.
+
+The loss is on the logarithm of the efficiency, because relative errors count. All decisions of a batch are on one
+graph: the network then shares the graph's part, and pairs of decisions can be ranked, which is what a search needs.
+Folds are by graph, so a figure never comes from a graph that was trained on.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +34,11 @@ _STARTS = ((False, 6e-3), (True, 6e-3), (True, 2e-3))
 
 @dataclass(frozen=True, kw_only=True)
 class GraphSamples:
-    """All decisions on one graph."""
+    """All decisions on one graph.
+
+    ``features`` is [decision, flow, feature], ``labels`` and ``heuristic`` have one number per decision, all in one
+    order.
+    """
 
     family: str
     name: str
@@ -93,6 +102,8 @@ def train(
     pairs on the same graph. With few decisions training may end at a constant because all rectifiers are at 0: then it
     starts again with wider weights, and a third time with smaller steps. ``told`` is called with the share that is done
     and ends the training when it returns True.
+
+    Deterministic for a seed. It sets torch to one thread. Cost: linear in decisions times flows times epochs.
     """
     torch.set_num_threads(1)
     ended = False
@@ -107,6 +118,7 @@ def train(
         model = Regressor(variant, without, width, layers)
         _draw(model, wide)
         _train(model, groups, epochs, batch, rate, np.random.default_rng(seed), heard)
+        # A training that was ended early may be constant for want of steps, and another start would be ended as well.
         if ended or not _constant(model, groups):
             break
     return model
@@ -122,6 +134,7 @@ def _draw(model: Regressor, wide: bool) -> None:
 
 
 def _constant(model: Regressor, groups: Sequence[GraphSamples]) -> bool:
+    """Whether a model says nearly the same for all decisions: its rectifiers have died."""
     said = np.concatenate([predictions(model, group) for group in groups])
     return float(said.std()) < _CONSTANT
 
@@ -162,7 +175,11 @@ def _batches(
 
 
 def _loss(logits: Tensor, flows: Tensor | None, labels: Tensor) -> Tensor:
-    """The error of the logits; where there are logits of flows, also of their soft minimum and of the ranking."""
+    """The error of the logits; where there are logits of flows, also of their soft minimum and of the ranking.
+
+    Labels say nothing about single flows. The soft minimum over the flows' logits has to meet the label, which makes
+    the flow that limits the pipeline the one with the least logit.
+    """
     loss = _error(logits, labels)
     if flows is None:
         return loss
@@ -177,6 +194,7 @@ def _loss(logits: Tensor, flows: Tensor | None, labels: Tensor) -> Tensor:
 
 
 def _error(logits: Tensor, labels: Tensor) -> Tensor:
+    """The smooth L1 error of the logarithm of the efficiency."""
     error = nn.functional.logsigmoid(logits) - torch.log(labels.clamp(min=1e-3))
     return nn.functional.smooth_l1_loss(error, torch.zeros_like(error), beta=0.05)
 
@@ -189,7 +207,11 @@ def predictions(model: Regressor, group: GraphSamples) -> Floats:
 
 
 def figures(predicted: Sequence[Floats], groups: Sequence[GraphSamples]) -> dict[str, Any]:
-    """Return relative error and rank correlation over all decisions, by family, and the mean within graphs."""
+    """Return relative error and rank correlation over all decisions, by family, and the mean within graphs.
+
+    ``predicted`` has one array per graph, in the order of ``groups``. Ranks within graphs matter most for a search,
+    which compares placements of one graph; over all decisions a model that only recognises graphs ranks well too.
+    """
     labels = [group.labels.numpy().astype(np.float64) for group in groups]
     whole = _figures(np.concatenate(list(predicted)), np.concatenate(labels))
     families = {}

@@ -4,4 +4,9 @@
 ``features``       what the models see of a graph; ``inference``: the shipped estimator on numpy
 ``torch_models``   our network and DGCNN; ``training``: folds and training; ``checkpoints``: finished parts of a run
 ``metrics``        accuracy, calibration and threshold; ``model``: what the registry holds
+
+The partitioning flow asks this question about many parts of a graph, and a search for a mapping of each would take too
+long. The answer has three stages: counting nodes against rows and columns (``estimate.width_estimate``), rows that ops
+need at least (``estimate.row_bounds``), and for graphs that neither decides, the network. Only the last may be wrong,
+and its threshold is set so that a graph that does not map is rarely called mappable.
 """

@@ -26,7 +26,11 @@ FOLDER: Final = "checkpoints"
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoints:
-    """The finished parts of a run; without a folder nothing is kept."""
+    """The finished parts of a run; without a folder nothing is kept.
+
+    An instance stands for one point of the run; :meth:`of` goes down to a part. Whatever changes a result has to be
+    among ``about``, or an old file would be taken for a new one.
+    """
 
     folder: Path | None = None
     #: What the parts depend on.
@@ -37,7 +41,11 @@ class Checkpoints:
     over: Callable[[], bool] = field(default=lambda: False)
 
     def of(self, **more: Any) -> Checkpoints:
-        """Return the checkpoints of a part of the run, which depends on more."""
+        """Return the checkpoints of a part of the run, which depends on more.
+
+        >>> Checkpoints(about={"data": "1f"}).of(fold=2).about
+        {'data': '1f', 'fold': 2}
+        """
         return replace(self, about={**self.about, **more})
 
     def arrays(self, name: str, make: Callable[[], dict[str, NDArray[np.float32]]]) -> dict[str, NDArray[np.float32]]:

@@ -6,6 +6,10 @@ one row per graph: a killed run continues where it was.
 
 Most graphs are labelled for one array, the *main* one. For each of the *other* arrays there are further graphs of some
 of the same families, with numbers of their own: an estimator that is trained on them too knows arrays by their shape.
+
+Rows hold the graph itself as numbers, so features can change without labelling again. ``decided`` says how sure a label
+is: ``bound`` and ``proof`` are certain that the graph does not fit; ``found`` gives a width that longer searches might
+lower; ``exhausted`` counts as 'not mappable', although a longer search might find a mapping.
 """
 
 from __future__ import annotations
@@ -58,7 +62,11 @@ class Others(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A labelled graph."""
+    """A labelled graph.
+
+    ``counts[0]`` and so on are ops, constants, loads and stores; ``cpu`` is the only field that differs between
+    machines.
+    """
 
     family: int
     number: int
@@ -106,7 +114,10 @@ def label(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def encode(dfg: Dfg) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
-    """Return a graph as numbers: op and constant of each node, (source, target, operand) of each edge."""
+    """Return a graph as numbers: op and constant of each node, (source, target, operand) of each edge.
+
+    Ops that the array does not know become ``nop``. Edges that only order nodes are left out.
+    """
     ops = [_NUMBER.get(node.op, _NUMBER["nop"]) for node in dfg.nodes]
     values = [int(node.value or 0) for node in dfg.nodes]
     index = dfg.index
@@ -115,7 +126,10 @@ def encode(dfg: Dfg) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
 
 
 def decode(row: Row) -> Dfg:
-    """Return the graph of a row."""
+    """Return the graph of a row, with nodes called ``n0``, ``n1`` and so on.
+
+    :func:`encode` turns it into the same numbers.
+    """
     names = [f"n{k}" for k in range(len(row.ops))]
     nodes = tuple(
         Node(id=name, op=OPS[op], value=value if OPS[op] == "const" else None)
@@ -160,6 +174,7 @@ def some_families(spec: str, families: int, count: int) -> list[int]:
     usual, overfull = list(range(families)), list(overfull_families(families))
     rng.shuffle(usual)
     rng.shuffle(overfull)
+    # Other arrays use families that the main array has, so that folds by family hold for all arrays.
     count = min(count, families)
     return [*usual[:count], *overfull[: len(overfull_families(count))]]
 
@@ -175,7 +190,10 @@ def is_main(row: Row) -> bool:
 
 
 def make(families: int, graphs: int, arch: str, work: Work, others: Others = Others()) -> dict[str, Any]:
-    """Label what is missing of a data set in ``work.folder``, the main array first, and return the counts."""
+    """Label what is missing of a data set in ``work.folder``, the main array first, and return the counts.
+
+    A run that is over returns the counts of what there is. ``work.jobs`` workers label in parallel.
+    """
     path = work.folder / STORE_NAME
     count = min(others.families, families)
     total = (families + len(overfull_families(families))) * graphs
@@ -227,7 +245,10 @@ def _row(asked: Any, value: Any) -> Row:
 
 
 def data_hash(rows: Iterable[Row]) -> str:
-    """Return the SHA-256 over graphs and labels without the CPU times, which a model card names."""
+    """Return the SHA-256 over graphs and labels without the CPU times, which a model card names.
+
+    Rows count in the order given, which :func:`read` fixes.
+    """
     digest = hashlib.sha256()
     for row in rows:
         kept = [row.arch, row.family, row.number, row.ops, row.values, row.edges, row.width, row.decided, row.moves]

@@ -4,6 +4,13 @@ The global features describe what makes rows of ALUs run out of wires: how deep 
 values are alive between two levels, how far constants, inputs and outputs have to be carried. Levels are counted twice:
 in ops, and in rows as :mod:`gridloom.estimate.row_bounds` gives them, where an op may share the row of an op that it
 reads.
+
+Layout: ``nodes`` is [node, 15]: kind (one of four), operands, fan-out (logarithm, more than one), ops before and after
+on the longest path, slack, depth, reach of the furthest reader, and the window of rows. The global vector has three
+parts: ``BY_COLUMNS`` features that depend on the columns, then those that do not (``_by_ops``, ``_by_rows``), then
+``_AGAINST`` of them set against the size of the array. The parts that depend on columns can be replaced for other
+numbers of columns without computing the rest again (:func:`on_columns`). Divisors (12, 40, 80) bring features to about
+1; they are part of the shipped weights, so a change of them needs a new training.
 """
 
 from __future__ import annotations
@@ -46,7 +53,10 @@ _SUM_SCALES: Final = np.array([80, 80, 40, 80, 80], dtype=np.float32)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrayShape:
-    """What the models know of an array."""
+    """What the models know of an array.
+
+    Two arrays with equal shapes are the same to the models.
+    """
 
     rows: int
     cols: int
@@ -69,7 +79,10 @@ class ArrayShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphFeatures:
-    """The features of a graph on an array."""
+    """The features of a graph on an array.
+
+    It is made for one array shape; ``bound`` is the fewest columns by counting.
+    """
 
     shape: ArrayShape
     #: nodes[node, feature]; source[edge] and target[edge]; features of the whole graph.
@@ -106,7 +119,10 @@ def of_graph(dfg: Dfg, shape: ArrayShape) -> GraphFeatures:
 def features(
     ops: Sequence[int], values: Sequence[int], edges: Sequence[tuple[int, int, int]], shape: ArrayShape
 ) -> GraphFeatures:
-    """Return the features of a graph given as numbers (``data.encode``)."""
+    """Return the features of a graph given as numbers (``data.encode``).
+
+    The graph has to be acyclic, else levels mean nothing.
+    """
     kinds = [_KIND[op] for op in ops]
     is_op = [kind == OP for kind in kinds]
     counts = (kinds.count(OP), kinds.count(CONST), kinds.count(LOAD), kinds.count(STORE))
@@ -139,7 +155,10 @@ def features(
 
 
 def _levels(kinds: Sequence[int], edges: Sequence[tuple[int, int, int]]) -> tuple[Ints, Ints]:
-    """For each node the number of ops on the longest path before it and after it."""
+    """For each node the number of ops on the longest path before it and after it.
+
+    Kahn's order; loads, stores and constants do not count as a level.
+    """
     after: list[list[int]] = [[] for _ in kinds]
     waiting = [0] * len(kinds)
     for a, b, _ in edges:
@@ -182,6 +201,7 @@ def _nodes(kinds: Sequence[int], ends: Ints, first: Ints, tail: Ints, shape: Arr
 
 
 def _depth(kinds: Sequence[int], first: Ints, tail: Ints) -> int:
+    """The number of ops on the longest path."""
     ops = np.asarray(kinds) == OP
     return int((first + tail)[ops].max(initial=0)) + 1
 
@@ -269,11 +289,16 @@ def _profile(first: Ints, last: Ints, is_op: NDArray[np.bool_], depth: int) -> l
 
 
 def _alive(kind: NDArray[np.int_], ends: Ints, level: Ints, depth: int, a: Ints, b: Ints) -> list[float]:
-    """Values alive between two levels: the maximum and the sum; constants are in every row and do not count."""
+    """Values alive between two levels: the maximum and the sum; constants are in every row and do not count.
+
+    A value is alive from the level after its producer to the level of its last reader; inputs come in at the bottom.
+    Counted with a difference array, so linear in nodes, edges and levels.
+    """
     counted = (kind[a] != CONST) & (kind[b] != STORE)
     until = np.full(len(kind), -1, dtype=np.int32)
     if len(ends):
         np.maximum.at(until, a[counted], level[b[counted]])
+    # An input enters below the first row, whatever its level.
     start = np.where(kind == LOAD, 0, level + 1)
     delta = np.zeros(depth + 2, dtype=np.int32)
     alive = until >= start

@@ -4,6 +4,10 @@ Messages run both ways along the edges, with weights of their own for producers 
 joined with the global features of graph and array, which also reach the output directly. There are two heads: whether
 the graph maps, and how many columns more than the bound it needs. The first is calibrated on graphs that were not
 trained on, and its threshold is chosen there.
+
+A member is a mapping from parameter names to arrays, with the names of the torch module, so that ``forward`` here and
+``torch_models.MessagePassing`` can be read side by side; a test holds their outputs against each other. Graphs have up
+to about a hundred nodes, so messages are products with dense matrices.
 """
 
 from __future__ import annotations
@@ -41,7 +45,10 @@ OWN_ROW_OPERANDS: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """A network's prediction for a graph: the logit that it maps, and the columns above the bound if it does."""
+    """A network's prediction for a graph: the logit that it maps, and the columns above the bound if it does.
+
+    ``shares`` has ``EXCESS`` numbers with the sum 1. It is conditional: it says how wide the graph is if it maps.
+    """
 
     logit: float
     #: The probability of each number of columns above the bound; the last stands for all above it.
@@ -53,13 +60,21 @@ class Prediction:
         return int(np.argmax(self.shares))
 
     def within(self, columns: int) -> float:
-        """Return the probability that so many columns above the bound are enough, if the graph maps at all."""
+        """Return the probability that so many columns above the bound are enough, if the graph maps at all.
+
+        >>> answer = Prediction(logit=0.0, shares=(0.5, 0.3, 0.1, 0.1, 0.0))
+        >>> answer.excess, answer.within(1)
+        (0, 0.8)
+        """
         return min(1.0, sum(self.shares[: columns + 1]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """Trained parameters of one or several members, whose outputs are averaged."""
+    """Trained parameters of one or several members, whose outputs are averaged.
+
+    ``judge`` answers for any array; whether that means something for an array is for :meth:`outside` to say.
+    """
 
     members: tuple[Mapping[str, Floats], ...]
     #: The arrays it was trained for: the fewest and the most rows; at most so many columns. All have two constants per
@@ -88,6 +103,7 @@ class Network:
         """Return the averaged prediction of the members. About 1 ms per member."""
         ways = mixers(graph)
         answers = [forward(member, graph, ways) for member in self.members]
+        # Probabilities are averaged, not scores: members may differ in the scale of their scores.
         shares = np.mean([_softmax(answer[1:]) for answer in answers], axis=0)
         return Prediction(logit=float(np.mean([answer[0] for answer in answers])), shares=tuple(shares.tolist()))
 
@@ -110,7 +126,10 @@ class Network:
 
 
 def mixers(graph: GraphFeatures) -> tuple[Floats, Floats]:
-    """Return two matrices: readers get half of each operand from its producer, producers the mean of their readers."""
+    """Return two matrices: readers get half of each operand from its producer, producers the mean of their readers.
+
+    Both are [node, node] and depend on the edges only. A reader of two operands gets their mean.
+    """
     a, b, n = graph.source, graph.target, len(graph.nodes)
     to_reader = np.zeros((n, n), dtype=np.float32)
     np.add.at(to_reader, (b, a), 0.5)
@@ -121,7 +140,11 @@ def mixers(graph: GraphFeatures) -> tuple[Floats, Floats]:
 
 
 def forward(p: Mapping[str, Floats], graph: GraphFeatures, ways: tuple[Floats, Floats]) -> Floats:
-    """Return the outputs of one member: the logit, then the scores of the columns above the bound."""
+    """Return the outputs of one member: the logit, then the scores of the columns above the bound.
+
+    Each layer adds its rectified messages to the values of the nodes. The pooling takes mean, maximum and (scaled) sum,
+    and the global features reach the output directly as well, with their squares.
+    """
     to_reader, to_maker = ways
     h = _relu(graph.nodes @ p["embed.weight"].T + p["embed.bias"])
     layer = 0
@@ -149,7 +172,10 @@ def _softmax(x: Floats) -> Floats:
 
 
 def load_network(path: Path | None = None) -> Network:
-    """Return the network of a file of weights; None: the shipped one. OptionError for a file that holds none."""
+    """Return the network of a file of weights; None: the shipped one. OptionError for a file that holds none.
+
+    Weights that were trained with other features, or by a version that did not record their arrays, are refused.
+    """
     arrays, about = weights.load(path or weights.shipped(NAME))
     if about.get("model") != NAME:
         raise OptionError(f"these are weights of {about.get('model')!r}, expected {NAME!r}", where=str(path))
@@ -194,7 +220,11 @@ def save_network(path: Path, network: Network, about: Mapping[str, Any]) -> None
 
 
 class LearnedEstimator:
-    """The estimator ``learned``: the network, never below the bound; the bound for arrays it was not trained for."""
+    """The estimator ``learned``: the network, never below the bound; the bound for arrays it was not trained for.
+
+    What counting or rows prove is never put to the network, so it cannot contradict a proof; widths are at least the
+    bound and at most the array's columns.
+    """
 
     name = "learned"
 
@@ -223,7 +253,11 @@ class LearnedEstimator:
         return WidthEstimate(width=width, bound=counted.bound, reason=reason, probability=probability)
 
     def probability(self, dfg: Dfg, arch: Arch, columns: int) -> float | None:
-        """Return the probability that a graph fits the first ``columns``; None for arrays it was not trained for."""
+        """Return the probability that a graph fits the first ``columns``; None for arrays it was not trained for.
+
+        The columns below the array's width are asked of the second head: the probability that it maps at all times that
+        of so few columns above the bound.
+        """
         counted = bound_estimate(dfg, arch)
         shape = ArrayShape.of(arch)
         if counted.width is None or counted.bound > columns:

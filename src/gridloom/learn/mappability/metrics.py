@@ -1,4 +1,9 @@
-"""Metrics of an estimator of mappability and width, its calibration, and the choice of its threshold."""
+"""Metrics of an estimator of mappability and width, its calibration, and the choice of its threshold.
+
+'Positive' is 'mappable'. The costs of the two errors differ: a graph that is wrongly called mappable costs a search
+that fails late, one that is wrongly refused costs a split that was not needed. So the threshold limits the
+false-positive rate and maximises accuracy under this limit.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,10 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """The actual and the predicted width of a graph; None stands for 'not mappable'."""
+    """The actual and the predicted width of a graph; None stands for 'not mappable'.
+
+    Which graph it is does not matter to the figures. ``probability`` is None for models that give none.
+    """
 
     actual: int | None
     predicted: int | None
@@ -27,6 +35,9 @@ def metrics(judged: Sequence[Judged]) -> dict[str, Any]:
     """Return accuracy, recall and false-positive rate of 'mappable', and the errors of widths.
 
     Widths are compared on the graphs that map and are predicted to map.
+
+    Shares are rounded to four digits and None where they are over nothing. ``width_error`` is the mean error relative
+    to the actual width.
 
     >>> told = [Judged(actual=3, predicted=3), Judged(actual=4, predicted=None), Judged(actual=None, predicted=None)]
     >>> figures = metrics(told)
@@ -57,6 +68,9 @@ def calibrate(logits: Doubles, truths: Doubles) -> tuple[float, float]:
     """Return scale and shift of the logits that make their sigmoid a probability (Platt scaling, by Newton steps).
 
     A small prior holds them near 1 and 0, since a few graphs that are all separated say nothing about the scale.
+
+    ``truths`` are 0 or 1. Steps are limited to 0.3, which keeps Newton's method from overshooting where nearly all
+    graphs are on one side. Platt 1999.
     """
     scale, shift = 1.0, 0.0
     for _ in range(200):
@@ -78,6 +92,9 @@ def threshold(probabilities: Doubles, truths: Doubles, most_false: float) -> flo
 
     It is the most accurate one with a false-positive rate of at most ``most_false``, found by trying 91 of them; 0.95
     where none of them keeps that rate.
+
+    >>> threshold(np.array([0.2, 0.6, 0.7, 0.9]), np.array([0.0, 0.0, 1.0, 1.0]), most_false=0.0) > 0.6
+    True
     """
     negatives = max(1.0, float((truths == 0).sum()))
     best, best_accuracy = 0.5, -1.0
@@ -92,7 +109,14 @@ def threshold(probabilities: Doubles, truths: Doubles, most_false: float) -> flo
 
 
 def calibration_error(judged: Sequence[Judged], bins: int = 10) -> float:
-    """Return the mean distance between predicted probability and share of graphs that map, over bins of probability."""
+    """Return the mean distance between predicted probability and share of graphs that map, over bins of probability.
+
+    The expected calibration error (Guo et al. 2017): bins are weighted by their graphs. 0 where no probability is
+    known.
+
+    >>> calibration_error([Judged(actual=3, predicted=3, probability=0.75)])
+    0.25
+    """
     rows = [(item.probability, item.actual is not None) for item in judged if item.probability is not None]
     if not rows:
         return 0.0

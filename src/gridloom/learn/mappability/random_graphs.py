@@ -3,6 +3,10 @@
 A *family* is a number from which a style is drawn: shape, ops, depth, fan-out, constants, inputs and outputs. Its
 graphs share the style and differ in size and in every further draw. Families whose shape is ``part`` are convex parts
 of our kernels; the kernels that the partitioning flow is measured on (``cma_*``) are not among them.
+
+Every draw is seeded by a text with the numbers of family and graph, so a graph can be made again from two numbers, and
+stores need not keep it. Folds go by family: graphs of one style are too much alike for some to be trained on and others
+to be measured on.
 """
 
 from __future__ import annotations
@@ -73,7 +77,11 @@ class Style:
 
 
 class Draft:
-    """A graph that grows op by op."""
+    """A graph that grows op by op.
+
+    ``values`` holds inputs and results, the latest last. Values without a reader at the end are joined by further ops,
+    so a graph has no dead code; ``joins_needed`` counts those ops in advance, so that sizes come out as drawn.
+    """
 
     def __init__(self, style: Style, rng: random.Random, name: str) -> None:
         self.style = style
@@ -117,7 +125,10 @@ class Draft:
         return self.op(first, None if self.rng.random() < self.style.constant_share else second)
 
     def pick(self, among: Sequence[str], other: str | None = None) -> str:
-        """Return one of some values; recent values and those with few readers are more probable."""
+        """Return one of some values; recent values and those with few readers are more probable.
+
+        ``other`` is not chosen again, unless there is nothing else.
+        """
         start = max(0, len(among) - max(2, int(self.style.locality * len(among))))
         near = [v for v in among[start:] if self.readers[v] < self.style.fan_out and v != other]
         if not near:
@@ -287,7 +298,12 @@ SHAPES: Final[Mapping[str, Callable[[Draft, int], None]]] = {
 
 
 def style_of(family: int) -> Style:
-    """Return the style of a family; the same number always has the same style."""
+    """Return the style of a family; the same number always has the same style.
+
+    >>> style_of(7) == style_of(7), style_of(OVERFULL).inputs > 12
+    (True, True)
+    """
+    # A text as the seed keeps styles and graphs independent of each other, whatever their numbers.
     rng = random.Random(f"mappability style {family}")
     shape = rng.choice([*SHAPES, *SHAPES, "part"])
     inputs = rng.choice((1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 10, 12))
@@ -320,7 +336,12 @@ def _overfull(style: Style, rng: random.Random) -> Style:
 
 
 def draw(family: int, number: int) -> Dfg:
-    """Return graph ``number`` of a family, with 5 to 80 ops; the same numbers always give the same graph."""
+    """Return graph ``number`` of a family, with 5 to 80 ops; the same numbers always give the same graph.
+
+    >>> graph = draw(3, 0)
+    >>> graph.name, graph.domain, graph == draw(3, 0)
+    ('random_3_0', 'cma24', True)
+    """
     style = style_of(family)
     rng = random.Random(f"mappability graph {family} {number}")
     name = f"random_{family}_{number}"
@@ -341,7 +362,12 @@ def _size(rng: random.Random, power: float = 1.4) -> int:
 
 
 def as_cma(source: str) -> Dfg | None:
-    """Return a kernel's graph with the array's ops instead of its own; None: it has ops that the array cannot do."""
+    """Return a kernel's graph with the array's ops instead of its own; None: it has ops that the array cannot do.
+
+    Values need not mean the same, since only the shape of the graph matters to a mapping. None also for kernels with
+    arrays in memory, with loop-carried or ordering edges, and where an op's counterpart takes another number of
+    operands.
+    """
     try:
         dfg: Dfg = registry.load("kernels", source).build()
     except GridloomError:
@@ -369,9 +395,13 @@ def part_sources() -> tuple[Dfg, ...]:
 
 
 def _part(style: Style, rng: random.Random, name: str) -> Dfg:
-    """A convex part of a kernel: what lies between two cuts of an order in which dependences go forward."""
+    """A convex part of a kernel: what lies between two cuts of an order in which dependences go forward.
+
+    Such a part is convex, which the partitioning flow's parts are too: no path leaves it and comes back.
+    """
     sources = part_sources()
     whole = sources[style.family % len(sources)]
+    # Any cut of an order in which dependences go forward gives convex parts.
     order = _random_order(whole, rng)
     ops = _size(rng)
     start = rng.randint(0, max(0, len(order) - ops))

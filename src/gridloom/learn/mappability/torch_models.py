@@ -33,7 +33,10 @@ from gridloom.learn.mappability.inference import EXCESS
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Several graphs as one graph without edges between them."""
+    """Several graphs as one graph without edges between them.
+
+    Nodes of all graphs are one list and edges index into it; ``graph`` says which graph a node belongs to.
+    """
 
     nodes: Tensor
     source: Tensor
@@ -45,7 +48,10 @@ class Batch:
 
 
 def batch_of(graphs: Sequence[GraphFeatures], columns: Sequence[int] | None = None) -> Batch:
-    """Return graphs as one batch of our features; ``columns`` gives each so many columns of its array."""
+    """Return graphs as one batch of our features; ``columns`` gives each so many columns of its array.
+
+    Asking about fewer columns than the array has is how one labelled graph gives several training samples.
+    """
     starts = np.cumsum([0, *(len(g.nodes) for g in graphs)])
     all_global = [g.global_features if columns is None else on_columns(g, columns[k]) for k, g in enumerate(graphs)]
     return Batch(
@@ -88,7 +94,11 @@ class _Layer(nn.Module):
 
 
 class MessagePassing(nn.Module):
-    """Our network; its parameters carry the names that the numpy version reads."""
+    """Our network; its parameters carry the names that the numpy version reads.
+
+    ``mean`` and ``spread`` standardise the global features and are saved with the weights. Dropout is behind the
+    pooling only.
+    """
 
     mean: Tensor
     spread: Tensor
@@ -122,6 +132,7 @@ class MessagePassing(nn.Module):
             h = layer(h, batch, share)
         total = torch.zeros(batch.size, h.shape[1]).index_add_(0, batch.graph, h)
         count = torch.bincount(batch.graph, minlength=batch.size)[:, None]
+        # The maximum per graph needs an index for every value, unlike the sum.
         home = batch.graph[:, None].expand_as(h)
         largest = torch.full_like(total, -1e9).scatter_reduce(0, home, h, "amax")
         whole = ((batch.global_features - self.mean) / self.spread).clamp(-4, 4)
@@ -134,7 +145,11 @@ class MessagePassing(nn.Module):
 
 
 class Dgcnn(nn.Module):
-    """DGCNN as published; ``labels`` is W + 1."""
+    """DGCNN as published; ``labels`` is W + 1.
+
+    SortPooling orders the nodes by their last value and keeps ``kept`` of them, so that convolutions can run over a
+    fixed number of nodes. It learns one class per width and does not know that widths are ordered.
+    """
 
     def __init__(self, labels: int, channels: int = 32, layers: int = 3, kept: int = 30, dropout: float = 0.5) -> None:
         super().__init__()

@@ -1,4 +1,9 @@
-"""Training of the mappability models, with folds by family: no family is both trained on and measured on."""
+"""Training of the mappability models, with folds by family: no family is both trained on and measured on.
+
+Labels are widths. A sample of width w also tells that the graph fits any number of columns from w on and none below, so
+our network is trained with numbers of columns that change from step to step. Calibration and threshold are set on
+predictions for families that the predicting member was not trained on.
+"""
 
 from __future__ import annotations
 
@@ -108,6 +113,8 @@ def train_network(
     the main array alone calibrate the members and set the threshold: ``most_false`` limits its false-positive rate,
     over all graphs that counting does not decide, whichever other arrays there are. Members that ``kept`` has are not
     trained again. About half a minute per member for 6,000 samples.
+
+    Where ``over`` returns True, members are trained for fewer passes.
     """
     # The threshold is chosen after training, so that another one needs no other members.
     about = {key: value for key, value in asdict(settings).items() if key != "most_false"}
@@ -132,6 +139,7 @@ def train_network(
     held_logits, held_truths = np.array(logits), np.array(truths)
     scale, shift = calibrate(held_logits, held_truths)
     probabilities = 1 / (1 + np.exp(-np.clip(scale * held_logits + shift, -60, 60)))
+    # Graphs that the rows refuse are right answers already; they count in the rate that the threshold has to keep.
     refused = np.zeros(proved)
     cut = threshold(np.append(probabilities, refused), np.append(held_truths, refused), settings.most_false)
     return trained(members=tuple(members), scale=scale, shift=shift, threshold=cut)
@@ -140,7 +148,10 @@ def train_network(
 def _train_member(
     samples: Sequence[Sample], settings: MemberSettings, seed: int, over: Over
 ) -> dict[str, NDArray[np.float32]]:
-    """Train one member and return its parameters by the names that inference reads."""
+    """Train one member and return its parameters by the names that inference reads.
+
+    The loss is that of the first head, plus that of the second on the samples that fit.
+    """
     torch.manual_seed(seed)
     rng = random.Random(seed)
     model = MessagePassing(settings.width, settings.layers, settings.hidden, settings.dropout)
@@ -236,7 +247,10 @@ def train_dgcnn(samples: Sequence[Sample], settings: DgcnnSettings, cols: int, s
 
 
 def judge_dgcnn(model: Dgcnn, samples: Sequence[Sample], cols: int) -> list[Judged]:
-    """Return what DGCNN predicts for samples, together with the bound, as published."""
+    """Return what DGCNN predicts for samples, together with the bound, as published.
+
+    A predicted width below the bound is raised to it, one above the array's columns counts as 'not mappable'.
+    """
     judged = []
     with torch.no_grad():
         for start in range(0, len(samples), 256):

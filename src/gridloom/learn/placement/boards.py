@@ -1,6 +1,11 @@
 """A batch of boards: one graph on one streaming engine, placed many times at once.
 
 This is the core of the environments, the policies and the mapper ``ppo``; it needs neither torch nor gymnasium.
+
+The state is a :class:`~gridloom.learn.placement.kernel.Boards` of flat arrays whose first axis is the board. All boards
+of a batch have the same graph, array, II and rules, and differ in their actions (and, with ``order="random"``, in the
+order of their nodes). A board that is over stays as it is while the others go on, so a batch takes as many steps as its
+longest board.
 """
 
 from __future__ import annotations
@@ -30,7 +35,11 @@ _PATIENCE = 4
 
 @dataclass(frozen=True, kw_only=True)
 class BoardOptions:
-    """The rules of an episode: II, reward, penalty, order of the nodes, and goal."""
+    """The rules of an episode: II, reward, penalty, order of the nodes, and goal.
+
+    OptionError for an II below 1 and for words that are none of the choices. Whether the array has so many spokes is
+    checked when a batch is made.
+    """
 
     #: How many spokes are in use: the II that is placed for.
     ii: int = 6
@@ -61,6 +70,10 @@ class BoardBatch:
 
     ``placed`` (node -> slot) is a partial placement that all boards begin with. OptionError for more spokes than the
     array has, and for a graph without a node to place.
+
+    ``tail`` and ``floor`` are bounds that do not depend on a placement: cycles from a node's issue to the end, and the
+    longest path of the graph. ``boards`` is changed in place by every step; whoever keeps an observation has to copy
+    it. The same seed gives the same orders and the same random actions.
     """
 
     def __init__(
@@ -146,7 +159,11 @@ class BoardBatch:
         kernel.reset(self.problem.tables, self.tail, self.rules, self.boards, which, nodes, slots, self.floor)
 
     def step(self, action: Ints) -> None:
-        """Take one action on every board that is not over; ``boards`` holds the results."""
+        """Take one action on every board that is not over; ``boards`` holds the results.
+
+        An action of a board that is over is ignored. An illegal action costs the penalty; after 4 * nodes steps a board
+        is over whatever it has placed.
+        """
         limit = _PATIENCE * self.problem.size
         kernel.step(self.problem.tables, self.tail, self.rules, self.boards, action, limit)
 
@@ -157,7 +174,12 @@ class BoardBatch:
         return action
 
     def shortlist(self, most: int) -> tuple[Ints, NDArray[np.float32], Flags]:
-        """Return the most promising actions of each board, their features, and which entries are actions at all."""
+        """Return the most promising actions of each board, their features, and which entries are actions at all.
+
+        The arrays are [board, candidate] (features: [board, candidate, feature]), the most promising first; a board
+        with fewer legal slots than ``most`` has False behind them. See ``kernel.shortlist`` for the order and the
+        features.
+        """
         actions = np.zeros((self.count, most), dtype=np.int32)
         features = np.zeros((self.count, most, kernel.FEATURES), dtype=np.float32)
         legal = np.zeros((self.count, most), dtype=np.bool_)
@@ -178,7 +200,10 @@ class BoardBatch:
 
 
 def tails(problem: SpokesProblem) -> Ints:
-    """Return the cycles from each node's issue to the last result that depends on it, without links between tiles."""
+    """Return the cycles from each node's issue to the last result that depends on it, without links between tiles.
+
+    One pass against the topological order; loop-carried edges do not count, since they constrain another iteration.
+    """
     tables = problem.tables
     tail = np.full(problem.size, problem.latency, dtype=np.int32)
     for n in reversed(range(problem.size)):
@@ -189,6 +214,9 @@ def tails(problem: SpokesProblem) -> Ints:
 
 
 def observation(batch: BoardBatch) -> dict[str, Any]:
-    """Return the published state of every board (slots, the node to be placed, results) and the goal."""
+    """Return the published state of every board (slots, the node to be placed, results) and the goal.
+
+    The arrays are views of the state, which the next step overwrites.
+    """
     boards = batch.boards
     return {"slots": boards.slots, "node": boards.node, "ready": boards.ready, "goal": batch.goal}

@@ -3,6 +3,10 @@
 An action is a slot, tile * II + spoke. An observation holds the slots (node + 1, 0: empty), the node to be placed, the
 cycles of results so far and the goal (weights of cycles and of tiles in use, the II). ``action_masks`` gives the legal
 slots, as the algorithms of sb3-contrib expect; without masking an illegal action costs the penalty and places nothing.
+
+Rewards are those of :class:`~gridloom.learn.placement.boards.BoardOptions`. An episode ends when every node has a slot
+(``complete``), when a node has no legal slot, or after four times as many steps as nodes. There is no truncation. Needs
+gymnasium (extra ``learn``).
 """
 
 from __future__ import annotations
@@ -39,6 +43,8 @@ def make_problem(graph: Dfg | str, arch: Arch | str, ii: int) -> SpokesProblem:
     """Return the placement problem of a graph (or SOURCE) on a streaming engine.
 
     OptionError says why the graph cannot be placed.
+
+    Ops that the engine fuses are fused first, so the nodes of the environment may be fewer than those of the graph.
     """
     dfg = fuse(load_source(graph) if isinstance(graph, str) else graph)
     problem = build_problem(dfg, build(arch) if isinstance(arch, str) else arch)
@@ -81,7 +87,11 @@ def _slots(problem: SpokesProblem, ii: int, partial: Partial | None) -> dict[int
 
 
 def _check_rules(problem: SpokesProblem, tiles: dict[int, int]) -> None:
-    """Check the published rules C1 to C3 for a partial placement."""
+    """Check the published rules C1 to C3 for a partial placement. OptionError names two nodes that break one.
+
+    C1: nodes with a common variable need one tile. C2 and C3: two starts of synchronous flows, and two readers of one
+    node, need different tiles. Quadratic in the nodes given.
+    """
     tables = problem.tables
     for n, tile in tiles.items():
         conflicts = tables.conflict[tables.conflict_at[n] : tables.conflict_at[n + 1]].tolist()
@@ -96,6 +106,8 @@ class StreamingEnv(gymnasium.Env[Observation, int]):
     """An environment of one board.
 
     ``reset(options={"placed": {node: (tile, spoke)}})`` begins with a partial placement.
+
+    ``info`` has the action mask, the cycles so far and whether the board is complete. It passes Gymnasium's checker.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
@@ -113,6 +125,7 @@ class StreamingEnv(gymnasium.Env[Observation, int]):
         """Return the observation of an empty board, or of one with the nodes of ``options["placed"]``."""
         super().reset(seed=seed)
         placed = _slots(self.problem, self.options.ii, (options or {}).get("placed"))
+        # Gymnasium's own generator is the source, so that the seed of `reset` fixes the episode.
         order_seed = int(self.np_random.integers(1 << 31))
         self.batch = BoardBatch(self.problem, 1, self.options, placed=placed, seed=order_seed)
         return self._observation(), self._info()
@@ -139,7 +152,11 @@ class StreamingEnv(gymnasium.Env[Observation, int]):
 
 
 class StreamingVectorEnv(VectorEnv):
-    """An environment of many boards of one graph; a board that ends begins again in the same compiled step."""
+    """An environment of many boards of one graph; a board that ends begins again in the same compiled step.
+
+    Same-step reset: the observation that ``step`` returns for a board that ended is already that of the new board; the
+    last one is in ``info["final_obs"]``. All boards share one random stream, so only the first seed of a list counts.
+    """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
 

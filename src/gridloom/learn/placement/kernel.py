@@ -4,6 +4,14 @@ A board is one graph that is being placed node by node. All boards of a batch sh
 step leaves the observation itself in ``slots`` and ``ready``, so that nothing is copied. It goes over all boards twice,
 for placing and for masking; in the usual case neither loop calls a function, because passing the tables to a function
 for every board costs more than placing a node.
+
+Slots are numbered tile * II + spoke. A node in spoke s that has all operands at cycle ``due`` issues at the first cycle
+not before it that is s modulo II. Tables of the graph are CSR (``pred_at``, ``succ_at``, ``conflict_at``); ``tail[n]``
+is the bound from the issue of n to the last result. ``NONE`` (-1) is the tile of a node that is not placed.
+
+In topological order on an empty board issue cycles are final at once (``Rules.forward``). Otherwise a node may push
+readers that are placed already, so all issue cycles are computed again after each node (``_reschedule``), which costs
+several passes over the edges. Pins of nodes to tiles are not supported here.
 """
 
 from __future__ import annotations
@@ -32,7 +40,11 @@ FEATURES = 18
 
 
 class Boards(NamedTuple):
-    """The state of a batch; the first axis of every array is the board."""
+    """The state of a batch; the first axis of every array is the board.
+
+    Arrays about nodes are [board, node], about slots [board, tile * II + spoke], about tiles [board, tile]; the others
+    have one number per board. The kernels change all of them in place.
+    """
 
     tile: Ints
     spoke: Ints
@@ -153,6 +165,9 @@ def _reschedule(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int
     """Compute the issue cycles of all placed nodes again; False: a carried value comes too late.
 
     It is needed after a node whose readers may be placed already.
+
+    Issue cycles only grow, from those that stand, until nothing moves: a longest-path relaxation. After count + 2
+    passes a cycle of carried values has no slack left, so the board cannot be completed.
     """
     tile, spoke, issue = boards.tile[b], boards.spoke[b], boards.issue[b]
     ii, count = rules.ii, len(tile)
@@ -183,7 +198,7 @@ def _reschedule(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int
 
 @njit(cache=True, nogil=True)
 def _latest(tables: Tables, boards: Boards, b: int, n: int) -> int:
-    """Return the cycle of the last result that node n waits for, among predecessors that are placed."""
+    """Return the cycle of the last result that node n waits for, among predecessors that are placed; 0 without one."""
     last = 0
     for e in range(tables.pred_at[n], tables.pred_at[n + 1]):
         p = tables.pred[e]
@@ -291,6 +306,7 @@ def reset(
         boards.position[b] = 0
         boards.steps[b] = 0
         boards.over[b] = RUNNING
+    # A given partial placement is put down node by node, as if it had been played; its rewards do not count.
     chosen = which.copy()
     for k in range(len(nodes)):
         full = np.full(len(which), 1, dtype=np.int32)
@@ -306,7 +322,10 @@ def reset(
 
 @njit(cache=True, nogil=True)
 def uniform(boards: Boards, random: Floats, action: Ints) -> None:
-    """Choose a legal slot for every board that is not over, by one random number per board."""
+    """Choose a legal slot for every board that is not over, by one random number per board.
+
+    What a board that is over gets means nothing: ``step`` ignores it.
+    """
     for b in range(len(action)):
         count = 0
         for k in range(boards.mask.shape[1]):
@@ -380,7 +399,12 @@ def _meetings(tables: Tables, tail: Ints, boards: Boards, b: int, n: int, meet: 
 def _rank_all(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags
 ) -> None:
-    """Fill ``actions``, ``legal`` and ``ranked``."""
+    """Fill ``actions``, ``legal`` and ``ranked``.
+
+    The order is one sort of integer keys that pack, from the highest digits: longest path, issue, distance to the
+    readers' other operands, distance to the first node (or the middle of the array), and the slot itself, which makes
+    keys unique. Each part is cut off at the width of its digits.
+    """
     most, ii, tiles, latency = actions.shape[1], rules.ii, tables.device[0], tables.device[1]
     tile, issue, mask, over, order, node = (
         boards.tile,
@@ -434,7 +458,15 @@ def _rank_all(
 def _describe_all(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags, rows: Floats
 ) -> None:
-    """Fill in the features of every listed slot, each about 0 to 1."""
+    """Fill in the features of every listed slot, each about 0 to 1.
+
+    In order: (0) issue after the soonest slot, (1) wait of the operands, (2) growth of the bound by the node, (3) and
+    by its readers, (4) slack of the readers, (5) distance to the readers' other operands and (6) their number, (7) load
+    of the tile, (8) whether it is empty, (9) load of its neighbours, (10) whether the slot in which a reader could
+    follow is free on this tile and (11) on the neighbours, (12) distance from the end of the array, (13) distance to
+    the operands and (14) whether one is here, (15) distance to conflicting nodes, (16) whether it ranks first, (17) its
+    rank. Distances and cycles are divided by typical sizes.
+    """
     ii, latency, tiles = rules.ii, tables.device[1], tables.device[0]
     tile, load, slots, bounds, node = boards.tile, boards.load, boards.slots, boards.bound, boards.node
     dues, longests, fars = ranked.due, ranked.longest, ranked.far

@@ -1,4 +1,4 @@
-"""The mapper ``ppo``: placements on a streaming engine by a policy that learned to place one node after the other.
+"""``ppo``: placements on a streaming engine by a policy that learned to place one node after the other.
 
 After the published reinforcement-learning mapper of the Streaming Engine (proximal policy optimisation, a graph network
 with global graph attention, masked actions). There a policy is trained for each graph; this one was trained once, over

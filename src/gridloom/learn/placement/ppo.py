@@ -27,7 +27,10 @@ SCALE = 6.0
 
 @dataclass(frozen=True, kw_only=True)
 class PpoConfig:
-    """Settings of the optimisation. Clip, epochs and discount are those of the authors' released code."""
+    """Settings of the optimisation. Clip, epochs and discount are those of the authors' released code.
+
+    ``graphs`` counts graphs, not decisions: a minibatch has all decisions of so many graphs.
+    """
 
     #: Learning rate, and how far the probability ratio may be from 1.
     rate: float = 1e-3
@@ -48,7 +51,12 @@ class PpoConfig:
 
 @dataclass
 class Episode:
-    """Boards of one graph, played to the end; rows of all arrays are (step, board) flattened."""
+    """Boards of one graph, played to the end; rows of all arrays are (step, board) flattened.
+
+    Decisions of boards that were over already are left out, so rows differ in number from graph to graph. ``target`` is
+    what the critic should have said: advantage plus its value. ``cycles`` is NaN and ``least`` -1 where no board is
+    complete.
+    """
 
     graph: Encoded
     boards: BoardBatch
@@ -76,6 +84,9 @@ def play(
     With a generator actions are sampled, without one the most probable is taken. ``temperature`` divides the logits:
     one number for all boards, or a column with one per board. ``on_step`` is called after each step with the
     observation, the choices, their log probabilities and the values.
+
+    The graph is encoded once. Log probabilities are those at temperature 1, whatever the temperature of the choice.
+    Without gradients. One step costs a shortlist in compiled code and one pass of the small networks over all boards.
     """
     with torch.no_grad():
         encoded = policy.encode(Encoded(batch.problem, batch.tail))
@@ -101,7 +112,11 @@ def _choose(logits: Tensor, generator: torch.Generator | None) -> Tensor:
 def collect(
     policy: Policy, problem: SpokesProblem, options: BoardOptions, boards: int, generator: torch.Generator, c: PpoConfig
 ) -> Episode:
-    """Play boards of a graph and return them with an estimate of the advantage of every decision."""
+    """Play boards of a graph and return them with an estimate of the advantage of every decision.
+
+    ``boards`` boards are sampled at temperature 1. Rewards are divided by ``SCALE``. The arrays of an observation are
+    copied at each step, since the batch overwrites them.
+    """
     batch = BoardBatch(problem, boards, options, seed=int(torch.randint(1 << 30, (1,), generator=generator)))
     seen: list[Arrays] = []
     choices: list[NDArray[Any]] = []
@@ -120,6 +135,7 @@ def collect(
     play(policy, batch, generator, on_step)
     value, kept = torch.stack(rows["value"]).numpy(), np.stack(rows["alive"])
     advantage = advantages(np.stack(rows["reward"]), value, np.stack(alive[1:]), c)
+    # Boards end at different steps; what a board is shown after its end is no decision.
     keep = torch.from_numpy(kept.reshape(-1))
     done = batch.boards.over == COMPLETE
     flat = {key: torch.from_numpy(np.concatenate([step[key] for step in seen]))[keep] for key in seen[0]}
@@ -142,7 +158,9 @@ def advantages(
 ) -> NDArray[np.float32]:
     """Return generalised advantage estimates of [step, board] arrays.
 
-    ``goes_on`` is False for the last step of a board.
+    ``goes_on`` is False for the last step of a board. An estimate is the sum of this and all later temporal-difference
+    errors of the board, each step back weighted by discount times trace (Schulman et al. 2016). What stands in rows
+    after the last step of a board has no influence on those before.
     """
     estimates = np.zeros_like(value)
     later = np.zeros(value.shape[1], dtype=np.float32)
@@ -161,7 +179,10 @@ def improve(
     c: PpoConfig,
     rng: np.random.Generator,
 ) -> dict[str, float]:
-    """Improve the policy by some epochs of the clipped surrogate over what was played; returns means of its parts."""
+    """Improve the policy by some epochs of the clipped surrogate over what was played; returns means of its parts.
+
+    ``moved`` is the mean change of the probability ratio; far above ``clip`` it says that the steps are too long.
+    """
     parts: dict[str, list[float]] = {"surrogate": [], "value": [], "entropy": [], "moved": []}
     for _ in range(c.epochs):
         order = rng.permutation(len(episodes))
@@ -176,7 +197,11 @@ def improve(
 
 
 def _loss(policy: Policy, episodes: Sequence[Episode], c: PpoConfig, parts: dict[str, list[float]]) -> Tensor:
-    """The loss of some episodes: clipped surrogate, error of the critic, entropy; adds their values to ``parts``."""
+    """The loss of some episodes: clipped surrogate, error of the critic, entropy; adds their values to ``parts``.
+
+    Advantages are standardised over the minibatch. Several graphs are concatenated only after the network, because each
+    has its own encoding.
+    """
     outcomes = [policy(policy.encode(episode.graph), episode.seen) for episode in episodes]
     logits = torch.cat([outcome[0] for outcome in outcomes])
     value = torch.cat([outcome[1] for outcome in outcomes])

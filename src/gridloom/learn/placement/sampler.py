@@ -1,4 +1,8 @@
-"""Batches of placements that a policy samples within a budget, for the mapper ``ppo`` and for its evaluation."""
+"""Batches of placements that a policy samples within a budget, for the mapper ``ppo`` and for its evaluation.
+
+A budget is spent in batches: every batch is one run of the policy over some hundred boards, from almost greedy to
+random. The first batch of an II is a quarter as large, so that an II without a placement is left soon.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +29,21 @@ _LOOKED_AT = 24
 
 
 def load_policy(weights: str | None, name: str = "ppo") -> Policy:
-    """Return the shipped policy, or that of a file of weights."""
+    """Return the shipped policy, or that of a file of weights.
+
+    OptionError for a file without weights, or with those of another kind of policy.
+    """
     arrays, about = load(shipped(name) if weights is None else Path(weights))
     return policy_of(arrays, about.get("policy", "attention"))
 
 
 class Sampler:
-    """Samples batches of boards of one problem until its budget is used up."""
+    """Samples batches of boards of one problem until its budget is used up.
+
+    With ``tune`` it works on a copy of the policy, so that what is learned on one graph does not leak into the next;
+    every second batch is then played for learning and its boards count as well. The result depends on the budget's seed
+    and the number of batches that it allows.
+    """
 
     def __init__(self, problem: SpokesProblem, config: PpoMapperConfig, policy: Policy) -> None:
         torch.set_num_threads(1)
@@ -53,6 +65,7 @@ class Sampler:
 
     def _batch(self, clock: Clock, ii: int, best: Best, turn: int) -> bool:
         """Sample one batch at an II, or with ``tune`` learn from it; returns True when nothing better is possible."""
+        # An II at which no board is complete should cost little, for the next II waits.
         count = self.config.boards if turn else max(1, self.config.boards // 4)
         seed = np.random.SeedSequence((clock.budget.seed, ii, turn)).generate_state(1, np.uint64)[0]
         generator = torch.Generator().manual_seed(int(seed >> np.uint64(2)))
@@ -73,7 +86,11 @@ class Sampler:
         return torch.linspace(0.02, 1.0, count)[:, None] * self.config.heat
 
     def _take(self, batch: BoardBatch, ii: int, best: Best) -> None:
-        """Keep the best complete board of a batch that finds links and registers."""
+        """Keep the best complete board of a batch that finds links and registers.
+
+        At level strict the boards with the fewest cycles are tried in turn, since links and registers may refuse the
+        first ones; at level paper every complete board is legal and the best is enough.
+        """
         boards = batch.boards
         done = np.flatnonzero(boards.over == COMPLETE)
         order = done[np.argsort(boards.cycles[done], kind="stable")]

@@ -42,7 +42,10 @@ _MOST_SLOTS, _MOST_NODES = 512, 64
 
 
 class Encoded:
-    """The features and relations of a graph, as the policies read them."""
+    """The features and relations of a graph, as the policies read them; the same for all boards and steps of the graph.
+
+    ``nodes`` is [node, 8 features], ``edges`` three relations as (2, count) index tensors.
+    """
 
     def __init__(self, problem: SpokesProblem, tail: NDArray[np.int32]) -> None:
         self.problem = problem
@@ -52,7 +55,10 @@ class Encoded:
 
 
 def node_features(problem: SpokesProblem, tail: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Return [node, feature]: depth, height, degrees, conflicts, start, variables and position in the order."""
+    """Return [node, feature]: depth, height, degrees, conflicts, start, variables and position in the order.
+
+    Columns are divided by typical sizes, so that they are about 0 to 1 for graphs of all sizes.
+    """
     tables, count = problem.tables, problem.size
     depth = np.zeros(count)
     for n in range(count):
@@ -88,6 +94,11 @@ class SlotPolicy(nn.Module, ABC):
     """The common part of the policies that describe slots: the shortlist they see, and the MLPs over slots and context.
 
     Subclasses describe the node to be placed and its surroundings: ``encode`` once per graph, ``join`` in each step.
+
+    The logit of a slot is the sum of two parts: an MLP over the slot's features and the context, and a linear term over
+    the features alone. The linear term starts as "prefer the slot that ranks first", so an untrained policy already is
+    nearly the greedy rule of the shortlist, and training has to improve on it. ``_STATE`` numbers describe a node on a
+    board: whether it is placed, its slack against the bound, the cycle of its result.
     """
 
     kind: Kind
@@ -152,7 +163,12 @@ class SlotPolicy(nn.Module, ABC):
 
 
 class GraphPolicy(SlotPolicy):
-    """A graph network and global graph attention, with slots described by features."""
+    """A graph network and global graph attention, with slots described by features.
+
+    Per layer there are three SAGE convolutions (Hamilton et al. 2017), one for each relation, with their sum added to
+    the input. Attention weights depend on the graph alone; what moves with the board are the ``_STATE`` numbers that
+    they average, so a step needs no pass through the graph network.
+    """
 
     kind: Kind = "attention"
 
@@ -209,7 +225,11 @@ class StackedMlp(SlotPolicy):
 
 
 class StateMlp(nn.Module):
-    """Three MLPs over the published state: the slots, the node with all results, both together; of a fixed size."""
+    """Three MLPs over the published state: the slots, the node with all results, both together; of a fixed size.
+
+    Slots are told apart by their numbers and nodes by their positions, as in the published mapper, so what it learns
+    about one array and II does not carry over to others. OptionError for more than 512 slots or 64 nodes.
+    """
 
     kind: Kind = "state"
 

@@ -1,4 +1,10 @@
-"""Training of placement policies over a distribution of graphs: iterations, checkpoints, learning curves."""
+"""Training of placement policies over a distribution of graphs: iterations, checkpoints, learning curves.
+
+An iteration draws graphs, plays boards of each with the policy as it is, and improves it by some epochs of PPO. Its
+random numbers come from (seed, iteration) alone, so a run that continues from a checkpoint draws the same graphs as one
+that was never stopped. The learning rate falls linearly to a twentieth. Every tenth iteration greedy play is measured
+on 16 fixed graphs, and a checkpoint is written.
+"""
 
 from __future__ import annotations
 
@@ -48,9 +54,14 @@ class TrainingConfig(TrainingAmount):
 
 
 class Training:
-    """The training of a policy; ``folder`` keeps its checkpoint and its learning curve."""
+    """The training of a policy; ``folder`` keeps its checkpoint and its learning curve.
+
+    ``KIND.pt`` is the checkpoint (policy, optimiser, counters), ``KIND.jsonl`` the learning curve with a line per
+    iteration; a run that continues appends to it. It sets torch to one thread, since the layers are too small for more.
+    """
 
     def __init__(self, config: TrainingConfig, seed: int, folder: Path) -> None:
+        # Layers this small are slower on several threads.
         torch.set_num_threads(1)
         torch.manual_seed(seed)
         self.config = config
@@ -69,7 +80,10 @@ class Training:
         return self.folder / f"{self.config.policy}.pt"
 
     def restore(self) -> bool:
-        """Continue from the checkpoint of the folder; returns whether there is one."""
+        """Continue from the checkpoint of the folder; returns whether there is one.
+
+        A checkpoint does not record its settings: continue with those that it was begun with.
+        """
         if not self._checkpoint.exists():
             return False
         kept = torch.load(self._checkpoint, weights_only=True)
@@ -108,7 +122,11 @@ class Training:
         self.save()
 
     def step(self) -> dict[str, Any]:
-        """Run one iteration and return its figures; its graphs and boards follow from the seed and its number alone."""
+        """Run one iteration and return its figures; its graphs and boards follow from the seed and its number alone.
+
+        ``excess`` is the mean of the sampled boards' cycles over the longest path, less 1, over graphs with a complete
+        board.
+        """
         c = self.config
         rng = np.random.default_rng((self.seed, 2, self.iteration))
         generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
@@ -128,12 +146,19 @@ class Training:
         }
 
     def _played(self, task: Task, generator: torch.Generator) -> tuple[Episode, int]:
+        """The boards of one task, played to their ends, and the longest path of its graph.
+
+        Tasks on large arrays have half as many boards, since each of their steps looks at more slots.
+        """
         boards = self.config.boards if task.problem.tiles <= 16 else max(2, self.config.boards // 2)
         episode = collect(self.policy, task.problem, task.options, boards, generator, self.config.ppo)
         return episode, BoardBatch(task.problem, 1, task.options).floor
 
     def measure(self) -> float:
-        """Return mean cycles of greedy play above the longest path, over fixed graphs that are not trained on."""
+        """Return mean cycles of greedy play above the longest path, over fixed graphs that are not trained on.
+
+        NaN where no graph has a complete board.
+        """
         excess = []
         for task in self.checks:
             batch = BoardBatch(task.problem, 1, replace(task.options, tiles_weight=0.0))
@@ -143,6 +168,7 @@ class Training:
         return float(np.mean(excess)) if excess else float("nan")
 
     def _note(self, row: dict[str, Any]) -> None:
+        """Append a line to the learning curve."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(self.folder / f"{self.config.policy}.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps({**row, "cpu_seconds": round(self.seconds, 2)}) + "\n")

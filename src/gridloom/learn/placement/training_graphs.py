@@ -1,6 +1,9 @@
 """The graphs that placement is learned from: random graphs of many shapes and sizes, each with an array and an II.
 
 Seeds of training graphs begin where those of suites and of evaluations end, so that no graph is in both.
+
+The distribution is broad on purpose, since the policy is meant for graphs that it has not seen: sizes of 6 to 52 nodes,
+three generators, a fifth of the graphs with shared variables, and IIs from tight to the array's eight spokes.
 """
 
 from __future__ import annotations
@@ -47,7 +50,12 @@ def problem_of(source: str, arch: Arch) -> SpokesProblem:
 
 
 def draw_task(rng: np.random.Generator, large: float = 0.25) -> Task:
-    """Return a random task; a share ``large`` of them has 25 to 52 nodes on 64 tiles, the others 6 to 24 on 16."""
+    """Return a random task; a share ``large`` of them has 25 to 52 nodes on 64 tiles, the others 6 to 24 on 16.
+
+    Draws that :func:`~gridloom.mappers.spokes.screening.screen` refuses are drawn again. The II is 6 in six of ten
+    tasks, else uniform from the II with three tenths more slots than nodes to the number of spokes. Costs the
+    construction of a graph.
+    """
     while True:
         big = rng.random() < large
         source = _source(rng, big)
@@ -56,6 +64,7 @@ def draw_task(rng: np.random.Generator, large: float = 0.25) -> Task:
         if rng.random() < 0.2:
             dfg = _with_variables(dfg, rng)
         problem = build_problem(dfg, engine(tiles, _SPOKES))
+        # Three tenths of the slots are spare at least, so that a graph does not fill the array to the last slot.
         least = max(2, -(-13 * problem.size // (10 * tiles)))
         ii = 6 if rng.random() < 0.6 else int(rng.integers(min(least, _SPOKES), _SPOKES + 1))
         if screen(problem, ii) is None:

@@ -3,6 +3,9 @@
 ``NAME.npz`` holds the arrays of a state dictionary and one entry of JSON text; ``NAME.md`` is its model card. Loading
 runs no code of the file. The format of torch is a pickle unless it is read with care, and for a file of a few hundred
 kilobytes a further dependency would bring nothing over numpy.
+
+The description of a file says which model it belongs to and what it was trained on; each model checks its own part of
+it when it loads a file, because arrays of the right shapes could still be those of other features.
 """
 
 from __future__ import annotations
@@ -29,7 +32,17 @@ def shipped(name: str) -> Path:
 
 
 def save(path: Path, arrays: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-    """Write arrays (or tensors) and a JSON-able description, whole or not at all."""
+    """Write arrays (or tensors) and a JSON-able description, whole or not at all.
+
+    Tensors are converted to arrays. OptionError for an array with the name that is kept for the description.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(Path(folder) / "w.npz", {"bias": np.ones(2)}, {"model": "test"})
+    ...     arrays, about = load(Path(folder) / "w.npz")
+    >>> arrays["bias"].tolist(), about
+    ([1.0, 1.0], {'model': 'test'})
+    """
     packed = {key: _array(value) for key, value in arrays.items()}
     if _ABOUT in packed:
         raise OptionError(f"an array may not be called {_ABOUT!r}", where=str(path))

@@ -59,8 +59,9 @@ class Layout:
         return members
 
     def _struct(self, text: str) -> tuple[int, int]:
-        """(size, alignment) of a struct: padded at its end to the alignment of its most aligned member, unless it is
-        packed.
+        """(size, alignment) of a struct.
+
+        Its size is padded to the alignment of its most aligned member, unless it is packed.
         """
         found = self.members(text)
         if not found:
