@@ -6,8 +6,8 @@ modulo-scheduled arrays, and iterative modulo scheduling (Rau 1994). The idea:
 1. for II from MII on, many starts; each places nodes one by one at the (tile, cycle) of least routing cost;
 2. costs are found cycle by cycle over output registers, register files, moves and spills, branches share for free;
 3. overuse is paid for; what touches it is taken out and placed again, crowded places grow dearer;
-4. starts differ in order, luck, in how many registers rotate and in which nodes are computed more than once; short
-   ones walk II up until one succeeds;
+4. starts differ in order, in random numbers, in how many registers rotate and in which nodes are computed more than
+   once; short ones raise the II until one succeeds;
 5. the rest of the budget goes to lower IIs, with more patience from pass to pass.
 
 Cost: a move (placing one node with its edges) is O(edges * window * (tiles * links + registers)). Limits: needs output

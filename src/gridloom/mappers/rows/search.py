@@ -47,7 +47,7 @@ Rung = tuple[float, int]
 #: are far from fitting are given up early.
 FIT: Final[tuple[Rung, ...]] = ((0.25, 12), (0.5, 7), (1.0, 4), (1.0, 3), (2.0, 2), (2.0, 0))
 NARROW: Final[tuple[Rung, ...]] = ((0.25, 6), (0.5, 3), (1.0, 2), (1.0, 0))
-#: The same with long starts for graphs that are one or two conflicts short: the width then depends less on luck.
+#: The same with long starts for graphs that are one or two conflicts short: the width then depends less on the seed.
 LONG_FIT: Final[tuple[Rung, ...]] = (
     *((0.25, 12), (0.5, 7), (1.0, 5), (1.0, 4), (2.0, 3), (2.0, 3)),
     *((4.0, 2), (8.0, 2), (8.0, 1), *((16.0, 1),) * 4, (16.0, 0)),

@@ -165,11 +165,9 @@ class LoopModel:
         return [(number[dfg.index[e.target]], e.distance) for e in edges if dfg.index[e.source] == position]
 
     def _node(self, n: int) -> Any:
-        """The node of the graph with a number."""
         return self.problem.dfg.nodes[self.problem.nodes[n]]
 
     def _hosts(self, n: int) -> list[int]:
-        """The tiles that can run a node."""
         needed = self.problem.dfg.required_classes(self._node(n).id)
         return [t for t, tile in enumerate(self.arch.tiles) if needed <= tile.classes]
 
@@ -249,7 +247,6 @@ class LoopModel:
     # -- variables ----------------------------------------------------------------------------------------------------
 
     def _new(self) -> Any:
-        """A new Boolean variable."""
         return self.model.new_bool_var("")
 
     def _take_unit(self, kind: str, net: int, tile: int, cycle: int, op_class: str, literal: Any) -> None:
@@ -424,7 +421,7 @@ class LoopModel:
         return found
 
     def _found(self, net: int, tile: int, cycle: int) -> list[Any]:
-        """The ways in which a tile has a value at hand at a flat cycle."""
+        """The variables of which one is true when a tile has a value at hand at a flat cycle."""
         storages = self.readable(tile)
         kept = [self.kept[net, storage] for storage in storages if (net, storage) in self.kept]
         at = self._at(cycle)
@@ -481,7 +478,6 @@ class LoopModel:
                 self.model.add_bool_or([literal.negated(), *(p for p in partners if p is not None)])
 
     def _share_pool(self, t: int, u: int) -> bool:
-        """True when two tiles have a bus in common."""
         return any(t in pool.tiles and u in pool.tiles for pool in self.arch.pools)
 
     def _add_order(self, a: int, b: int, apart: int) -> None:

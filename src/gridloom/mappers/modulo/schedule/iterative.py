@@ -108,8 +108,9 @@ def recurrence(count: int, dependences: Sequence[Dependence], ii: int) -> list[i
     Bellman and Ford: when distances still grow after as many rounds as there are nodes, the parents contain such a
     cycle.
 
-    >>> loop = [Dependence(source=0, target=1, delay=2, distance=0), Dependence(source=1, target=0, delay=1, distance=1)]
-    >>> recurrence(2, loop, 2), recurrence(2, loop, 3)
+    >>> there = Dependence(source=0, target=1, delay=2, distance=0)
+    >>> back = Dependence(source=1, target=0, delay=1, distance=1)
+    >>> recurrence(2, [there, back], 2), recurrence(2, [there, back], 3)
     ([0, 1], [])
     """
     longest, parent = [0] * count, [-1] * count

@@ -115,7 +115,7 @@ def _kept(start: Int64s, cycle: Int64s) -> bool:
 @kernel
 def schedule_modulo(least: Int64s, takes: Int64s, room: Int64s, rank: Float64s, start: Int64s, ii: int, tries: int,
                     cycle: Int64s) -> bool:  # fmt: skip
-    """Fill ``cycle``; False after ``tries`` placements without an end. ``rank``: who comes first, least first.
+    """Fill ``cycle``; False after ``tries`` placements without an end. The node of least ``rank`` comes first.
 
     ``start`` holds cycles that are kept as they are, -1: free. A node without a free slot within an II is forced in,
     later than the last time so that two nodes do not displace each other for ever. With kept cycles nothing is forced
