@@ -39,7 +39,10 @@ def test_arch_string_reads_as(text: str, spec: dict[str, Any]) -> None:
         ("mesh:2*2", "array 'mesh:2*2': expected key=value, found '2*2'"),
         ("mesh:2x2,rows=3", "array 'mesh:2x2,rows=3': 'rows' is given twice"),
         ("mesh:2x2,family=hex", "array 'mesh:2x2,family=hex': 'family' is given twice"),
-        ("mesh", "array 'mesh': rows: family 'mesh' needs this parameter"),
+        (
+            "mesh",
+            "array 'mesh': rows: family 'mesh' needs this parameter; write the size after the family, as in mesh:4x4",
+        ),
         ("mesh:0x2", "array 'mesh:0x2': rows: expected 1 to 128, found 0"),
         ("mesh:2x129", "array 'mesh:2x129': cols: expected 1 to 128, found 129"),
         ("vpcma:99999x99999", "array 'vpcma:99999x99999': rows: expected 1 to 128, found 99999"),

@@ -186,7 +186,10 @@ def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
         item = error.errors(include_url=False)[0]
         path = ".".join(str(part) for part in item["loc"])
         if item["type"] == "missing":
-            raise ArchError(f"{path}: family {spec['family']!r} needs this parameter") from None
+            family = spec["family"]
+            # A file that gives one of the two has another form.
+            form = "" if {"rows", "cols"} & set(fields) else f"; write the size after the family, as in {family}:4x4"
+            raise ArchError(f"{path}: family {family!r} needs this parameter{form}") from None
         raise ArchError(f"{path}: {item['msg']}, found {item.get('input')!r}") from None
 
 
