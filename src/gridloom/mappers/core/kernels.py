@@ -37,14 +37,14 @@ borrowing = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper
 inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
 
-@internal
+@borrowing
 def copy_row(source: NDArray[Any], target: NDArray[Any]) -> None:
     """Copy a row of numbers into another one of the same length."""
     for k in range(len(source)):
         target[k] = source[k]
 
 
-@internal
+@borrowing
 def copy_table(source: NDArray[Any], target: NDArray[Any]) -> None:
     """Copy a table of numbers into another one of the same shape."""
     rows, columns = source.shape

@@ -20,7 +20,7 @@ import numpy as np
 
 from gridloom.mappers.core.annealing import accepts, vpr_factor, vpr_reach
 from gridloom.mappers.core.arrays import Int32s, Uint8s
-from gridloom.mappers.core.kernels import copy_row, inlined, int64, internal, kernel
+from gridloom.mappers.core.kernels import borrowing, copy_row, inlined, int64, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_state, random_word
 from gridloom.mappers.grid.place.tables import Graph, Grid
 
@@ -54,7 +54,7 @@ class Schedule(NamedTuple):
     floor_cost: int
 
 
-@internal
+@borrowing
 def total_cost(position: Int32s, graph: Graph, prices: Prices, grid: Grid) -> int:
     """The cost of a placement: every edge is listed at both its ends, so half of the sum.
 
@@ -121,7 +121,7 @@ class _Sweep(NamedTuple):
     squares: float
 
 
-@internal
+@borrowing
 def _sweep(
     moves: int, temperature: float, reach: int, before: _Sweep, state: RandomState,
     placement: Placement, graph: Graph, prices: Prices, grid: Grid,
@@ -207,7 +207,7 @@ def anneal(
     return sweep.best_cost, made
 
 
-@internal
+@borrowing
 def _least_weight(weight: Int32s) -> float:
     """The smallest weight above 0, which is the smallest change of cost there is; 1 where there is none."""
     least = 1 << 30

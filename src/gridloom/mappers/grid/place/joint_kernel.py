@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from gridloom.mappers.core.annealing import STEP, constant_factor, largest_accepted
 from gridloom.mappers.core.arrays import Bools, Float64s, Int32s, Int64s, Uint8s
-from gridloom.mappers.core.kernels import copy_row, copy_table, inlined, int64, internal, kernel
+from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, inlined, int64, internal, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_state
 from gridloom.mappers.grid.place.anneal_kernel import draw_tile
 from gridloom.mappers.grid.place.tables import Edges, Graph, Grid, Move
@@ -125,7 +125,7 @@ def _scratch(graph: Graph, links: int, depths: int) -> Scratch:
     )
 
 
-@internal
+@borrowing
 def _note_siblings(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> None:
     """Note (or forget, ``step`` -1) where the other edges of e's net are.
 
@@ -140,7 +140,7 @@ def _note_siblings(e: int, step: int, edges: Edges, layout: Layout, layers: Laye
                 layers.own[layout.way[other, d], d + 1] += step
 
 
-@internal
+@borrowing
 def _put(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> int:
     """Put edge e on its links (``step`` 1) or take it off (-1); returns by how much conflicts change."""
     _note_siblings(e, int64(1), edges, layout, layers)
@@ -179,7 +179,7 @@ def _window(e: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: La
     return low, min(high, layout.way.shape[1])
 
 
-@internal
+@borrowing
 def _least_rise(
     touched: Int32s, count: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout, rules: Rules
 ) -> float:
@@ -201,7 +201,7 @@ def _least_rise(
     return rise
 
 
-@internal
+@borrowing
 def _find(e: int, edges: Edges, timing: Timing, links: Links, layout: Layout, scratch: Scratch, rules: Rules) -> None:
     """Route edge e, if there is a way in its window; the edge has to be off its links, and is not put on them here."""
     low, high = _window(e, edges, timing, links.hops, layout, rules)
@@ -218,7 +218,7 @@ def _find(e: int, edges: Edges, timing: Timing, links: Links, layout: Layout, sc
     _note_siblings(e, int64(-1), edges, layout, scratch.layers)
 
 
-@internal
+@borrowing
 def _node_in_conflict(state: RandomState, edges: Edges, layout: Layout) -> int:
     """An end of the next edge, from a random one on, that has no way or shares a link; -1: there is none."""
     count = len(edges.net)
@@ -235,7 +235,7 @@ def _node_in_conflict(state: RandomState, edges: Edges, layout: Layout) -> int:
     return nobody
 
 
-@internal
+@borrowing
 def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
     """List the edges of the nodes that a move touches, each once; returns how many there are.
 
@@ -255,7 +255,7 @@ def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
     return count
 
 
-@internal
+@borrowing
 def _retime(
     a: int, state: RandomState, graph: Graph, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout
 ) -> bool:
@@ -290,7 +290,7 @@ def _retime(
     return True
 
 
-@internal
+@borrowing
 def _attempt(
     move: Move, temperature: float, state: RandomState, problem: Problem, layout: Layout, scratch: Scratch, rules: Rules
 ) -> tuple[bool, int, int]:
@@ -366,7 +366,7 @@ def _complete(problem: Problem, layout: Layout, scratch: Scratch, rules: Rules) 
     return lost
 
 
-@internal
+@borrowing
 def _copy(source: Layout, target: Layout) -> None:
     """Copy a layout into another one of the same shape."""
     copy_row(source.position, target.position)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from gridloom.mappers.core.annealing import STEP, constant_factor, largest_accepted
 from gridloom.mappers.core.arrays import Int32s, Uint8s
-from gridloom.mappers.core.kernels import copy_row, copy_table, int64, internal, kernel
+from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, int64, internal, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_state
 from gridloom.mappers.grid.place.anneal_kernel import draw_tile
 from gridloom.mappers.grid.place.tables import Edges, Graph, Grid, Move
@@ -149,7 +149,7 @@ def list_ways(links: Links) -> WayList:
     return WayList(first, count, ways[:at].copy(), links.hops)
 
 
-@internal
+@borrowing
 def _shared(e: int, link: int, d: int, edges: Edges, layout: Layout) -> bool:
     """True when another edge of e's signal is on the link at the same distance from the source."""
     n = edges.source[e]
@@ -160,7 +160,7 @@ def _shared(e: int, link: int, d: int, edges: Edges, layout: Layout) -> bool:
     return False
 
 
-@internal
+@borrowing
 def _lift(e: int, edges: Edges, layout: Layout) -> int:
     """Take edge e off its links; returns by how much conflicts change. An edge without a way is a conflict.
 
@@ -178,7 +178,7 @@ def _lift(e: int, edges: Edges, layout: Layout) -> int:
     return over
 
 
-@internal
+@borrowing
 def _lay(e: int, edges: Edges, near: WayList, layout: Layout, state: RandomState) -> int:
     """Give edge e, which has none, the listed way with the fewest conflicts, then the fewest links of its own.
 
@@ -215,7 +215,7 @@ def _lay(e: int, edges: Edges, near: WayList, layout: Layout, state: RandomState
     return over
 
 
-@internal
+@borrowing
 def _put_back(e: int, length: int, edges: Edges, layout: Layout) -> None:
     """Put edge e, off its links, on the links in ``layout.way`` again."""
     for d in range(length):
@@ -225,7 +225,7 @@ def _put_back(e: int, length: int, edges: Edges, layout: Layout) -> None:
     layout.length[e] = length
 
 
-@internal
+@borrowing
 def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
     """List the edges of the nodes that a move touches, each once; returns how many there are.
 
@@ -251,7 +251,7 @@ def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
     return count
 
 
-@internal
+@borrowing
 def _more_hops(move: Move, position: Int32s, graph: Graph, grid: Grid) -> int:
     """How many hops more the edges of a move's nodes have after it; edges between the two stay as long."""
     more = 0
@@ -267,7 +267,7 @@ def _more_hops(move: Move, position: Int32s, graph: Graph, grid: Grid) -> int:
     return more
 
 
-@internal
+@borrowing
 def _relieved(a: int, graph: Graph, edges: Edges, layout: Layout) -> int:
     """How many conflicts the edges of a are in at most: no move of a can end more of them than that."""
     over = 0
@@ -279,7 +279,7 @@ def _relieved(a: int, graph: Graph, edges: Edges, layout: Layout) -> int:
     return over
 
 
-@internal
+@borrowing
 def _attempt(
     move: Move, terms: _Terms, state: RandomState,
     graph: Graph, edges: Edges, near: WayList, layout: Layout, saved: _Saved,
@@ -333,7 +333,7 @@ def _saved(graph: Graph) -> _Saved:
     )
 
 
-@internal
+@borrowing
 def _copy(source: Layout, target: Layout) -> None:
     """Copy all but the nodes of tiles, which follow from the tiles of nodes."""
     copy_row(source.position, target.position)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.mappers.core.arrays import Float64s, Int16s, Int32s, Uint8s
-from gridloom.mappers.core.kernels import int64, internal, kernel
+from gridloom.mappers.core.kernels import borrowing, int64, internal, kernel
 
 _FAR = 1e300
 
@@ -120,7 +120,7 @@ def empty_layers(links: int, depths: int) -> Layers:
     )
 
 
-@internal
+@borrowing
 def search(window: Window, links: Links, layers: Layers, usage: Usage, prices: Prices, way: Int32s) -> int:
     """The cheapest way in a window; its links go to ``way``, its length is returned (0: there is none).
 
@@ -183,7 +183,7 @@ def search(window: Window, links: Links, layers: Layers, usage: Usage, prices: P
     return length
 
 
-@internal
+@borrowing
 def _lift(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
     """Take edge e off its links; a link is given back when the last edge of the net at that depth has left it."""
     for d in range(ways.length[e]):
@@ -194,7 +194,7 @@ def _lift(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
     ways.length[e] = 0
 
 
-@internal
+@borrowing
 def _lay(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
     """Put edge e on its links; a link is counted once for all edges of the net that are on it at the same depth."""
     for d in range(ways.length[e]):
@@ -204,7 +204,7 @@ def _lay(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
         own[link, d + 1] += 1
 
 
-@internal
+@borrowing
 def _count(nets: Nets, ways: Ways, own: Int16s, used: Int32s) -> None:
     """Fill ``used``: how many (signal, age) pairs each link carries."""
     for link in range(len(used)):
@@ -215,7 +215,7 @@ def _count(nets: Nets, ways: Ways, own: Int16s, used: Int32s) -> None:
         _forget(n, nets, ways, own)
 
 
-@internal
+@borrowing
 def _forget(n: int, nets: Nets, ways: Ways, own: Int16s) -> None:
     """Clear ``own`` after a net."""
     for k in range(nets.at[n], nets.at[n + 1]):
@@ -224,7 +224,7 @@ def _forget(n: int, nets: Nets, ways: Ways, own: Int16s) -> None:
             own[ways.way[e, d], d + 1] = 0
 
 
-@internal
+@borrowing
 def _conflicts(e: int, ways: Ways, used: Int32s) -> bool:
     """Whether edge e has no way, or one over a link that several signals use."""
     for d in range(ways.length[e]):
@@ -233,7 +233,7 @@ def _conflicts(e: int, ways: Ways, used: Int32s) -> bool:
     return bool(ways.length[e] == 0)
 
 
-@internal
+@borrowing
 def _overuse(usage: Usage, step: float) -> int:
     """Signals that have no link of their own; links that several signals use get dearer.
 
@@ -247,7 +247,7 @@ def _overuse(usage: Usage, step: float) -> int:
     return over
 
 
-@internal
+@borrowing
 def _reroute(
     n: int, everything: bool, nets: Nets, windows: Windows, links: Links, layers: Layers, usage: Usage, prices: Prices,
     ways: Ways,
