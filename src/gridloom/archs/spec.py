@@ -18,11 +18,14 @@ from typing import Any, TypeVar
 from gridloom import registry
 from gridloom.archs.model import Arch, ArchBuilder
 from gridloom.dfg.ops import OP_CLASSES
-from gridloom.errors import ArchError, OptionError
+from gridloom.errors import ArchError, OptionError, SourceError
+from gridloom.text_file import read_text
 from gridloom.yaml_text import YamlProblem, parse_marked
 
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 _YAML_LIMIT = 4_000_000
+#: A character of UTF-8 has at most four bytes.
+_YAML_BYTES = 4 * _YAML_LIMIT
 P = TypeVar("P")
 
 
@@ -120,9 +123,9 @@ def load_yaml(path: Path) -> Arch:
     """
     where = str(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArchError(f"cannot be read: {error}", where=where) from None
+        text = read_text(path, limit=_YAML_BYTES)
+    except SourceError as error:
+        raise ArchError(error.message, where=where) from None
     try:
         data = parse_marked(text, _YAML_LIMIT)
     except YamlProblem as problem:
