@@ -91,9 +91,9 @@ def test_file_that_says_it_is_empty_is_read_to_the_limit_only():
 
 
 READERS = {
-    **{name: read_source for name in ("g.dot", "g.json", "g.xml", "g.txt", "x_node.txt", "x_nodes", "x_edges")},
-    **{name: read_source for name in ("f.c", "f.c:f", "f.py", "f.py:f")},
-    **{name: read_arch for name in ("a.yaml", "a.xml")},
+    **dict.fromkeys(("g.dot", "g.json", "g.xml", "g.txt", "x_node.txt", "x_nodes", "x_edges"), read_source),
+    **dict.fromkeys(("f.c", "f.c:f", "f.py", "f.py:f"), read_source),
+    **dict.fromkeys(("a.yaml", "a.xml"), read_arch),
     "m.json": load_mapping,
     "any.json": load_any,
     "suite.yaml": load_suite,
