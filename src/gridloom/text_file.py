@@ -14,7 +14,8 @@ from typing import Final
 
 from gridloom.errors import SourceError
 
-MAX_BYTES: Final = 64 * 1024 * 1024
+_MEGABYTE: Final = 1024 * 1024
+MAX_BYTES: Final = 64 * _MEGABYTE
 
 #: Published integers have far fewer digits; ``int`` itself refuses more than 4300 with an error that is not ours.
 _MAX_DIGITS: Final = 40
@@ -83,7 +84,7 @@ def _size(limit: int) -> str:
     >>> _size(64 * 1024 * 1024), _size(1_000_000)
     ('64 MB', '1000000 bytes')
     """
-    return f"{limit} bytes" if limit % (1024 * 1024) else f"{limit // (1024 * 1024)} MB"
+    return f"{limit} bytes" if limit % _MEGABYTE else f"{limit // _MEGABYTE} MB"
 
 
 def line_of(text: str, offset: int) -> int:

@@ -24,8 +24,6 @@ from gridloom.yaml_text import YamlProblem, parse_marked
 
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 _YAML_LIMIT = 4_000_000
-#: A character of UTF-8 has at most four bytes.
-_YAML_BYTES = 4 * _YAML_LIMIT
 P = TypeVar("P")
 
 
@@ -123,7 +121,8 @@ def load_yaml(path: Path) -> Arch:
     """
     where = str(path)
     try:
-        text = read_text(path, limit=_YAML_BYTES)
+        # A character has up to four bytes; how many characters there are is counted below.
+        text = read_text(path, limit=4 * _YAML_LIMIT)
     except SourceError as error:
         raise ArchError(error.message, where=where) from None
     try:
@@ -187,7 +186,10 @@ def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
         item = error.errors(include_url=False)[0]
         path = ".".join(str(part) for part in item["loc"])
         if item["type"] == "missing":
-            raise ArchError(f"{path}: family {spec['family']!r} needs this parameter") from None
+            family = spec["family"]
+            # A file that gives one of the two has another form.
+            form = "" if {"rows", "cols"} & set(fields) else f"; write the size after the family, as in {family}:4x4"
+            raise ArchError(f"{path}: family {family!r} needs this parameter{form}") from None
         raise ArchError(f"{path}: {item['msg']}, found {item.get('input')!r}") from None
 
 

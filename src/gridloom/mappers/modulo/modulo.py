@@ -6,8 +6,8 @@ modulo-scheduled arrays, and iterative modulo scheduling (Rau 1994). The idea:
 1. for II from MII on, many starts; each places nodes one by one at the (tile, cycle) of least routing cost;
 2. costs are found cycle by cycle over output registers, register files, moves and spills, branches share for free;
 3. overuse is paid for; what touches it is taken out and placed again, crowded places grow dearer;
-4. starts differ in order, luck, in how many registers rotate and in which nodes are computed more than once; short
-   ones walk II up until one succeeds;
+4. starts differ in order, in random numbers, in how many registers rotate and in which nodes are computed more than
+   once; short ones raise the II until one succeeds;
 5. the rest of the budget goes to lower IIs, with more patience from pass to pass.
 
 Cost: a move (placing one node with its edges) is O(edges * window * (tiles * links + registers)). Limits: needs output
@@ -40,22 +40,25 @@ from gridloom.mapping.model import Failure, Mapping
 
 @dataclass(frozen=True, kw_only=True)
 class ModuloConfig(GivenPlacements):
-    """Settings of ``modulo``."""
+    """Settings of ``modulo``; the starts of a batch vary the prices at random around these values."""
 
     #: The II to map at; None: from the MII on, the lowest that is found.
     ii: int | None = None
-    #: Moves for each node, and rounds without progress, after which a start of the first walk gives up.
+    #: Moves per node after which a start of the first walk gives up.
     moves: int = 24
+    #: Rounds without progress after which a start of the first walk gives up.
     patience: int = 15
-    #: How often both double at most, from pass to pass.
+    #: How often ``moves`` and ``patience`` double at most, from pass to pass.
     doublings: int = 4
     #: Passes over IIs below the best when the budget has no limit.
     passes: int = 4
-    #: Price of a shared slot as a multiple of its own, at first and at most, and its growth from round to round.
+    #: What each signal in a slot adds to its price at first, as a multiple of the price of the empty slot.
     present: float = 0.6
+    #: The largest value that ``present`` grows to.
     ceiling: float = 12.0
+    #: The factor by which ``present`` grows from round to round.
     growth: float = 1.06
-    #: What a round of overuse adds to the price of a slot for good.
+    #: What a round of overuse adds to the price of a slot for the rest of the start.
     history: float = 0.3
     #: Random part of a candidate's price.
     noise: float = 0.05
@@ -108,7 +111,11 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
 
 
 class _Walk:
-    """II by II: first upwards until something is found, then below that."""
+    """II by II: first upwards until something is found, then below that.
+
+    ``found`` is the best solution so far; each one has a lower II than the one before. ``closest`` is the attempt with
+    the least overuse, for the report when nothing is found.
+    """
 
     def __init__(self, search: ModuloSearch, config: ModuloConfig, clock: Clock, bound: Mii) -> None:
         self.search = search
@@ -121,7 +128,7 @@ class _Walk:
         self.found: Solution | None = None
 
     def best(self) -> Solution | None:
-        """Walk until the MII is reached or the budget is used up."""
+        """The solution with the lowest II found before the MII was reached or the budget was used up; None: none."""
         for ii in self._upwards():
             if self._try(ii, 0) or self.clock.over():
                 break
@@ -132,6 +139,10 @@ class _Walk:
         return self.found
 
     def _upwards(self) -> Iterator[int]:
+        """The IIs of the first walk: the one asked for, or those from the bound up to where a serial schedule fits.
+
+        Contexts limit them, too. Steps grow with the distance from the bound.
+        """
         if self.config.ii is not None:
             yield self.config.ii
             return
@@ -159,6 +170,7 @@ class _Walk:
                 turn += 1
 
     def _insist(self, ii: int) -> None:
+        """Go on at an II that was asked for, with more patience from pass to pass, until it has a mapping."""
         turn = 1
         while self.found is None and not self.clock.over():
             if self.clock.budget.unlimited and turn > self.config.passes:
@@ -187,6 +199,7 @@ class _Walk:
         return self.search if problem is None else ModuloSearch(problem)
 
     def _effort(self, turn: int) -> Parameters:
+        """The parameters of a pass: moves and patience double from pass to pass, up to ``doublings`` times."""
         c = self.config
         times = 2 ** min(turn, c.doublings)
         return Parameters(
