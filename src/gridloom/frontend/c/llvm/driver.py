@@ -7,11 +7,9 @@ does not depend on the machine: ``long`` and pointers have 32 bits. Nothing of t
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from typing import Final
 
 from gridloom.errors import MissingExtra, SourceError
 from gridloom.frontend.c.llvm.includes import check_directives, check_included
+from gridloom.frontend.processes import stop
 from gridloom.text_file import read_text
 
 #: Seconds that one compilation may take.
@@ -206,24 +205,13 @@ def run_compiler(
         except subprocess.TimeoutExpired:
             raise SourceError(f"clang did not end within {time_limit:g} s and was stopped", where=str(path)) from None
         finally:
-            _end(process)
+            stop(process)
     text = errors.read_bytes()[:_MAX_MESSAGE].decode("utf-8", errors="replace")
     if status and limits is not None and _OUT_OF_MEMORY.search(text):
         most = limits.memory // (1024 * 1024)
         raise SourceError(f"clang needs more than {most} MB; make arrays and their initial values smaller",
                           where=str(path))  # fmt: skip
     return text if text.strip() or status == 0 else f"clang ended with status {status}"
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a compiler that still runs, and what it started: zig runs clang as a process of its own."""
-    if process.poll() is not None:
-        return
-    if os.name == "posix":
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.wait()
 
 
 def _position(message: str, path: Path) -> str:
