@@ -124,3 +124,17 @@ def test_what_is_nothing_is_refused_with_what_could_be(gridloom, tmp_path):
     assert done.status == 2
     assert done.err.startswith("error: 'something' is no file, no array family (mesh, onehop, ")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["check", "simulate", "show"])
+def test_nothing_is_run_for_a_mapping(gridloom, saved, command, monkeypatch):
+    import subprocess
+
+    from gridloom.frontend.python import module_file
+
+    def refuse(*_, **__):
+        raise AssertionError("something is run")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(module_file, "execute", refuse)
+    assert gridloom(command, saved).status == 0

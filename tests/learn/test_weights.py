@@ -53,3 +53,11 @@ def test_arrays_of_objects_are_refused(tmp_path: Path) -> None:
     np.savez(path, weight=np.array([{"a": 1}], dtype=object))
     with pytest.raises(OptionError, match="these are no weights of gridloom"):
         weights.load(path)
+
+
+def test_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "bomb.npz"
+    weights.save(path, {"weight": np.zeros(100_000)}, {})
+    monkeypatch.setattr(weights, "MAX_UNPACKED", 500_000)
+    with pytest.raises(OptionError, match=r"they unpack to 8\d{5} bytes, at most 500000 are read"):
+        weights.load(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -13,6 +14,7 @@ import pytest
 from tests.verify import legal_mappings as made
 from tests.verify.sketch import adding, edge_number, hops, sketch, with_instance, with_route, without_route
 
+import gridloom as gl
 from gridloom.archs import Arch, ArchBuilder, Kind, Tile, build
 from gridloom.dfg import Dfg, DfgBuilder, Edge, Node
 from gridloom.mapping import Instance, Mapping, Route
@@ -138,6 +140,10 @@ def endless() -> Mapping:
 
 
 TO_S = "pe_0_0.out@2 pe_0_0>pe_1_0@2 pe_1_0>pe_1_1@3 pe_1_1.in0@3"
+
+#: Ways from switch sw_1_1 back to it.
+AROUND = "sw_1_1>sw_1_2 sw_1_2>sw_0_2 sw_0_2>sw_0_1 sw_0_1>sw_1_1"
+ANOTHER = "sw_1_1>sw_2_1 sw_2_1>sw_2_2 sw_2_2>sw_1_2 sw_1_2>sw_1_1#1"
 
 #: kind -> a mapping that breaks it, once or in several ways.
 DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
@@ -291,6 +297,12 @@ DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
             [("a", ()), ("b", ("a",)), ("c", ("a",))], {"a": ("t_0", 0), "b": ("t_1", 4), "c": ("t_1", 5)}
         ),
     ],
+    "route-circle": [
+        lambda: with_route(made.rdu(), "g->e", f"cu_0_0.out cu_0_0>sw_1_1 {AROUND} sw_1_1>cu_1_1 cu_1_1.in0"),
+        lambda: with_route(
+            made.rdu(), "g->e", f"cu_0_0.out cu_0_0>sw_1_1 {AROUND} {ANOTHER} sw_1_1>cu_1_1 cu_1_1.in0"
+        ),
+    ],
     "rates": [inconsistent, endless],
     "deadlock": [
         made.reconvergent,
@@ -364,6 +376,64 @@ def circle(takes: int) -> Mapping:
     )
 
 
+def fed_back() -> Mapping:
+    """A compute unit with an edge to itself."""
+    dfg = Dfg(
+        name="fed back",
+        domain="tensor",
+        nodes=(Node(id="g", op="gemm"),),
+        edges=(Edge(source="g", target="g", distance=1),),
+    )
+    way = "cu_0_0.out cu_0_0>sw_1_1 sw_1_1>sw_0_1 sw_0_1>cu_0_0 cu_0_0.in0"
+    return sketch(dfg, "rdu:2x2", {"g": ("cu_0_0", 0)}, {"g->g": way})
+
+
+def with_circle(mapping: Mapping, rng: random.Random) -> Mapping:
+    """The mapping with a walk from a switch back to it in one of its routes, over links of the array."""
+    arch, k = mapping.arch, rng.randrange(len(mapping.routes))
+    route = mapping.routes[k]
+    name = arch.resource_names
+    leaving: dict[int, list[tuple[int, int]]] = {}
+    for source, target, link in arch.links:
+        leaving.setdefault(source, []).append((target, link))
+    ends = {name[link]: (source, target) for source, target, link in arch.links}
+    place = rng.choice([p for p in range(len(route.hops)) if route.hops[p][0] in ends][:-1])
+    start = here = ends[route.hops[place][0]][1]
+    before, circle = ends[route.hops[place][0]][0], []
+    while not circle or here != start:
+        steps = [(tile, link) for tile, link in leaving[here] if tile != before and arch.tiles[tile].kind == "switch"]
+        close = [step for step in steps if step[0] == start]
+        before, (here, link) = here, rng.choice(close or steps)
+        circle.append(name[link])
+    hops = (*route.hops[: place + 1], *((link, 0) for link in circle), *route.hops[place + 1 :])
+    routes = (*mapping.routes[:k], replace(route, hops=hops), *mapping.routes[k + 1 :])
+    return replace(mapping, routes=routes)
+
+
+@pytest.fixture(scope="module")
+def mapped_network() -> Mapping:
+    """A network on an elastic grid, as the mapper maps it."""
+    result = gl.map("model:mlp", "rdu:6x6", effort=200)
+    assert result.mapping is not None
+    return result.mapping
+
+
+def test_mapped_network_is_legal(mapped_network: Mapping):
+    assert legal(mapped_network) == []
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_elastic_route_with_a_circle_is_refused(mapped_network: Mapping, seed: int):
+    assert "route-circle" in kinds(with_circle(mapped_network, random.Random(seed)))
+
+
+def test_circle_is_named():
+    way = f"cu_0_0.out cu_0_0>sw_1_1 {AROUND} sw_1_1>cu_1_1 cu_1_1.in0"
+    assert [str(violation) for violation in legal(with_route(made.rdu(), "g->e", way))] == [
+        "route-circle at edge 1 (g -> e): found a route that comes back to sw_1_1; allowed: each unit and switch once"
+    ]
+
+
 @pytest.mark.parametrize("name", made.LEGAL)
 def test_hand_made_mapping_is_legal(name: str):
     assert legal(made.LEGAL[name]()) == []
@@ -373,7 +443,7 @@ def test_hand_made_mapping_is_legal(name: str):
     "mapping",
     [recomputed(), loads_in_one_row(1), ordered(2), ordered(3), ordered(2, "pair"), waiting(4)]
     + [ordered(2, "pair", "pe_0_0"), ordered(2, "pair", "pe_1_1", "torus:2x2,bus=none")]
-    + [around_the_ring("p.out@1 u@1 q.in1@1"), made.reconvergent(fifo=16), circle(takes=1)]
+    + [around_the_ring("p.out@1 u@1 q.in1@1"), made.reconvergent(fifo=16), circle(takes=1), fed_back()]
     + [adding(ordered(2, "pair"), routes=[Route(edge=0, hops=())])],
     ids=lambda mapping: mapping.dfg.name,
 )

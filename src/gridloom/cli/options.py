@@ -33,7 +33,8 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
-        help="A graph: a file, FILE.c:FUNCTION, or kernel:NAME,key=value,... for a built-in kernel.",
+        help="A graph: a file, FILE.c:FUNCTION, or kernel:NAME,key=value,... for a built-in kernel. A FILE.py is "
+        "executed.",
         autocompletion=offer_sources,
     ),
 ]

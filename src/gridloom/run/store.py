@@ -29,8 +29,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from gridloom.errors import GridloomError
+from gridloom.errors import GridloomError, SourceError
 from gridloom.run.job import Job, JobError, Json, Outcome, RunError, Status, canonical_json
+from gridloom.text_file import check_regular
 
 APPLICATION_ID = 0x676C6F6D  # "glom": tells our files from every other SQLite file
 # How long a writer waits for another one before it gives up.
@@ -103,6 +104,7 @@ class Store:
         self._begun = 0
         if readonly and not self.path.exists():
             raise StoreError("there is no such file; expected the store of a run", where=str(self.path))
+        _refuse_special(self.path)
         with self._explaining():
             self._connection = self._connect(readonly=readonly)
             try:
@@ -352,6 +354,20 @@ class Store:
                 f"sqlite3 {self.path} .recover | sqlite3 recovered.sqlite",
                 where=str(self.path),
             ) from error
+
+
+def _refuse_special(path: Path) -> None:
+    """Raise StoreError where the store, or a file that SQLite keeps beside it, is a named pipe, a device or a folder.
+
+    SQLite would wait for the other end of a pipe. A file that is missing is one that it creates.
+    """
+    for ending in ("", "-wal", "-shm", "-journal"):
+        try:
+            check_regular(path.with_name(path.name + ending) if ending else path)
+        except SourceError as error:
+            raise StoreError(error.message, where=error.where) from None
+        except (OSError, ValueError):
+            continue
 
 
 _SELECT = "SELECT key, asked, status, value, error, seconds, worker, finished FROM results"

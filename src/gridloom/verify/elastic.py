@@ -1,4 +1,4 @@
-"""Rules of elastic arrays: each node has a unit and each edge an operand input of its own; no buffer deadlocks.
+"""Rules of elastic arrays: a node has a unit, an edge an operand input of its own and a path; no buffer deadlocks.
 
 Deadlock is decided by an untimed token game, which is exact: with the room of a buffer seen as tokens that go back, the
 graph is a synchronous dataflow graph, whose firings never disable each other. So any order of firings will do; when
@@ -14,6 +14,7 @@ the repetition vector, and a graph that needs more than ``MAX_TURNS`` turns is r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,6 +47,24 @@ class Channel:
     tokens: int
     puts_every: int = 1
     takes_every: int = 1
+
+
+def check_ways(subject: Subject) -> Iterator[Violation]:
+    """No route comes back to a unit or switch that it has left: without cycles, a circle cannot be a wait.
+
+    The route of an edge from a node to itself ends where it began. Linear in the hops.
+    """
+    ends = {link: target for _, target, link in subject.arch.links}
+    for path in subject.paths:
+        tiles = [path.source.tile, *(ends[resource] for resource, _ in path.hops if resource in ends)]
+        if path.edge.source == path.edge.target and tiles[-1] == tiles[0]:
+            tiles.pop()
+        again = [subject.arch.tiles[tile].name for tile, count in Counter(tiles).items() if count > 1]
+        if again:
+            names = ", ".join(again[:4]) + (", ..." if len(again) > 4 else "")
+            yield Violation(
+                "route-circle", path.name, f"a route that comes back to {names}", "each unit and switch once"
+            )
 
 
 def check_resources(subject: Subject) -> Iterator[Violation]:

@@ -37,6 +37,7 @@ _TIMED: Final[tuple[Rule, ...]] = (
     array_rules.check_rules,
 )
 _ELASTIC: Final[tuple[Rule, ...]] = (
+    elastic.check_ways,
     elastic.check_resources,
     elastic.check_tokens,
 )

@@ -57,6 +57,7 @@ KINDS: Final[Mapping[str, str]] = {
     "flow-starts-apart": "two nodes that start a synchronous flow share a tile",
     "siblings-apart": "two nodes with a common predecessor share a tile",
     # elastic arrays
+    "route-circle": "a route comes back to a unit or switch that it has left",
     "rates": "token rates that no repetition balances, or whose repetition is too long to check",
     "deadlock": "a buffer that stays full and one that stays empty stop the graph for ever",
     # programs of several flows

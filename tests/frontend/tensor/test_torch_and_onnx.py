@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,18 @@ def test_what_is_not_onnx_is_said(tmp_path: Path):
     (tmp_path / "no.onnx").write_bytes(b"not a model")
     with pytest.raises(SourceError, match="is not an ONNX model"):
         load_source(str(tmp_path / "no.onnx"))
+
+
+def test_weights_that_a_model_keeps_in_another_file_are_not_opened(tmp_path: Path):
+    onnx = pytest.importorskip("onnx")
+    path = tmp_path / "mlp.onnx"
+    onnx_mlp(path)
+    whole = load_source(str(path))
+    model = onnx.load(str(path))
+    for item in model.graph.initializer:
+        # Only raw bytes go into another file.
+        item.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(item), item.name))
+    onnx.save(model, str(path), save_as_external_data=True, location="data", size_threshold=0)
+    (tmp_path / "data").unlink()
+    os.mkfifo(tmp_path / "data")
+    assert products(load_source(str(path))) == products(whole)

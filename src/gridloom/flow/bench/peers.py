@@ -8,11 +8,14 @@ alone.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+
+from gridloom.text_file import read_text
 
 _NAMES: Final = ("loop", "graph", "kernel")
 _DEFAULT_ARRAY: Final = "4x4"
@@ -61,9 +64,8 @@ def _table(path: Path) -> tuple[dict[str, str], ...]:
     """Return the rows of a table of peers; nothing for a table of another kind."""
     if not path.is_file() or path.stat().st_size > _LIMIT:
         return ()
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        columns = set(reader.fieldnames or ())
-        if not {"mapper", "II", "status"} <= columns or not columns & set(_NAMES):
-            return ()
-        return tuple({key: value or "" for key, value in row.items() if key is not None} for row in reader)
+    reader = csv.DictReader(io.StringIO(read_text(path, limit=_LIMIT), newline=""))
+    columns = set(reader.fieldnames or ())
+    if not {"mapper", "II", "status"} <= columns or not columns & set(_NAMES):
+        return ()
+    return tuple({key: value or "" for key, value in row.items() if key is not None} for row in reader)

@@ -127,7 +127,7 @@ class PythonKernel:
         # Errors of ours get the place; any other exception is one of the kernel's own code.
         except GridloomError as error:
             raise error if error.where else type(error)(error.message, where=self._line(error)) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise SourceError(f"cannot be traced: {type(error).__name__}: {error}", where=self._line(error)) from error
         finally:
             ACTIVE.reset(token)

@@ -1,4 +1,8 @@
-"""Python files as modules: they are executed, and what goes wrong there is an error that names their line."""
+"""Python files as modules: they are executed, and what goes wrong there is an error that names their line.
+
+A file that does more than define is imported in a process of its own first (:mod:`gridloom.frontend.python.trial`),
+so that one that exits or hangs is an error as well.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 
 from gridloom.errors import GridloomError, SourceError
+from gridloom.frontend.python.definitions import only_defines
+from gridloom.frontend.python.trial import try_import
 from gridloom.text_file import read_text
 
 
@@ -17,11 +23,13 @@ def execute(path: Path, *, keep: bool = False) -> ModuleType:
 
     ``keep`` leaves it in ``sys.modules``, for libraries that look up the module of a class later.
     """
-    read_text(path)
+    text = read_text(path)
     spec = importlib.util.spec_from_file_location(f"gridloom_source_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise SourceError("cannot be imported as a Python module", where=str(path))
     module = importlib.util.module_from_spec(spec)
+    if not only_defines(text):
+        try_import(path, spec.name)
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
@@ -29,7 +37,7 @@ def execute(path: Path, *, keep: bool = False) -> ModuleType:
         raise error.at(str(path)) from None
     except SyntaxError as error:
         raise SourceError(f"is not Python: {error.msg}", where=f"{path}:{error.lineno}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         lines = lines_in(error, str(path.absolute()))
         place = f"{path}:{lines[-1]}" if lines else str(path)
         raise SourceError(f"cannot be imported: {type(error).__name__}: {error}", where=place) from None

@@ -16,6 +16,10 @@ from typing import Any, Final
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, SourceError
 from gridloom.frontend.tensor.graph import Shape, TensorBuilder, matrix
+from gridloom.text_file import read_bytes
+
+#: A model with larger weights can keep them in files of their own, which are not read.
+MAX_BYTES: Final = 512 * 1024 * 1024
 
 _VIEWS: Final = frozenset(
     [
@@ -52,10 +56,10 @@ def read(path: Path) -> Dfg:
         import onnx
     except ImportError:
         raise MissingExtra("ONNX files need onnx; install gridloom[tensor]") from None
+    data = read_bytes(path, limit=MAX_BYTES)
     try:
-        model = onnx.shape_inference.infer_shapes(onnx.load(str(path)))
-    except FileNotFoundError:
-        raise SourceError("does not exist", where=str(path)) from None
+        # Weights that a model keeps in other files are not opened: their shapes stand in the model itself.
+        model = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(data))
     except Exception as error:
         raise SourceError(f"is not an ONNX model: {str(error).splitlines()[0]}", where=str(path)) from None
     return _Reader(path, model).graph()

@@ -18,10 +18,11 @@ from typing import Any
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.ops import OP_TABLE
-from gridloom.errors import MappingError, OptionError
+from gridloom.errors import MappingError, OptionError, SourceError
 from gridloom.hardware.bitstream.packets import Packet, UnitFields, unpack
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware, Unit
+from gridloom.text_file import read_bytes
 
 FORMAT = "gridloom-bits"
 VERSION = 1
@@ -109,9 +110,9 @@ def load_bits(path: Path, arch: Arch) -> tuple[Hardware, list[Packet]]:
     The hardware is built again from the parameters in the header, so it has the layout that the bits were made for.
     """
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise OptionError(f"cannot be read: {error.strerror}", where=str(path)) from None
+        data = read_bytes(path)
+    except SourceError as error:
+        raise OptionError(error.message, where=error.where) from None
     head, packets = read_bits(data, str(path))
     if head.get("fingerprint") != arch.fingerprint:
         raise MappingError(

@@ -26,6 +26,7 @@ from gridloom.hardware.rtl.layout import context_layout
 from gridloom.hardware.rtl.structure import Hardware, Shape
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.synthesis import yosys
+from gridloom.text_file import read_text
 
 Target = Literal["gates", "xilinx", "intel"]
 
@@ -137,7 +138,7 @@ class Synthesis:
             return dict(self._known[key])
         kept = self.cache / f"{key}.json" if self.cache else None
         if kept is not None and kept.exists():
-            cells = json.loads(kept.read_text(encoding="utf-8"))
+            cells = json.loads(read_text(kept))
         else:
             cells = self._run(texts, script)
             if kept is not None:

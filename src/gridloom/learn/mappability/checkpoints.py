@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gridloom.learn import weights
 from gridloom.run import canonical_json
+from gridloom.text_file import read_text
 
 T = TypeVar("T")
 
@@ -60,7 +61,7 @@ class Checkpoints:
         """Return plain data: that of the file where there is one, else what ``make`` returns, kept in it."""
 
         def read(path: Path) -> T:
-            value: T = json.loads(path.read_text(encoding="utf-8"))
+            value: T = json.loads(read_text(path))
             return value
 
         def write(path: Path, value: T) -> None:

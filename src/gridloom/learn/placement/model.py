@@ -34,6 +34,7 @@ from gridloom.mappers.spokes.kernel import sample
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import ENDLESS, longest_path
 from gridloom.run.work import Work
+from gridloom.text_file import read_text
 
 #: The graphs of an evaluation: SOURCE, tiles. None of them is drawn for training.
 GRAPHS: Final = (
@@ -145,7 +146,7 @@ class _StoredOptima:
         self.optima: dict[str, Any] = {}
         if path.exists():
             try:
-                self.optima = json.loads(path.read_text(encoding="utf-8"))
+                self.optima = json.loads(read_text(path))
             except ValueError as error:
                 raise OptionError(f"is not a file of optima ({error}); remove it", where=str(path)) from None
 

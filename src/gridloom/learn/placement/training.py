@@ -24,6 +24,7 @@ from gridloom.learn.placement.torch_policies import Kind, Policy, make_policy
 from gridloom.learn.placement.training_graphs import Task, draw_task
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
+from gridloom.text_file import check_regular
 
 #: Graphs on which greedy play is measured while training, and iterations between measurements.
 _CHECKS, _EVERY = 16, 10
@@ -86,6 +87,7 @@ class Training:
         """
         if not self._checkpoint.exists():
             return False
+        check_regular(self._checkpoint)
         kept = torch.load(self._checkpoint, weights_only=True)
         self.policy.load_state_dict(kept["policy"])
         self.optimiser.load_state_dict(kept["optimiser"])

@@ -21,9 +21,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.errors import OptionError
+from gridloom.errors import OptionError, SourceError
+from gridloom.text_file import read_bytes
 
 _ABOUT: Final = "__about__"
+
+#: Bytes that the arrays of one file may take; the shipped ones take less than a hundredth of it.
+MAX_UNPACKED: Final = 512 * 1024 * 1024
 
 
 def shipped(name: str) -> Path:
@@ -57,16 +61,26 @@ def save(path: Path, arrays: Mapping[str, Any], about: Mapping[str, Any]) -> Non
 def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays and the description of a file; OptionError when it is missing or holds no weights."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        data = read_bytes(path)
+    except SourceError as error:
+        message = "there are no weights here; train them with `gridloom train`, or name others"
+        raise OptionError(error.message if path.exists() else message, where=str(path)) from None
+    try:
+        _refuse_bomb(data)
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
         about = json.loads(arrays.pop(_ABOUT).tobytes().decode())
-    except FileNotFoundError:
-        raise OptionError(
-            "there are no weights here; train them with `gridloom train`, or name others", where=str(path)
-        ) from None
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, KeyError, MemoryError, zipfile.BadZipFile) as error:
         raise OptionError(f"these are no weights of gridloom ({error})", where=str(path)) from None
     return arrays, about
+
+
+def _refuse_bomb(data: bytes) -> None:
+    """Raise ValueError for an archive whose arrays unpack to more than ``MAX_UNPACKED`` bytes."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    if size > MAX_UNPACKED:
+        raise ValueError(f"they unpack to {size} bytes, at most {MAX_UNPACKED} are read")
 
 
 def _array(value: Any) -> NDArray[Any]:

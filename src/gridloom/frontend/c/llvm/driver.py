@@ -1,4 +1,4 @@
-"""The C compiler: finds clang, runs it in a temporary folder with a time limit, and returns LLVM IR as text.
+"""The C compiler: finds clang, runs it in a temporary folder within limits, and returns LLVM IR as text.
 
 clang comes with the PyPI package ``ziglang`` (``pip install 'gridloom[c]'``); the environment's ``GRIDLOOM_CLANG``
 names another one. The target is a fixed 32-bit one, so that an index is as wide as a word of the array and the graph
@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from errno import ENOENT
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from gridloom.errors import MissingExtra, SourceError
+from gridloom.frontend.c.llvm.includes import check_directives, check_included
+from gridloom.frontend.processes import stop
 from gridloom.text_file import read_text
 
 #: Seconds that one compilation may take.
@@ -25,6 +29,18 @@ TIME_LIMIT: Final = 60.0
 
 #: More than this is no loop kernel; clang would take it, the reader would be slow.
 MAX_SOURCE_BYTES: Final = 4 * 1024 * 1024
+
+#: More than this after macros and includes is a mistake or an attack.
+MAX_PREPROCESSED_BYTES: Final = 8 * 1024 * 1024
+
+MAX_IR_BYTES: Final = 64 * 1024 * 1024
+
+#: Bytes of address space that clang may have.
+MAX_MEMORY: Final = 2 * 1024 * 1024 * 1024
+
+_OUTPUT: Final = "output.txt"
+_MAX_MESSAGE: Final = 1024 * 1024
+_OUT_OF_MEMORY: Final = re.compile(r"out of memory|OutOfMemory|bad_alloc|Cannot allocate memory")
 
 TARGET: Final = "riscv32-linux-musl"
 
@@ -41,6 +57,23 @@ _FLAGS: Final = (
 )  # fmt: skip
 
 _DIAGNOSTIC: Final = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run of the compiler may take: bytes of memory, and bytes of each file that it writes."""
+
+    memory: int
+    written: int
+
+    def around(self, words: list[str]) -> list[str]:
+        """The command under these limits; the command itself on systems without a POSIX shell to set them."""
+        if os.name != "posix":
+            return words
+        # The shell sets the limits of the process that it then becomes; a size of memory that the system does not
+        # know leaves the limit of time.
+        script = 'ulimit -v "$0" 2>/dev/null; ulimit -f "$1" 2>/dev/null; shift; exec "$@"'
+        return ["/bin/sh", "-c", script, str(self.memory // 1024), str(self.written // 512), *words]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +118,66 @@ def find_compiler() -> Compiler:
 def compile_to_ir(path: Path, *, time_limit: float | None = None) -> str:
     """The optimised LLVM IR of a C file. SourceError with clang's message, file and line where it does not compile.
 
-    Includes are looked for beside the file. Costs 0.1 to 0.4 s.
+    Includes are looked for beside the file and among the compiler's own. The text is preprocessed first, so that what
+    it includes and how long it gets is known before it is compiled. Costs 0.1 to 0.4 s.
     """
-    # Read for its checks only: a missing, unreadable or huge file is refused in our own words.
     read_text(path, limit=MAX_SOURCE_BYTES)
     compiler = find_compiler()
+    limit = TIME_LIMIT if time_limit is None else time_limit
+    source = path.resolve()
+    check_directives(source, MAX_SOURCE_BYTES)
     with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
+        words = [*compiler.command, *compiler.target, *SEMANTICS]
+        _preprocess(compiler, [*words, "-w", "-E", "-H", "-o", "-", str(source)], Path(folder), path, limit)
         output = Path(folder) / "loop.ll"
-        source = path.resolve()
-        words = [*compiler.command, *compiler.target, *SEMANTICS, *_FLAGS, "-o", str(output), str(source)]
-        message = run_compiler(words, Path(folder), path, TIME_LIMIT if time_limit is None else time_limit)
+        words += [*_FLAGS, "-o", str(output), str(source)]
+        message = run_compiler(words, Path(folder), path, limit, limits=Limits(MAX_MEMORY, MAX_IR_BYTES))
         if not output.is_file():
             raise SourceError(_complaint(message), where=_position(message, path))
         return output.read_text(encoding="utf-8", errors="replace")
 
 
+def _preprocess(compiler: Compiler, words: list[str], folder: Path, path: Path, time_limit: float) -> None:
+    """Preprocess a file; SourceError for what it may not include and for too long a text.
+
+    Other errors are left to the compilation, which finds them again.
+    """
+    message = run_compiler(words, folder, path, time_limit, limits=Limits(MAX_MEMORY, MAX_PREPROCESSED_BYTES))
+    if "\n. " in f"\n{message}":
+        check_included(message, path, _own_folders(compiler))
+    if (folder / _OUTPUT).stat().st_size >= MAX_PREPROCESSED_BYTES:
+        most = MAX_PREPROCESSED_BYTES // (1024 * 1024)
+        raise SourceError(
+            f"is longer than {most} MB after preprocessing; expand fewer macros, include fewer files", where=str(path)
+        )
+
+
+@cache
+def _own_folders(compiler: Compiler) -> tuple[Path, ...]:
+    """The folders of the headers that come with a compiler, as it prints them itself."""
+    if compiler.is_zig:
+        return (Path(compiler.command[0]).resolve().parent / "lib",)
+    with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
+        words = [*compiler.command, *compiler.target, "-E", "-v", "-x", "c", os.devnull, "-o", "-"]
+        message = run_compiler(words, Path(folder), Path(compiler.command[0]), TIME_LIMIT)
+    listed = message.partition("search starts here:")[2].partition("End of search list")[0]
+    return tuple(Path(line.strip()) for line in listed.splitlines() if line.startswith(" "))
+
+
 def run_compiler(
-    words: list[str], folder: Path, path: Path, time_limit: float, cache_folder: Path | None = None
+    words: list[str],
+    folder: Path,
+    path: Path,
+    time_limit: float,
+    cache_folder: Path | None = None,
+    limits: Limits | None = None,
 ) -> str:
     """Run a command in a folder and return what it wrote to standard error.
 
     zig keeps the C libraries that it compiled for linking in ``cache_folder``; by default they go with the folder.
     The environment holds nothing of the user's but ``PATH``, so that a compilation gives the same result everywhere.
-    SourceError when it does not end in time or cannot be started; that it failed shows in what it wrote.
+    SourceError when it does not end in time, needs more memory than ``limits`` gives it or cannot be started; that it
+    failed for another reason shows in what it wrote.
     """
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -117,17 +187,31 @@ def run_compiler(
         "ZIG_LOCAL_CACHE_DIR": str(folder),
         "ZIG_GLOBAL_CACHE_DIR": str(cache_folder or folder),
     }
-    try:
-        done = subprocess.run(
-            words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=time_limit
-        )
-    except subprocess.TimeoutExpired:
-        raise SourceError(f"clang did not end within {time_limit:g} s and was stopped", where=str(path)) from None
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SourceError(f"clang ({words[0]}) cannot be started: {reason}", where=str(path)) from None
-    text = done.stderr.decode("utf-8", errors="replace")
-    return text if text.strip() or done.returncode == 0 else f"clang ended with status {done.returncode}"
+    if shutil.which(words[0]) is None:
+        raise SourceError(f"clang ({words[0]}) cannot be started: {os.strerror(ENOENT)}", where=str(path))
+    errors = folder / "errors.txt"
+    with (folder / _OUTPUT).open("wb") as output, errors.open("wb") as error_file:
+        try:
+            process = subprocess.Popen(
+                words if limits is None else limits.around(words),
+                cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=error_file,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise SourceError(f"clang ({words[0]}) cannot be started: {reason}", where=str(path)) from None
+        try:
+            status = process.wait(time_limit)
+        except subprocess.TimeoutExpired:
+            raise SourceError(f"clang did not end within {time_limit:g} s and was stopped", where=str(path)) from None
+        finally:
+            stop(process)
+    text = errors.read_bytes()[:_MAX_MESSAGE].decode("utf-8", errors="replace")
+    if status and limits is not None and _OUT_OF_MEMORY.search(text):
+        most = limits.memory // (1024 * 1024)
+        raise SourceError(f"clang needs more than {most} MB; make arrays and their initial values smaller",
+                          where=str(path))  # fmt: skip
+    return text if text.strip() or status == 0 else f"clang ended with status {status}"
 
 
 def _position(message: str, path: Path) -> str:

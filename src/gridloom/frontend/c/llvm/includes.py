@@ -1,0 +1,73 @@
+"""Which files a C source may read: those below its own folder, and the compiler's own.
+
+Two looks are taken. :func:`check_directives` reads the directives of the source before clang does, since clang would
+wait for a named pipe; :func:`check_included` judges the list of files that clang says it opened, whatever macros and
+conditions led to them, before any of its messages is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from gridloom.errors import SourceError
+from gridloom.text_file import check_regular, read_bytes
+
+# An unterminated comment ends with the text, so that many of them cost one look.
+_COMMENT: Final = re.compile(r'"(?:\\.|[^"\\\n])*+"|\'(?:\\.|[^\'\\\n])*+\'|/\*(?:.*?\*/|.*\Z)|//[^\n]*+', re.DOTALL)
+_SPLICE: Final = re.compile(r"\\[ \t]*+\r?\n")
+_DIRECTIVE: Final = re.compile(r"^[ \t\v\f]*+(?:#|%:)[ \t\v\f]*+([a-z_]*+)([^\n]*+)", re.MULTILINE)
+_NAME: Final = re.compile(r'"([^"\n]++)"|<(/[^<>\n]++)>')
+_INCLUDED: Final = re.compile(r"^\.+ (.+)$", re.MULTILINE)
+
+
+def check_directives(source: Path, limit: int) -> None:
+    """Raise SourceError where a directive names a pipe, a device or a socket, or is an ``#embed``.
+
+    Follows the files below the source's folder that are named, each once; ``limit`` is the most bytes of one. Every
+    quoted name of a directive counts, also in macros and in parts that a condition leaves out.
+    """
+    waiting, seen = [source], {source}
+    for file in waiting:
+        text = _SPLICE.sub("", read_bytes(file, limit=limit).decode("latin-1"))
+        text = _COMMENT.sub(lambda match: match[0] if match[0][0] in "\"'" else " ", text)
+        for directive in _DIRECTIVE.finditer(text):
+            if directive[1] == "embed":
+                raise SourceError("#embed is not taken; write the values out", where=str(file))
+            for target in _named(file, directive[2]):
+                if target not in seen and target.is_relative_to(source.parent):
+                    waiting.append(target)
+                seen.add(target)
+
+
+def _named(file: Path, words: str) -> list[Path]:
+    """The regular files that a directive names, found from a file's folder on; SourceError for a special file."""
+    targets = []
+    for match in _NAME.finditer(words):
+        target = file.parent / (match[1] or match[2])
+        try:
+            if target.is_dir():
+                continue
+            check_regular(target)
+            targets.append(target.resolve())
+        except SourceError as error:
+            raise SourceError(f"names {error.where}, which {error.message}", where=str(file)) from None
+        except (OSError, ValueError):
+            # The name is that of another header, or no name of a file at all: clang says so if it matters.
+            continue
+    return targets
+
+
+def check_included(message: str, path: Path, folders: Iterable[Path]) -> None:
+    """Raise SourceError where clang's list of included files (``-H``) has one outside the folders it may read.
+
+    These are the folder of the source with those below it, and the compiler's own ``folders``.
+    """
+    allowed = [path.resolve().parent, *(folder.resolve() for folder in folders)]
+    for name in dict.fromkeys(_INCLUDED.findall(message)):
+        if not any(Path(name).resolve().is_relative_to(folder) for folder in allowed):
+            raise SourceError(
+                f"includes {name}, which is outside the folder of the source; copy the file there", where=str(path)
+            )
