@@ -51,7 +51,7 @@ _EXPECTED = 2
 _HIGHEST = 4
 
 # Batches of short starts in a slice at most.
-_BATCHES = 12
+_BATCHES = 24
 
 
 def takes_slices(config: ModuloConfig, budget: Budget) -> bool:
@@ -108,7 +108,7 @@ class TimedWalk(Walk):
         seconds = self._rung_seconds(part, turn)
         if ii == self.bound.total:
             return self._spend(ii, self._effort(turn), seconds)
-        return self._spend(ii, self._short(turn), seconds, _BATCHES)
+        return self._spend(ii, self._short(), seconds, _BATCHES)
 
     def _rung_seconds(self, part: float, turn: int) -> float:
         """The slice of a rung: the bound has its own, another takes a part of what the ladder has left.
@@ -138,12 +138,13 @@ class TimedWalk(Walk):
     def _halve(self, best: int, turn: int) -> None:
         """Halve the distance between the best II and one that fails, at first the bound, until some steps have failed.
 
-        Luck decides as much as the II, so that a pass with more patience is worth more than a step close to the best.
+        Luck decides as much as the II, so that another pass with longer slices is worth more than a step close to the
+        best.
         """
         failed, misses = self.bound.total, 0
         while best - failed > 1 and misses < _MISSES and not self.clock.over():
             middle = (failed + best) // 2
-            if self._spend(middle, self._short(turn), _HALVING * self._limit, _BATCHES):
+            if self._spend(middle, self._short(), (turn + 1) * _HALVING * self._limit, _BATCHES):
                 best = middle
             else:
                 failed, misses = middle, misses + 1
@@ -170,12 +171,12 @@ class TimedWalk(Walk):
             self.spent[ii] = self.spent.get(ii, 0.0) + part.seconds
         return won
 
-    def _short(self, turn: int) -> Parameters:
+    def _short(self) -> Parameters:
         """The effort of a short start: half of the moves, which is where most of those end that succeed at all.
 
         Its patience is twice the usual one, since rounds take few moves where there is room.
         """
-        usual = self._effort(turn)
+        usual = self._effort(0)
         return usual._replace(moves=max(1, usual.moves // 2), patience=2 * usual.patience)
 
     @property
