@@ -35,6 +35,13 @@ def test_links_of_a_document_lead_somewhere(path: Path) -> None:
         assert not anchor or anchor in anchors(other), target
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_test_files_that_a_document_names_exist(path: Path) -> None:
+    named = re.findall(r"`([\w/]*test_\w+\.py)`", prose(path))
+    missing = [name for name in named if not any((REPOSITORY / "tests").rglob(name.removeprefix("tests/")))]
+    assert missing == []
+
+
 def test_the_glossary_lists_its_terms_by_alphabet() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert text == with_index(text), "python -m tests.glossary writes the list anew"

@@ -7,7 +7,8 @@ from typing import Final
 
 from gridloom.errors import SourceError
 
-MAX_BYTES: Final = 64 * 1024 * 1024
+_MEGABYTE: Final = 1024 * 1024
+MAX_BYTES: Final = 64 * _MEGABYTE
 
 #: Published integers have far fewer digits; ``int`` itself refuses more than 4300 with an error that is not ours.
 _MAX_DIGITS: Final = 40
@@ -27,7 +28,8 @@ def read_text(path: Path, *, limit: int = MAX_BYTES) -> str:
         reason = getattr(error, "strerror", None) or str(error)
         raise SourceError(f"cannot be read: {reason}", where=where) from None
     if len(data) > limit:
-        raise SourceError(f"is larger than {limit // (1024 * 1024)} MB, the most that is read", where=where)
+        most = f"{limit // _MEGABYTE} MB" if limit % _MEGABYTE == 0 else f"{limit} bytes"
+        raise SourceError(f"is larger than {most}, the most that is read", where=where)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -39,7 +39,10 @@ def test_arch_string_reads_as(text: str, spec: dict[str, Any]) -> None:
         ("mesh:2*2", "array 'mesh:2*2': expected key=value, found '2*2'"),
         ("mesh:2x2,rows=3", "array 'mesh:2x2,rows=3': 'rows' is given twice"),
         ("mesh:2x2,family=hex", "array 'mesh:2x2,family=hex': 'family' is given twice"),
-        ("mesh", "array 'mesh': rows: family 'mesh' needs this parameter"),
+        (
+            "mesh",
+            "array 'mesh': rows: family 'mesh' needs this parameter; write the size after the family, as in mesh:4x4",
+        ),
         ("mesh:0x2", "array 'mesh:0x2': rows: expected 1 to 128, found 0"),
         ("mesh:2x129", "array 'mesh:2x129': cols: expected 1 to 128, found 129"),
         ("vpcma:99999x99999", "array 'vpcma:99999x99999': rows: expected 1 to 128, found 99999"),
@@ -202,10 +205,19 @@ def test_long_file_is_refused_unread(tmp_path: Path) -> None:
     assert str(error.value) == f"{path}: is 4000001 characters long; at most 4000000 are read"
 
 
+def test_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "huge.yaml"
+    with path.open("wb") as file:
+        file.truncate(16_000_001)
+    with pytest.raises(ArchError) as error:
+        load_yaml(path)
+    assert str(error.value) == f"{path}: is larger than 16000000 bytes, the most that is read"
+
+
 def test_missing_and_binary_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArchError, match=r"gone\.yaml: cannot be read: .*No such file"):
+    with pytest.raises(ArchError, match=r"gone\.yaml: there is no such file$"):
         build(str(tmp_path / "gone.yaml"))
     path = tmp_path / "binary.yml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ArchError, match=r"binary\.yml: cannot be read: 'utf-8' codec"):
+    with pytest.raises(ArchError, match=r"binary\.yml: is not UTF-8 text: byte 0xff at offset 0$"):
         build(path)

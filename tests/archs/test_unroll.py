@@ -66,7 +66,7 @@ BAD: list[tuple[str, int, dict[str, Any], str]] = [
     ("vpcma:3x2", 1, {"pipeline": [1]}, "setting 'pipeline' of array 'vpcma:3x2' takes 2 bits, found [1]"),
     ("vpcma:3x2", 1, {"pipeline": [1, 2]}, "setting 'pipeline' of array 'vpcma:3x2' takes 2 bits, found [1, 2]"),
     ("vpcma:3x2", 1, {"pipeline": "11"}, "setting 'pipeline' of array 'vpcma:3x2' takes 2 bits, found '11'"),
-    ("torus:2x2", 1, {"rotating": 2}, "setting 'rotating' takes a number a register file, found 2"),
+    ("torus:2x2", 1, {"rotating": 2}, "setting 'rotating' takes a number for each register file, found 2"),
     ("torus:2x2", 1, {"rotating": {"rf": 2}}, "array 'torus:2x2' has no register file 'rf'"),
     ("torus:2x2", 1, {"rotating": {"pe_0_0": 5}}, "register file 'pe_0_0' has 4 registers, found rotating 5"),
     ("torus:2x2", 1, {"rotating": {"pe_0_0": "x"}}, "register file 'pe_0_0' has 4 registers, found rotating 'x'"),

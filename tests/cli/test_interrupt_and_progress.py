@@ -9,9 +9,13 @@ import time
 from dataclasses import replace
 
 import pytest
+from numba import njit
 
+from gridloom import registry
 from gridloom.cli import progress
+from gridloom.flow import Request, run
 from gridloom.mappers.budget import Budget, Progress
+from gridloom.mappers.core.compiling import CompilationInterrupted, reported
 from gridloom.mappers.grid import anneal
 
 
@@ -41,6 +45,8 @@ def waiting_mapper(monkeypatch):
             time.sleep(0.01)
         return original(dfg, arch, config, replace(budget, interrupted=None, time_limit=None, effort=5000))
 
+    # What the best so far is confirmed with is compiled beforehand: after Ctrl-C nothing is.
+    run(Request(source="kernel:axpy", arch="mesh:6x6", effort=5000))
     original = anneal.anneal
     monkeypatch.setattr(anneal, "anneal", wait)
 
@@ -75,3 +81,26 @@ def test_bar_appears_after_two_seconds_on_a_terminal(monkeypatch):
     assert shown._bar.console.stderr
     shown.close()
     assert shown._bar is None
+
+
+@pytest.mark.parametrize(("interrupt", "words"), [(KeyboardInterrupt, "interrupted\n"), (CompilationInterrupted, "")])
+def test_ctrl_c_in_the_middle_of_a_command_is_said_once(gridloom, monkeypatch, interrupt, words):
+    def stopped(*_):
+        raise interrupt
+
+    monkeypatch.setattr(registry, "names", stopped)
+    done = gridloom("list", "kernels")
+    assert (done.status, done.out, done.err) == (130, "", words)
+
+
+def test_after_ctrl_c_no_kernel_is_compiled_any_more(capsys):
+    def add_one(x):
+        return x + 1
+
+    kernel = njit(add_one)
+    with pytest.raises(CompilationInterrupted), reported(None), progress.first_interrupt_asks() as asked:
+        signal.raise_signal(signal.SIGINT)
+        assert asked.is_set()
+        kernel(1)
+    assert "interrupted while compiling kernels" in capsys.readouterr().err
+    assert kernel(1) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridloom.archs import build
+from gridloom.dfg import DfgBuilder, json_format
 from gridloom.errors import OptionError
 from gridloom.explore import parse_space
 from gridloom.explore.buffers import Buffers
@@ -82,3 +83,28 @@ def test_other_arrays_are_refused(find: str, words: str) -> None:
     space = parse_space(f"find: {find}\nkernels: [kernel:fir]\narray: 'torus:2x2'", "torus")
     with pytest.raises(OptionError, match=f"^array: {words} on mesh, onehop, hex, chess, found torus$"):
         find_array(space, executor=INLINE)
+
+
+def test_a_changed_file_is_mapped_again(tmp_path) -> None:
+    from gridloom.explore.sharing import Mapper
+    from gridloom.flow.bench import run as bench_run
+
+    source = tmp_path / "one.json"
+    space = parse_space(f"find: buffers\nkernels: ['{source}']\narray: 'mesh:3x3'\nbudget: {{effort: 2000}}", "one")
+    spec = {"family": "mesh", "rows": 3, "cols": 3}
+    rows = []
+    with Store(tmp_path / "rows.sqlite") as store:
+        for names in ("x", "xy"):
+            graph = DfgBuilder("one", "i32")
+            for name in names:
+                graph.output(graph.add("neg", graph.input(name)), f"o{name}")
+            source.write_text(json_format.dumps(graph.build()))
+            # Another process would read the file anew.
+            bench_run.graph_of.cache_clear()
+            bench_run.graph_hash.cache_clear()
+            uses = Mapper(space, [str(source)], store, INLINE).uses({str(source): spec})[str(source)]
+            assert uses is not None
+            rows.append(len(uses["io"]))
+        asked = {row.asked["function"] for row in store.rows()}
+    assert rows == [2, 4]
+    assert asked == {"gridloom.explore.sharing.run_usage"}

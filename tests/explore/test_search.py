@@ -8,6 +8,7 @@ import pytest
 
 from gridloom.errors import OptionError
 from gridloom.explore import Exploration, explore, parse_space
+from gridloom.explore.points import Evaluated
 from gridloom.run import ExecutorSpec, Store, StoreError
 
 INLINE = ExecutorSpec(backend="inline")
@@ -129,3 +130,38 @@ def test_the_learned_estimator_judges_arrays_of_rows() -> None:
     (one,) = (candidate(space, point) for space in [parse_space(text, "rows")] for point in space.grid())
     assert probability("mappability", "kernel:cma_md5", one) == 0.0
     assert 0.5 < probability("mappability", "kernel:cma_rgb_to_ycc", one) < 1.0
+
+
+def test_keys_do_not_depend_on_where_the_code_is() -> None:
+    from gridloom.explore.points import candidate, jobs_of
+
+    space = parse_space(BASE, "tiny")
+    jobs = jobs_of(space, candidate(space, next(iter(space.grid()))), ["kernel:vector_add"])
+    assert [job.asked["function"] for job in jobs] == ["gridloom.flow.bench.run_cell"]
+
+
+def test_a_suite_of_our_examples_names_files_that_exist(tmp_path: Path) -> None:
+    from gridloom.explore.points import expand_kernels
+
+    sources = expand_kernels(["suite:c-loops"], None)
+    assert len(sources) > 30
+    assert all(Path(source).is_file() for source in sources)
+    (tmp_path / "fir.c").touch()
+    assert str(tmp_path / "fir.c") in expand_kernels(["suite:c-loops"], tmp_path)
+
+
+def test_points_keep_the_order_of_their_first_proposals() -> None:
+    from gridloom.explore.search import _first_of_each
+
+    space = parse_space(BASE, "tiny")
+    a, b, c, _ = (Evaluated(point, {}, (), ()) for point in space.grid())
+    assert _first_of_each([b, a, b, c, a]) == [b, a, c]
+
+
+@pytest.mark.parametrize(("sample", "counts"), [(0, (2, 0)), (1, (0, 2))])
+def test_a_point_that_is_proposed_again_is_not_counted_again(sample: int, counts: tuple[int, int]) -> None:
+    pytest.importorskip("optuna")
+    rules = f"search: {{method: tpe, points: 16, batch: 4, seed: 1}}\nskip: {{by: bounds, sample: {sample}}}"
+    found = explore(parse_space(BASE + rules, "tiny"), executor=INLINE)
+    assert len(found.points) == 4
+    assert (found.skipping.skipped, found.skipping.sampled) == counts

@@ -85,6 +85,25 @@ def test_flows_that_do_not_fit_say_so(flows: list[FlowSource], constraint: str) 
     assert isinstance(found, Failure) and found.constraint == constraint
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"base": 22, "tiles": 3}, "base 22 and tiles 3 lie beyond array 'streaming-engine:24,spokes=8'"),
+        ({"base": 24}, "base 24 lies beyond array 'streaming-engine:24,spokes=8'"),
+    ],
+)
+def test_given_tiles_beyond_the_array_are_refused(settings: dict[str, int], message: str) -> None:
+    with pytest.raises(OptionError) as error:
+        mapped(ProgramSource(name="p", flows=(small("a", **settings),), channels=()))
+    assert str(error.value) == f"flow a: {message}, whose tiles are 0 to 23"
+
+
+def test_an_open_number_of_tiles_ends_with_the_array() -> None:
+    program = mapped(ProgramSource(name="p", flows=(small("a", base=20),), channels=())).program
+    assert program is not None
+    assert (program.flows[0].base, program.flows[0].tiles) == (20, 4)
+
+
 def test_flow_that_cannot_be_mapped_is_named() -> None:
     average = FlowSource(name="avg", dfg=load_source("kernel:moving_average"), ii=2)
     result = mapped(ProgramSource(name="p", flows=(average,), channels=()))

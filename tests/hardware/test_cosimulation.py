@@ -15,7 +15,7 @@ from tests.random_cases import legal_mappings, loop_graph, static_graph
 
 from gridloom.archs.spec import build, build_spec
 from gridloom.dfg.model import DfgBuilder
-from gridloom.errors import MissingExtra
+from gridloom.errors import MissingExtra, SimulationError
 from gridloom.flow.hardware import compare, cosimulate_mapping
 from gridloom.hardware import cosimulation as cosim
 from gridloom.hardware.cosimulation import Bench
@@ -155,3 +155,10 @@ def test_a_missing_simulator_names_its_package(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingExtra, match=r"iverilog is not installed; install the package 'iverilog', for instance"):
         cosimulate_mapping(hand_mappings.mesh_local())
+
+
+def test_more_stream_words_than_the_testbench_holds_are_refused(bench_of: Callable[..., Bench]) -> None:
+    mapping = hand_mappings.mesh_fifo_2()
+    with pytest.raises(SimulationError) as error:
+        bench_of(mapping).run(configure(mapping), stimulus_for(mapping.dfg, iterations=70_000))
+    assert str(error.value) == "the run has 70000 words of streams; the testbench holds 65536: take fewer iterations"

@@ -24,7 +24,7 @@ STYLES = {
     "grid": ("kernel:fir", "mesh:6x6,fifo=4", 20_000),
     "modulo": ("kernel:iir", "torus:4x4", 8_000),
     "spokes": ("kernel:fir", "streaming-engine:16", 20_000),
-    "rows": ("kernel:cma_radix4_fft", "vpcma", 200_000),
+    "rows": ("kernel:vector_add,lanes=4", "vpcma", 50_000),
     "elastic": ("kernel:mlp,width=64,layers=1", "rdu:16x8", 320),
 }
 

@@ -14,6 +14,8 @@ from gridloom.dfg.rates import edge_tokens, repetitions
 from gridloom.dfg.tensors import total_flops
 from gridloom.errors import SourceError
 from gridloom.transform.lower_tensor import Section, lower
+from gridloom.transform.lower_tensor_stages import Fabric, Stage
+from gridloom.transform.lower_tensor_units import Stream, Units
 
 LANES = 16
 
@@ -137,3 +139,16 @@ def test_only_rdu_arrays_run_tensor_programs():
 def test_what_does_not_fit_alone_says_what_is_missing():
     with pytest.raises(SourceError, match=r"stage '.*' does not fit array 'rdu:1x2' even alone: too few"):
         lower(network("mlp", width=2048), build("rdu:1x2"))
+
+
+def test_operands_of_a_weight_gradient_meet_at_one_level(arch: Arch):
+    units = Units(Fabric.of(arch))
+    stage = Stage(id="grad", kind="weight_grad", inputs=(), ops=("grad",), vectors=64, flops=0, inner=32, columns=32)
+    narrow = Stream((("narrow", 48),), 0)
+    wide = Stream(tuple((f"wide{k}", 4) for k in range(12)), 0)
+    for name in ("narrow", *(name for name, _ in wide.parts)):
+        units.node(name, "elementwise", "before", 1, 48)
+    result = units.stage(stage, 1, [narrow, wide])
+    # The wide operand is gathered in memory units, a level further; the other one waits for it in one of its own.
+    assert sum("delay" in name for name in units.nodes) == 1
+    assert result.level == 2

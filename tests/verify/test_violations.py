@@ -388,7 +388,8 @@ def test_damage_is_reported(kind: str, case: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_kind_is_shown_by_a_damaged_mapping():
-    assert DAMAGED.keys() == KINDS.keys()
+    # test_program_rules.py shows the kinds of programs.
+    assert DAMAGED.keys() | {"tile-shared", "flow-tiles", "flow-array"} == KINDS.keys()
 
 
 def test_every_kind_is_documented():
@@ -407,3 +408,16 @@ def test_a_violation_reads_as_a_sentence():
     assert str(violation) == (
         "timing at edge 3 (a -> b): found arrival 2 + FIFO 0 = 2; allowed: 4: issue 4 + II 1 * distance 0"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "words"),
+    [
+        ("flow-starts-apart", "allowed", "one start per tile"),
+        ("siblings-apart", "allowed", "one sibling per tile"),
+        ("rates", "demanded", "1 tokens put and 1 taken per firing"),
+    ],
+)
+def test_violations_name_the_rule_in_plain_words(kind: str, part: str, words: str):
+    mappings = [damaged() for damaged in DAMAGED[kind]]
+    assert words in {getattr(found, part) for mapping in mappings for found in legal(mapping)}

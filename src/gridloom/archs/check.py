@@ -49,7 +49,6 @@ def _isolated(arch: Arch) -> list[str]:
     working = [k for k, tile in enumerate(arch.tiles) if tile.kind not in ("const",)]
     if len(working) < 2:
         return []
-    sources = set(arch.tile[arch.arc_source].tolist())
     reach = {k: set() for k in working}  # type: dict[int, set[int]]
     for a, b in zip(arch.arc_source.tolist(), arch.arc_target.tolist(), strict=True):
         x, y = int(arch.tile[a]), int(arch.tile[b])
@@ -62,7 +61,7 @@ def _isolated(arch: Arch) -> list[str]:
             continue
         if tile.operands and k not in entered:
             findings.append(f"tile {tile.name}: no other tile reaches it")
-        if not reach[k] and tile.kind != "store" and (k not in sources or len(working) > 1) and not _leaves(arch, k):
+        if not reach[k] and tile.kind != "store" and not _leaves(arch, k):
             findings.append(f"tile {tile.name}: it reaches no other tile")
     return findings
 

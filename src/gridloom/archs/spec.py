@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 from gridloom import registry
 from gridloom.archs.model import Arch, ArchBuilder
 from gridloom.dfg.ops import OP_CLASSES
-from gridloom.errors import ArchError, OptionError
+from gridloom.errors import ArchError, OptionError, SourceError
+from gridloom.text_file import read_text
 from gridloom.yaml_text import YamlProblem, parse_marked
 
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
@@ -120,9 +121,10 @@ def load_yaml(path: Path) -> Arch:
     """
     where = str(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArchError(f"cannot be read: {error}", where=where) from None
+        # A character has up to four bytes; how many characters there are is counted below.
+        text = read_text(path, limit=4 * _YAML_LIMIT)
+    except SourceError as error:
+        raise ArchError(error.message, where=where) from None
     try:
         data = parse_marked(text, _YAML_LIMIT)
     except YamlProblem as problem:
@@ -184,7 +186,10 @@ def parameters(kind: type[P], spec: Mapping[str, Any]) -> P:
         item = error.errors(include_url=False)[0]
         path = ".".join(str(part) for part in item["loc"])
         if item["type"] == "missing":
-            raise ArchError(f"{path}: family {spec['family']!r} needs this parameter") from None
+            family = spec["family"]
+            # A file that gives one of the two has another form.
+            form = "" if {"rows", "cols"} & set(fields) else f"; write the size after the family, as in {family}:4x4"
+            raise ArchError(f"{path}: family {family!r} needs this parameter{form}") from None
         raise ArchError(f"{path}: {item['msg']}, found {item.get('input')!r}") from None
 
 

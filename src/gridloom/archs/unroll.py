@@ -170,7 +170,7 @@ def _check_rotating(arch: Arch, value: Any) -> dict[str, int]:
     """Return how many registers of each file rotate; ArchError for files and numbers that the array does not have."""
     files = {file.name: file for file in arch.register_files}
     if not isinstance(value, Mapping):
-        raise ArchError(f"setting 'rotating' takes a number a register file, found {value!r}")
+        raise ArchError(f"setting 'rotating' takes a number for each register file, found {value!r}")
     for name, count in value.items():
         if name not in files:
             raise ArchError(f"array {arch.name!r} has no register file {name!r}")

@@ -8,9 +8,10 @@ Importing this module imports every command's function, but no command imports w
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from gridloom._version import __version__
 from gridloom.cli.commands.bench_command import bench
@@ -26,8 +27,22 @@ from gridloom.cli.commands.rtl_command import rtl
 from gridloom.cli.commands.show_command import show
 from gridloom.cli.options import Quiet
 
+
+class _Commands(TyperGroup):
+    """The commands as one; Ctrl-C reaches the entry as Abort."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        # Typer itself would return the exit status 130, and nobody would be told.
+        except KeyboardInterrupt as interrupt:
+            raise typer.Abort from interrupt
+
+
 app = typer.Typer(
     name="gridloom",
+    cls=_Commands,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -53,11 +53,10 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         return _complain(_usage_message(error))
     except GridloomError as error:
         return _complain(str(error))
-    except typer.Abort:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+    except (typer.Abort, KeyboardInterrupt) as stop:
+        # An interrupt with words of its own has said them at once.
+        if stop.__cause__ is None or not stop.__cause__.args:
+            print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The program that reads the output has closed it (gridloom list kernels | head).

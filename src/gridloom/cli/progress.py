@@ -107,9 +107,9 @@ def display(total: float | None = None) -> Iterator[Display]:
 def first_interrupt_asks() -> Iterator[threading.Event]:
     """Within the block the first Ctrl-C sets the event, so that a search can return its best; the second one kills.
 
-    While kernels are compiled there is nothing to return yet: the first Ctrl-C raises CompilationInterrupted. Outside
-    of the main thread, which alone receives signals, the event is never set. The handler that was there before is put
-    back at the end.
+    While kernels are compiled there is nothing to return yet: the first Ctrl-C raises CompilationInterrupted. After it
+    no further kernel is compiled: what needs one ends with the same error. Outside of the main thread, which alone
+    receives signals, the event is never set. The handler that was there before is put back at the end.
     """
     from gridloom.mappers.core import compiling
 
@@ -117,11 +117,9 @@ def first_interrupt_asks() -> Iterator[threading.Event]:
 
     def ask(_signal: int, _frame: object) -> None:
         asked.set()
+        compiling.interrupt()
         if compiling.active():
-            compiling.interrupt()
-            interrupted = compiling.CompilationInterrupted()
-            note(str(interrupted))
-            raise interrupted
+            raise compiling.CompilationInterrupted
         signal.signal(signal.SIGINT, previous)
         note("stopping; Ctrl-C again to give up at once")
 
@@ -132,6 +130,9 @@ def first_interrupt_asks() -> Iterator[threading.Event]:
     signal.signal(signal.SIGINT, ask)
     try:
         yield asked
+    except compiling.CompilationInterrupted as interrupted:
+        note(str(interrupted))
+        raise
     finally:
         signal.signal(signal.SIGINT, previous)
         compiling.resume()

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gridloom.archs.model import Arch
     from gridloom.hardware.rtl.structure import Hardware, Shape
 
-#: Ops that the hardware of an exploration has.
-OPS: Final = ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr")
+#: Ops that the hardware of an exploration has; the last three are those of VPCMA for ``mul``, ``shl`` and ``lshr``.
+OPS: Final = ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "mult", "sl", "sr")
 LEVEL_FEATURES: Final = ("unit", "operand multiplexer levels", "adder bits", "multiplier bits")
 
 
@@ -82,5 +82,5 @@ def level_features(hardware: Hardware, shape: Shape) -> list[float]:
         1.0,
         math.log2(max(widest, 1)),
         float(hardware.width) if is_pe else 0.0,
-        float(hardware.width) if is_pe and shape.ops >> 14 & 1 else 0.0,
+        float(hardware.width) if hardware.multiplies(shape) else 0.0,
     ]

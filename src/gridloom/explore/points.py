@@ -21,7 +21,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.explore.hardware import Cost, cost
 from gridloom.explore.space import Point, Space
-from gridloom.flow.bench.run import graph_hash, graph_of, run_cell
+from gridloom.flow.bench.run import QUESTION, graph_hash, graph_of, source_path
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.inputs import memory_of, prepare, read_arch
 from gridloom.mapping.mii import mii
@@ -100,12 +100,9 @@ def expand_kernels(texts: Iterable[str], folder: Path | None) -> list[str]:
 def _of_suite(name: str, folder: Path | None) -> list[str]:
     """The sources of a suite; OptionError where it reads files and no folder is given."""
     suite = load_suite(name)
-    sources = [source for group in suite.groups for source in group.sources]
-    if not suite.files:
-        return sources
-    if folder is None:
+    if suite.files and folder is None:
         raise OptionError(f"suite {name!r} reads published files; name their folder with --folder", where="kernels")
-    return [source if source.startswith("kernel:") else str(folder / source) for source in sources]
+    return [source_path(suite, source, folder) for group in suite.groups for source in group.sources]
 
 
 def candidate(space: Space, point: Point) -> Candidate:
@@ -124,7 +121,7 @@ def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[An
         return []
     return [
         ask(
-            run_cell,
+            QUESTION,
             {
                 "source": source,
                 "graph": graph_hash(source, memory_of(one.arch)),

@@ -70,8 +70,8 @@ class Exploration:
 class _Explorer:
     """One run: the store, the executor and the points evaluated so far.
 
-    ``points`` grows with each call of ``evaluate``; ``seen`` are the keys of all jobs asked for, ``planned`` the points
-    that the search will look at.
+    ``points`` grows with each call of ``evaluate``; ``seen`` are the keys of all jobs asked for, ``counted`` those that
+    ``skipping`` counts, ``planned`` the points that the search will look at.
     """
 
     space: Space
@@ -82,6 +82,7 @@ class _Explorer:
     planned: int
     points: list[Evaluated] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
+    counted: set[str] = field(default_factory=set)
     skipping: Skipping = field(default_factory=Skipping)
     interrupted: bool = False
 
@@ -118,7 +119,8 @@ class _Explorer:
             # The key is a hash: its first digits are as good as a random number, and the same in every run.
             if not hopeless or int(job.key[:8], 16) < rule.sample * 2**32:
                 wanted.append((job, hopeless))
-        self.skipping.skipped += len(jobs) - len(wanted)
+            else:
+                self.skipping.skipped += self._is_new(job)
         return wanted, len(jobs) - len(wanted)
 
     def _row(self, job: Job[Any], hopeless: bool) -> Mapping[str, Any] | None:
@@ -127,10 +129,16 @@ class _Explorer:
         if stored is None:
             return None
         row = _row(stored.value, stored.error, job)
-        if hopeless:
+        if hopeless and self._is_new(job):
             self.skipping.sampled += 1
             self.skipping.mapped_after_all += row["status"] == "mapped"
         return row
+
+    def _is_new(self, job: Job[Any]) -> bool:
+        """Return True for a job that was not counted yet, and mark it: an optimiser may propose a point again."""
+        new = job.key not in self.counted
+        self.counted.add(job.key)
+        return new
 
     def _tell(self, jobs: Progress) -> None:
         """Hand the progress on, with the best point by the first objective so far."""
@@ -271,8 +279,11 @@ def _told(space: Space, name: str, one: Evaluated) -> float:
 
 
 def _first_of_each(points: Sequence[Evaluated]) -> list[Evaluated]:
-    """The points without repetitions: an optimiser may propose a point again."""
-    return list({str(sorted(one.point.values.items())): one for one in reversed(points)}.values())[::-1]
+    """The points in the order of their first proposals: an optimiser may propose a point again."""
+    first: dict[str, Evaluated] = {}
+    for one in points:
+        first.setdefault(str(sorted(one.point.values.items())), one)
+    return list(first.values())
 
 
 _METHODS: dict[str, Callable[[_Explorer], None]] = {

@@ -11,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from gridloom._version import __version__
 from gridloom.explore.space import Space
-from gridloom.flow.inputs import read_arch
+from gridloom.flow.bench.run import graph_hash
+from gridloom.flow.inputs import memory_of, read_arch
 from gridloom.mapping import json_format
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
 from gridloom.verify import legal
+
+#: The name under which mappings are stored. It is part of their keys, so it stays when this module moves.
+QUESTION: Final = "gridloom.explore.sharing.run_usage"
 
 Feature = Literal["fifo", "mul", "io"]
 #: Tile -> how much of a feature it needs: FIFO cycles, or 1.
@@ -104,9 +108,10 @@ class Mapper:
         """The job that maps one graph onto one array."""
         budget = self.space.budget
         return ask(
-            run_usage,
+            QUESTION,
             {
                 "source": source,
+                "graph": graph_hash(source, memory_of(read_arch(spec))),
                 "arch": dict(spec),
                 "mapper": self.space.mapper,
                 "settings": dict(self.space.settings),

@@ -180,8 +180,8 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
 
     ``request`` gives the array and, for each flow, mapper and budget. Costs a search for each flow.
 
-    OptionError for an array without flows and for channels that are not sound; that a flow finds no mapping is a result
-    with a failure. A given ``base`` and ``tiles`` must lie on the array.
+    OptionError for an array without flows, for channels that are not sound and for a given ``base`` and ``tiles`` that
+    do not lie on the array; that a flow finds no mapping is a result with a failure.
     """
     arch = read_arch(request.arch)
     if not arch.has("spokes"):
@@ -213,7 +213,8 @@ def windows(flows: list[FlowSource], arch: Arch) -> list[tuple[int, int]] | Fail
     """Return the base tile and the number of tiles of each flow, or why there are too few tiles.
 
     What a flow does not give is in proportion to its ops; windows are filled from the left and do not overlap, unless
-    the bases that were given do. Every flow gets at least one tile.
+    the bases that were given do. Every flow gets at least one tile. OptionError for a flow whose given base and tiles
+    do not lie on the array.
     """
     count = len(arch.tiles)
     ops = {flow.name: sum(flow.dfg.op_class(node.id) not in arch.free for node in flow.dfg.nodes) for flow in flows}
@@ -227,6 +228,7 @@ def windows(flows: list[FlowSource], arch: Arch) -> list[tuple[int, int]] | Fail
             levers=(f"tiles={count - free}", "fewer tiles for a flow"),
         )  # fmt: skip
     widths = [flow.tiles or 1 + free * ops[flow.name] // max(1, weight) for flow in flows]
+    widths = [_on_the_array(flow, width, arch) for flow, width in zip(flows, widths)]
     taken = sorted((f.base, f.base + w) for f, w in zip(flows, widths) if f.base is not None)
     places = []
     for flow, width in zip(flows, widths):
@@ -240,6 +242,22 @@ def windows(flows: list[FlowSource], arch: Arch) -> list[tuple[int, int]] | Fail
             taken = sorted([*taken, (place[0], sum(place))])
         places.append(place)
     return places
+
+
+def _on_the_array(flow: FlowSource, width: int, arch: Arch) -> int:
+    """Return the width of a flow, cut at the end of the array unless its number of tiles was given.
+
+    OptionError where the base, or the tiles that were given, lie beyond the array.
+    """
+    count = len(arch.tiles)
+    if flow.base is None or flow.base + width <= count:
+        return width
+    if flow.tiles is None and flow.base < count:
+        return count - flow.base
+    wanted = f"base {flow.base} lies" if flow.tiles is None else f"base {flow.base} and tiles {flow.tiles} lie"
+    raise OptionError(
+        f"{wanted} beyond array {arch.name!r}, whose tiles are 0 to {count - 1}", where=f"flow {flow.name}"
+    )
 
 
 def _gap(width: int, shrinks: bool, taken: list[tuple[int, int]], count: int) -> tuple[int, int] | None:

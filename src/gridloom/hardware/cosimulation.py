@@ -38,7 +38,7 @@ from gridloom.hardware.bitstream.encode import encode, fitted, memory_layout
 from gridloom.hardware.bitstream.packets import pack
 from gridloom.hardware.rtl.generate import primitive, rtl_files
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.rtl.testbench import TESTBENCH, stream_ports, testbench
+from gridloom.hardware.rtl.testbench import PACKETS, STREAM_WORDS, TESTBENCH, stream_ports, testbench
 from gridloom.mapping.configuration import Configuration, Slot
 
 Words = NDArray[np.int64]
@@ -206,8 +206,10 @@ def _write_inputs(folder: Path, hardware: Hardware, configuration: Configuration
     """Write the files that the testbench reads; returns the numbers it takes as options."""
     packets = pack(hardware, encode(configuration, hardware, stimulus.liveins))
     width = hardware.width
+    _check_room("packets", len(packets), PACKETS, "a smaller array or a lower II")
     _write_hex(folder / "config.hex", (p.to_int() for p in packets), 64)
     index, words = _stream_table(hardware, configuration, stimulus)
+    _check_room("words of streams", len(words), STREAM_WORDS, "fewer iterations")
     _write_hex(folder / "stream_index.hex", index, 32)
     _write_hex(folder / "streams.hex", words, width)
     image = memory_image(configuration, stimulus)
@@ -217,6 +219,12 @@ def _write_inputs(folder: Path, hardware: Hardware, configuration: Configuration
         "cycles": cycles_of(configuration, stimulus.iterations), "stream_words": len(words),
         "memory_words": len(image) if hardware.buses else 0,
     }  # fmt: skip
+
+
+def _check_room(what: str, count: int, most: int, lever: str) -> None:
+    """Raise SimulationError for more packets or words than the tables of the testbench hold."""
+    if count > most:
+        raise SimulationError(f"the run has {count} {what}; the testbench holds {most}: take {lever}")
 
 
 def _write_hex(path: Path, words: Iterable[int | None], width: int) -> None:

@@ -9,9 +9,10 @@ file, because the positions of all fields follow from them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Final
 
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import OptionError
@@ -19,6 +20,7 @@ from gridloom.errors import OptionError
 #: Opcodes from this number on fit no opcode field; a field has ``OPCODE_BITS`` unless its unit has ops that need more.
 OPCODES = 128
 OPCODE_BITS = 6
+_WHOLE: Final = re.compile(r"-?[0-9]{1,9}")
 
 
 def _between(low: int, high: int) -> dict[str, tuple[int, int]]:
@@ -69,7 +71,8 @@ class HardwareParameters:
             if not any(getattr(self, name) is value for value in allowed):
                 raise OptionError(f"{name}: expected true or false, found {getattr(self, name)!r}")
         for op in self.ops or ():
-            if op not in OP_TABLE["i32"] or OP_TABLE["i32"][op].op_class not in ("alu", "mul", "div"):
+            rows = [OP_TABLE[domain][op] for domain in ("i32", "cma24") if op in OP_TABLE[domain]]
+            if not any(row.op_class in ("alu", "mul", "div") for row in rows):
                 raise OptionError(f"ops: {op!r} is not an integer op of the op table")
 
     def at_least(self, **needs: int) -> HardwareParameters:
@@ -110,8 +113,11 @@ class HardwareParameters:
             if key not in known:
                 raise OptionError(f"no such parameter: {key!r}; known: {', '.join(sorted(known))}", where=where)
         values = dict(data)
-        if values.get("ops") is not None:
-            values["ops"] = tuple(values["ops"])
+        ops = values.get("ops")
+        if ops is not None:
+            if not isinstance(ops, list | tuple) or not all(isinstance(op, str) for op in ops):
+                raise OptionError(f"ops: expected a list of ops, found {ops!r}", where=where)
+            values["ops"] = tuple(ops)
         try:
             return HardwareParameters(**values)
         except OptionError as error:
@@ -133,7 +139,7 @@ def parse_parameters(settings: Mapping[str, str]) -> HardwareParameters:
         if key == "ops":
             values[key] = None if text == "none" else text.split("+")
         else:
-            values[key] = words[text] if text in words else int(text) if text.lstrip("-").isdigit() else text
+            values[key] = words[text] if text in words else int(text) if _WHOLE.fullmatch(text) else text
     return HardwareParameters.from_json(values, "--set")
 
 

@@ -30,7 +30,13 @@ _TICK = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What a run tells while it works."""
+    """One report of a run while it works.
+
+    A :class:`Clock` makes it for the reporter of its budget, about once per batch of starts; the watcher of compilation
+    makes one for each kernel that is compiled. ``seconds`` is search time, so it stands still while kernels are
+    compiled. ``best`` is a text for a progress line and is not meant to be parsed. A report is a snapshot: nothing
+    updates it.
+    """
 
     seconds: float
     #: Moves made so far.
@@ -55,7 +61,16 @@ class Reporter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a run may cost. Without a limit a mapper stops where its configuration says."""
+    """What a run may cost. Without a limit a mapper stops where its configuration says.
+
+    The user gives it (command line, suite or program), and it is checked when it is made: OptionError for a limit or a
+    number of workers out of range. A budget holds no state, so one budget may start any number of runs.
+
+    >>> Budget(effort=1000).unlimited
+    False
+    >>> Budget(workers=2).unlimited
+    True
+    """
 
     #: Seconds of search, compilation of kernels excluded; None: no limit.
     time_limit: float | None = None
@@ -89,7 +104,12 @@ class Budget:
 
 
 class Clock:
-    """A run under a budget."""
+    """A run under a budget: the time and the moves it has used, and the flag that ends it.
+
+    :meth:`Budget.start` makes it, as a rule after tables are built and kernels are warm, so that its seconds are search
+    alone. The mapper adds the moves that it makes to ``moves``. Once ``stop[0]`` is 1 it stays so: a clock is for one
+    run.
+    """
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -121,6 +141,7 @@ class Clock:
         return self.budget.effort is not None and self.moves >= self.budget.effort
 
     def _look(self) -> None:
+        """Set the flag if the caller asks for an end or time is up; kernels read the flag by themselves."""
         asked = self.budget.interrupted is not None and self.budget.interrupted()
         if asked or self.remaining == 0.0:
             self.end()
@@ -156,6 +177,7 @@ class Clock:
         return Slice(self, seconds)
 
     def _wait(self, futures: Sequence[Future[T]]) -> None:
+        """Wait for all jobs, and look at the limits every ``_TICK`` seconds meanwhile."""
         waiting = set(futures)
         while waiting:
             self._look()

@@ -82,10 +82,12 @@ def config_type(mapper: MapperFunction) -> type[Any]:
 
 
 def _is_of(arch: Arch, kind: ArrayKind) -> bool:
+    """Whether an array is of a kind: the same style, and every trait that the kind names."""
     return arch.style == kind.style and all(arch.has(trait) for trait in kind.traits)
 
 
 def _refusal(name: str, arch: Arch) -> str:
+    """The sentence that refuses an array: what the mapper takes, and which mappers take this array instead."""
     taken = _listed([kind.words for kind in registry.entry("mappers", name).takes])
     others = mappers_for(arch)
     hint = f"; mappers that take it: {', '.join(others)}" if others else ""

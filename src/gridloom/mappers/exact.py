@@ -24,7 +24,11 @@ from gridloom.mappers.settings import check_settings
 
 @dataclass(frozen=True, kw_only=True)
 class ExactConfig:
-    """Settings of ``exact``."""
+    """Settings of ``exact``, for both styles that it maps to.
+
+    A comment says where a setting is read on modulo arrays or on static grids only. What a setting forbids is not in
+    the model, so a proof says nothing about mappings that use it; the provenance lists the settings that were changed.
+    """
 
     #: The II to map at; None: from the MII on, the lowest that is not refuted.
     ii: int | None = None

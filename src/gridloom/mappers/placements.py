@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 
-from gridloom.archs.model import Arch
+from gridloom.archs.model import Arch, Tile
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mapping.model import Failure
@@ -52,7 +52,11 @@ def given_tiles(
 
 
 def tiles_of(dfg: Dfg, arch: Arch, given: MappingABC[str, str], what: str, *, shared: bool = False) -> dict[int, int]:
-    """Position in the graph -> tile, for names that a user gave as the setting ``what``; see :func:`given_tiles`."""
+    """Position in the graph -> tile, for names that a user gave as the setting ``what``; see :func:`given_tiles`.
+
+    The order of the result is the order in which the user gave the names, and the first wrong name is the one that is
+    refused.
+    """
     placed: dict[int, int] = {}
     owner: dict[str, str] = {}
     for node, tile in given.items():
@@ -80,14 +84,23 @@ def check_complete(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> None:
 
 
 def misplaced(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> Failure | None:
-    """The Failure of the first node whose tile does not have its op class; None when all have."""
+    """The Failure of the first node whose tile does not have its op class; None when all have.
+
+    Only op classes are looked at. A style with further rules about who may sit where (operands, links, columns) has a
+    function of its own that says the same in its own words.
+    """
     for position, tile in placed.items():
         name, record = dfg.nodes[position].id, arch.tiles[tile]
         if not dfg.required_classes(name) <= record.classes:
-            return Failure(
-                constraint=f"node {name!r} on tile {record.name!r}",
-                demand=f"op class {' and '.join(sorted(dfg.required_classes(name)))}",
-                bound=f"classes {', '.join(sorted(record.classes)) or 'none'}",
-                levers=("another tile",),
-            )
+            return cannot_sit(name, record, f"op class {' and '.join(sorted(dfg.required_classes(name)))}")
     return None
+
+
+def cannot_sit(node: str, tile: Tile, demand: str) -> Failure:
+    """The Failure of a node on a tile that does not have what the node demands."""
+    return Failure(
+        constraint=f"node {node!r} on tile {tile.name!r}",
+        demand=demand,
+        bound=f"classes {', '.join(sorted(tile.classes)) or 'none'}",
+        levers=("another tile",),
+    )

@@ -37,7 +37,11 @@ _TICK = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class PortfolioConfig:
-    """Settings of ``portfolio``."""
+    """Settings of ``portfolio``.
+
+    The raced mappers run with their standard settings, so there is nothing to set here but which ones take part and at
+    which II. A mapper that takes no II is refused when one is asked for.
+    """
 
     #: The II to map at; None: the lowest that a mapper finds.
     ii: int | None = None
@@ -59,10 +63,10 @@ def portfolio(dfg: Dfg, arch: Arch, config: PortfolioConfig, budget: Budget) -> 
     names = config.mappers or _suited(arch, budget)
     race = _Race(dfg, arch, config, budget, names)
     outcomes = race.run()
-    found = [(_merit(outcome), k, outcome) for k, outcome in enumerate(outcomes) if isinstance(outcome, Mapping)]
-    if not found:
+    ranked = [(_merit(outcome), k, outcome) for k, outcome in enumerate(outcomes) if isinstance(outcome, Mapping)]
+    if not ranked:
         return _without_mapping(outcomes, bool(config.mappers))
-    _, best, winner = min(found, key=lambda entry: entry[:2])
+    _, best, winner = min(ranked, key=lambda entry: entry[:2])
     told = {"found_by": names[best], "rivals": _rivals(names, outcomes), **_proved(winner, outcomes)}
     mine = {"mapper": "portfolio", "config": changed_settings(config), "seed": budget.seed}
     return dataclasses.replace(winner, provenance={**winner.provenance, **mine, **told})
@@ -77,7 +81,11 @@ def _suited(arch: Arch, budget: Budget) -> tuple[str, ...]:
 
 
 class _Race:
-    """The mappers at work."""
+    """The mappers at work on one graph and array, each on a thread of its own.
+
+    ``entrants[k]`` is the function and the configuration of mapper ``names[k]``; outcomes have the same order. All
+    mappers share the event ``decided``: setting it makes each of them end with the best that it has.
+    """
 
     def __init__(self, dfg: Dfg, arch: Arch, config: PortfolioConfig, budget: Budget, names: tuple[str, ...]) -> None:
         self.dfg = dfg
@@ -86,7 +94,7 @@ class _Race:
         self.names = names
         self.entrants = [_entrant(name, arch, config) for name in names]
         self.decided = threading.Event()
-        #: Seconds and best words that each mapper told last.
+        #: The last report of each mapper; None: it has made none yet.
         self.told: list[Progress | None] = [None] * len(names)
 
     def run(self) -> list[Outcome]:
@@ -105,6 +113,10 @@ class _Race:
             return [future.result() for future in futures]
 
     def _enter(self, k: int) -> Outcome:
+        """Run one mapper with its part of the budget.
+
+        An error of ours is an outcome like any other, so that it does not end the other mappers.
+        """
         mapper, config = self.entrants[k]
         parts = len(self.entrants)
 
@@ -125,10 +137,12 @@ class _Race:
         return outcome
 
     def _over(self) -> bool:
+        """What each mapper asks about 50 times per second: is the race decided, or does the user want it to end?"""
         asked = self.budget.interrupted is not None and self.budget.interrupted()
         return self.decided.is_set() or asked
 
     def _watch(self, futures: list[Future[Outcome]], clock: Clock, racing: bool) -> None:
+        """Wait for the mappers; in a race the first result that is proved optimal ends those that are still running."""
         waiting = set(futures)
         while waiting:
             done, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
@@ -137,6 +151,7 @@ class _Race:
             self._report(clock, len(futures) - len(waiting))
 
     def _report(self, clock: Clock, done: int) -> None:
+        """Tell the user of all mappers in one line: the longest search time, the sum of moves, the best of each."""
         if self.budget.progress is None:
             return
         told = [(name, p) for name, p in zip(self.names, self.told) if p is not None]
@@ -163,7 +178,10 @@ def _entrant(name: str, arch: Arch, config: PortfolioConfig) -> tuple[MapperFunc
 
 
 def _merit(mapping: Mapping) -> tuple[int, ...]:
-    """Less is better: II, columns where rows of ALUs are shared by width, FIFOs, links."""
+    """Less is better: II, columns where rows of ALUs are shared by width, FIFOs, links.
+
+    These figures are counted in the mapping itself, so that mappers with different objectives are judged alike.
+    """
     arch = mapping.arch
     fifos = [route.fifo for route in mapping.routes]
     kinds = {name: int(kind) for name, kind in zip(arch.resource_names, arch.kind.tolist())}
@@ -182,8 +200,8 @@ def _rivals(names: tuple[str, ...], outcomes: list[Outcome]) -> list[str]:
     """One sentence about each mapper that took part."""
     words = []
     for name, outcome in zip(names, outcomes):
-        found = f"II {outcome.ii}" if isinstance(outcome, Mapping) else f"no mapping ({outcome})"
-        words.append(f"{name}: {found}")
+        result = f"II {outcome.ii}" if isinstance(outcome, Mapping) else f"no mapping ({outcome})"
+        words.append(f"{name}: {result}")
     return words
 
 

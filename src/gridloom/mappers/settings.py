@@ -44,7 +44,11 @@ def check_settings(
 
 
 def changed_settings(config: Any) -> dict[str, Any]:
-    """The settings of a configuration that differ from its class's defaults, as plain data."""
+    """The settings of a configuration that differ from its class's defaults, as plain data.
+
+    Mappings become dictionaries and tuples become lists, so that the result can be written as JSON. The class of the
+    configuration has to be one that can be made without arguments.
+    """
     standard = type(config)()
     changed = {}
     for field in dataclasses.fields(config):

@@ -99,7 +99,11 @@ def token_edges(configuration: Configuration) -> list[int]:
 
 
 def repetitions(configuration: Configuration) -> list[int]:
-    """Firings of each node in one graph iteration: the least whole numbers that balance every edge."""
+    """Firings of each node in one graph iteration: the least whole numbers that balance every edge.
+
+    SimulationError where no numbers do. The tokens that are put on an edge in an iteration are then those taken from
+    it, so that buffers do not grow from iteration to iteration.
+    """
     try:
         return rates.repetitions(configuration.dfg, token_edges(configuration))
     except DfgError as error:
@@ -155,7 +159,12 @@ def _untimed(configuration: Configuration, repeats: list[int], iterations: int) 
 
 @dataclass
 class _Tables:
-    """What the kernel reads of flows and links."""
+    """What the kernel reads of flows and links, while it is collected.
+
+    A flow is an edge on its way to one unit. Row f of ``flows`` has the columns of :mod:`gridloom.sim.elastic_kernel`.
+    A flow of h hops has h + 1 counters in ``counters``: tokens put, tokens that have crossed each link. The counters of
+    a hop are at its index and the one after it.
+    """
 
     flows: list[list[int]] = field(default_factory=list)
     counters: list[int] = field(default_factory=list)
@@ -294,7 +303,11 @@ class _Network:
         return int(kernel.run_tokens(self.iterations, _MAX_CYCLES, network, links, state))
 
     def period(self) -> float:
-        """Cycles per iteration over the middle half of the run: buffers fill before it, and empty after it."""
+        """Cycles per iteration over the middle half of the run: buffers fill before it, and empty after it.
+
+        An iteration ends when the last unit has done its part. Runs too short for a middle half have the cycles of the
+        whole run.
+        """
         ends = self.finished.max(axis=0)
         first = max(self.iterations // 4, 1)
         last = self.iterations - self.iterations // 4
@@ -303,7 +316,11 @@ class _Network:
         return float(ends[last - 1] - ends[first - 1]) / (last - first)
 
     def stuck(self) -> str | None:
-        """Who waits for whom, when a run came to a stop; None when it came to its end."""
+        """Who waits for whom, when a run came to a stop; None when it came to its end.
+
+        A deadlock is a ring of units that wait for each other's tokens or room; where there is none (a broken route),
+        it is the chain from the first waiting unit on.
+        """
         waiting = [u for u in range(len(self.slots)) if self.fired[u] < self.iterations * self.repeats[u]]
         if not waiting:
             return None

@@ -49,7 +49,11 @@ _NEVER: Final = np.iinfo(np.int64).max
 
 
 class Network(NamedTuple):
-    """Units and the flows between them; the inputs and outputs of a unit are lists of flows (CSR)."""
+    """Units and the flows between them; the inputs and outputs of a unit are lists of flows (CSR).
+
+    The packet-by-packet kernel takes the same tuple, with other columns in ``units`` and ``flows``. No kernel writes to
+    it.
+    """
 
     units: Words
     input_start: Words
@@ -60,7 +64,10 @@ class Network(NamedTuple):
 
 
 class LinkTable(NamedTuple):
-    """CSR by link: the counters of the hops that cross it, and the tokens of a packet there."""
+    """CSR by link: the counters of the hops that cross it, and the tokens of a packet there.
+
+    A hop crosses the link from counter ``hops[k]`` to the counter after it. Flows of a link take turns in this order.
+    """
 
     start: Words
     hops: Words
@@ -68,7 +75,11 @@ class LinkTable(NamedTuple):
 
 
 class TokenState(NamedTuple):
-    """What a run changes."""
+    """What a run changes.
+
+    A run begins where the arrays stand: counters hold the early tokens of loop-carried edges, and rings their values.
+    After a deadlock they show where each token is.
+    """
 
     #: For each hop of each flow the tokens that have come so far; the tokens that each flow's consumer has taken.
     counters: Words

@@ -33,13 +33,14 @@ _COMPUTE = ("gemm", "vector")
 class Measurement:
     """What one run showed. Cycles of units and links are those of the measured iterations.
 
-    A placement that comes to a deadlock has an infinite period and an efficiency of 0; its other figures mean
-    nothing.
+    A placement that comes to a deadlock has an infinite period and an efficiency of 0; its other figures mean nothing.
+
+    ``units`` and ``links`` are tables with one row for each unit and link.
     """
 
-    #: Cycles an iteration; infinite when it came to a deadlock.
+    #: Cycles per iteration; infinite when it came to a deadlock.
     period: float
-    #: Cycles an iteration that the slowest compute unit needs at the least.
+    #: Cycles per iteration that the slowest compute unit needs at the least.
     bound: int
     #: Measured cycles.
     cycles: int

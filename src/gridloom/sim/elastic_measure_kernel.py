@@ -1,9 +1,9 @@
 """Packet by packet: the event loop that measures the period of an elastic array.
 
-The same array as in `elastic_kernel`, without values: a packet is one event per hop instead of one per token. Times
-are cycles; events wait in a wheel of as many slots as the longest delay. In a cycle, units that are done put packets
-out, units that can begin do, then each free link takes the packet whose turn it is. A packet of p tokens keeps a link
-for p cycles and its head is at the next one a cycle later; at its consumer the tokens arrive at one per cycle.
+The same array as in `elastic_kernel`, without values: a packet is one event per hop instead of one per token. Times are
+cycles; events wait in a wheel of as many slots as the longest delay. In a cycle, units that are done put packets out,
+units that can begin do, then each free link takes the packet whose turn it is. A packet of p tokens keeps a link for p
+cycles and its head is at the next one a cycle later; at its consumer the tokens arrive at one per cycle.
 
 Events wait in linked lists of cells, one list per slot of the wheel; the cells come from one pool (``free_cell``), so
 that nothing is allocated while it runs. An event is the number of a unit to look at, or the number of units plus that
@@ -12,6 +12,10 @@ of a link. A unit is looked at when something it may wait for happens, not in ev
 
 The loop is one function with its state in local arrays: parts that are called with tuples of arrays cost reference
 counts at every call.
+
+The flow table has one row for each edge of the graph: units at its ends, tokens that a firing puts and takes, every how
+many firings of producer and consumer that happens, room of the consumer's buffer, tokens there at the start. The unit
+table has the cycles of a firing and the firings of an iteration.
 """
 
 from __future__ import annotations
@@ -63,7 +67,11 @@ _LONG_AGO: Final = -(1 << 40)
 
 
 class Limits(NamedTuple):
-    """How far a run goes."""
+    """How far a run goes.
+
+    ``first`` is less than ``last``, and ``last`` at most ``cap``, or the run ends as a deadlock when all units have
+    reached the cap.
+    """
 
     #: No unit does more iterations than this.
     cap: int
@@ -78,7 +86,10 @@ class Limits(NamedTuple):
 
 
 class Routes(NamedTuple):
-    """The links of each flow, in order (CSR), and how many links there are."""
+    """The links of each flow, in order (CSR), and how many links there are.
+
+    Row f is the route of flow f from its source on. Every flow has one link at least.
+    """
 
     start: Words
     links: Words
@@ -86,7 +97,11 @@ class Routes(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What a run fills."""
+    """What a run fills.
+
+    ``finish`` is indexed by iterations done, from 1 on. ``usage`` and ``link_usage`` are reset at the end of iteration
+    ``first``, so that at the end of iteration ``last`` they cover the time in between.
+    """
 
     #: The cycle in which each iteration was done by all units.
     finish: Words

@@ -22,7 +22,11 @@ from gridloom.sim.slot_code import SlotCode, compile_slots
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trap:
-    """Accesses outside an array: how many, and the first one."""
+    """Accesses outside an array: how many, and the first one.
+
+    ``count`` is over the whole run. ``firing`` is the iteration of the access, ``length`` the words of the array. A
+    trap is recorded, and the run goes on.
+    """
 
     count: int
     node: str
@@ -50,9 +54,9 @@ def run(configuration: Configuration, stimulus: Stimulus, *, seed: int = 0) -> O
     """Run a configuration of a static or modulo array for ``stimulus.iterations`` iterations.
 
     Returns what the interpreter would return for the graph, if the array is set right. Accesses out of bounds read
-    poison and store nothing. ``seed`` chooses when flows behind asynchronous edges start. Needs one pass over a slot's
-    code per cycle. SimulationError for an elastic array, a combinational cycle, or asynchronous edges that wait for
-    each other.
+    poison and store nothing. ``seed`` chooses when flows behind asynchronous edges start. The cost of a cycle is one
+    pass over the code of its slot. SimulationError for an elastic array, a combinational cycle, or asynchronous edges
+    that wait for each other.
     """
     return execute(compile_slots(configuration, seed=seed), stimulus).observation
 

@@ -1,11 +1,13 @@
 """When each flow starts: flows joined only by asynchronous edges are free to slide against each other by whole rounds.
 
-A flow is what data, pair and order edges hold together. Behind an asynchronous edge a flow starts as late as the
-values need, and a seeded number of rounds later still: a result that depends on how long a message takes then shows
-as wrong.
+A flow is what data, pair and order edges hold together. Behind an asynchronous edge a flow starts as late as the values
+need, and a seeded number of rounds later still: a result that depends on how long a message takes then shows as wrong.
 
-Only starts are decided here. Within a flow all cycles are as configured; between flows only whole rounds
-(II cycles) are added, so that each slot keeps its place modulo II.
+Only starts are decided here. Within a flow all cycles are as configured; between flows only whole rounds (II cycles)
+are added, so that each slot keeps its place modulo II.
+
+Flows are found on the configuration, not on the mapping: two issue slots belong together if the value of one reaches
+the other over multiplexers and registers as they are set, if they use the same spill, or if the graph orders them.
 """
 
 from __future__ import annotations
@@ -18,12 +20,17 @@ from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Slot
 
+# A flow behind an asynchronous edge starts at most so many rounds later than it could.
 _MOST_EXTRA_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
-    """Flow ``target`` starts at least ``rounds`` after flow ``source``."""
+    """One asynchronous edge between two flows: ``target`` starts at least ``rounds`` after ``source``.
+
+    Flows are named by one of their issue slots. ``rounds`` may be negative, where the mapping starts the target later
+    than the edge asks for. ``edge`` is the edge in words, for messages.
+    """
 
     source: int
     target: int
@@ -93,18 +100,18 @@ def _producers(configuration: Configuration, slot: Slot) -> list[int]:
     Routed operands are followed back through the multiplexers, not taken from the mapping: a configuration need not
     come from one.
     """
-    found = []
+    producers = []
     for operand in slot.operands:
         if operand.kind == "pair":
-            found += [
+            producers += [
                 k for k, other in enumerate(configuration.slots)
                 if other.kind == "op" and (other.node, other.copy) == (operand.node, operand.copy)
             ]  # fmt: skip
         elif operand.kind == "routed" and 0 <= operand.resource < len(configuration.driver):
             k = trace(configuration, operand.resource, (slot.slot - operand.fifo) % configuration.ii)
             if k >= 0:
-                found.append(k)
-    return found
+                producers.append(k)
+    return producers
 
 
 def trace(configuration: Configuration, row: int, slot: int) -> int:
@@ -200,8 +207,8 @@ def _on_cycles(waits: list[_Wait]) -> set[int]:
     number = {flow: graph.add_node(flow) for flow in names}
     for wait in waits:
         graph.add_edge(number[wait.source], number[wait.target], None)
-    found: set[int] = set()
+    around: set[int] = set()
     for part in rustworkx.strongly_connected_components(graph):
         if len(part) > 1:
-            found |= {graph[k] for k in part}
-    return found | {wait.source for wait in waits if wait.source == wait.target}
+            around |= {graph[k] for k in part}
+    return around | {wait.source for wait in waits if wait.source == wait.target}

@@ -11,10 +11,14 @@ registers) keep their last values in rings of a power of two of cells: reading d
 ``ISSUE``   issue b starts a firing; c is its start stage
 ==========  ============================================================================================================
 
-A cycle costs one pass over the code of its slot and nothing for idle tiles. Firings are numbered by iteration: an
-issue of start stage c fires for iteration ``turn - c`` in round ``turn``, and does nothing before the first and after
-the last iteration, which is all there is to prologue and epilogue. Stores take effect at the end of a cycle, so that
-no load sees a store of its own cycle.
+A cycle costs one pass over the code of its slot and nothing for idle tiles. Firings are numbered by iteration: an issue
+of start stage c fires for iteration ``turn - c`` in round ``turn``, and does nothing before the first and after the
+last iteration, which is all there is to prologue and epilogue. Stores take effect at the end of a cycle, so that no
+load sees a store of its own cycle.
+
+Columns of the issue table: what the issue does, op code, salt of the node, first operand and number of operands, first
+word and length of its array, stream or constant. Columns of the operand table: where it comes from, index there, FIFO
+cycles, firings back, first of its initial values.
 """
 
 from __future__ import annotations
@@ -86,7 +90,12 @@ TRAP_ADDRESS: Final = 3
 
 
 class Rings(NamedTuple):
-    """The rows: each has ``mask[row] + 1`` cells of ``cells``, from ``base[row]`` on."""
+    """The rows: each has ``mask[row] + 1`` cells of ``cells``, from ``base[row]`` on.
+
+    The value of a row in a cycle is in cell ``cycle & mask[row]``, so that a ring holds the last ``mask[row] + 1``
+    cycles. The compiler makes a ring as long as the furthest look back, rounded up to a power of two; a row that is
+    only read in the same cycle, or a register that is not read back, has one cell.
+    """
 
     cells: Words
     base: Words
@@ -94,7 +103,11 @@ class Rings(NamedTuple):
 
 
 class Code(NamedTuple):
-    """What the array is configured to do."""
+    """What the array is configured to do.
+
+    Compiled once for a configuration and shared by all runs; the clock does not write to it. ``issues`` and
+    ``operands`` have the columns that the module's docstring lists. The operands of an issue stand one after the other.
+    """
 
     #: The code of slot s is ``instructions[start[s] : start[s + 1]]``, with rows (code, a, b, c).
     start: Words
@@ -109,7 +122,11 @@ class Code(NamedTuple):
 
 
 class Data(NamedTuple):
-    """What a run reads and fills."""
+    """What a run reads and fills.
+
+    ``constants[node]`` holds constants and live-ins by position in the graph. ``memory`` is one flat memory: the arrays
+    of the graph one after the other, then the spills.
+    """
 
     constants: Words
     #: streams[stream, firing] and results[firing, issue].
@@ -119,7 +136,11 @@ class Data(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for the operands of a firing and for the stores of a cycle; the record of the first trap."""
+    """Room for the operands of a firing and for the stores of a cycle; the record of the first trap.
+
+    ``pending`` has rows (word, value): stores of a cycle become visible at its end, in the order of the code. ``trap``
+    counts the accesses outside their arrays, and has issue, firing and address of the first.
+    """
 
     buffer: Words
     pending: Words
@@ -127,7 +148,12 @@ class Scratch(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Cycles to run, from ``first`` up to ``end``; the length of a slot's round; iterations; the code of the domain."""
+    """Which cycles to run, and the frame they run in.
+
+    The cycles are those from ``first`` up to, but without, ``end``, so that a run may be continued where it stopped.
+    ``ii`` is the length of a slot's round, ``iterations`` the firings of each issue, ``domain`` the code of the graph's
+    domain.
+    """
 
     first: int
     end: int

@@ -56,6 +56,10 @@ class SlotCode:
     That is the code, the tables of issues and operands, and the layout of rows and memory. It is made once by
     :func:`compile_slots` and may be run any number of times. The columns of the tables are named in
     :mod:`gridloom.sim.kernel`.
+
+    Issues have the order of ``configuration.slots``. ``base``, ``mask`` and ``rows`` have one entry for each dense row
+    number; ``file_start`` and ``file_rows`` list the dense rows of each rotating register file in use. ``words`` is the
+    size of the flat memory: arrays first, then spills.
     """
 
     configuration: Configuration
@@ -186,7 +190,10 @@ class _Compiler:
         return row if row < self.resources else self.configuration.lanes[row - self.resources]
 
     def _completions(self) -> tuple[_Issues, _Issues]:
-        """(FU or LOAD resource, slot), and (tile, slot) -> the issues whose results are there in that slot."""
+        """(FU or LOAD resource, slot), and (tile, slot) -> the issues whose results are there in that slot.
+
+        Several issues may complete in the same slot of a wrong configuration, or in different rounds of a right one.
+        """
         by_resource: _Issues = defaultdict(list)
         by_tile: _Issues = defaultdict(list)
         for k, slot in enumerate(self.configuration.slots):
@@ -203,7 +210,10 @@ class _Compiler:
         return [file.registers[:count] for file, count in files if count]
 
     def _collect_wanted(self) -> None:
-        """Close what issues read and multiplexers select over their drivers; note how far back each row is read."""
+        """Close what issues read and multiplexers select over their drivers; note how far back each row is read.
+
+        Wires that are set but lead nowhere are wanted as well, which also finds combinational cycles among them.
+        """
         driver = self.configuration.driver
         work: list[tuple[int, int]] = []
         for slot in self.configuration.slots:

@@ -34,9 +34,9 @@ def fitting_stimulus(interpreter: Interpreter, iterations: int, seed: int) -> tu
     dfg = interpreter.dfg
     best: tuple[Stimulus, Observation] | None = None
     for candidate in _candidates(dfg, iterations, seed):
-        found = _longest_prefix(interpreter, candidate, best[0].iterations if best else 0)
-        if found is not None:
-            best = found
+        longest = _longest_prefix(interpreter, candidate, best[0].iterations if best else 0)
+        if longest is not None:
+            best = longest
         if best is not None and best[0].iterations == iterations:
             break
     if best is None:

@@ -38,7 +38,11 @@ _LISTED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowRun:
-    """What a flow did with its cycles, for reports."""
+    """What a flow did with its cycles, for reports.
+
+    Cycles are those of the common clock, so that flows can be compared. ``ended - began + 1`` is the sum of the cycles
+    in which the flow worked and those in which it waited.
+    """
 
     flow: str
     #: Global cycles of its first and last work.
@@ -53,6 +57,9 @@ class ProgramVerdict:
     """The outcome of ``simulate_program``.
 
     It is ok when no value differs in any run and no tile memory overflowed.
+
+    ``latencies`` and ``cycles`` have one entry for each run. ``error`` is set where more messages waited at a tile than
+    its memory holds; the values may be right all the same.
     """
 
     ok: bool
@@ -72,7 +79,8 @@ def simulate_program(
 ) -> ProgramVerdict:
     """Run a program with messages of up to each of some latencies, and compare every flow with the interpreter.
 
-    SimulationError when a graph cannot run within the bounds of its arrays for its iterations. Costs the flows' cycles
+    Each latency is run ``runs`` times, with other random times. SimulationError when a graph cannot run within the
+    bounds of its arrays for its iterations, or when flows wait for messages that nobody sends. Costs the flows' cycles
     once for each run, about ten microseconds each.
     """
     stimuli, expected = reference(program, seed)
@@ -148,7 +156,11 @@ def _feed(channel: Channel, stimulus: Stimulus, source: Observation) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Sender:
-    """A channel's stream at its source: where its values are made."""
+    """A channel's stream at its source: where its values are made, and when.
+
+    The value of firing f is ready in cycle ``ready + f * II`` of the flow's own count; ``initial`` are the values of a
+    loop-carried edge into the output, which are sent when the flow begins.
+    """
 
     channel: Channel
     #: The issue whose results it carries; cycle of the result of firing 0; iterations that come before them.

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
-    """One value that the array got wrong."""
+    """One value that the array got wrong.
+
+    ``expected`` is the interpreter's value, ``found`` the array's, both as raw 64-bit words of the domain. A word that
+    begins with 5EED in hexadecimal was never driven.
+    """
 
     #: ``output y``, ``memory A[3]``, ``live-out s``, ``node x``, ``access of x``.
     what: str
@@ -28,7 +32,11 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitUse:
-    """Elastic arrays: what a unit did with its cycles."""
+    """Elastic arrays: what a unit did with its cycles.
+
+    Each cycle of a run, until the unit's last firing is done, is busy, starved or stalled; ``firings`` counts those
+    that began.
+    """
 
     tile: str
     node: str

@@ -238,15 +238,7 @@ class Units:
 
     def _vector(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
         """Add the units of a vector stage; operands that come from earlier stages are delayed to the latest one."""
-        level = max(stream.level for stream in inputs)
-        room = self.fabric.operands // len(inputs)
-        ready: list[Stream] = []
-        for stream in inputs:
-            narrowed = self.narrow(self.delay(stream, level, stage.id), room * units, stage.id)
-            ready.append(narrowed)
-        top = max(stream.level for stream in ready)
-        # Gathering may have raised the level of one operand above the others.
-        ready = [self.delay(stream, top, stage.id) for stream in ready]
+        ready, top = self._together(inputs, self.fabric.operands // len(inputs) * units, stage.id)
         share = -(-stage.vectors // units)
         parts = []
         for k in range(units):
@@ -258,6 +250,14 @@ class Units:
                 self.edge(source, unit, tokens)
             parts.append((unit, share))
         return Stream(tuple(parts), top)
+
+    def _together(self, inputs: list[Stream], most: int, stage: str) -> tuple[list[Stream], int]:
+        """Return the streams of a stage's operands at one level, narrowed to ``most`` nodes, and that level."""
+        level = max(stream.level for stream in inputs)
+        ready = [self.narrow(self.delay(stream, level, stage), most, stage) for stream in inputs]
+        # Gathering may have raised the level of one operand above the others.
+        top = max(stream.level for stream in ready)
+        return [self.delay(stream, top, stage) for stream in ready], top
 
     def _gemm(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
         """Add the compute units of a product, with the memory units of its two operands.
@@ -328,12 +328,11 @@ class Units:
         the share of a unit is no whole number of packets.
         """
         fabric = self.fabric
-        level = max(stream.level for stream in inputs)
         share = stage.inner * stage.columns // fabric.lanes // units
         firings = share // fabric.packet
         if not firings or share % fabric.packet:
             raise TooLarge("packets")
-        left, right = (self.narrow(self.delay(stream, level, stage.id), fabric.operands, stage.id) for stream in inputs)
+        (left, right), level = self._together(inputs, fabric.operands, stage.id)
         names, parts = [], []
         for k in range(units):
             names.append(self.node(f"{stage.id}.c{k}", "gemm", stage.id, fabric.packet * fabric.block_rows, firings))

@@ -102,7 +102,7 @@ def _flow_starts_apart(subject: Subject) -> Iterator[Violation]:
     fed = {edge.target for _, edge in subject.routed_edges() if edge.distance == 0}
     starts = [placed for placed in subject.on_tiles() if placed.node.id not in fed]
     for tile, together in _crowded(starts):
-        yield Violation("flow-starts-apart", subject.arch.tiles[tile].name, f"starts {together}", "one start a tile")
+        yield Violation("flow-starts-apart", subject.arch.tiles[tile].name, f"starts {together}", "one start per tile")
 
 
 def _siblings_apart(subject: Subject) -> Iterator[Violation]:
@@ -122,7 +122,7 @@ def _siblings_apart(subject: Subject) -> Iterator[Violation]:
     for (node, _), members in readers.items():
         for tile, together in _crowded(list(members.values())):
             where = subject.arch.tiles[tile].name
-            yield Violation("siblings-apart", where, f"{together}, which all read {node}", "one sibling a tile")
+            yield Violation("siblings-apart", where, f"{together}, which all read {node}", "one sibling per tile")
 
 
 def _crowded(instances: list[Placed]) -> list[tuple[int, str]]:

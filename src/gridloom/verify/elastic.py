@@ -152,7 +152,7 @@ def _repetitions(channels: list[Channel]) -> dict[str, int] | Violation:
                     return Violation(
                         "rates",
                         channel.name,
-                        f"{channel.puts} tokens put and {channel.takes} taken a firing",
+                        f"{channel.puts} tokens put and {channel.takes} taken per firing",
                         "rates that agree with those of the other edges",
                     )
         scale = lcm(*((rate[node] / groups[node]).denominator for node in component))

@@ -14,8 +14,7 @@ from gridloom.verify.violation import Violation
 def legal_program(program: Program) -> list[Violation]:
     """Return every rule that a program breaks; an empty list means that it is legal. Costs a check per flow.
 
-    The kinds ``tile-shared``, ``flow-array`` and ``flow-tiles`` exist for programs only. Flows must name tiles and
-    resources that their array has: unlike ``legal``, this function raises for other names before it can list them.
+    The kinds ``tile-shared``, ``flow-array`` and ``flow-tiles`` exist for programs only.
     """
     violations: list[Violation] = []
     owner: dict[str, str] = {}
@@ -28,19 +27,21 @@ def legal_program(program: Program) -> list[Violation]:
         for tile in sorted(_tiles(flow)):
             other = owner.setdefault(tile, flow.name)
             if other != flow.name:
-                violations.append(Violation("tile-shared", tile, f"flows {other} and {flow.name}", "one flow a tile"))
+                violations.append(Violation("tile-shared", tile, f"flows {other} and {flow.name}", "one flow per tile"))
     return violations
 
 
 def _tiles(flow: Flow) -> set[str]:
-    """Return the tiles whose function unit, ports or links a flow uses, and its base tile."""
+    """Return the tiles whose function unit, ports or links a flow uses, and its base tile.
+
+    Names that the array does not have are left out: ``legal`` lists them.
+    """
     arch = flow.mapping.arch
-    names = {instance.place for instance in flow.mapping.instances}
-    for route in flow.mapping.routes:
-        names |= {arch.tiles[int(arch.tile[arch.resource(name)])].name for name, _ in route.hops}
-    if flow.base < len(arch.tiles):
-        names.add(arch.tiles[flow.base].name)
-    return names
+    places = {instance.place for instance in flow.mapping.instances}
+    resources = places | {name for route in flow.mapping.routes for name, _ in route.hops}
+    numbers = {int(arch.tile[arch.resource_index[name]]) for name in resources if name in arch.resource_index}
+    numbers |= {flow.base} if flow.base < len(arch.tiles) else set()
+    return {name for name in places if name in arch.tile_index} | {arch.tiles[k].name for k in numbers if k >= 0}
 
 
 def _outside(program: Program, flow: Flow) -> list[Violation]:
@@ -49,7 +50,7 @@ def _outside(program: Program, flow: Flow) -> list[Violation]:
     count = len(program.arch.tiles)
     if flow.mapping.arch.fingerprint != program.arch.fingerprint:
         return [Violation("flow-array", where, flow.mapping.arch.name, f"the program's array {program.arch.name}")]
-    if flow.base + flow.tiles > count:
+    if flow.base < 0 or flow.base + flow.tiles > count:
         last = flow.base + flow.tiles - 1
         return [Violation("flow-tiles", where, f"tiles {flow.base} to {last}", f"tiles 0 to {count - 1}")]
     column = {tile.name: k for k, tile in enumerate(program.arch.tiles)}

@@ -59,6 +59,10 @@ KINDS: Final[Mapping[str, str]] = {
     # elastic arrays
     "rates": "token rates that no repetition balances, or whose repetition is too long to check",
     "deadlock": "a buffer that stays full and one that stays empty stop the graph for ever",
+    # programs of several flows
+    "tile-shared": "a tile, a link of it or a base tile that two flows of a program use",
+    "flow-tiles": "a flow beyond the tiles that it names, or beyond the array",
+    "flow-array": "a flow mapped onto another array than the program's",
 }
 
 
@@ -66,8 +70,7 @@ KINDS: Final[Mapping[str, str]] = {
 class Violation:
     """One broken rule: which, where, what the mapping demands, what graph and array allow.
 
-    ``kind`` is a key of ``KINDS`` or, for programs, one of the three kinds of ``verify.program``; tests and filters use
-    it. The other three are words for people.
+    ``kind`` is a key of ``KINDS``; tests and filters use it. The other three are words for people.
 
     >>> print(Violation("fifo", "edge 2 (a -> b)", "FIFO 5", "0 to 4 on pe_0_1"))
     fifo at edge 2 (a -> b): found FIFO 5; allowed: 0 to 4 on pe_0_1

@@ -67,6 +67,7 @@ def test_peers_are_read_from_the_table_next_to_the_graphs(tmp_path: Path) -> Non
     found = peers_of("satmapit/GSM/gsm1_nodes", "4x4", tmp_path)
     assert found == {"CRIMSON": 3, "RAMP": "aborted"}
     assert peers_of("satmapit/GSM/gsm11_nodes", "4x4", tmp_path) == {}
+    assert peers_of("satmapit/GSM/large_gsm1_nodes", "4x4", tmp_path) == {}
     assert peers_of("elsewhere/gsm1_nodes", "4x4", tmp_path) == {}
 
 

@@ -227,6 +227,8 @@ def graphs(draw: st.DrawFn) -> Dfg:
             Edge(
                 source=source, target=target, operand=number, kind=kind, distance=distance, initial=initial,
                 delay=draw(st.integers(0, 2)), tokens=draw(st.integers(1, 2)), takes=draw(st.none() | st.just(3)),
+                puts_every=draw(st.integers(1, 2)), takes_every=draw(st.integers(1, 2)),
+                room=draw(st.none() | st.just(4)),
             )
         )  # fmt: skip
     arrays = tuple(Array(name=name, length=4) for name in draw(st.lists(TEXT, max_size=2, unique=True)))

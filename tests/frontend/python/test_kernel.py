@@ -159,6 +159,29 @@ def test_states_that_wait_for_each_other_are_one_edge_with_a_distance():
     assert sorted({edge.distance for edge in delays.graph().edges}) == [0, 1, 2]
 
 
+@gl.kernel
+def updates(x: gl.Array[gl.int32], y: gl.Array[gl.int32], n: gl.int32) -> None:
+    """Every operator with = changes the state."""
+    s = gl.state(5)
+    for i in gl.loop(n):
+        s |= x[i]
+        s &= 0x7FFF
+        s <<= 2
+        s >>= 1
+        s //= x[i] & 3
+        s %= 1000
+        y[i] = s
+
+
+def test_every_operator_with_an_equals_sign_changes_the_state():
+    x, y = np.arange(40, dtype="i4") * 7 - 90, np.zeros(40, "i4")
+    graph = updates.graph()
+    ran = Interpreter(graph).run(Stimulus(iterations=40, memory={"x": words(x), "y": words(y)}))
+    updates(x, y, 40)
+    np.testing.assert_array_equal(ran.memory["y"], y)
+    assert len(set(y.tolist())) > 3
+
+
 def test_places_that_move_alike_keep_one_exact_order():
     orders = [edge for edge in scan.graph().edges if edge.kind == "order"]
     assert [(e.source, e.target, e.distance) for e in orders] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from gridloom.errors import MappingError, OptionError
 from gridloom.hardware.bitstream.encode import encode, fitted
 from gridloom.hardware.bitstream.files import disassemble, load_bits, read_bits, to_binary, to_hex
 from gridloom.hardware.bitstream.packets import Fields, Packet, UnitFields, difference, pack, size, unpack
-from gridloom.hardware.parameters import HardwareParameters
+from gridloom.hardware.parameters import HardwareParameters, parse_parameters
 from gridloom.hardware.rtl.layout import context_layout
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.mapping.configuration import configure
@@ -197,3 +198,35 @@ def test_parameters_out_of_range_are_refused() -> None:
         HardwareParameters(width=64)
     with pytest.raises(OptionError, match=r"^ops: 'fadd' is not an integer op of the op table$"):
         HardwareParameters(ops=("fadd",))
+
+
+def test_context_memories_that_no_offset_reaches_are_refused() -> None:
+    hardware = Hardware(build("torus:4x4,regs=64"), HardwareParameters(contexts=4096))
+    with pytest.raises(MappingError) as error:
+        pack(hardware, Fields(ii=1))
+    assert str(error.value) == (
+        "array 'torus:4x4,regs=64': 4096 contexts of up to 134 bits need offsets of 15 bits, and a packet has 14; "
+        "lower contexts"
+    )
+    deep = Hardware(build("torus:4x4"), HardwareParameters(contexts=4096))
+    assert max(packet.offset for packet in pack(deep, Fields(ii=4096))) < 1 << 14
+
+
+@pytest.mark.parametrize("text", ["--5", "²", "9" * 5000])
+def test_a_setting_that_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(OptionError) as error:
+        parse_parameters({"width": text})
+    assert str(error.value) == f"--set: width: expected 2 to 32, found {text!r}"
+
+
+@pytest.mark.parametrize("ops", [3, [[1]], "add"])
+def test_ops_that_are_no_list_are_refused(ops: object) -> None:
+    with pytest.raises(OptionError) as error:
+        HardwareParameters.from_json({"ops": ops})
+    assert str(error.value) == f"parameters: ops: expected a list of ops, found {ops!r}"
+
+
+def test_late_slots_without_operands_raise_the_stages() -> None:
+    configuration = configure(hand_mappings.mesh_fifo_2())
+    late = [replace(slot, start=99) if not slot.operands else slot for slot in configuration.slots]
+    assert fitted(replace(configuration, slots=tuple(late))).stages == 100

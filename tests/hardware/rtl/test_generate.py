@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,14 @@ def test_elastic_arrays_and_links_without_limit_have_no_hardware() -> None:
         Hardware(build("rdu:2x2"))
     with pytest.raises(ArchError, match="carries any number of values; hardware has wires"):
         Hardware(build("streaming-engine:4,level=paper"))
+
+
+@pytest.mark.tools
+@pytest.mark.usefixtures("verilator")
+def test_buses_whose_names_verilog_does_not_take_get_others(tmp_path: Path) -> None:
+    arch = build("torus:2x2")
+    names = ("row 0", "pe_0_0")
+    pools = tuple(replace(pool, name=name) for pool, name in zip(arch.pools, names, strict=True))
+    hardware = Hardware(replace(arch, pools=pools))
+    assert [bus.name for bus in hardware.buses] == ["row_0", "pe_0_0_2"]
+    assert lint(tmp_path, rtl_files(hardware)) == ""

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from gridloom.archs import build
 from gridloom.errors import MissingExtra, SimulationError
 from gridloom.flow.bench.area import bench_area, hardware_of
+from gridloom.hardware.parameters import HardwareParameters
+from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.synthesis import yosys
-from gridloom.hardware.synthesis.area import Area, Synthesis, fit, measured
+from gridloom.hardware.synthesis.area import FEATURES, Area, Synthesis, features, fit, measured
 
 needs_yosys = pytest.mark.skipif(not yosys.available(), reason="Yosys is not installed")
 
@@ -101,3 +104,32 @@ def test_the_sum_over_units_is_close_to_a_flat_array(tmp_path: Path) -> None:
     assert 3.8 < report.growth < 4.2
     assert report.model.error < 0.05
     assert all(abs(row.model_error) < 0.1 for row in report.rows)
+
+
+@pytest.mark.parametrize(
+    ("array", "ops", "multiplies"),
+    [
+        ("mesh:2x2", ("add", "mul"), True),
+        ("mesh:2x2", ("add", "sub"), False),
+        ("vpcma", ("add", "mult"), True),
+        ("vpcma", ("add", "sub"), False),
+        ("vpcma", None, True),
+    ],
+)
+def test_a_multiplier_is_told_by_the_op_of_the_domain(
+    array: str, ops: tuple[str, ...] | None, multiplies: bool
+) -> None:
+    hardware = Hardware(build(array), HardwareParameters(ops=ops))
+    column = FEATURES.index("multiplier")
+    assert any(features(hardware, shape)[column] for shape in hardware.places) == multiplies
+
+
+def test_a_caller_may_change_the_cells_it_got(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yosys, "require", lambda: None)
+    monkeypatch.setattr(yosys, "version", lambda: "none")
+    synthesis = Synthesis()
+    monkeypatch.setattr(synthesis, "_run", lambda _texts, _script: {"$_NAND_": 3})
+    for _ in range(3):
+        cells = synthesis.cells({}, "top")
+        assert cells == {"$_NAND_": 3}
+        cells.clear()

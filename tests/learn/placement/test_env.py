@@ -305,3 +305,19 @@ def test_shortlist_holds_legal_slots_and_begins_with_the_soonest_on_the_shortest
             longest = features[b, listed[b], 3]
             assert (np.diff(longest) >= 0).all()
         batch.step(batch.random_actions())
+
+
+def test_a_vector_environment_without_a_seed_goes_on_with_its_random_stream() -> None:
+    def streams(*seeds: int | None) -> list[int]:
+        env = StreamingVectorEnv(SOURCE, ARCH, 2, BoardOptions(ii=4))
+        drawn = []
+        for seed in seeds:
+            env.reset(seed=seed)
+            drawn.append(int(env.batch.rng.integers(1 << 62)))
+        return drawn
+
+    assert len({*streams(None, None), *streams(None)}) == 3
+    first, *later = streams(0, None, None)
+    assert len({first, *later}) == 3
+    assert streams(0, None, None) == [first, *later]
+    assert first == int(np.random.default_rng(0).integers(1 << 62))

@@ -77,20 +77,20 @@ def test_children_never_put_two_ops_on_one_tile(vpcma: Arch, blend: Dfg) -> None
     graph = flatten(blend, vpcma)
     evolution = _Evolution(graph, vpcma, GeneticConfig(mutation=1.0, crossover=1.0), seed=3)
     clock = Budget(effort=10_000).start()
-    people = evolution.judged([evolution.random_genes() for _ in range(20)], clock)
+    population = evolution.evaluated([evolution.random_genes() for _ in range(20)], clock)
     for _ in range(200):
-        place, bits = evolution.child(people)
+        place, bits = evolution.child(population)
         tiles = place[graph.group == OP].tolist()
         assert len(set(tiles)) == len(tiles)
         assert all(vpcma.tiles[tile].kind == "pe" for tile in tiles)
         assert len(bits) == 7
 
 
-def test_judging_twice_gives_the_same_figures(vpcma: Arch, blend: Dfg) -> None:
+def test_evaluating_twice_gives_the_same_figures(vpcma: Arch, blend: Dfg) -> None:
     evolution = _Evolution(flatten(blend, vpcma), vpcma, GeneticConfig(), seed=random.Random(1).randrange(1000))
     clock = Budget(effort=10).start()
     place, bits = evolution.random_genes()
-    once, again = evolution.judged([(place.copy(), bits), (place.copy(), bits)], clock)
+    once, again = evolution.evaluated([(place.copy(), bits), (place.copy(), bits)], clock)
     assert once.figures == again.figures
     assert np.array_equal(once.place, again.place)
 

@@ -218,7 +218,7 @@ def test_stages_leave_out_early_turns_to_the_south(vpcma: Arch) -> None:
     array = restrict(vpcma, 4, [1] * 7)
     turns = set()
     for u in range(len(array.resource)):
-        for v in array.succ[array.succ_at[u] : array.succ_at[u + 1]]:
+        for v in array.rows.succ[array.rows.succ_at[u] : array.rows.succ_at[u + 1]]:
             before, after = int(array.resource[u]), int(array.resource[v])
             feeds = feeds_operands(vpcma)
             if feeds[before] and not feeds[after]:
@@ -371,8 +371,8 @@ def test_published_array_descriptions_are_mapped_to(benchmarks: Path, chip: str)
 def test_numbers_are_topological_even_where_the_array_has_cycles(benchmarks: Path) -> None:
     arch = genmap_arch.read(benchmarks / "genmap" / "chip_files" / "VPCMA2" / "arch.xml")
     array = restrict(arch, 6, [0] * 7)
-    sources = np.repeat(np.arange(len(array.resource)), np.diff(array.succ_at))
-    assert (sources < array.succ).all()
+    sources = np.repeat(np.arange(len(array.resource)), np.diff(array.rows.succ_at))
+    assert (sources < array.rows.succ).all()
     inputs = np.flatnonzero(arch.kind[array.resource] == Kind.IN)
-    units = array.tile_fu[arch.tile[array.resource[inputs]]]
+    units = array.rows.tile_fu[arch.tile[array.resource[inputs]]]
     assert (inputs < units).all()

@@ -27,13 +27,14 @@ def with_peers(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[dict[str
 def peers_of(source: str, array: str, folder: Path) -> dict[str, int | str]:
     """Return what other tools gave for a source below the folder on an array of a size ("4x4").
 
-    A record belongs to the source when its name equals the source's, or ends it after an underscore or a folder.
+    A record belongs to the source when its name is the source's, with all its folders or without the first of them.
     """
     found: dict[str, int | str] = {}
-    name = _plain(source)
+    folders = source.split("/")
+    names = {_plain("/".join(folders[k:])) for k in range(len(folders))}
     for record in _table(folder / source.partition("/")[0] / "peer_results.csv"):
         theirs = _plain(next(record[key] for key in _NAMES if key in record))
-        if record.get("array", _DEFAULT_ARRAY) != array or not (name == theirs or name.endswith(f"_{theirs}")):
+        if record.get("array", _DEFAULT_ARRAY) != array or theirs not in names:
             continue
         found[record["mapper"]] = int(record["II"]) if record["II"].isdigit() else record["status"]
     return found

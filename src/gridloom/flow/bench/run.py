@@ -95,7 +95,7 @@ def bench(
 
 def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
     """Return the job of a cell. Its key holds everything that the result depends on, graph and array included."""
-    source = _source(suite, cell, folder)
+    source = source_path(suite, cell.source, folder)
     arch, memory = _array(cell.arch, source)
     # An unknown name should fail here, once, and not in every job.
     if suite.mapper != "auto":
@@ -180,17 +180,17 @@ def _sum(rows: Sequence[Mapping[str, Any]], pick: Callable[[Mapping[str, Any]], 
     return sum(pick(row) or 0 for row in rows)
 
 
-def _source(suite: Suite, cell: Cell, folder: Path | None) -> str:
-    """Return the SOURCE of a cell: as it is, or as a path below the folder that holds the suite's files."""
-    if not (suite.files or suite.examples) or cell.source.startswith("kernel:"):
-        return cell.source
-    if suite.examples and (folder is None or not parse(str(folder / cell.source)).path.is_file()):
+def source_path(suite: Suite, source: str, folder: Path | None) -> str:
+    """Return a SOURCE of a suite: as it is, or as a path below the folder that holds the suite's files."""
+    if not (suite.files or suite.examples) or source.startswith("kernel:"):
+        return source
+    if suite.examples and (folder is None or not parse(str(folder / source)).path.is_file()):
         folder = examples_folder()
     if folder is None:
         raise OptionError(
             f"suite {suite.name!r} reads published files; name their folder with --folder or GRIDLOOM_BENCHMARKS"
         )
-    return str(folder / cell.source)
+    return str(folder / source)
 
 
 def _array(arch: str, source: str) -> tuple[str, Memory]:

@@ -26,8 +26,8 @@ MAX_DEPTH: Final = 64
 KEPT: Final = frozenset(
     {
         "array", "arrays", "const_value", "datatype", "delay", "distance", "domain", "format", "initial", "kind",
-        "label", "liveout", "notes", "op", "op_class", "opcode", "operand", "takes", "tensor_shape", "text", "tokens",
-        "type", "value", "variable", "version", "work",
+        "label", "liveout", "notes", "op", "op_class", "opcode", "operand", "puts_every", "room", "takes",
+        "takes_every", "tensor_shape", "text", "tokens", "type", "value", "variable", "version", "work",
     }
 )  # fmt: skip
 

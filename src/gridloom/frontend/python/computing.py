@@ -26,7 +26,9 @@ def bits_of(number: Any) -> int:
 
 
 def _truncated(a: int, b: int) -> int:
-    """The quotient, rounded towards 0."""
+    """The quotient, rounded towards 0; 0 for a divisor of 0, as the op table has it."""
+    if b == 0:
+        return 0
     quotient = abs(a) // abs(b)
     return quotient if (a < 0) == (b < 0) else -quotient
 

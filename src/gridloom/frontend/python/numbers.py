@@ -409,21 +409,43 @@ class State(Value):
         assert self.carried is not None
         _active().body.carried[self.carried.name].next = self.current.operand
 
-    def __iadd__(self, other: Any) -> State:
-        self.set(self.current + other)
+    def _updated(self, value: Any) -> State:
+        """Set the state and return it: what every operator with ``=`` does, so that the name stays the state's."""
+        self.set(value)
         return self
+
+    def __iadd__(self, other: Any) -> State:
+        return self._updated(self.current + other)
 
     def __isub__(self, other: Any) -> State:
-        self.set(self.current - other)
-        return self
+        return self._updated(self.current - other)
 
     def __imul__(self, other: Any) -> State:
-        self.set(self.current * other)
-        return self
+        return self._updated(self.current * other)
+
+    def __itruediv__(self, other: Any) -> State:
+        return self._updated(self.current / other)
+
+    def __ifloordiv__(self, other: Any) -> State:
+        return self._updated(self.current // other)
+
+    def __imod__(self, other: Any) -> State:
+        return self._updated(self.current % other)
+
+    def __iand__(self, other: Any) -> State:
+        return self._updated(self.current & other)
+
+    def __ior__(self, other: Any) -> State:
+        return self._updated(self.current | other)
 
     def __ixor__(self, other: Any) -> State:
-        self.set(self.current ^ other)
-        return self
+        return self._updated(self.current ^ other)
+
+    def __ilshift__(self, other: Any) -> State:
+        return self._updated(self.current << other)
+
+    def __irshift__(self, other: Any) -> State:
+        return self._updated(self.current >> other)
 
 
 def state(initial: Any) -> State:

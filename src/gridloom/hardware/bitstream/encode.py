@@ -105,8 +105,9 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
     memory = False
     for slot in configuration.slots:
         memory |= slot.kind in ("load", "store") or _uses_memory(configuration, slot)
+        stages = max(stages, slot.start + 1)
         for operand in slot.operands:
-            stages = max(stages, slot.start + 1, slot.start + operand.distance)
+            stages = max(stages, slot.start + operand.distance)
             if tiles[slot.tile].fifo is None:
                 fifo = max(fifo, operand.fifo)
     for resource in set(configuration.lanes):

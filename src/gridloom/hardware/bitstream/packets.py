@@ -27,6 +27,7 @@ from gridloom.hardware.rtl.layout import (
     REGION_SETTING,
     REGION_VALUE,
     context_layout,
+    offset_bits,
     rotating_bits,
 )
 from gridloom.hardware.rtl.structure import Hardware, Unit
@@ -100,7 +101,8 @@ def pack(hardware: Hardware, fields: Fields, *, only: Iterable[str] | None = Non
     """Return the packets that set an array, or ``only`` the named units of it (partial reconfiguration).
 
     They write all contexts below II of each unit, unused ones as 0, so that nothing of an earlier configuration stays.
-    MappingError for a field that a unit does not have or a number that does not fit.
+    MappingError for a field that a unit does not have, a number that does not fit, and hardware whose context memories
+    are too large for the offsets of packets.
 
     Linear in the bits that are written.
     """
@@ -108,6 +110,7 @@ def pack(hardware: Hardware, fields: Fields, *, only: Iterable[str] | None = Non
     unknown = (names or set()) - {unit.name for unit in hardware.units}
     if unknown:
         raise MappingError(f"array {hardware.arch.name!r} has no tile {sorted(unknown)[0]!r}")
+    _check_offsets(hardware)
     packets: list[Packet] = []
     if names is None:
         packets += _pack_settings(hardware, fields)
@@ -115,6 +118,18 @@ def pack(hardware: Hardware, fields: Fields, *, only: Iterable[str] | None = Non
         if names is None or unit.name in names:
             packets += _pack_unit(hardware, unit, fields.units.get(unit.name, UnitFields()), fields.ii)
     return packets
+
+
+def _check_offsets(hardware: Hardware) -> None:
+    """Raise MappingError for hardware whose offsets do not fit a packet: they would overwrite the region."""
+    bits = offset_bits(hardware)
+    if bits > OFFSET_BITS:
+        words = max(context_layout(shape, hardware.parameters).bits for shape in hardware.variants)
+        contexts = max(shape.contexts for shape in hardware.variants)
+        raise MappingError(
+            f"array {hardware.arch.name!r}: {contexts} contexts of up to {words} bits need offsets of {bits} "
+            f"bits, and a packet has {OFFSET_BITS}; lower contexts"
+        )
 
 
 def difference(old: Iterable[Packet], new: Iterable[Packet]) -> list[Packet]:

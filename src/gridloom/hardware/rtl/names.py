@@ -32,11 +32,20 @@ def unique_names(names: Iterable[str]) -> dict[str, str]:
     table: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        base = wanted = verilog_name(name)
-        number = 2
-        while wanted in taken:
-            wanted = f"{base}_{number}"
-            number += 1
-        taken.add(wanted)
-        table[name] = wanted
+        table[name] = free_name(name, taken)
     return table
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return the Verilog name of an array's name, with a number where it is taken, and add it to those taken.
+
+    >>> free_name("pe_0.out", {"pe_0_out"})
+    'pe_0_out_2'
+    """
+    base = wanted = verilog_name(name)
+    number = 2
+    while wanted in taken:
+        wanted = f"{base}_{number}"
+        number += 1
+    taken.add(wanted)
+    return wanted

@@ -27,7 +27,7 @@ from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import ArchError
 from gridloom.hardware.parameters import OPCODE_BITS, OPCODES, HardwareParameters, bits_for
-from gridloom.hardware.rtl.names import unique_names
+from gridloom.hardware.rtl.names import free_name, unique_names
 
 UnitKind = Literal["pe", "const", "file"]
 _WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
@@ -251,6 +251,11 @@ class Hardware:
             return None
         return code if unit.shape.ops >> code & 1 else None
 
+    def multiplies(self, shape: Shape) -> bool:
+        """Return True when the units of a shape have a multiplier."""
+        op = OP_TABLE[self.domain]["mult" if self.domain == "cma24" else "mul"]
+        return shape.kind == "pe" and bool(shape.ops >> op.code - _CODE_BASE[self.domain] & 1)
+
     def has_memory(self, tile: int) -> bool:
         """Return True when a tile has a memory port."""
         wanted = self.parameters.memory
@@ -433,16 +438,21 @@ class Hardware:
         )
 
     def _build_buses(self) -> list[Bus]:
-        """The memory buses: one for each pool of tiles, and one for each further tile with a memory port."""
+        """The memory buses: one for each pool of tiles, and one for each further tile with a memory port.
+
+        A pool may have the name of a tile, or one that Verilog does not take, so buses have Verilog names of their own.
+        """
         # A tile is on one bus only: the first pool that lists it takes it.
         left = [unit.tile for unit in self.units if unit.tile >= 0 and unit.shape.memory]
-        buses = []
+        buses: list[tuple[str, tuple[int, ...]]] = []
         for pool in self.arch.pools:
             members = tuple(t for t in pool.tiles if t in left)
             if members:
-                buses.append(Bus(name=pool.name, units=members))
+                buses.append((pool.name, members))
                 left = [t for t in left if t not in members]
-        return buses + [Bus(name=f"bus_{self.arch.tiles[t].name}", units=(t,)) for t in left]
+        buses += [(f"bus_{self.arch.tiles[t].name}", (t,)) for t in left]
+        taken = set(self.verilog_names.values())
+        return [Bus(name=free_name(name, taken), units=units) for name, units in buses]
 
 
 def hardware_domain(arch: Arch) -> str:

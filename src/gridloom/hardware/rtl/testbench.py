@@ -19,6 +19,8 @@ from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.rtl.unit_module import packet_bits
 
 TESTBENCH = "testbench"
+#: The most packets, and words of all streams together, that a run can read.
+PACKETS = STREAM_WORDS = 65536
 
 
 def stream_ports(hardware: Hardware) -> list[tuple[Unit, int]]:
@@ -37,8 +39,8 @@ def testbench(hardware: Hardware) -> str:
 def _declarations(h: Hardware) -> list[str]:
     """Parameters, registers and the clock; packets are cut to the width of the chain."""
     return [
-        "parameter PACKETS = 65536;",
-        "parameter STREAM_WORDS = 65536;",
+        f"parameter PACKETS = {PACKETS};",
+        f"parameter STREAM_WORDS = {STREAM_WORDS};",
         "reg clk = 0, rst = 1, run = 0, cfg_valid = 0;",
         "reg [63:0] packet = 0;",
         "reg [31:0] iterations = 0;",

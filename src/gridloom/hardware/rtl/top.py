@@ -142,7 +142,7 @@ class _Top:
 
     def _memory_ports(self, unit: Unit, name: str) -> dict[str, str]:
         """Connections of a tile's memory port, with wires to its bus."""
-        bus = self.names.get(self.bus_of[unit.tile].name, self.bus_of[unit.tile].name)
+        bus = self.bus_of[unit.tile].name
         w, bits = self.width, self.hardware.address_bits
         local = {"ask": 1, "store": 1, "address": bits, "word": w}
         self.body += [wire(width, f"{name}_memory_{part}") for part, width in local.items()]

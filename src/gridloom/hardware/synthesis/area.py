@@ -134,7 +134,7 @@ class Synthesis:
             json.dumps([sorted(texts.items()), script, self._version]).encode(), digest_size=16
         ).hexdigest()
         if key in self._known:
-            return self._known[key]
+            return dict(self._known[key])
         kept = self.cache / f"{key}.json" if self.cache else None
         if kept is not None and kept.exists():
             cells = json.loads(kept.read_text(encoding="utf-8"))
@@ -217,12 +217,10 @@ def features(hardware: Hardware, shape: Shape) -> list[float]:
     taps = {source for mux in shape.muxes for source in mux.sources if source.delay or source.gate >= 0}
     delays = sum(source.delay + (source.gate >= 0) for source in taps)
     context = context_layout(shape, hardware.parameters).bits
-    # Bit 14 is the opcode of `mul` in domain i32.
-    multiplies = shape.kind == "pe" and bool(shape.ops >> 14 & 1)
     return [
         1.0,
         inputs * width,
-        width * width if multiplies else 0,
+        width * width if hardware.multiplies(shape) else 0,
         (delays + shape.fifo * shape.operands * shape.lanes) * width,
         context * shape.contexts,
         hardware.parameters.values * width if shape.kind == "pe" else 0,

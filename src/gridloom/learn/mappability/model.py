@@ -165,9 +165,16 @@ class MappabilityModel:
     def by_size(self, folder: Path, step: int) -> list[dict[str, Any]]:
         """Return the mappable share and the utilisation N_op / (W * H) of the data set's graphs by number of ops.
 
-        A row covers ``step`` numbers of ops; overfull families and the other arrays are left out.
+        A row covers ``step`` numbers of ops; overfull families and the other arrays are left out. OptionError for a
+        data set without such a graph: labelling was interrupted at once, or every label failed.
         """
-        rows = [row for row in data.read(folder / data.STORE_NAME) if row.family < OVERFULL and data.is_main(row)]
+        path = folder / data.STORE_NAME
+        rows = [row for row in data.read(path) if row.family < OVERFULL and data.is_main(row)]
+        if not rows:
+            raise OptionError(
+                "holds no labelled graph of the main array; `gridloom train mappability --make-data` adds them",
+                where=str(path),
+            )
         groups: dict[int, list[data.Row]] = {}
         for row in rows:
             groups.setdefault((row.counts[0] - 1) // step, []).append(row)

@@ -175,10 +175,15 @@ class StreamingVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Return the observations of empty boards, or of boards with the nodes of ``options["placed"]``."""
+        """Return the observations of empty boards, or of boards with the nodes of ``options["placed"]``.
+
+        Without a seed the random stream goes on; the first reset without one begins a fresh stream.
+        """
         first = seed[0] if isinstance(seed, list) else seed
+        super().reset(seed=first)
+        order_seed = int(self.np_random.integers(1 << 31)) if first is None else first
         placed = _slots(self.problem, self.options.ii, (options or {}).get("placed"))
-        self.batch = BoardBatch(self.problem, self.num_envs, self.options, placed=placed, seed=first or 0)
+        self.batch = BoardBatch(self.problem, self.num_envs, self.options, placed=placed, seed=order_seed)
         return self._observation(), {"action_mask": self.action_masks()}
 
     def step(

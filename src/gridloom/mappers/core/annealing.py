@@ -19,13 +19,20 @@ STEP = 256
 
 @inlined
 def accepts(rise: int, temperature: float, state: RandomState) -> bool:
-    """Whether a move that raises the cost by ``rise`` is accepted (Metropolis); draws only for a rise above 0."""
+    """Whether a move that raises the cost by ``rise`` is accepted (Metropolis); draws only for a rise above 0.
+
+    A rise is accepted with probability exp(-rise / temperature).
+    """
     return rise <= 0 or random_unit(state) < np.exp(-rise / temperature)
 
 
 @inlined
 def largest_accepted(temperature: float, state: RandomState) -> float:
-    """The largest rise of the cost that the next move may have: Metropolis, drawn before the rise is known."""
+    """The largest rise of the cost that the next move may have: Metropolis, drawn before the rise is known.
+
+    A move whose rise is at most this number is accepted, with the same probability as by :func:`accepts`. Where a lower
+    bound on the rise is cheap, a move beyond the threshold is refused without counting its exact cost.
+    """
     threshold: float = -temperature * np.log(max(random_unit(state), 1e-300))
     return threshold
 
@@ -39,7 +46,11 @@ def constant_factor(hot: float, cold: float, moves: int) -> float:
 
 @inlined
 def vpr_factor(share: float, reach: float) -> float:
-    """What the temperature is multiplied by when this share of moves was accepted: slowly where most is decided."""
+    """What the temperature is multiplied by when this share of moves was accepted: slowly where most is decided.
+
+    The thresholds are VPR's. Above 96 % the search is still a random walk, below 15 % it is nearly frozen, and in
+    between it cools by 5 % at a time.
+    """
     if share > 0.96:
         return 0.5
     if share > 0.8:

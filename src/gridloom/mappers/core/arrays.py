@@ -1,4 +1,9 @@
-"""The array types that mappers and their kernels share: each name says how wide the numbers are."""
+"""The array types that mappers and their kernels share: each name says how wide the numbers are.
+
+Indices of nodes, tiles, edges and links are ``Int32s``: tables of large arrays have to stay in the cache. Cycles in
+sums, values of tokens and words of memory are ``Int64s``. numba compiles a kernel once for each combination of types
+that it is called with, so a table keeps one type everywhere.
+"""
 
 from __future__ import annotations
 

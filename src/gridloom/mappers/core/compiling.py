@@ -37,7 +37,12 @@ class CompilationInterrupted(KeyboardInterrupt):
 
 
 class _Watcher:
-    """Hears of what numba compiles. Only kernels of this package are named; others are part of them."""
+    """Hears of what numba compiles. Only kernels of this package are named; others are part of them.
+
+    There is one for the process. Several threads may compile at the same time: ``_open`` has the functions of each, and
+    seconds count from the first that begins to the last that ends. The lock guards the list of hearers, ``_open`` and
+    the seconds.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -62,6 +67,7 @@ class _Watcher:
             self._end()
 
     def _begin(self, function: Any) -> None:
+        """Note that a thread compiles a function; the first one starts the seconds and stops garbage collection."""
         with self._lock:
             if not self._open:
                 self._began = time.monotonic()
@@ -76,6 +82,7 @@ class _Watcher:
                 hear(f"{HEADING}: {self.count}, {kernel}.{function.__name__}")
 
     def _end(self) -> None:
+        """Note that a thread is done with its innermost function; the last one undoes what the first one did."""
         with self._lock:
             names = self._open.get(threading.get_ident(), [])
             # A compilation that began before the listener was there ends here, too.

@@ -13,7 +13,12 @@ from gridloom.mappers.core.arrays import Int32s, Int64s
 
 
 def csr(rows: Iterable[Iterable[int]]) -> tuple[Int32s, Int32s]:
-    """(starts, values) of a list of rows, in 32 bits. Linear in the number of values."""
+    """(starts, values) of a list of rows, in 32 bits. Linear in the number of values.
+
+    >>> starts, values = csr([[4, 5], [], [6]])
+    >>> starts.tolist(), values.tolist()
+    ([0, 2, 2, 3], [4, 5, 6])
+    """
     starts, values = csr64(rows)
     return starts.astype(np.int32), values.astype(np.int32)
 

@@ -27,7 +27,10 @@ def random_state(seed: int) -> RandomState:
 
 @inlined
 def random_word(state: RandomState) -> Any:
-    """The next 64 random bits."""
+    """The next 64 random bits.
+
+    The state is advanced by a constant, and the result is a mix of the state: any state, 0 included, is a good one.
+    """
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

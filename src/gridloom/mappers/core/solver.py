@@ -1,7 +1,10 @@
 """CP-SAT under a budget: the solver's answer as one word, ended by the clock, the user or a measure of work.
 
-A run under a limit of effort searches in CP-SAT's deterministic interleaved mode, so that it gives the same answer
-whatever the machine's load and number of cores.
+The solver runs on a thread of its own, and the calling thread watches the clock: CP-SAT's own limits do not hear of
+Ctrl-C or of a caller's request to end. A run under a limit of effort searches in CP-SAT's deterministic interleaved
+mode, so that it gives the same answer whatever the machine's load and number of cores; its moves are CP-SAT's
+deterministic time in units of 1 / ``EFFORT_PER_SECOND``. The models themselves are in ``grid/exact`` and
+``modulo/exact``.
 """
 
 from __future__ import annotations
@@ -19,13 +22,13 @@ from gridloom.mapping.model import Failure
 Answer = Literal["optimal", "feasible", "infeasible", "unknown"]
 
 #: Units of effort in one deterministic second of CP-SAT.
-EFFORT_A_SECOND = 10_000
+EFFORT_PER_SECOND = 10_000
 
 #: Variables (or literals of clauses) beyond which a model is not built: it would take memory, and find nothing in time.
 MAX_SIZE = 2_000_000
 
 #: About the variables of a model that are built in a second, with the clauses about them.
-BUILT_A_SECOND = 60_000
+BUILT_PER_SECOND = 60_000
 
 # Seconds in which the solver takes over a variable before it looks at its own limit for the first time.
 _TAKEN_OVER = 3e-6
@@ -66,7 +69,7 @@ def check_time(size: int, clock: Clock) -> None:
 
     What passes may still be given up while it is built (:func:`check_clock`), since machines differ.
     """
-    if clock.remaining is not None and size > BUILT_A_SECOND * clock.remaining / 2:
+    if clock.remaining is not None and size > BUILT_PER_SECOND * clock.remaining / 2:
         raise OutOfTimeError
 
 
@@ -88,7 +91,11 @@ def too_large(size: int, other: str) -> Failure:
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """An answer with the values behind it."""
+    """An answer with the values behind it.
+
+    :func:`solve` makes it. ``feasible`` and ``optimal`` come with a solution that :meth:`value` reads; ``infeasible``
+    is a proof that the model has none, and ``unknown`` says that the budget ended first.
+    """
 
     answer: Answer
     #: The lower bound on the objective that was proved; None: no objective, or nothing proved.
@@ -126,7 +133,7 @@ def solve(
     thread.start()
     _watch(thread, solver, clock)
     status = done[0] if done else cp.UNKNOWN
-    clock.moves += int(solver.response_proto.deterministic_time * EFFORT_A_SECOND) + 1 if done else 1
+    clock.moves += int(solver.response_proto.deterministic_time * EFFORT_PER_SECOND) + 1 if done else 1
     names: dict[Any, Answer] = {cp.OPTIMAL: "optimal", cp.FEASIBLE: "feasible", cp.INFEASIBLE: "infeasible"}
     answer = names.get(status, "unknown")
     bounded = model.has_objective() and answer != "infeasible" and done
@@ -134,13 +141,14 @@ def solve(
 
 
 def _configure(parameters: Any, clock: Clock, workers: int, share: float, taking_over: float) -> None:
+    """Seed, threads and limits of a solve: a share of the effort that is left, and of the seconds that are left."""
     budget = clock.budget
     parameters.num_workers = workers
     parameters.random_seed = budget.seed % (1 << 31)
     if budget.effort is not None:
         left = max(1, budget.effort - clock.moves)
         parameters.interleave_search = True
-        parameters.max_deterministic_time = share * left / EFFORT_A_SECOND
+        parameters.max_deterministic_time = share * left / EFFORT_PER_SECOND
     if clock.remaining is not None:
         parameters.max_time_in_seconds = max(0.01, share * clock.remaining - taking_over)
 

@@ -2,10 +2,13 @@
 
 Chains anneal side by side; in a step each proposes one exchange, all proposals are routed (static routes over the
 switches) and scored together by the cost model (`gridloom.estimate.dataflow`), which may be a rule of thumb, a learned
-model or a simulation. The best few different placements at the end are judged once more by another cost model, the
+model or a simulation. The best few different placements at the end are evaluated once more by another cost model, the
 simulator unless told otherwise, and the best of them is the mapping. Cost: the effort times routing and scoring, about
 half a millisecond each. The published placers of such arrays work this way; their annealers are not described further.
 Limits: switches are those of the family ``rdu``; one route for each flow, no multicast trees.
+
+Every placement of enough tiles can be routed, since links are shared in time and never run out; so the search is for
+quality alone, and fails only where units are missing.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ from gridloom.mapping.model import Failure, Instance, Mapping, Route
 def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Mapping | Failure:
     """The best mapping that the annealer finds, or a Failure where units are missing.
 
-    OptionError for another kind of array, or a placement that names what is not there.
+    OptionError for another kind of array, or a placement that names what is not there. The provenance of the mapping
+    has the efficiency by the cost model that had the last word (``config.judge``, or ``config.cost`` without one).
     """
     refuse_unsuited("dataflow", dfg, arch)
     found = pipeline(dfg, arch)
@@ -67,7 +71,10 @@ def _lacking(found: Pipeline) -> Failure | None:
 
 
 def as_mapping(found: Pipeline, decisions: Decisions, k: int, provenance: dict[str, object]) -> Mapping:
-    """Decision k of a batch as a mapping."""
+    """Decision k of a batch as a mapping.
+
+    All hops have cycle 0, since an elastic array has no schedule. Linear in the length of the routes.
+    """
     dfg, arch = found.dfg, found.arch
     names = [arch.resource_names[r] for r in grid(arch).resources]
     starts, links = decisions.routes(k)
@@ -75,8 +82,8 @@ def as_mapping(found: Pipeline, decisions: Decisions, k: int, provenance: dict[s
     routes = []
     for e, edge in enumerate(dfg.edges):
         source, target = tiles[dfg.index[edge.source]], tiles[dfg.index[edge.target]]
-        way = [names[link] for link in links[starts[e] : starts[e + 1]]]
-        hops = [f"{source}.out", *way, f"{target}.in{edge.operand}"]
+        between = [names[link] for link in links[starts[e] : starts[e + 1]]]
+        hops = [f"{source}.out", *between, f"{target}.in{edge.operand}"]
         routes.append(Route(edge=e, hops=tuple((name, 0) for name in hops)))
     instances = tuple(Instance(node=node.id, place=tile) for node, tile in zip(dfg.nodes, tiles))
     return Mapping(dfg=dfg, arch=arch, ii=1, instances=instances, routes=tuple(routes), provenance=provenance)

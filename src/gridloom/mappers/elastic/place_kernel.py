@@ -1,4 +1,9 @@
-"""Moves of dataflow placements, compiled: proposals for a batch of chains, and a quick start by wirelength."""
+"""Moves of dataflow placements, compiled: proposals for a batch of chains, and a quick start by wirelength.
+
+``places`` and ``holder`` of a chain are inverse to each other at all times; ``_exchange`` is the only change and its
+own inverse, so a proposal that is not accepted is taken back by the same exchange. Random numbers come from numba's own
+generator of the calling thread, which ``seed_generator`` seeds; all kernels of a run are called from one thread.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +16,13 @@ from gridloom.mappers.elastic.tables import Chains, Sites, Units
 
 @kernel
 def seed_generator(seed: int) -> None:
-    """Seed the generator of the compiled moves."""
+    """Seed the generator of the compiled moves, which is not that of numpy outside."""
     np.random.seed(seed)
 
 
 @borrowing
 def _away(sites: Sites, a: int, b: int) -> int:
-    """The distance between two tiles."""
+    """The Manhattan distance between two tiles."""
     distance: int = abs(sites.rows[a] - sites.rows[b]) + abs(sites.cols[a] - sites.cols[b])
     return distance
 
@@ -30,7 +35,10 @@ def _any_tile(sites: Sites, kind: int) -> int:
 
 @borrowing
 def _tile_near(sites: Sites, kind: int, near: int, tries: int) -> int:
-    """The nearest to a tile of a few random tiles for a kind of unit."""
+    """The nearest to a tile out of ``tries`` + 1 random tiles for a kind of unit.
+
+    The more tries, the more local is the move; a search raises them while it cools.
+    """
     best = _any_tile(sites, kind)
     distance = _away(sites, best, near)
     for _ in range(tries):
@@ -63,7 +71,7 @@ def propose(chains: Chains, units: Units, sites: Sites, aimed: float, tries: int
     for chain in range(len(chains.places)):
         moved[chain, 0] = -1
         if flows and np.random.random() < aimed:
-            flow = min(np.searchsorted(units.heavy, np.random.random() * units.heavy[-1]), flows - 1)
+            flow = min(np.searchsorted(units.cumulative, np.random.random() * units.cumulative[-1]), flows - 1)
             first = np.random.random() < 0.5
             unit = units.source[flow] if first else units.target[flow]
             if units.fixed[unit]:
@@ -94,7 +102,11 @@ def take_back(chains: Chains, moved: Int64s, accepted: Bools) -> None:
 
 @borrowing
 def _wires(units: Units, sites: Sites, place: Int64s, unit: int, other: int) -> float:
-    """What the flows of two units cost by rate and distance; ``other`` -1: those of one."""
+    """What the flows of two units cost by rate and distance; ``other`` -1: those of one.
+
+    A flow between the two is counted twice, before and after an exchange alike, so that the difference is what it is
+    for an exchange of the two: their distance does not change.
+    """
     total = 0.0
     for k in range(2):
         end = unit if k == 0 else other
@@ -110,7 +122,10 @@ def _wires(units: Units, sites: Sites, place: Int64s, unit: int, other: int) -> 
 
 @kernel
 def shorten(chains: Chains, units: Units, sites: Sites, sweeps: int) -> None:
-    """Anneal each chain on the sum of rate times distance alone: O(sweeps * units) cheap moves for each chain."""
+    """Anneal each chain on the sum of rate times distance alone: O(sweeps * units) cheap moves for each chain.
+
+    The temperature falls as a parabola from 1.5 to 0. Changes are computed from the flows of the moved units only.
+    """
     count = chains.places.shape[1]
     total = sweeps * count
     for chain in range(len(chains.places)):

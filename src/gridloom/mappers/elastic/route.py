@@ -1,4 +1,9 @@
-"""Static routes over the switches of an rdu grid, for batches of placements."""
+"""Static routes over the switches of an rdu grid, for batches of placements.
+
+This is the Python side of :mod:`gridloom.mappers.elastic.route_kernel`: it turns an array into tables of link numbers,
+and a pipeline into flows in the order of their rates. Link k of the tables, of the loads and of the decisions is the
+k-th resource of kind link, ``Grid.resources[k]``.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +17,34 @@ from gridloom.archs.model import Arch, Kind
 from gridloom.estimate.dataflow import Decisions, Ints, Pipeline
 from gridloom.mappers.elastic.tables import Flows, Switches, Weights
 
-#: What the square of a link's load costs, in hops.
+# What the square of a link's load costs, in hops; and the same where only the length of a route counts, so that the
+# load decides between routes of one length.
 _SPREAD = 6.0
-#: The same where only the length of a route counts: it decides between routes of one length.
 _SHORTEST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Switches and links of an array as tables of link numbers; -1: there is none."""
+    """Switches and links of an array as tables of link numbers; -1: there is none.
 
-    #: Tile, corner -> row and column of the switch.
+    A unit sits between up to four switches, its corners: corner 2 * south + east, so 0 is the north-western one. A DRAM
+    interface has at most one switch per row.
+    """
+
+    #: corners[tile, corner] are row and column of the switch there.
     corners: Ints
-    #: Tile, corner -> the link to the switch there, and from it.
+    #: out_links[tile, corner] is the link to the switch there, in_links[tile, corner] the link from it.
     out_links: Ints
     in_links: Ints
-    #: Row, column, direction, channel -> the link between switches.
+    #: switch_links[row, column, direction, channel] leads from a switch to the next: east, west, south, north.
     switch_links: Ints
-    #: Number of a link -> its resource.
+    #: The resource of each link.
     resources: NDArray[np.int64]
 
 
 @lru_cache(maxsize=8)
 def grid(arch: Arch) -> Grid:
-    """The tables of an rdu grid. Linear in its links."""
+    """The tables of an rdu grid. Linear in its links; the last eight arrays are kept."""
     resources = np.flatnonzero(arch.kind == Kind.LINK).astype(np.int64)
     number = {int(r): k for k, r in enumerate(resources)}
     channels = int(arch.position[resources].max()) + 1
@@ -58,7 +67,11 @@ def grid(arch: Arch) -> Grid:
 
 
 def route(pipeline: Pipeline, places: Ints, *, aware: bool = True) -> Decisions:
-    """Decisions of a batch of placements. ``aware``: the least loaded routes; else the shortest, columns first."""
+    """Decisions of a batch of placements. ``aware``: the least loaded routes; else the shortest, columns first.
+
+    ``places[k]`` has the tile of each unit in decision k. Flows are routed from the highest rate down, each decision by
+    itself, so the routes of a placement do not depend on the batch it is in.
+    """
     from gridloom.mappers.elastic.route_kernel import route_all
 
     tables = grid(pipeline.arch)

@@ -3,6 +3,9 @@
 A route leaves a unit at one of its corner switches, goes along rows and columns in either order, and enters the other
 unit at one of its corners; between switches it takes the channel with the lesser load. Flows are routed in a given
 order, the ones with much to carry first, each by the loads that are there.
+
+The cost of a link is 1 + spread * load^2, with the load that the link has once the flow is on it. There is no rip-up: a
+flow that is routed stays, since every step of the annealer routes all chains anew.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ _WEST: Final = 1
 _SOUTH: Final = 2
 _NORTH: Final = 3
 
+# Links of a route at most; arrays of 128 rows and columns, the largest that can be built, need 258.
 _LONGEST: Final = 600
 
 
@@ -37,7 +41,8 @@ def _path(switch_links: Int64s, loads: Float64s, path: Int64s, ends: tuple[int, 
           spread: float, rate: float, limit: float) -> tuple[int, float]:  # fmt: skip
     """Fill ``path`` with the links between two switches; returns how many and what they cost.
 
-    ``ends`` are row and column of both. A path that costs ``limit`` or more is left unfinished.
+    ``ends`` are row and column of both. Of the channels between two switches the least loaded is taken. A path that
+    costs ``limit`` or more is left unfinished.
     """
     row, col, goal_row, goal_col = ends
     count = 0
@@ -67,7 +72,11 @@ def _path(switch_links: Int64s, loads: Float64s, path: Int64s, ends: tuple[int, 
 @borrowing
 def _route(switches: Switches, loads: Float64s, path: Int64s, best: Int64s, source: int, target: int, rate: float,
            weights: Weights) -> int:  # fmt: skip
-    """The cheapest route between two tiles, in ``best``; returns its length. Loads are brought up to date."""
+    """The cheapest route between two tiles, in ``best``; returns its length. Loads are brought up to date.
+
+    Tries every pair of corners and both orders of dimensions, 32 paths at most; a pair whose fees and Manhattan
+    distance already cost as much as the best route is skipped.
+    """
     spread = weights.spread
     least = 1e30
     length = 0
@@ -110,7 +119,8 @@ def _route(switches: Switches, loads: Float64s, path: Int64s, best: Int64s, sour
 def route_all(places: Int64s, flows: Flows, switches: Switches, links: int, weights: Weights) -> tuple[Int64s, Int64s]:
     """Routes of a batch of placements: starts and links, flow by flow and decision by decision.
 
-    O(decisions * flows * corner pairs * length).
+    The links of flow f in decision d are ``links[starts[d * flows + f] : starts[d * flows + f + 1]]``. O(decisions *
+    flows * corner pairs * length).
     """
     count = len(flows.source)
     starts = np.zeros(len(places) * count + 1, dtype=np.int64)

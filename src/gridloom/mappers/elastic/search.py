@@ -1,4 +1,12 @@
-"""Annealing of dataflow placements: chains side by side, scored in batches by a cost model."""
+"""Annealing of dataflow placements: chains side by side, scored in batches by a cost model.
+
+A batch exists because cost models, learned ones above all, score many placements in little more time than one. The
+chains share a temperature and nothing else, except that late in a run the worst goes on from the best.
+
+Scores are higher for better placements (efficiency, less a price for wire), unlike the costs of the other mappers. The
+temperature falls by the larger of the shares of time and of moves that are used up; so with an effort and no time
+limit, the same seed gives the same mapping.
+"""
 
 from __future__ import annotations
 
@@ -17,34 +25,35 @@ from gridloom.mappers.elastic.tables import Chains, Sites, Units
 from gridloom.mappers.placements import GivenPlacements
 from gridloom.mappers.settings import check_settings
 
-#: Moves when the budget has no limit.
+# Moves when the budget has no limit.
 _DEFAULT_EFFORT = 8_000
-#: Moves for each unit by which a chain is made short before the cost model is asked.
+# Moves per unit by which a chain is made short before the cost model is asked.
 _SWEEPS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataflowConfig(GivenPlacements):
-    """Settings of the annealer."""
+    """Settings of the annealer. OptionError for a value out of range, or for ``cold`` above ``hot``."""
 
     #: The cost model that guides the search: a name of ``gridloom list costs``.
     cost: str = "learned"
-    #: The cost model that chooses among the finalists; none: the first one's word counts.
+    #: The cost model that chooses among the finalists; none: the cost model of the search chooses.
     judge: str | None = "simulated"
     #: Chains that anneal side by side and are scored together.
     chains: int = 16
-    #: How chains begin: at random, or from a quick annealing of rate times distance.
+    #: How chains begin: ``random``, or ``short``, from a quick annealing of rate times distance.
     start: Literal["random", "short"] = "short"
-    #: Temperatures of the first and of the last move, in units of efficiency.
+    #: Temperature of the first move, in units of efficiency.
     hot: float = 0.003
+    #: Temperature of the last move, in units of efficiency.
     cold: float = 0.0003
     #: Share of moves that bring an end of a flow near the other.
     aimed: float = 0.8
-    #: What a hop of mean route length costs, in units of efficiency: decides between equals.
+    #: What a hop of mean route length costs, in units of efficiency; it decides between placements that are equal.
     wire: float = 0.002
-    #: Placements that the judge sees.
+    #: Placements that ``judge`` chooses among.
     finalists: int = 8
-    #: Congestion-aware routes; else the shortest, columns first.
+    #: Whether routes avoid loaded links; else they are the shortest, columns first.
     aware: bool = True
 
     def __post_init__(self) -> None:
@@ -55,14 +64,18 @@ class DataflowConfig(GivenPlacements):
 
 
 class GivenUnits(NamedTuple):
-    """Tiles that a user gives to units: where they stay, and where they begin."""
+    """Tiles that a user gives to units, by the number of the unit: where they stay, and where they begin."""
 
     fixed: dict[int, int]
     first: dict[int, int]
 
 
 class Search:
-    """Chains of one run; their places change as it goes on."""
+    """Chains of one run; their places change as it goes on.
+
+    Made for one pipeline; ``run`` once, then ``finalists``. Pinned units never move. The data set of the learned cost
+    model takes its placements from here, too.
+    """
 
     def __init__(self, found: Pipeline, config: DataflowConfig, seed: int, given: GivenUnits | None = None) -> None:
         self.pipeline, self.config = found, config
@@ -83,15 +96,16 @@ class Search:
         self.units = self._units(given)
         self.chains = self._random_chains(given)
         self.scores: Floats = np.zeros(config.chains)
-        #: Every chain's best: (score, places).
+        #: The best placement of each chain so far: (score, places).
         self.best: list[tuple[float, Ints]] = []
 
     @property
     def places(self) -> Ints:
-        """The tile of each unit in each chain."""
+        """The tile of each unit in each chain, as [chain, unit]; a view that changes with the search."""
         return self.chains.places
 
     def _units(self, given: GivenUnits) -> Units:
+        """The units and flows as the kernels read them. Flows are drawn by the square root of their rates."""
         found = self.pipeline
         ends: list[list[int]] = [[] for _ in range(found.units)]
         for f in range(found.flows):
@@ -104,7 +118,7 @@ class Search:
             source=found.source,
             target=found.target,
             rate=found.rate,
-            heavy=np.cumsum(np.sqrt(found.rate)) if found.flows else np.ones(1),
+            cumulative=np.cumsum(np.sqrt(found.rate)) if found.flows else np.ones(1),
             flow_start=flow_start,
             flows=flows,
         )
@@ -128,7 +142,12 @@ class Search:
         return Chains(places=places, holder=holder)
 
     def score(self, places: Ints) -> tuple[Floats, Decisions]:
-        """What the cost model says of placements, less the price of wire."""
+        """What the cost model says of placements, less the price of wire; and their routes.
+
+        The price of wire is for the mean length of the routes, weighted by rate. A cost model that has an opinion about
+        equals (a ``Guide``) is asked for its preference in place of its efficiency. This is the cost of a step: one
+        routing and one call of the model for all chains.
+        """
         decisions = route(self.pipeline, places, aware=self.config.aware)
         prefer = self.model.preference if isinstance(self.model, Guide) else self.model.efficiency
         scores = prefer(self.pipeline, decisions)
@@ -137,7 +156,10 @@ class Search:
         return np.asarray(scores - self.config.wire * mean, dtype=np.float64), decisions
 
     def run(self, clock: Clock) -> None:
-        """Anneal until the budget is used up."""
+        """Anneal until the budget is used up; without any limit, for a fixed number of moves.
+
+        ``best`` and ``scores`` hold the outcome. A move of one chain counts as one move of the budget.
+        """
         from gridloom.mappers.elastic import place_kernel as kernel
 
         config, found, chains = self.config, self.pipeline, self.chains
@@ -166,7 +188,7 @@ class Search:
                 clock.report("annealing", f"score {max(score for score, _ in self.best):.3f}")
 
     def shorten(self) -> None:
-        """Anneal each chain on rate times distance alone."""
+        """Anneal each chain on rate times distance alone, without the cost model."""
         from gridloom.mappers.elastic import place_kernel as kernel
 
         kernel.shorten(self.chains, self.units, self.sites, _SWEEPS)
@@ -180,17 +202,19 @@ class Search:
             places[other] = old
 
     def _progress(self, clock: Clock, effort: int | None) -> float:
+        """The share of the budget that is used up, 0 to 1: by time or by moves, whichever is further."""
         by_time = 0.0 if clock.budget.time_limit is None else clock.seconds / clock.budget.time_limit
         by_moves = 0.0 if effort is None else clock.moves / effort
         return min(1.0, max(by_time, by_moves))
 
     def _remember(self) -> None:
+        """Keep the placement of each chain that now has its best score."""
         for chain in range(self.config.chains):
             if self.scores[chain] > self.best[chain][0]:
                 self.best[chain] = (float(self.scores[chain]), self.places[chain].copy())
 
     def _concentrate(self, done: float) -> None:
-        """Late in a run the worst chain goes on from the best one's place."""
+        """Late in a run the worst chain goes on from a copy of the best chain's placement."""
         if done < 0.3:
             return
         worst, best = int(np.argmin(self.scores)), int(np.argmax(self.scores))
@@ -199,7 +223,7 @@ class Search:
         self.scores[worst] = self.scores[best]
 
     def finalists(self) -> tuple[Ints, Floats]:
-        """The best placements that differ, best first, with their scores."""
+        """The best placements that differ, best first, with their scores; at most one per chain."""
         ranked = sorted(self.best, key=lambda item: -item[0])
         chosen: list[tuple[float, Ints]] = []
         for score, places in ranked:

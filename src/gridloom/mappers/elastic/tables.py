@@ -1,4 +1,8 @@
-"""The arrays that the kernels of the ``dataflow`` mapper share, in tuples by subject."""
+"""The arrays that the kernels of the ``dataflow`` mapper share, in tuples by subject.
+
+Indices in the field comments: a *unit* is a node of the pipeline, a *flow* an edge, a *tile* one of the array, a *link*
+a number as in ``route.Grid``. Kinds of units are 0 (compute), 1 (memory) and 2 (DRAM interface).
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,11 @@ from gridloom.mappers.core.arrays import Bools, Float64s, Int64s
 
 
 class Chains(NamedTuple):
-    """The placement of each chain."""
+    """The placement of each chain, in both directions: ``places`` and ``holder`` are inverse to each other."""
 
-    #: [chain, unit] -> tile.
+    #: places[chain, unit] is the tile of the unit.
     places: Int64s
-    #: [chain, tile] -> unit, -1: none.
+    #: holder[chain, tile] is the unit on the tile; -1: it is empty.
     holder: Int64s
 
 
@@ -22,12 +26,12 @@ class Units(NamedTuple):
     kind: Int64s
     #: True for a unit that may not move.
     fixed: Bools
-    #: Flow -> the units at its ends, its rate, the running sum of weights by which flows are drawn.
+    #: For each flow the units at its ends, its rate, and the running sum of the weights by which flows are drawn.
     source: Int64s
     target: Int64s
     rate: Float64s
-    heavy: Float64s
-    #: CSR: unit -> flows that it is an end of.
+    cumulative: Float64s
+    #: CSR: the flows that a unit is an end of.
     flow_start: Int64s
     flows: Int64s
 
@@ -35,10 +39,10 @@ class Units(NamedTuple):
 class Sites(NamedTuple):
     """The tiles of an array."""
 
-    #: CSR: kind of unit -> tiles for it.
+    #: CSR: the tiles for a kind of unit.
     tile_start: Int64s
     tiles: Int64s
-    #: Tile -> row and column.
+    #: Row and column of each tile.
     rows: Int64s
     cols: Int64s
 
@@ -62,7 +66,9 @@ class Flows(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What the square of a link's load costs, in hops; whether both orders of dimensions are tried."""
+    """How a route is chosen: by what weight of load against hops, and among how many paths."""
 
+    #: What the square of a link's load costs, in hops.
     spread: float
+    #: Whether both orders of dimensions are tried, or only columns first.
     both_orders: bool

@@ -1,17 +1,17 @@
 """``anneal``: multi-start simulated annealing, PathFinder routing and exact balancing for the static grids.
 
 After VPR's placer and router (Betz and Rose 1997, McMurchie and Ebeling 1995) and NeoSA (spatial mapping of fully
-pipelined dataflow, one op a PE, II = 1). The idea:
+pipelined dataflow, one op per PE, II = 1). The idea:
 
 1. many starts anneal a placement; a hop costs what the objective says, and swaps know op classes;
-2. links are negotiated for, one signal of one age a link;
+2. links are negotiated for: each link carries one signal of one age;
 3. issue cycles and FIFOs are optimal for the routes (difference constraints, minimum cuts);
 4. where FIFOs remain, cycles are fixed first and wires are routed as long as values have to wait;
 5. what cannot be routed or balanced is annealed together with its routes; later starts anneal the best ones anew;
 6. for short wires, placements are annealed together with shortest ways from the beginning.
 
 Cost: a start of n nodes makes about 40 * inner * n^(4/3) moves, linear beyond 64 nodes; routing takes about as long as
-a short start. Limits: for other objectives links are not seen while placing, one op a tile, no recomputation.
+a short start. Limits: for other objectives links are not seen while placing, one op per tile, no recomputation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ import numpy as np
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.arrays import Int32s
@@ -35,11 +34,11 @@ from gridloom.mappers.grid.mapping import to_failure, to_mapping
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import SHORT, WAYS_SHARE, Candidate, Objective, StaticSearch
-from gridloom.mappers.placements import GivenPlacements, tiles_of
+from gridloom.mappers.placements import GivenPlacements, cannot_sit, check_complete, tiles_of
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
-# Temperatures of a start, about: what turns a number of moves into moves a temperature.
+# About how many temperatures a start has: it turns a number of moves into moves per temperature.
 _TEMPERATURES = 80
 
 # Short wires: the part of a time limit after which the rest is for long starts, and how much of the rest they plan for:
@@ -53,27 +52,31 @@ _LARGE = 64
 
 @dataclass(frozen=True, kw_only=True)
 class AnnealConfig(GivenPlacements):
-    """Settings of ``anneal``."""
+    """Settings of ``anneal``.
+
+    The placements ``pin``, ``init`` and ``place`` are inherited. With a time limit or an effort the number of starts
+    follows from the budget, and ``starts`` is not read.
+    """
 
     #: What is made small first: FIFO depths (``buffers``), links of routes beyond the first (``wirelength``), the same
-    #: of the shortest ways between tiles, taken or not (``placement``), cycles to the last result.
+    #: of the shortest ways between tiles, taken or not (``placement``), or cycles to the last result (``latency``).
     objective: Objective = "buffers"
-    #: Starts when the budget has no limit.
+    #: The number of starts when the budget has no limit.
     starts: int = 24
-    #: Moves a temperature of the first starts, as a multiple of nodes^(4/3) (nodes * 4 beyond 64 nodes); doubles from
-    #: batch to batch.
+    #: Moves per temperature of the first starts, as a multiple of nodes^(4/3) (nodes * 4 beyond 64 nodes); the number
+    #: doubles from batch to batch.
     inner: float = 8.0
     #: How often ``inner`` doubles at most.
     doublings: int = 4
-    #: First temperature as a multiple of the spread of costs.
+    #: The first temperature of a start at random, as a multiple of the spread of costs.
     heat: float = 0.4
-    #: First temperature of starts from an elite or a given placement.
+    #: The first temperature of a start from an elite or a given placement, as a multiple of the spread of costs.
     reheat: float = 0.08
-    #: Best candidates that later starts begin from; 0: every start begins at random.
+    #: How many of the best candidates are kept for later starts to begin from; 0: every start begins at random.
     elites: int = 4
-    #: Moves a node in runs that move nodes together with their routes and cycles.
+    #: Moves for each node in runs that move nodes together with their routes and cycles.
     joint: int = 1000
-    #: Links that a route may be longer than the shortest way.
+    #: How many links longer than the shortest way a route may be.
     detour: int = 4
 
     def __post_init__(self) -> None:
@@ -93,13 +96,14 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     """
     refuse_unsuited("anneal", dfg, arch)
     problem = build_problem(dfg, arch)
-    fixed = _tiles_of(problem, config.place or config.pin, "place" if config.place else "pin")
-    first = _tiles_of(problem, config.init, "init")
+    given = tiles_of(dfg, arch, config.place or config.pin, "place" if config.place else "pin")
+    fixed = _of_problem(problem, given)
+    first = _of_problem(problem, tiles_of(dfg, arch, config.init, "init"))
     reason = screen(problem) or _misplaced(problem, fixed) or _misplaced(problem, first)
     if reason is not None:
         return reason
     if config.place:
-        _check_complete(problem, fixed)
+        check_complete(dfg, arch, given)
     search = StaticSearch(problem, config, fixed)
     search.warm_up()
     clock = budget.start()
@@ -117,7 +121,12 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
 
 
 class _Starts:
-    """Batches of starts: fresh ones and ones from the best so far."""
+    """Batches of starts: fresh ones and ones from the best so far.
+
+    ``elites`` are the best different candidates so far, best first. In a batch every second start begins from one of
+    them with a cool annealing; the others begin at random or from the placement that the user gave. Elites are only
+    updated between batches, in the order of the starts, so that the result does not depend on the number of workers.
+    """
 
     def __init__(
         self, search: StaticSearch, config: AnnealConfig, clock: Clock, first: dict[int, int], goal: Goal
@@ -128,8 +137,9 @@ class _Starts:
         self.config = config
         self.first = _completed(search, first)
         self.elites: list[Candidate] = []
-        #: Moves of a start of the last batch that has no fights to mend; whether some had; whether long ones were made.
+        #: Moves of a start of the last batch if no conflicts over links had to be mended.
         self.planned = 0
+        #: Whether a start had conflicts to mend, and whether the long starts were made.
         self.mended = False
         self.lengthened = False
 
@@ -159,6 +169,7 @@ class _Starts:
         return self.elites[0]
 
     def _ended(self, leader: Candidate) -> bool:
+        """True when the budget is used up or the best candidate is proved to be optimal."""
         return self.clock.over() or self.goal.reached(leader)
 
     def _time_for_long_starts(self) -> bool:
@@ -170,7 +181,7 @@ class _Starts:
         return self.lengthened
 
     def _long_jobs(self, batch: int) -> list[Callable[[], Candidate]]:
-        """A start for each worker that takes what is left of the time; less where starts had fights to mend."""
+        """A start for each worker that takes what is left of the time; less where starts had conflicts to mend."""
         workers = self.clock.budget.workers
         each = self.clock.moves / max(self.clock.seconds, 1e-6) / workers
         share = _LONG_MENDED if self.mended else _LONG
@@ -188,6 +199,11 @@ class _Starts:
         del self.elites[max(1, self.config.elites) :]
 
     def _job(self, batch: int, k: int, moves_each: int | None = None) -> Callable[[], Candidate]:
+        """Start ``k`` of a batch, ready to run; ``moves_each`` replaces the moves per temperature of the batch.
+
+        Odd starts take the elites in turn. Starts at random take the regions of the search in turn (see
+        ``StaticSearch.regions``).
+        """
         number = batch * BATCH + k
         moves_each = moves_each or self._moves_each(batch)
         self.planned = WAYS_SHARE * moves_each
@@ -204,6 +220,7 @@ class _Starts:
         return partial(self.search.start, self.first, heat=heat, region=number, **common)
 
     def _moves_each(self, batch: int) -> int:
+        """Moves per temperature of a batch: twice those of the batch before, within ``doublings`` and the effort."""
         inner = self.config.inner * 2 ** min(batch, self.config.doublings)
         count = max(2, len(self.search.movable))
         moves = int(inner * count * min(count, _LARGE) ** (1 / 3))
@@ -224,30 +241,23 @@ def _given(search: StaticSearch, clock: Clock) -> Candidate:
 # -- placements that the user gives -----------------------------------------------------------------------------------
 
 
-def _tiles_of(problem: StaticProblem, given: MappingABC[str, str], what: str) -> dict[int, int]:
-    """Problem node -> tile; OptionError for names that do not exist and tiles that are named twice."""
-    return {int(problem.number[k]): tile for k, tile in tiles_of(problem.dfg, problem.arch, given, what).items()}
-
-
-def _check_complete(problem: StaticProblem, placed: dict[int, int]) -> None:
-    missing = [problem.dfg.nodes[n].id for k, n in enumerate(problem.nodes.tolist()) if k not in placed]
-    if missing:
-        rest = ", ..." if len(missing) > 3 else ""
-        raise OptionError(f"place: no tile for {', '.join(missing[:3])}{rest}; every node needs one")
+def _of_problem(problem: StaticProblem, given: MappingABC[int, int]) -> dict[int, int]:
+    """Problem node -> tile, from position in the graph -> tile."""
+    return {int(problem.number[k]): tile for k, tile in given.items()}
 
 
 def _misplaced(problem: StaticProblem, placed: dict[int, int]) -> Failure | None:
-    """A node that was given a tile which cannot run it."""
+    """The Failure of the first node that was given a tile which cannot run it; None when all tiles can.
+
+    Beside op classes the number of operands and of links into the tile count here, so this says more than the function
+    of the same name in :mod:`gridloom.mappers.placements`.
+    """
     dfg, arch = problem.dfg, problem.arch
     for node, tile in placed.items():
         if not problem.may_sit(node, tile):
             name = dfg.nodes[problem.nodes[node]].id
-            return Failure(
-                constraint=f"node {name!r} on tile {arch.tiles[tile].name!r}",
-                demand=f"op class {dfg.op_class(name)}, its operands and a link for each signal",
-                bound=f"classes {', '.join(sorted(arch.tiles[tile].classes))}",
-                levers=("another tile",),
-            )
+            demand = f"op class {dfg.op_class(name)}, its operands and a link for each signal"
+            return cannot_sit(name, arch.tiles[tile], demand)
     return None
 
 

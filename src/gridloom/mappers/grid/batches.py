@@ -1,4 +1,9 @@
-"""Batches of starts of a spatial mapper: run until the budget, the number of starts or a bound ends them."""
+"""Batches of starts of a spatial mapper: run until the budget, the number of starts or a bound ends them.
+
+Starts of a batch know nothing of each other, and their results are taken in the order of their numbers. So a run that
+ends by effort gives the same result on any number of workers. :class:`Goal` ends a run early where counting proves that
+nothing better exists.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,8 @@ BATCH = 4
 def best_of(job: Callable[[int], Callable[[], Candidate]], clock: Clock, *, starts: int, goal: Goal) -> Candidate:
     """The best of many candidates; ``job(number)`` makes the start of that number.
 
-    Ends after ``starts`` when the budget has no limit, with the budget, or at the bound.
+    Ends after ``starts`` when the budget has no limit, with the budget, or at the bound. At least one batch is run,
+    whatever the budget says, so that there is always a candidate. Of equally good candidates the first one stays.
     """
     best: Candidate | None = None
     made = 0
@@ -44,7 +50,12 @@ def start_seed(seed: int, start: int) -> int:
 
 
 class Goal:
-    """What the objective's first figure is at least, and why: counted only once a candidate has not reached 0."""
+    """What the objective's first figure is at least, and why: counted only once a candidate has not reached 0.
+
+    The bounds are those of :mod:`gridloom.estimate.spatial_bounds`; they hold for every mapping of the graph on the
+    array. ``candidate.score[1]`` is the figure that they are compared with, so the score of a legal candidate has to
+    have the objective's figure in second place.
+    """
 
     def __init__(self, problem: StaticProblem, objective: Objective) -> None:
         self.problem = problem
@@ -71,7 +82,7 @@ class Goal:
 
 
 def in_words(candidate: Candidate | None) -> str:
-    """A candidate for a progress line."""
+    """A candidate for a progress line: its FIFOs, wirelength and latency, or how many signals have no link."""
     if candidate is None or not candidate.legal or candidate.balance is None:
         over = "" if candidate is None else f": {candidate.routes.overuse} signals without a link"
         return f"not legal yet{over}"

@@ -8,7 +8,7 @@ The classical min-cut placement (Breuer 1977, with the terminals of Dunlop and K
 4. what a cut could not know (op classes, neighbours across a cut) is mended by a short cool annealing;
 5. starts differ in how parts are split at first; the best one once routed and balanced is the result.
 
-Cost: O(nodes^2) a start for the cuts, then a short annealing. Limits: cuts count edges, not hops or links, and an op
+Cost: O(nodes^2) for the cuts of a start, then a short annealing. Limits: cuts count edges, not hops or links, and an op
 class that few tiles have is only seen when the placement is mended; ``anneal`` finds shorter wires.
 """
 
@@ -35,19 +35,23 @@ from gridloom.mapping.model import Failure, Mapping
 
 @dataclass(frozen=True, kw_only=True)
 class DivideConfig:
-    """Settings of ``divide``."""
+    """Settings of ``divide``.
 
-    #: What is made small first: FIFO depths, links beyond one a hop, or cycles to the last result.
+    With ``mend=0`` a start is what the cuts alone give, routed and balanced; otherwise the cuts are where an annealing
+    begins.
+    """
+
+    #: What is made small first: FIFO depths, links of routes beyond the first, or cycles to the last result.
     objective: Objective = "buffers"
-    #: Starts when the budget has no limit.
+    #: The number of starts when the budget has no limit.
     starts: int = 8
-    #: How often a cut is improved at most.
+    #: The largest number of passes that improve a cut.
     passes: int = 8
-    #: Moves a temperature when the placement is mended, as a multiple of the nodes; 0: it stays as it is.
+    #: Moves per temperature when the placement is mended, as a multiple of the nodes; 0: it stays as it is.
     mend: int = 40
-    #: Moves a node together with its routes where signals fight over links.
+    #: Moves for each node together with its routes where signals compete for links.
     joint: int = 300
-    #: Links that a route may be longer than the shortest way.
+    #: How many links longer than the shortest way a route may be.
     detour: int = 4
 
     def __post_init__(self) -> None:
@@ -87,7 +91,11 @@ def divide(dfg: Dfg, arch: Arch, config: DivideConfig, budget: Budget) -> Mappin
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """A rectangle of tiles and the nodes that go there."""
+    """A rectangle of tiles and the nodes that go there, never more nodes than tiles.
+
+    ``nodes`` are problem nodes. The regions of one level are disjoint and cover the grid, but for regions without
+    nodes, which are not cut any further.
+    """
 
     top: int
     left: int
@@ -111,7 +119,11 @@ class _Region:
 
 
 class _Cuts:
-    """Recursive bisection of one problem."""
+    """Recursive bisection of one problem.
+
+    ``starts`` and ``neighbour`` are the graph in CSR form. Levels are cut breadth first, so that the terminals of a cut
+    see all other nodes at the centres of regions of about the same size.
+    """
 
     def __init__(self, search: StaticSearch, config: DivideConfig) -> None:
         self.search = search
@@ -129,7 +141,7 @@ class _Cuts:
         return self.search.start(position, seed=seed, heat=0.05, moves_each=moves, stop=stop)
 
     def place(self, rng: np.random.Generator) -> Int32s:
-        """A tile for each node, by cuts; nodes on tiles that cannot run them are moved to the nearest free ones."""
+        """A tile for each node, by cuts; nodes on tiles that cannot run them are moved to free ones that can."""
         p = self.search.problem
         row, col = np.full(p.size, p.arch.rows / 2), np.full(p.size, p.arch.cols / 2)
         wanted = np.full(p.size, -1, dtype=np.int32)
@@ -144,6 +156,11 @@ class _Cuts:
         return self._allowed(wanted, rng)
 
     def _cut(self, region: _Region, row: np.ndarray, col: np.ndarray, rng: np.random.Generator) -> list[_Region]:
+        """Cut a region and its nodes into two halves.
+
+        Nodes are first dealt out by the pull of their terminals, in proportion to the tiles of the halves, and then
+        improved by moving nodes one at a time (:mod:`gridloom.mappers.grid.place.bisect_kernel`).
+        """
         from gridloom.mappers.grid.place.bisect_kernel import Part, bisect
 
         if region.rows * region.cols == 1:
@@ -166,7 +183,11 @@ class _Cuts:
     def _pull(
         self, region: _Region, boxes: tuple[tuple[int, int, int, int], ...], along: np.ndarray, local: Int32s
     ) -> np.ndarray:
-        """For each node how much its partners outside the region draw it to the second half, in edges."""
+        """For each node how much its partners outside the region draw it to the second half, in edges.
+
+        An edge counts 1 where its other end is beyond the second half's centre, -1 beyond the first one's, and a share
+        in between (the terminal propagation of Dunlop and Kernighan).
+        """
         tall = region.rows >= region.cols
         centres = [(box[0] + (box[2] - 1) / 2) if tall else (box[1] + (box[3] - 1) / 2) for box in boxes]
         apart = max(1.0, abs(centres[1] - centres[0]))
@@ -176,6 +197,11 @@ class _Cuts:
         return np.asarray(total[self.starts[region.nodes + 1]] - total[self.starts[region.nodes]])
 
     def _allowed(self, wanted: Int32s, rng: np.random.Generator) -> Int32s:
+        """The placement with the nodes on tiles that cannot run them moved to free tiles that can.
+
+        Which free tiles these are is left to chance. Where the other nodes leave no room for all of them, the whole
+        placement is a random one.
+        """
         p = self.search.problem
         kept = {node: int(tile) for node, tile in enumerate(wanted.tolist()) if p.may_sit(node, tile)}
         misplaced = [node for node in range(p.size) if node not in kept]
@@ -183,6 +209,6 @@ class _Cuts:
             return wanted
         rows = [rng.permutation(np.flatnonzero(allowed)).astype(np.int32) for allowed in p.allowed]
         order = sorted(range(p.size), key=lambda node: len(rows[p.kind[node]]))
-        found = match(p, order, rows, kept)
+        position = match(p, order, rows, kept)
         # Where those that sit well leave no room for the others, the placement is given up, and mending begins afresh.
-        return self.search.scattered(rng, p.allowed) if found is None else found
+        return self.search.scattered(rng, p.allowed) if position is None else position

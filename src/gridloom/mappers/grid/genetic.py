@@ -9,8 +9,8 @@ idea:
 4. parents are chosen by tournaments, the best of parents and children survive;
 5. the best individuals of each population are routed and balanced; populations are independent starts.
 
-Cost: generations * offspring * improve * nodes moves a start. Limits: links are not seen before an individual is
-routed; ``anneal`` reaches the same wires in a fraction of the moves.
+Cost: about generations * offspring * improve * nodes moves per temperature for each start. Limits: links are not seen
+before an individual is routed; ``anneal`` reaches the same wires in a fraction of the moves.
 """
 
 from __future__ import annotations
@@ -39,26 +39,31 @@ _ROUTED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class GeneticGridConfig:
-    """Settings of ``genetic-grid``."""
+    """Settings of ``genetic-grid``.
 
-    #: What is made small first: FIFO depths, links beyond one a hop, or cycles to the last result.
+    A population makes ``population + generations * offspring`` individuals at most; each is improved by a short
+    annealing of ``improve`` moves for each node and temperature.
+    """
+
+    #: What is made small first: FIFO depths, links of routes beyond the first, or cycles to the last result.
     objective: Objective = "buffers"
-    #: Populations when the budget has no limit.
+    #: The number of populations when the budget has no limit.
     starts: int = 4
-    #: Individuals of a population, and children a generation.
+    #: Individuals of a population.
     population: int = 24
+    #: Children per generation.
     offspring: int = 24
     #: Generations of a population.
     generations: int = 30
-    #: Individuals that a parent is the best of.
+    #: Tournament size: a parent is the best of this many individuals.
     tournament: int = 3
-    #: Share of nodes that a mutation puts somewhere else.
+    #: The share of nodes that a mutation puts somewhere else.
     mutation: float = 0.02
-    #: Moves a node, a temperature, when a child is improved; 0: children stay as they are.
+    #: Moves for each node and temperature when a child is improved; 0: children stay as they are.
     improve: int = 2
-    #: Moves a node together with its routes where signals fight over links.
+    #: Moves for each node together with its routes where signals compete for links.
     joint: int = 300
-    #: Links that a route may be longer than the shortest way.
+    #: How many links longer than the shortest way a route may be.
     detour: int = 4
 
     def __post_init__(self) -> None:
@@ -97,12 +102,18 @@ def genetic_grid(dfg: Dfg, arch: Arch, config: GeneticGridConfig, budget: Budget
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Individual:
+    """A placement and its cost: hops beyond those that the objective gives for nothing, weighted. It has no routes."""
+
     position: Int32s
     cost: int
 
 
 class _Evolution:
-    """Populations of one problem."""
+    """Populations of one problem.
+
+    ``rows[kind]`` are the tiles on which nodes of a kind may sit. A population is a start: populations exchange
+    nothing.
+    """
 
     def __init__(self, search: StaticSearch, config: GeneticGridConfig) -> None:
         self.search = search
@@ -111,32 +122,37 @@ class _Evolution:
         self.rows = [np.flatnonzero(allowed).astype(np.int32) for allowed in p.allowed]
 
     def start(self, seed: int, clock: Clock) -> Candidate:
-        """Evolve a population; route and balance its best."""
+        """Evolve a population; route and balance its best.
+
+        The best three are routed as they are. Where none of them is legal, the best one is annealed a little and moved
+        together with its routes. Under an effort each start of a batch may use an equal part of it.
+        """
         rng = np.random.default_rng(seed)
         search, config = self.search, self.config
         effort = clock.budget.effort
         most = None if effort is None else effort // BATCH
         moves = 0
-        people: list[_Individual] = []
+        individuals: list[_Individual] = []
         for _ in range(config.population):
             child, made = self._improved(search.scattered(rng, search.problem.allowed), rng, clock)
-            people.append(child)
+            individuals.append(child)
             moves += made
         for _ in range(config.generations):
             if clock.stop[0] or (most is not None and moves >= most):
                 break
             for _ in range(config.offspring):
-                child, made = self._improved(self._child(people, rng), rng, clock)
-                people.append(child)
+                child, made = self._improved(self._child(individuals, rng), rng, clock)
+                individuals.append(child)
                 moves += made
-            people = self._survivors(people)
-        found = [search.realise(one.position, seed, 0, clock.stop) for one in people[:_ROUTED]]
-        best = min(found, key=lambda candidate: candidate.score)
+            individuals = self._survivors(individuals)
+        routed = [search.realise(one.position, seed, 0, clock.stop) for one in individuals[:_ROUTED]]
+        best = min(routed, key=lambda candidate: candidate.score)
         if not best.legal and config.joint:
             best = search.start(best.position, seed=seed, heat=0.02, moves_each=16, stop=clock.stop)
         return replace(best, moves=best.moves + moves)
 
     def _improved(self, position: Int32s, rng: np.random.Generator, clock: Clock) -> tuple[_Individual, int]:
+        """(the individual that a cool annealing makes of a placement, moves made)."""
         search = self.search
         # An annealing that is stopped before it begins only counts the cost.
         stop = clock.stop if self.config.improve else np.ones(1, dtype=np.uint8)
@@ -151,22 +167,28 @@ class _Evolution:
         )
         return _Individual(placed, cost), moves
 
-    def _survivors(self, people: list[_Individual]) -> list[_Individual]:
+    def _survivors(self, individuals: list[_Individual]) -> list[_Individual]:
         """The best, each placement once."""
-        found: dict[bytes, _Individual] = {}
-        for one in sorted(people, key=lambda one: one.cost):
-            found.setdefault(one.position.tobytes(), one)
-        return list(found.values())[: self.config.population]
+        different: dict[bytes, _Individual] = {}
+        for one in sorted(individuals, key=lambda one: one.cost):
+            different.setdefault(one.position.tobytes(), one)
+        return list(different.values())[: self.config.population]
 
-    def _parent(self, people: list[_Individual], rng: np.random.Generator) -> Int32s:
-        drawn = rng.integers(len(people), size=self.config.tournament)
-        best: Int32s = min((people[k] for k in drawn), key=lambda one: one.cost).position
+    def _parent(self, individuals: list[_Individual], rng: np.random.Generator) -> Int32s:
+        """The best of ``tournament`` individuals drawn at random, with replacement."""
+        drawn = rng.integers(len(individuals), size=self.config.tournament)
+        best: Int32s = min((individuals[k] for k in drawn), key=lambda one: one.cost).position
         return best
 
-    def _child(self, people: list[_Individual], rng: np.random.Generator) -> Int32s:
-        """A rectangle of one parent, the rest of the other; who finds the tile taken goes where there is room."""
+    def _child(self, individuals: list[_Individual], rng: np.random.Generator) -> Int32s:
+        """A rectangle of one parent, the rest of the other; who finds the tile taken goes where there is room.
+
+        Mutation takes nodes off their tiles at random. All nodes without a tile are then matched with the free tiles
+        that can run them, in random order; where the kept nodes leave no matching, the child is a copy of the first
+        parent.
+        """
         p = self.search.problem
-        first, second = self._parent(people, rng), self._parent(people, rng)
+        first, second = self._parent(individuals, rng), self._parent(individuals, rng)
         top, bottom = np.sort(rng.integers(p.arch.rows, size=2))
         left, right = np.sort(rng.integers(p.arch.cols, size=2))
         inside = (p.row >= top) & (p.row <= bottom) & (p.col >= left) & (p.col <= right)
@@ -180,5 +202,5 @@ class _Evolution:
             kept.pop(node, None)
         rows = [rng.permutation(row).astype(np.int32) for row in self.rows]
         order = sorted(rng.permutation(p.size).tolist(), key=lambda node: len(rows[p.kind[node]]))
-        found = match(p, order, rows, kept)
-        return first.copy() if found is None else np.asarray(found, dtype=np.int32)
+        placement = match(p, order, rows, kept)
+        return first.copy() if placement is None else np.asarray(placement, dtype=np.int32)

@@ -1,4 +1,10 @@
-"""From arrays back to names: the Mapping of a legal candidate, the Failure of an illegal one."""
+"""From arrays back to names: the Mapping of a legal candidate, the Failure of an illegal one.
+
+A candidate counts cycles from issue to issue; a mapping also says in which cycle a value is at each resource of its
+route. A value is in the output register of its tile ``latency`` cycles after the issue, and on the first link in the
+same cycle; each further link is a cycle later, and the operand input takes the value in the cycle of the last link.
+What is left until the issue of the target is the route's FIFO.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +17,16 @@ from gridloom.mappers.grid.problem import StaticProblem
 from gridloom.mappers.grid.search import Candidate
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
 
+# Congested links that a failure names.
 _NAMED = 8
 
 
 def to_mapping(problem: StaticProblem, candidate: Candidate, provenance: MappingABC[str, Any]) -> Mapping:
-    """The mapping of a legal candidate."""
+    """The mapping of a legal candidate, with the record of where it came from.
+
+    Needs a candidate that is routed and balanced; ValueError for one without issue cycles. Linear in the links of the
+    routes. The result is not checked here: :mod:`gridloom.verify` does that independently.
+    """
     dfg, arch = problem.dfg, problem.arch
     if candidate.balance is None:
         raise ValueError("a candidate without issue cycles is no mapping")
@@ -35,6 +46,7 @@ def to_mapping(problem: StaticProblem, candidate: Candidate, provenance: Mapping
 
 
 def _route(problem: StaticProblem, candidate: Candidate, e: int, first: int) -> Route:
+    """The route of an edge: output register, links, operand input, each with the cycle in which the value is there."""
     arch = problem.arch
     if candidate.balance is None:
         raise ValueError("a candidate without issue cycles is no mapping")
@@ -51,7 +63,13 @@ def _route(problem: StaticProblem, candidate: Candidate, e: int, first: int) -> 
 
 
 def to_failure(problem: StaticProblem, candidate: Candidate, placed_by_user: bool) -> Failure:
-    """Why the best candidate is no mapping."""
+    """Why the best candidate is no mapping.
+
+    Without legal routes the reason is links that several signals need, with their names, the most used first. A graph
+    with loop-carried edges is told of recurrences that are longer than their distance once placed, any other of FIFOs
+    that would have to be deeper than the tiles have them. ``placed_by_user`` decides which levers are named: more time
+    helps a search, but not a given placement.
+    """
     arch = problem.arch
     routes = candidate.routes
     levers = ["a larger array", "a topology with more links (onehop)", "more time"]

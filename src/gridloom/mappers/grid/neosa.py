@@ -5,12 +5,12 @@ algorithm 1). The idea:
 
 1. many independent instances begin at random; the cost is the wirelength, hops beyond the first summed over edges;
 2. at each temperature every pair of cells is offered a swap, kept if no worse or with probability exp(-delta / T);
-3. T falls from 100 by 0.999 a sweep until 1e-5 or until the wirelength is 0;
+3. T falls from 100, times 0.999 after each sweep, until 1e-5 or until the wirelength is 0;
 4. a node never leaves the region (tiles with the same op classes) that it begins in.
 
 The published router and FIFO count are not part of it: routes and FIFOs are ours (PathFinder, exact balancing), so
-that a placement counts only if it is legal. Cost: 16,111 sweeps of tiles^2 / 2 pairs an instance. Limits: congestion
-and balance are not seen while placing; nothing is learned from one instance for the next.
+that a placement counts only if it is legal. Cost: 16,111 sweeps of tiles^2 / 2 pairs for each instance. Limits:
+congestion and balance are not seen while placing; nothing is learned from one instance for the next.
 """
 
 from __future__ import annotations
@@ -43,21 +43,26 @@ BATCH = 4
 
 @dataclass(frozen=True, kw_only=True)
 class NeosaConfig:
-    """Settings of ``neosa``; the temperatures are the published ones."""
+    """Settings of ``neosa``; the temperatures are the published ones.
 
-    #: What the best of the legal instances is chosen by: FIFO depths, links beyond one a hop, cycles to the result.
+    A sweep over all pairs of cells is made at each of about 16,000 temperatures, whatever the size of the graph, so
+    that an instance of a large array is slow; a larger drop (``cooling`` of 0.99) makes it ten times as fast.
+    """
+
+    #: What the best of the legal instances is chosen by: FIFO depths, links of routes beyond the first, or cycles to
+    #: the last result.
     objective: Objective = "buffers"
-    #: Instances at most; the published figures are the best of 1,000.
+    #: The largest number of instances; the published figures are the best of 1,000.
     instances: int = 100
     #: Take the first instance that can be routed and balanced, instead of the best one.
     first_legal: bool = False
-    #: First temperature.
+    #: The first temperature, in links.
     hot: float = 100.0
-    #: Temperature at which an instance ends.
+    #: The temperature at which an instance ends.
     cold: float = 1e-5
     #: What the temperature is multiplied by after each sweep over all pairs of cells.
     cooling: float = 0.999
-    #: Links that a route may be longer than the shortest way.
+    #: How many links longer than the shortest way a route may be.
     detour: int = 4
 
     def __post_init__(self) -> None:
@@ -71,7 +76,7 @@ class NeosaConfig:
 
     @property
     def joint(self) -> int:
-        """Moves a node together with its routes: the published placer makes none."""
+        """Moves for each node together with its routes: the published placer makes none."""
         return 0
 
     @property
@@ -100,7 +105,11 @@ def neosa(dfg: Dfg, arch: Arch, config: NeosaConfig, budget: Budget) -> Mapping 
 
 
 class _Instances:
-    """Independent instances, in batches."""
+    """Independent instances, in batches.
+
+    Making it compiles the kernels and places once without moving, before the clock starts. ``made`` counts the
+    instances, ``legal`` those of them that could be routed and balanced.
+    """
 
     def __init__(self, problem: StaticProblem, config: NeosaConfig, budget: Budget) -> None:
         self.problem = problem
@@ -114,13 +123,16 @@ class _Instances:
         self.clock: Clock = budget.start()
 
     def best(self) -> Candidate:
-        """Run batches until the configuration or the budget ends them."""
+        """Run batches until the configuration or the budget ends them.
+
+        With ``first_legal`` the first legal instance in the order of their numbers stays, however good later ones are.
+        """
         best: Candidate | None = None
         while best is None or not self._ended(best):
             count = min(BATCH, self.config.instances - self.made)
-            found = self.clock.run([self._job(self.made + k) for k in range(count)])
+            candidates = self.clock.run([self._job(self.made + k) for k in range(count)])
             self.made += count
-            for candidate in found:
+            for candidate in candidates:
                 self.clock.moves += candidate.moves
                 self.legal += candidate.legal
                 if best is None or (candidate.score < best.score and not (best.legal and self.config.first_legal)):

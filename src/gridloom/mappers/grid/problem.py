@@ -1,7 +1,12 @@
 """A graph and a static grid as flat arrays: what placers, routers and balancers of the static families share.
 
 Positions, not names: node k of the problem is ``nodes[k]`` of the graph (free ops have none), edge e is ``edges[e]``.
-Only edges that need a route are here; the rules between issue cycles are in :mod:`gridloom.mappers.grid.balance.exact`.
+Only data edges between two nodes that need a tile are here: each needs a route. The rules between issue cycles are in
+:mod:`gridloom.mappers.grid.balance.exact`.
+
+Everything that a kernel reads is an array, and rows of different lengths are in CSR form (see
+:mod:`gridloom.mappers.core.csr`). A problem does not change once it is built, so that starts on several threads may
+share it. A placement is an array ``position[node] -> tile`` beside it.
 """
 
 from __future__ import annotations
@@ -25,7 +30,13 @@ UNLIMITED = 1 << 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinkGraph:
-    """The links of a grid: where each goes, and which links may follow it a cycle later."""
+    """The links of a grid: where each goes, and which links may follow it a cycle later.
+
+    Links are numbered as in ``arch.links``, and all arrays but the CSR values have one entry for each link.
+    ``resource`` is the link's number among the resources of the array; ``source`` and ``target`` are the tiles at its
+    ends. ``leaving`` has one row for each tile, ``following`` one row for each link; a follower always leaves the tile
+    that the link enters.
+    """
 
     resource: Int32s
     source: Int32s
@@ -44,7 +55,13 @@ class LinkGraph:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StaticProblem:
-    """What has to be placed and routed, and where it may go."""
+    """What has to be placed and routed, and where it may go.
+
+    :func:`build_problem` makes it. Arrays over nodes have ``size`` entries, arrays over edges one for each routed edge,
+    arrays over tiles ``tiles`` entries. An edge whose source is its target (a recurrence of one node) is among the
+    edges, but needs no link: the tables of incident edges and nets leave it out. ``hops[a, b]`` is the least number of
+    links from tile a to tile b; ``row`` and ``col`` say where a tile sits on the grid.
+    """
 
     dfg: Dfg
     arch: Arch
@@ -61,7 +78,7 @@ class StaticProblem:
     #: allowed[kind[node], tile]: the node may sit on the tile.
     kind: Int32s
     allowed: Bools
-    #: FIFO cycles an operand of a tile may wait.
+    #: The cycles that an operand of a tile may wait in its FIFO.
     fifo: Int32s
     #: In one byte each where they fit: the table of a large grid has to stay in the cache.
     hops: NDArray[Any]
@@ -104,7 +121,11 @@ class StaticProblem:
 
     @cached_property
     def colour(self) -> Bools | None:
-        """A colouring of the tiles in which every link joins two colours; None: the topology has odd cycles."""
+        """A colouring of the tiles in which every link joins two colours; None: the topology has odd cycles.
+
+        The colour of a tile is the parity of its distance from tile 0. On a coloured grid (a mesh) all routes between
+        two tiles have the same parity.
+        """
         odd = (self.hops[0] % 2).astype(np.bool_)
         links = self.links
         return odd if bool((odd[links.source] != odd[links.target]).all()) else None
@@ -155,11 +176,12 @@ def build_problem(dfg: Dfg, arch: Arch) -> StaticProblem:
 
 
 def _small(hops: NDArray[np.int16]) -> NDArray[Any]:
+    """The hop table in one byte for each entry where the longest way allows it: it is read at every move."""
     return hops.astype(np.int8) if hops.max(initial=0) <= np.iinfo(np.int8).max else hops
 
 
 def _latency(dfg: Dfg, arch: Arch, k: int) -> int:
-    """Cycles of a node's op; the static grids have one figure a class, the same on every tile."""
+    """Cycles of a node's op; the static grids have one figure for each class, the same on every tile."""
     return arch.tiles[0].latency_of(dfg.op_class(dfg.nodes[k].id))
 
 
@@ -169,13 +191,17 @@ def operand_count(dfg: Dfg, k: int) -> int:
 
 
 def _signals_in(dfg: Dfg, k: int, number: Int32s) -> int:
-    """How many links into its tile a node needs at least: one a producer other than itself."""
+    """How many links into its tile a node needs at least: one for each producer other than itself."""
     sources = {dfg.index[dfg.edges[e].source] for e in dfg.in_edges[k] if dfg.edges[e].kind == "data"}
     return sum(1 for source in sources if number[source] >= 0 and source != k)
 
 
 def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int32s, Bools]:
-    """Nodes that may sit on the same tiles share a kind: classes, operands, incoming signals, being an input decide."""
+    """(kind of each node, allowed[kind, tile]): nodes that may sit on the same tiles share a kind.
+
+    Op classes, operands and incoming signals decide where a node may sit. Inputs are a kind of their own, since a
+    search may restrict them further (see ``StaticSearch.regions``).
+    """
     entering = np.bincount([b for _, b, _ in arch.links], minlength=len(arch.tiles))
     keys: dict[tuple[frozenset[str], int, int, bool], int] = {}
     kind = []
@@ -191,6 +217,7 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int
 
 
 def _link_graph(arch: Arch) -> LinkGraph:
+    """The links of an array with their followers: arcs of the resource graph that join two links."""
     links = arch.links
     place = {resource: k for k, (_, _, resource) in enumerate(links)}
     leaving_at, leaving = csr_of_pairs(len(arch.tiles), ((a, k) for k, (a, _, _) in enumerate(links)))

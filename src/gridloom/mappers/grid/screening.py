@@ -1,4 +1,10 @@
-"""Reasons why a graph cannot go on a static grid, found by counting before any search."""
+"""Reasons why a graph cannot go on a static grid, found by counting before any search.
+
+Each reason is a necessary condition: what is refused here has no mapping at all, and the Failure says by how much the
+array is too small and what would help. What passes may still have no mapping, since links and FIFOs are not counted.
+The last test is a bipartite matching of nodes and tiles, which searches also use to make random placements
+(:func:`match`); they rely on it, so a problem has to be screened before it is searched.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +18,16 @@ from gridloom.dfg.model import Dfg
 from gridloom.mappers.grid.problem import StaticProblem, operand_count
 from gridloom.mapping.model import Failure
 
+# Ops that need a memory, in every form that a frontend or a transformation gives them.
 _MEMORY_OPS = ("load", "store", "store_if", "load_address", "load_data", "store_address", "store_data")
 
 
 def screen(problem: StaticProblem) -> Failure | None:
-    """The first reason why no mapping exists; None when counting finds none. Linear, plus one bipartite matching."""
+    """The first reason why no mapping exists; None when counting finds none. Linear, plus one bipartite matching.
+
+    Reasons that are cheap to count and easy to act on come first: memory, tiles, op classes, operands, links into a
+    tile, recurrences, and at last all nodes at once.
+    """
     dfg, arch = problem.dfg, problem.arch
     return (
         _memory(dfg, arch)
@@ -30,24 +41,27 @@ def screen(problem: StaticProblem) -> Failure | None:
 
 
 def _plural(count: int, word: str) -> str:
+    """A count with its word: ``1 tile``, ``2 tiles``."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _memory(dfg: Dfg, arch: Arch) -> Failure | None:
+    """Loads and stores: the static grids have no memory. In the domain ``opaque`` every op is a plain one."""
     if dfg.domain == "opaque":
         return None
-    found = [node.id for node in dfg.nodes if node.op in _MEMORY_OPS]
-    if not found:
+    accesses = [node.id for node in dfg.nodes if node.op in _MEMORY_OPS]
+    if not accesses:
         return None
     return Failure(
         constraint="memory",
-        demand=f"{len(found)} loads and stores ({', '.join(found[:3])}{', ...' if len(found) > 3 else ''})",
+        demand=f"{len(accesses)} loads and stores ({', '.join(accesses[:3])}{', ...' if len(accesses) > 3 else ''})",
         bound=f"no memory on {arch.name}",
         levers=("turn loads into streams", "an array with memory units (torus)"),
     )
 
 
 def _tiles(problem: StaticProblem) -> Failure | None:
+    """More nodes than tiles. The levers say how many rows or how many columns more would be enough."""
     arch = problem.arch
     if problem.size <= problem.tiles:
         return None
@@ -62,6 +76,7 @@ def _tiles(problem: StaticProblem) -> Failure | None:
 
 
 def _classes(problem: StaticProblem) -> Failure | None:
+    """An op class that more nodes need than tiles have it. A node may need several classes at the same tile."""
     dfg, arch = problem.dfg, problem.arch
     demand = Counter(name for k in problem.nodes.tolist() for name in dfg.required_classes(dfg.nodes[k].id))
     for op_class, count in demand.items():
@@ -78,6 +93,7 @@ def _classes(problem: StaticProblem) -> Failure | None:
 
 
 def _operands(dfg: Dfg, arch: Arch) -> Failure | None:
+    """A node with more operands than any tile takes."""
     bound = max(tile.operands for tile in arch.tiles)
     for k, node in enumerate(dfg.nodes):
         count = operand_count(dfg, k)
@@ -92,7 +108,11 @@ def _operands(dfg: Dfg, arch: Arch) -> Failure | None:
 
 
 def _incoming(problem: StaticProblem) -> Failure | None:
-    """A node whose class and operands some tile has, but which takes more signals than links enter any such tile."""
+    """A node whose class and operands some tile has, but which takes more signals than links enter any such tile.
+
+    Classes and operands were counted one by one before. A node that needs several of them on one tile, where no tile
+    has them together, is also told here, although links are not what it lacks.
+    """
     dfg, arch = problem.dfg, problem.arch
     for node, kind in enumerate(problem.kind.tolist()):
         if problem.allowed[kind].any():
@@ -114,7 +134,11 @@ def _incoming(problem: StaticProblem) -> Failure | None:
 
 
 def _recurrence(problem: StaticProblem) -> Failure | None:
-    """A cycle whose least latency is more than its distance: at II 1 nothing can make it faster."""
+    """A cycle whose least latency is more than its distance: at II 1 nothing can make it faster.
+
+    Each edge has the length ``distance - cycles``, with one link at best (a link takes no cycle beyond the op's
+    latency), so that such a cycle of edges is a negative one. Bellman-Ford finds one, O(nodes * edges).
+    """
     import rustworkx
 
     dfg, number = problem.dfg, problem.number
@@ -143,7 +167,7 @@ def _recurrence(problem: StaticProblem) -> Failure | None:
 
 
 def _together(problem: StaticProblem) -> Failure | None:
-    """Nodes that fit class by class, but not all at once."""
+    """Nodes that fit class by class, but not all at once: there is no matching of all nodes and tiles."""
     matched = match(problem, range(problem.size), [np.flatnonzero(row) for row in problem.allowed], {})
     if matched is not None:
         return None
@@ -161,7 +185,9 @@ def match(
     """A tile for each node, by augmenting paths; ``taken`` are tiles that keep their node. None: there is none.
 
     Nodes are tried in ``order``, tiles of a kind in the order of ``tiles_of[kind]``: shuffled, they give a random
-    placement.
+    placement. A node first takes the next free tile of its kind, and a path is only searched for when there is none
+    left; nodes of rare kinds should therefore come first in ``order``. Near linear where tiles are plenty, O(nodes *
+    nodes * tiles) at worst.
     """
     position = np.full(problem.size, -1, dtype=np.int32)
     occupant = np.full(problem.tiles, -1, dtype=np.int32)
@@ -190,7 +216,11 @@ def _augment(
     position: np.ndarray,
     occupant: np.ndarray,
 ) -> bool:
-    """Breadth first over who could give up a tile for whom."""
+    """Find a tile for a node by moving others; False: there is no way, and nothing was moved.
+
+    Breadth first over who could give up a tile for whom: ``came[tile]`` is the node that would take the tile. At a free
+    tile the chain is walked back, and each node on it moves to the tile that it asked for.
+    """
     came: dict[int, int] = {}
     queue = [node]
     for current in queue:

@@ -1,7 +1,16 @@
 """One start of a spatial mapper: anneal a placement, route it, balance it, mend what failed, make wires wait.
 
 Everything here is a function of the problem, the configuration and a seed, so that starts can run on any thread in any
-order.
+order. A start goes through up to four stages:
+
+1. a placement is annealed, by hops alone or, for objectives with short wires, together with shortest ways;
+2. PathFinder routes it and exact balancing finds issue cycles and FIFOs;
+3. where signals are left without links, nodes are moved together with their routes (:meth:`StaticSearch._polished`);
+4. where FIFOs are deeper than they need to be, the cycles are fixed first for a bound on the FIFOs, and wires are made
+   as long as values have to wait (:meth:`StaticSearch._shallowest`).
+
+What a start came to is a :class:`Candidate`. Its score is a tuple that is compared first to last, so that legality
+comes before the objective and the objective before everything else.
 """
 
 from __future__ import annotations
@@ -36,7 +45,7 @@ _UNIT = 8
 # First temperature of runs that begin at a candidate with short wires, in links.
 _WARM = 0.5
 
-#: Moves of a start that makes wires short, by moves a temperature of plain annealing.
+#: Moves of a start that makes wires short, as a multiple of the moves per temperature of plain annealing.
 WAYS_SHARE = 160
 
 
@@ -49,7 +58,7 @@ class SearchSettings(Protocol):
 
     @property
     def joint(self) -> int:
-        """Moves a node in runs that move routes too."""
+        """Moves for each node in runs that move routes, too."""
 
     @property
     def detour(self) -> int:
@@ -58,7 +67,12 @@ class SearchSettings(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A placement with what became of it. ``score`` is compared first to last; its head is 0 for legal ones."""
+    """A placement with what became of it. ``score`` is compared first to last; its head is 0 for legal ones.
+
+    The head is 1 where everything is routed but no issue cycles obey the rules, and 2 where links are missing.
+    ``position[node]`` is the tile of each node. ``balance`` is None for the last two kinds. ``moves`` is what the
+    candidate has cost, which the clock counts.
+    """
 
     score: Score
     position: Int32s
@@ -73,7 +87,12 @@ class Candidate:
 
 
 class StaticSearch:
-    """The parts of a problem that all starts share."""
+    """The parts of a problem that all starts share.
+
+    A mapper makes it once and calls it from all threads: nothing in it changes after the first use of its cached parts.
+    The methods :meth:`start` and :meth:`realise` make candidates; ``fixed`` nodes stay on their tiles in both. The
+    problem has to have passed the screening, or no random placement may exist.
+    """
 
     def __init__(self, problem: StaticProblem, config: SearchSettings, fixed: dict[int, int]) -> None:
         self.problem = problem
@@ -116,13 +135,21 @@ class StaticSearch:
 
     @cached_property
     def levels(self) -> Int32s:
-        """For each edge the links it has for nothing: its span in the schedule that the graph alone would have."""
+        """For each edge the links it has for nothing: its span in the schedule that the graph alone would have.
+
+        The plain annealer counts only hops beyond these: an edge that has to wait anyway may be longer by as much at no
+        cost.
+        """
         span = self.unplaced.high if self.config.objective == "buffers" else self.unplaced.low
         return np.maximum(1, span).astype(np.int32)
 
     @cached_property
     def weights(self) -> Int32s:
-        """The price of a hop too many, by edge; for the latency that of long paths is higher."""
+        """The price of a hop too many, by edge; for the latency that of long paths is higher.
+
+        Edges on a cycle of the graph cost six times as much, since a recurrence that is too long makes a placement
+        illegal.
+        """
         weight = np.where(self.recurrent, 6 * _UNIT, _UNIT)
         if self.config.objective == "latency":
             weight = weight * (1 + np.rint(5 * self.timing.criticality() ** 4).astype(np.int64))
@@ -135,10 +162,10 @@ class StaticSearch:
         without FIFOs only if they all sit on one colour.
         """
         p = self.problem
-        found = [p.allowed]
+        regions = [p.allowed]
         tied = self.timing.tied
         if p.colour is None or not tied.any() or self.config.objective != "buffers" or (p.latency != 1).any():
-            return found
+            return regions
         for side in (p.colour, ~p.colour):
             allowed = p.allowed.copy()
             allowed[np.unique(p.kind[tied])] &= side
@@ -146,8 +173,8 @@ class StaticSearch:
             kept = all(allowed[p.kind[node], tile] for node, tile in self.fixed.items())
             order = sorted(range(p.size), key=lambda k: len(rows[p.kind[k]]))
             if kept and match(p, order, rows, self.fixed) is not None:
-                found.insert(0, allowed)
-        return found
+                regions.insert(0, allowed)
+        return regions
 
     def _region_of(self, position: Int32s) -> Bools:
         """The narrowest region that a placement obeys."""
@@ -198,8 +225,10 @@ class StaticSearch:
     ) -> Candidate:
         """The best of a candidate and of attempts at FIFO bounds: 0 first, then by bisection below what there is.
 
-        With a record to beat, the bound below it comes first. Where cycles could not be met at all, a few bounds are
-        tried. Moves of attempts count, successful or not.
+        ``attempt(bound)`` is a candidate whose FIFOs are at most so deep, or None. With a record to beat, the bound
+        below it comes first. Where cycles could not be met at all, a few bounds are tried. Moves of attempts count,
+        successful or not. A candidate without legal routes stays as it is, and so does any of a graph with ordering
+        rules: the runs that move nodes with their cycles know no such rules.
         """
         if not candidate.routes.legal or self.timing.ordered:
             return candidate
@@ -213,11 +242,11 @@ class StaticSearch:
                 bound = max(0, high - 1)
         best = candidate
         while low <= high and not stop[0]:
-            found = attempt(bound)
-            if found is not None:
-                moves = best.moves + found.moves
-                best = replace(min(best, found, key=_by_score), moves=moves)
-            if found is not None and found.legal:
+            attempted = attempt(bound)
+            if attempted is not None:
+                moves = best.moves + attempted.moves
+                best = replace(min(best, attempted, key=_by_score), moves=moves)
+            if attempted is not None and attempted.legal:
                 high = bound - 1
             else:
                 low = bound + 1
@@ -238,7 +267,10 @@ class StaticSearch:
         return Candidate(self.score(position, routes, balanced), position, routes, balanced, moves)
 
     def score(self, position: Int32s, routes: Routes, balanced: Balance | None) -> Score:
-        """What candidates are compared by, smallest first; the objective decides the order after legality."""
+        """What candidates are compared by, smallest first; the objective decides the order after legality.
+
+        Legal candidates begin with 0 and the objective's own figure; the others end with how far they are from legal.
+        """
         if not routes.legal:
             return (2, routes.overuse + 2 * routes.lost)
         wire = int(np.maximum(routes.length - 1, 0).sum())
@@ -267,7 +299,13 @@ class StaticSearch:
         record: Score | None = None,
         region: int = -1,
     ) -> Candidate:
-        """Anneal, route, balance; then move nodes with their routes and cycles until nothing is fought over."""
+        """Anneal, route, balance; then move nodes with their routes and cycles until nothing is fought over.
+
+        ``first`` is the placement to begin from; None: a random one in the region of number ``region``. ``heat`` is the
+        first temperature as a multiple of the spread of costs, ``moves_each`` the moves per temperature, ``record`` the
+        score of the best candidate so far, which an attempt at shallower FIFOs has to beat. ``stop`` ends every stage
+        early: the result is then what there was, legal or not. The same arguments give the same candidate.
+        """
         rng = np.random.default_rng(seed)
         allowed = self.regions[region % len(self.regions)] if first is None else self._region_of(first)
         position = self.scattered(rng, allowed) if first is None else first
@@ -288,7 +326,8 @@ class StaticSearch:
     def _short_wired(self, position: Int32s, moves_each: int, seed: int, stop: Flag, hot: float) -> Candidate:
         """Anneal a placement with shortest ways; where signals are left without links, move nodes with all routes.
 
-        For the placement's own sake signals may take longer ways first.
+        For the objective ``placement`` only the distance between tiles counts, so signals may take longer ways first.
+        Graphs with recurrences do not come here: this annealer knows no cycles.
         """
         moves = WAYS_SHARE * moves_each
         if self.config.objective == "placement":
@@ -298,15 +337,19 @@ class StaticSearch:
                 routes = route(self.problem, position, short, short + self.config.detour, seed=seed, stop=stop)
         else:
             position, routes, made = self.ways.run(position, moves=moves, seed=seed, stop=stop, hot=hot)
-        found = self._judged(position, routes, made)
+        candidate = self._judged(position, routes, made)
         allowed = self.problem.allowed
         if not routes.legal:
-            found = self._polished(found, allowed, self.config.joint * len(self.movable), seed, stop)
-        attempt = partial(self._timed, found.position, allowed, self.config.joint * len(self.movable), seed, stop)
-        return self._shallowest(found, attempt, stop)
+            candidate = self._polished(candidate, allowed, self.config.joint * len(self.movable), seed, stop)
+        attempt = partial(self._timed, candidate.position, allowed, self.config.joint * len(self.movable), seed, stop)
+        return self._shallowest(candidate, attempt, stop)
 
     def _polished(self, candidate: Candidate, allowed: Bools, moves: int, seed: int, stop: Flag) -> Candidate:
-        """Move nodes with their routes until every signal has a link, or until wires are short."""
+        """Move nodes with their routes until every signal has a link, or until wires are short.
+
+        Objectives with short wires search on from the first legal state, cooler and with a higher price of hops; for
+        the others the first legal state is the result.
+        """
         shorten = self.config.objective in SHORT
         position, routes, made = self.joint.run(
             candidate.position, candidate.routes, None, allowed, bound=2, moves=moves, seed=seed, stop=stop,
@@ -316,7 +359,11 @@ class StaticSearch:
         return self._better(candidate, position, routes, made)
 
     def _timed(self, position: Int32s, allowed: Bools, moves: int, seed: int, stop: Flag, bound: int) -> Candidate:
-        """Move nodes with routes and cycles from a placement, so that no FIFO is deeper than ``bound``."""
+        """Move nodes with routes and cycles from a placement, so that no FIFO is deeper than ``bound``.
+
+        The cycles are planned first, and the router is tried on them; nodes are moved only where it leaves signals
+        without links.
+        """
         window = plan(self.timing, position, shortest(self.problem, position), bound) or self.unplaced
         routes = self._routed(position, window, seed, stop, rounds=16)
         if routes.legal:
@@ -329,8 +376,8 @@ class StaticSearch:
     def _better(self, candidate: Candidate, position: Int32s, routes: Routes, made: int) -> Candidate:
         """The better of a candidate and what a joint run made of it; moves count either way."""
         moves = candidate.moves + made
-        found = self._judged(position, routes, moves)
-        return found if found.score < candidate.score else replace(candidate, moves=moves)
+        joint = self._judged(position, routes, moves)
+        return joint if joint.score < candidate.score else replace(candidate, moves=moves)
 
     def warm_up(self) -> None:
         """Compile or load the kernels that every start runs, so that the clock of a search does not count it.

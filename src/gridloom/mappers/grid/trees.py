@@ -39,15 +39,19 @@ from gridloom.mapping.model import Failure, Mapping
 
 @dataclass(frozen=True, kw_only=True)
 class TreesConfig:
-    """Settings of ``trees``."""
+    """Settings of ``trees``.
+
+    There is no search over places: the layout says where each node sits, and the settings choose the layout and how
+    many of its placements on the array are routed.
+    """
 
     #: ``htree``: equally long paths; ``compact``: the area of Lee and Choi's embedding.
     layout: Literal["htree", "compact"] = "htree"
     #: What the best try is chosen by; ``buffers`` also lets wires take detours where values would wait.
     objective: Objective = "wirelength"
-    #: Placements of the layout that are routed at most: turned, shifted, with other free cells used.
+    #: The largest number of placements of the layout that are routed: turned, shifted, with other free cells used.
     tries: int = 16
-    #: Links that a route may be longer than the shortest way.
+    #: How many links longer than the shortest way a route may be.
     detour: int = 4
 
     def __post_init__(self) -> None:
@@ -56,7 +60,7 @@ class TreesConfig:
 
     @property
     def joint(self) -> int:
-        """Moves a node together with its routes: a layout stays as it is."""
+        """Moves for each node together with its routes: none, since a layout stays as it is."""
         return 0
 
 
@@ -87,7 +91,8 @@ def trees(dfg: Dfg, arch: Arch, config: TreesConfig, budget: Budget) -> Mapping 
 def level_order(problem: StaticProblem) -> list[int]:
     """The nodes of a complete binary tree, root first, level by level; OptionError for any other graph.
 
-    Edges may all point to the root (a reduction) or all away from it.
+    Edges may all point to the root (a reduction) or all away from it. The children of the node at position k of the
+    result are at positions 2 * k + 1 and 2 * k + 2. Linear in the nodes, times the levels.
     """
     size = problem.size
     below: list[list[int]] = [[] for _ in range(size)]
@@ -115,6 +120,7 @@ def _not_a_tree(problem: StaticProblem) -> OptionError:
 
 
 def _layouts(config: TreesConfig, size: int) -> list[Layout]:
+    """The layouts to try, best first: the H-tree is one, of the compact layouts as many as there are tries."""
     levels = size.bit_length()
     if config.layout == "htree":
         return [h_tree(levels)]
@@ -138,14 +144,16 @@ def _placements(problem: StaticProblem, order: list[int], layouts: list[Layout])
 
 
 def _best(search: StaticSearch, positions: list[Int32s], clock: Clock) -> Candidate:
+    """Route and balance each placement of the layout, and take the best; a try counts as one move."""
     jobs = [partial(search.realise, position, clock.budget.seed, 1, clock.stop) for position in positions]
-    found = clock.run(jobs)
-    clock.moves = len(found)
-    clock.report("done", f"{sum(candidate.legal for candidate in found)} of {len(found)} tries legal")
-    return min(found, key=lambda candidate: candidate.score)
+    candidates = clock.run(jobs)
+    clock.moves = len(candidates)
+    clock.report("done", f"{sum(candidate.legal for candidate in candidates)} of {len(candidates)} tries legal")
+    return min(candidates, key=lambda candidate: candidate.score)
 
 
 def _too_small(problem: StaticProblem, layout: Layout) -> Failure | None:
+    """The Failure of a layout that does not fit on the array in either direction; None where it fits."""
     arch = problem.arch
     long, short = max(layout.rows, layout.cols), min(layout.rows, layout.cols)
     if max(arch.rows, arch.cols) >= long and min(arch.rows, arch.cols) >= short:
@@ -159,6 +167,7 @@ def _too_small(problem: StaticProblem, layout: Layout) -> Failure | None:
 
 
 def _no_classes(problem: StaticProblem, layout: Layout) -> Failure:
+    """The Failure of a layout that fits, but puts a node on a tile without its op class wherever it is shifted."""
     return Failure(
         constraint="op classes under the layout",
         demand=f"a {layout.rows}x{layout.cols} part of the array whose tiles run the nodes that the layout puts there",

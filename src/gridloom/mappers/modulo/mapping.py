@@ -1,4 +1,10 @@
-"""From the arrays of the ``modulo`` search to a Mapping: ways over registers become hops over every resource."""
+"""From the arrays of the ``modulo`` search to a Mapping: routes over registers become hops over every resource.
+
+The search knows storages and issue slots only (see :mod:`gridloom.mappers.modulo.problem`). Here a route's codes are
+read in order, and the operand inputs and links that lie between two of them are put back. Cycles are shifted by a whole
+number of IIs, so that the first one is at least 0 and slots stay as they are. ``memory_words`` and ``congested`` read
+figures off a state without writing it out.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +21,10 @@ from gridloom.mapping.model import Hop, Instance, Mapping, Route
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A legal state of a search, and what it was found with."""
+    """The state that a search ended with, legal or not, and what it was found with.
+
+    The numbers of the state have a meaning only for this problem, II and use of registers.
+    """
 
     problem: ModuloProblem
     ii: int
@@ -24,11 +33,19 @@ class Solution:
 
 
 def to_mapping(solution: Solution, provenance: dict[str, Any]) -> Mapping:
-    """The mapping with instances, routes over every resource and the rotation of register files."""
+    """The mapping with instances, routes over every resource and the rotation of register files.
+
+    ``solution`` has to be legal. Linear in the length of the routes.
+    """
     return _Writer(solution).mapping(provenance)
 
 
 class _Writer:
+    """One translation: the numbering of elements for this use of the registers, and the copies of live-ins met so far.
+
+    Routes are written before instances, since they find out which registers keep a live-in.
+    """
+
     def __init__(self, solution: Solution) -> None:
         problem = solution.problem
         self.problem = problem
@@ -44,11 +61,12 @@ class _Writer:
             for r, (kind, tile) in enumerate(zip(self.arch.kind.tolist(), self.arch.tile.tolist()))
             if kind in (Kind.FU, Kind.LOAD, Kind.STORE)
         }
-        #: (live-in, resource that keeps it) -> copy.
+        #: The copy of a live-in by (its graph position, the resource that keeps it).
         self.copies: dict[tuple[int, int], int] = {}
         self.shift = self._first_cycle() // solution.ii * solution.ii
 
     def _first_cycle(self) -> int:
+        """The first cycle in which a node issues or a route begins."""
         cycles = [int(self.state.cycle.min(initial=1 << 20))]
         for e in range(len(self.problem.edges)):
             if self.state.routes.length[e]:
@@ -56,6 +74,7 @@ class _Writer:
         return min(cycles)
 
     def mapping(self, provenance: dict[str, Any]) -> Mapping:
+        """The mapping, with an instance for each node, each place that keeps a live-in, and each unread live-in."""
         problem, state, dfg = self.problem, self.state, self.problem.dfg
         routes = tuple(self._route(e) for e in range(len(problem.edges)))
         instances = [
@@ -101,12 +120,14 @@ class _Writer:
         return found
 
     def _rotates(self, resource: int, registers: Registers) -> bool:
+        """True when a register is one of the rotating ones of its file."""
         for k, file in enumerate(self.arch.register_files):
             if resource in file.registers[: self.problem.rotating(k, registers)]:
                 return True
         return False
 
     def _settings(self) -> dict[str, Any]:
+        """The setting ``rotating``: the number of rotating registers of each adjustable file that has some."""
         counts = {
             file.name: self.problem.rotating(k, self.solution.registers)
             for k, file in enumerate(self.arch.register_files)
@@ -117,6 +138,7 @@ class _Writer:
     # -- routes -------------------------------------------------------------------------------------------------------
 
     def _route(self, e: int) -> Route:
+        """The route of an edge: one hop for each resource from the producer's output register to the operand."""
         edge = self.problem.dfg.edges[self.problem.edges[e]]
         target = self.problem.ends[e][1]
         codes: list[int] = self.state.routes.codes[e, : self.state.routes.length[e]].tolist()
@@ -135,6 +157,11 @@ class _Writer:
         )
 
     def _source_copy(self, e: int, codes: list[int]) -> int:
+        """Which copy of its source an edge reads.
+
+        A node has the copies that recomputation made. A live-in has one for each place that keeps it, numbered in the
+        order in which they are met.
+        """
         source = self.problem.ends[e][0]
         if source < len(self.problem.nodes):
             return self.problem.copy_of[source]
@@ -177,7 +204,11 @@ class _Writer:
 
 
 def memory_words(solution: Solution) -> int:
-    """Words of spilled values and live-ins that a solution keeps in the data memory."""
+    """Words of spilled values and live-ins that a solution keeps in the data memory.
+
+    A value that stays for longer than an II needs a word for each iteration that it overlaps. A live-in needs one word,
+    however often it is loaded.
+    """
     problem = solution.problem
     state, tiles = solution.state, len(problem.arch.tiles)
     registers = sum(len(problem.usable(k, solution.registers.limit)) for k in range(len(problem.arch.register_files)))
@@ -201,7 +232,7 @@ def memory_words(solution: Solution) -> int:
 
 
 def congested(solution: Solution, most: int = 8) -> tuple[str, ...]:
-    """The resources that were fought over most, worst first."""
+    """The names of the most contested resources, worst first, by the history that overuse has left in their prices."""
     problem = solution.problem
     names = problem.arch.resource_names
     total = solution.state.usage.history.sum(axis=1)

@@ -6,8 +6,8 @@ modulo-scheduled arrays, and iterative modulo scheduling (Rau 1994). The idea:
 1. for II from MII on, many starts; each places nodes one by one at the (tile, cycle) of least routing cost;
 2. costs are found cycle by cycle over output registers, register files, moves and spills, branches share for free;
 3. overuse is paid for; what touches it is taken out and placed again, crowded places grow dearer;
-4. starts differ in order, luck, in how many registers rotate and in which nodes are computed more than once; short
-   ones walk II up until one succeeds;
+4. starts differ in order, in random numbers, in how many registers rotate and in which nodes are computed more than
+   once; short ones raise the II until one succeeds;
 5. the rest of the budget goes to lower IIs, with more patience from pass to pass;
 6. under a time limit each II gets a slice of it, so that a large loop is mapped at some II first.
 
@@ -38,22 +38,25 @@ from gridloom.mapping.model import Failure, Mapping
 
 @dataclass(frozen=True, kw_only=True)
 class ModuloConfig(GivenPlacements):
-    """Settings of ``modulo``."""
+    """Settings of ``modulo``; the starts of a batch vary the prices at random around these values."""
 
     #: The II to map at; None: from the MII on, the lowest that is found.
     ii: int | None = None
-    #: Moves for each node, and rounds without progress, after which a start of the first walk gives up.
+    #: Moves per node after which a start of the first walk gives up.
     moves: int = 24
+    #: Rounds without progress after which a start of the first walk gives up.
     patience: int = 15
-    #: How often both double at most, from pass to pass.
+    #: How often ``moves`` and ``patience`` double at most, from pass to pass.
     doublings: int = 4
     #: Passes over IIs below the best when the budget has no limit.
     passes: int = 4
-    #: Price of a shared slot as a multiple of its own, at first and at most, and its growth from round to round.
+    #: What each signal in a slot adds to its price at first, as a multiple of the price of the empty slot.
     present: float = 0.6
+    #: The largest value that ``present`` grows to.
     ceiling: float = 12.0
+    #: The factor by which ``present`` grows from round to round.
     growth: float = 1.06
-    #: What a round of overuse adds to the price of a slot for good.
+    #: What a round of overuse adds to the price of a slot for the rest of the start.
     history: float = 0.3
     #: Random part of a candidate's price.
     noise: float = 0.05

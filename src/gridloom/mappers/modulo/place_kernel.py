@@ -3,6 +3,14 @@
 Nodes are placed one by one at the (tile, cycle) from which all routes to neighbours that are placed already cost least.
 Overuse is allowed and paid for; once everything has a place, what touches overuse is taken out and placed again at
 prices that remember where it was crowded (negotiated congestion, McMurchie and Ebeling 1995), until nothing is shared.
+
+Cycles are flat, 0 to horizon - 1; the slot of a cycle is its remainder modulo the II, and usage is counted by slot. A
+dependence over d iterations lets the reader take the value d * II cycles after its own issue cycle. What is to be taken
+out is first marked (``Marks``) and removed at the start of the next step, all at once: routes first, since a net's tree
+has to be complete while one of its routes is removed.
+
+Invariants between steps: ``usage`` is what the placed nodes and the routes add up to; an edge has a route only if both
+its ends are placed; no net is open (``Tree`` is empty).
 """
 
 from __future__ import annotations
@@ -62,6 +70,7 @@ def _ready(loop: Loop, state: State, net: int) -> int:
 
 @inlined
 def _open(fabric: Fabric, loop: Loop, state: State, tree: Tree, net: int) -> None:
+    """Open the tree of a net, with all routes that it has so far; ``close_net`` has to follow before the next."""
     edges = loop.out[loop.out_at[net] : loop.out_at[net + 1]]
     tile = 0 if net >= loop.nodes else state.tile[net]
     open_net(fabric, state.usage, state.routes, tree, edges, tile, _ready(loop, state, net))
@@ -82,7 +91,10 @@ def _occupy(loop: Loop, state: State, node: int, step: int) -> None:
 
 @inlined
 def _unroute(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
-    """Take out the routes of all edges of nodes that leave, and those that are to be found anew."""
+    """Take out the routes of all edges of nodes that leave, and those that are to be found anew.
+
+    A net is opened once for each of its routes that goes; nets that lose none are not opened.
+    """
     for edge in range(len(loop.source)):
         net = loop.source[edge]
         leaves = work.marks.leaving[loop.target[edge]] or (net < loop.nodes and work.marks.leaving[net])
@@ -110,7 +122,10 @@ def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) ->
 
 @borrowing
 def _mark_node(loop: Loop, marks: Marks, node: int) -> None:
-    """Mark a node, and those that have to issue at an exact distance from it, to be taken out."""
+    """Mark a node, and those that have to issue at an exact distance from it, to be taken out.
+
+    The ends of a pair edge can only move together: with one of them in place, the other has a single cycle.
+    """
     marks.marked[0] += 1
     marks.leaving[node] = 1
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
@@ -122,7 +137,11 @@ def _mark_node(loop: Loop, marks: Marks, node: int) -> None:
 
 @inlined
 def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge: int, present: float) -> bool:
-    """Give an edge between placed ends its cheapest route; False: there is none."""
+    """Give an edge between placed ends its cheapest route; False: there is none.
+
+    Spreads the labels from the net's tree up to the cycle in which the target reads, then traces back from the cheapest
+    storage that the target's tile can read. The new part of the route is counted in ``usage`` at once.
+    """
     net, target = loop.source[edge], loop.target[edge]
     due = state.cycle[target] + fabric.ii * loop.distance[edge]
     ready = _ready(loop, state, net)
@@ -146,7 +165,12 @@ def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge:
 
 @borrowing
 def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: int) -> tuple[int, int]:
-    """The cycles, at most ``span``, in which a node is tried; where neighbours leave none, a period after the first."""
+    """The cycles, at most ``span``, in which a node is tried; where neighbours leave none, a period after the first.
+
+    The bounds come from the least distances to all placed nodes, not only to neighbours. A node without placed
+    relations is tried around its preferred cycle. A node that only feeds placed nodes is tried in the last cycles
+    before them, so that its value waits as little as possible; any other in the first.
+    """
     low, high = NONE, -NONE
     near_low, near_high = False, False
     for other in range(loop.nodes):
@@ -162,7 +186,7 @@ def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: in
     for k in range(loop.out_at[node], loop.out_at[node + 1]):
         target = loop.target[loop.out[k]]
         near_high = near_high or (target != node and state.tile[target] >= 0)
-    # A dependence over many iterations bounds nothing within reach.
+    # A dependence over many iterations gives a bound outside the horizon, which says nothing.
     if low < 0:
         low = NONE
     if high >= horizon:
@@ -183,7 +207,10 @@ def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: in
 @borrowing
 def _slot_costs(loop: Loop, usage: Usage, cost: Float64s, random_state: RandomState, node: int, low: int,
                 high: int, present: float, noise: float) -> None:  # fmt: skip
-    """Fill ``cost`` with prices of slot, bus and output register; FAR where the node may not sit."""
+    """Fill ``cost`` with prices of slot, bus and output register; FAR where the node may not sit.
+
+    A small random part keeps equal candidates from being taken in the same order each time.
+    """
     tiles, horizon = cost.shape
     ii = usage.used.shape[1]
     for tile in range(tiles):
@@ -203,7 +230,12 @@ def _slot_costs(loop: Loop, usage: Usage, cost: Float64s, random_state: RandomSt
 @inlined
 def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, low: int, high: int,
                      present: float) -> int:  # fmt: skip
-    """Add what operands cost to get there; returns how many sources are placed."""
+    """Add what operands cost to get there; returns how many sources are placed.
+
+    One forward sweep for each operand prices all candidates (tile, cycle) at once. A candidate that an operand cannot
+    reach pays a price that grows with the number of times the edge had no route, so that what fails often is moved
+    first.
+    """
     tree, labels, placed = work.tree, work.labels, 0
     for k in range(loop.in_at[node], loop.in_at[node + 1]):
         edge = loop.into[k]
@@ -235,7 +267,11 @@ def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, 
 @inlined
 def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, low: int, high: int,
                       present: float) -> int:  # fmt: skip
-    """Add what results cost to get to consumers; returns how many are placed."""
+    """Add what results cost to get to consumers; returns how many are placed.
+
+    One backward sweep for each consumer prices all candidates at once. It does not know of the sharing between the
+    routes of one net, so it overestimates nets with several placed readers.
+    """
     labels, placed = work.labels, 0
     for k in range(loop.out_at[node], loop.out_at[node + 1]):
         edge = loop.out[k]
@@ -260,7 +296,7 @@ def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace,
 
 @borrowing
 def _add_tie_costs(loop: Loop, state: State, costs: Float64s, ii: int, node: int, low: int, high: int) -> None:
-    """Add what broken order and pair edges cost."""
+    """Add what broken order and pair edges cost: a fixed price, as the other end can be displaced."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
         source, target = loop.tie_source[tie], loop.tie_target[tie]
@@ -280,7 +316,11 @@ def _add_tie_costs(loop: Loop, state: State, costs: Float64s, ii: int, node: int
 
 @borrowing
 def _tied(loop: Loop, state: State, ii: int, tie: int) -> bool:
-    """True unless a tie between placed nodes is broken."""
+    """True unless a tie between placed nodes is broken.
+
+    An order edge is broken when its target issues too early, a pair edge also when it issues too late or its ends sit
+    where they may not.
+    """
     source, target = loop.tie_source[tie], loop.tie_target[tie]
     if state.tile[source] < 0 or state.tile[target] < 0:
         return True
@@ -292,7 +332,10 @@ def _tied(loop: Loop, state: State, ii: int, tie: int) -> bool:
 
 @borrowing
 def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> None:
-    """Mark what cannot stay now that a node has its cycle: broken ties, dependences that are too short."""
+    """Mark what cannot stay now that a node has its cycle: broken ties, dependences that are too short.
+
+    The node itself stays, whatever the marks of its partners say.
+    """
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
         if not _tied(loop, state, ii, tie):
@@ -312,7 +355,12 @@ def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> Non
 @inlined
 def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, present: float,
                parameters: Parameters) -> None:  # fmt: skip
-    """Place a node where its edges cost least; they are not routed yet."""
+    """Place a node where its edges cost least; they are not routed yet.
+
+    A node with a given first tile is placed there the first time, and anywhere afterwards. Without placed neighbours
+    the distance to its preferred cycle is added, so that the schedule stays compact. No place at all leaves it
+    unplaced.
+    """
     ii = fabric.ii
     low, high = _window(loop, state, node, ii, ii + parameters.extra, fabric.horizon)
     _slot_costs(loop, state.usage, work.cost, work.random_state, node, low, high, present, parameters.noise)
@@ -341,7 +389,7 @@ def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node:
 
 @borrowing
 def _loser(loop: Loop, net: int, target: int, keep: int) -> int:
-    """Which end of an edge without a route has to leave."""
+    """Which end of an edge without a route has to leave: not ``keep``, unless the other end has far more edges."""
     if net >= loop.nodes or net == target:
         return target
     other = target if net == keep else net
@@ -402,7 +450,7 @@ def _overuse(usage: Usage, marks: Marks) -> int:
 
 @borrowing
 def _remember(usage: Usage, marks: Marks, weight: float) -> None:
-    """Make what is overused dearer for good."""
+    """Add to the history of what is overused, in proportion to the overuse; history only grows."""
     groups, ii = usage.used.shape
     for group in range(groups):
         for slot in range(ii):
@@ -440,7 +488,10 @@ def _ever_overused(marks: Marks, group: int) -> bool:
 
 @borrowing
 def _crosses_overuse(fabric: Fabric, routes: Routes, marks: Marks, edge: int) -> bool:
-    """True when a route passes something overused."""
+    """True when a route passes something overused: an issue slot, a bus, an output register it writes, a storage.
+
+    A route that begins at a live-in in a register uses that register in every slot.
+    """
     tiles, elements = fabric.tiles, fabric.elements
     for k in range(routes.length[edge]):
         code = routes.codes[edge, k]
@@ -465,7 +516,11 @@ def _crosses_overuse(fabric: Fabric, routes: Routes, marks: Marks, edge: int) ->
 @borrowing
 def _mark(fabric: Fabric, loop: Loop, state: State, marks: Marks, random_state: RandomState,
           removal: float) -> None:  # fmt: skip
-    """Mark what touches overuse: nodes, and of routes that cross it the route itself or one of its ends."""
+    """Mark what touches overuse: nodes, and of routes that cross it the route itself or one of its ends.
+
+    Each is taken with the probability ``removal``, so that not all parties to a conflict leave at the same time. Of the
+    routes, about a third are rerouted between the same ends.
+    """
     for node in range(loop.nodes):
         if state.tile[node] < 0 or not _touches_overuse(loop, state, marks, node):
             continue
@@ -488,7 +543,7 @@ def _mark(fabric: Fabric, loop: Loop, state: State, marks: Marks, random_state: 
 
 @borrowing
 def _next_node(tile: Int64s, rank: Float64s, random_state: RandomState, noise: float) -> int:
-    """The unplaced node that comes first, with some chance; -1: all are placed."""
+    """The unplaced node with the least rank, blurred by ``noise``; -1: all are placed."""
     chosen, least = -1, FAR
     for node in range(len(tile)):
         if tile[node] < 0:
@@ -503,7 +558,10 @@ def negotiate(fabric: Fabric, loop: Loop, state: State, work: Workspace, paramet
               report: Int64s) -> bool:  # fmt: skip
     """Search from an empty state; True when it ends in a legal one.
 
-    Ends early when it is stopped or a start of a lower number has won. ``report`` takes moves and the least overuse.
+    Each step removes what is marked, places one node and routes its edges; once all nodes are placed and routed, a
+    round ends: overuse is counted, remembered and marked, and the price of sharing grows. Gives up after ``moves``
+    placements or ``patience`` rounds without less overuse. Ends early when it is stopped or a start of a lower number
+    has won. ``report`` takes moves and the least overuse.
     """
     present, spread_of_ranks = parameters.present, 0.0
     least, since = 1 << 30, 0

@@ -1,9 +1,14 @@
 """A graph and a modulo-scheduled array as flat arrays: what the ``modulo`` mapper and its kernels share.
 
 The array is seen as registers and the tiles that read and write them: an operand input and a link carry exactly what
-the register before them holds, and are taken exactly when the tile behind them issues, so neither is ever short of
-room where registers and issue slots are not. Routes are written out over every resource again in
+the register before them holds, and are taken exactly when the tile behind them issues, so neither is ever short of room
+where registers and issue slots are not. Routes are written out over every resource again in
 :mod:`gridloom.mappers.modulo.mapping`.
+
+Numbers: *nodes*, which take an issue slot, come first, then *live-ins*, which registers or memory keep; both together
+are the *nets* that can be the source of an edge. A node that is computed more than once has one number for each copy,
+so several numbers can have the same graph position. *Ties* are order and pair edges, which bind cycles and carry
+nothing. The arrays for the kernels are tuples of :mod:`gridloom.mappers.modulo.state`.
 """
 
 from __future__ import annotations
@@ -23,16 +28,26 @@ from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distanc
 from gridloom.mappers.modulo.schedule.resources import resources
 from gridloom.mappers.modulo.state import Fabric, Loop
 
+#: Bytes of a word of the data memory.
+WORD_BYTES = 4
+
+#: Ops whose effect is seen outside the loop: they are computed once.
+COMPUTED_ONCE = frozenset({"store", "store_if", "store_address", "store_data", "input", "output"})
+
 #: Graphs with more nodes than this are refused: distances between all pairs are kept.
 MAX_NODES = 4000
 
-# Holding is not limited in memory.
+# The cycles that a value may stay in memory: more than any horizon has.
 _LONG = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registers:
-    """What a search may do with register files: use ``limit`` registers of each, rotate ``rotating`` of them."""
+    """What a search may do with register files: use ``limit`` registers of each, rotate ``rotating`` of them.
+
+    A rotating register passes its value on to the next one of its file at the end of each iteration, so that a value
+    can live for longer than an II; one that stays in place holds a value for an II at most, but may keep a live-in.
+    """
 
     limit: int
     rotating: int
@@ -43,13 +58,16 @@ class Structure:
     """Which registers a tile reads and writes, from the arcs of the array."""
 
     arch: Arch
-    #: tile -> {tile whose output register it reads: link resource, or -1 where there is none between}
+    #: For each tile the tiles whose output register it reads, with the link in between; -1: it reads it directly.
     reads: list[dict[int, int]]
-    #: tile -> index in ``arch.register_files``, -1: none.
+    #: For each tile the index of its file in ``arch.register_files``; -1: it has none.
     file_of: list[int]
+    #: Whether the output register of each tile can hold its value for longer than a cycle.
     holds: list[bool]
+    #: Cycles from a move, or from a load, on each tile to its output register; 0: the tile has no memory.
     move_latency: list[int]
     load_latency: list[int]
+    #: The resource of the data memory; -1: there is none.
     memory: int = field(default=-1)
 
 
@@ -64,6 +82,11 @@ def structure(arch: Arch) -> Structure:
 
 
 class _Reader:
+    """Reads the structure of an array off its arcs, as ``{source: {target: latency}}``.
+
+    A tile counts as reading a register only if all its operand inputs can, which holds for the families of such arrays.
+    """
+
     def __init__(self, arch: Arch, arcs: dict[int, dict[int, int]]) -> None:
         self.arch = arch
         self.arcs = arcs
@@ -71,6 +94,7 @@ class _Reader:
         self.tile: list[int] = arch.tile.tolist()
 
     def structure(self) -> Structure:
+        """The structure; OptionError where a tile has no output register."""
         arch, tiles = self.arch, range(len(self.arch.tiles))
         memory = [r for r, kind in enumerate(self.kind) if kind == Kind.MEM]
         return Structure(
@@ -84,10 +108,12 @@ class _Reader:
         )
 
     def _operands(self, tile: int) -> set[int]:
+        """The operand inputs of a tile."""
         row: list[int] = self.arch.operand_inputs[tile].tolist()
         return {r for r in row if r >= 0}
 
     def _reads(self, tile: int) -> dict[int, int]:
+        """The tiles whose output register a tile reads, with the link in between; -1: it reads it directly."""
         wanted = self._operands(tile)
         found: dict[int, int] = {}
         for u, out in enumerate(self.arch.out.tolist()):
@@ -100,6 +126,7 @@ class _Reader:
         return found
 
     def _file(self, tile: int) -> int:
+        """The first register file whose registers all lead to every operand of a tile; -1: there is none."""
         wanted = self._operands(tile)
         for k, file in enumerate(self.arch.register_files):
             if all(wanted <= self.arcs.get(r, {}).keys() for r in file.registers):
@@ -107,6 +134,7 @@ class _Reader:
         return -1
 
     def _latency(self, source: int, target: int) -> int:
+        """The latency of an arc into an output register; OptionError where it takes no cycle, as without a register."""
         latency = self.arcs.get(source, {}).get(target, 0)
         if latency < 1:
             name = self.arch.resource_names[target]
@@ -114,6 +142,7 @@ class _Reader:
         return latency
 
     def _load(self, tile: int) -> int:
+        """Cycles from a load on a tile to its output register; 0: the tile has no memory."""
         loads = [r for r, kind in enumerate(self.kind) if kind == Kind.LOAD and self.tile[r] == tile]
         return self._latency(loads[0], int(self.arch.out[tile])) if loads else 0
 
@@ -124,7 +153,7 @@ class Copy:
 
     #: The node's position in the graph.
     node: int
-    #: Indices into ``dfg.edges``.
+    #: The edges that the copy feeds, as indices into ``dfg.edges``.
     readers: frozenset[int]
 
 
@@ -133,6 +162,9 @@ class ModuloProblem:
 
     With ``copies`` some nodes are there more than once: each reads what the node reads, and feeds the edges it names.
     ``pinned`` and ``first`` are tiles by graph position: where nodes have to sit, and where a search places them first.
+    OptionError for an array without registers between tiles, and for graphs of more than ``MAX_NODES`` nodes.
+
+    It does not change once it is made, and is shared by the threads of a search.
     """
 
     def __init__(
@@ -172,7 +204,7 @@ class ModuloProblem:
             raise OptionError(
                 f"graphs of up to {MAX_NODES} nodes are mapped onto modulo-scheduled arrays, found {len(self.nodes)}"
             )
-        #: Node -> which copy of its graph node it is.
+        #: For each node which copy of its graph node it is.
         self.copy_of = [0] * len(self.nodes)
         #: The numbers of source and target of each of ``edges``, and of each of ``ties``.
         self.ends = [self._ends(e) for e in self.edges]
@@ -181,11 +213,17 @@ class ModuloProblem:
             self._add(copy)
 
     def _ends(self, edge: int) -> tuple[int, int]:
+        """The numbers of an edge's source and target."""
         record = self.dfg.edges[edge]
         return self.number[self.dfg.index[record.source]], self.number[self.dfg.index[record.target]]
 
     def _add(self, copy: Copy) -> None:
-        """One node more: live-ins, which are numbered after nodes, make room."""
+        """Add a copy of a node; live-ins, which are numbered after nodes, move up by one.
+
+        Edges that the copy serves get it as their source. All edges into the node, and all ties at it, are repeated for
+        the copy, so an edge of the graph can occur several times in ``edges``. A value that the node carries to itself
+        becomes one that the copy carries to itself.
+        """
         first, count = self.number[copy.node], len(self.nodes)
         self.copy_of.append(1 + max(n for n, k in zip(self.copy_of, self.nodes, strict=True) if k == copy.node))
         self.nodes.append(copy.node)
@@ -226,7 +264,10 @@ class ModuloProblem:
 
     @cached_property
     def dependences(self) -> list[Dependence]:
-        """What issue cycles have to respect, with the least latency that any tile offers."""
+        """What issue cycles have to respect, with the least latency that any tile offers.
+
+        Live-ins are always there and make no dependence. A pair edge becomes two, which together fix the distance.
+        """
         dfg, found = self.dfg, []
         shortest = {n: self.least_latency(k) for n, k in enumerate(self.nodes)}
         for e, (a, b) in zip(self.edges + self.ties, self.ends + self.tie_ends, strict=True):
@@ -246,7 +287,10 @@ class ModuloProblem:
         return min((tile.latency_of(name) for tile in self.arch.tiles if needed <= tile.classes), default=1)
 
     def loop(self, ii: int) -> Loop:
-        """The graph's arrays for an II."""
+        """The graph's arrays for an II. Cubic in the nodes for the distances, so callers keep it.
+
+        The II has to be one at which the recurrences have a schedule.
+        """
         dfg, count = self.dfg, len(self.nodes)
         ends = self.ends
         ties = [(dfg.edges[e], a, b) for e, (a, b) in zip(self.ties, self.tie_ends, strict=True)]
@@ -276,13 +320,18 @@ class ModuloProblem:
         )  # fmt: skip
 
     def _preferred(self, least: Int64s, ii: int) -> Int64s:
-        """A schedule by counts, begun late enough to leave room before it."""
+        """A schedule by counts, begun late enough to leave room before it.
+
+        Iterative modulo scheduling (Rau 1994) on issue slots and pools alone, then lifetimes are made shorter. Where it
+        finds no schedule, each node gets its earliest cycle. Tiles are left out of account: this is only where a
+        placement begins.
+        """
         counts = resources(self.arch, self.classes)
         takes = np.zeros((len(self.nodes), len(counts.room)), dtype=np.int64)
         for n, k in enumerate(self.nodes):
             takes[n, list(counts.takes[self.class_of(k)])] = 1
         room = _ints(counts.room)
-        # Slots that are free in every cycle are where moves go.
+        # Not all slots may be taken in any cycle: moves need some.
         room[0] = min(room[0], -(-len(self.nodes) // ii) + 1)
         cycles = modulo_schedule(least, ii, takes, room)
         if cycles is None:
@@ -299,17 +348,22 @@ class ModuloProblem:
 
     @staticmethod
     def offset(ii: int) -> int:
-        """Cycles before the first preferred cycle."""
+        """Cycles before the first preferred cycle, into which nodes can move."""
         return 2 * ii + 4
 
     def horizon(self, loop: Loop, ii: int) -> int:
-        """Flat cycles that a search looks at."""
+        """Flat cycles that a search looks at: the preferred schedule, half as much again, and room on both sides."""
         length = int(loop.preferred.max(initial=0)) - self.offset(ii) + 2
         longest = max((self.dfg.edges[e].distance for e in self.edges), default=0)
         return self.offset(ii) + length + length // 2 + 3 * ii + ii * longest + 8
 
     def fabric(self, loop: Loop, ii: int, registers: Registers, move_price: float = 1.0) -> Fabric:
-        """The array's arrays for an II and a use of its register files."""
+        """The array's arrays for an II and a use of its register files.
+
+        Storages are numbered: output registers by tile, then the usable registers file by file, then the memory.
+        ``span`` is how long one value may stay: a cycle in an output register that cannot hold, an II in one that can
+        and in a register that does not rotate, m * II in one of m that do, and as long as it takes in the memory.
+        """
         s, arch = self.structure, self.arch
         tiles = len(arch.tiles)
         files = [self.usable(k, registers.limit) for k in range(len(arch.register_files))]
@@ -394,6 +448,7 @@ class ModuloProblem:
 
 
 def _ints(values: object) -> Int64s:
+    """A flat, contiguous array of 64-bit integers, as the kernels take it."""
     return np.ascontiguousarray(np.array(values, dtype=np.int64).reshape(-1))
 
 

@@ -1,23 +1,28 @@
 """Recomputation for the ``modulo`` mapper: nodes that are cheap to compute twice get copies for some of their readers.
 
-A copy takes an issue slot, as a move does, but needs no way from the value to where it is wanted: it pays where many
+A copy takes an issue slot, as a move does, but needs no route from the value to where it is wanted: it pays where many
 read a value, far apart or over many cycles. Nodes qualify that read two values at most and have no effect outside the
 loop. The largest group of readers is split first, with some chance.
+
+The choice is blind: it knows a preferred schedule and no placement. So only every third batch of starts uses it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from gridloom.mappers.modulo.problem import Copy, ModuloProblem
+from gridloom.mappers.modulo.problem import COMPUTED_ONCE, Copy, ModuloProblem
 
-# Ops that are seen from outside the loop.
-_ONCE = frozenset({"store", "store_if", "store_address", "store_data", "input", "output"})
 _MOST_OPERANDS = 2
 
 
 def with_copies(problem: ModuloProblem, ii: int, rng: np.random.Generator) -> ModuloProblem | None:
-    """The problem with some nodes computed more than once; None where no node qualifies or no slot is free."""
+    """The problem with some nodes computed more than once; None where no node qualifies or no slot is free.
+
+    Up to a quarter of the free issue slots are given to copies, their number drawn at random. A group of readers is
+    split in half by the cycles in which a schedule without routes has them, so that each copy serves readers of about
+    one time.
+    """
     free = len(problem.arch.tiles) * ii - len(problem.nodes)
     groups = _readers(problem)
     if free < 1 or not groups:
@@ -55,6 +60,6 @@ def _readers(problem: ModuloProblem) -> list[tuple[int, list[int]]]:
     for n, k in enumerate(problem.nodes):
         operands = sum(1 for a, b in problem.ends if b == n and a != n)
         leaving = [e for e, (a, b) in zip(problem.edges, problem.ends, strict=True) if a == n and b != n]
-        if dfg.nodes[k].op not in _ONCE and n not in tied and operands <= _MOST_OPERANDS and len(leaving) > 1:
+        if dfg.nodes[k].op not in COMPUTED_ONCE and n not in tied and operands <= _MOST_OPERANDS and len(leaving) > 1:
             found.append((k, leaving))
     return found

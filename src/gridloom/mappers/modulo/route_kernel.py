@@ -1,12 +1,21 @@
 """Routes through time on a modulo-scheduled array, compiled: where a value may be in every cycle, and at what price.
 
 A value rests in a *storage* (a tile's output register, a register of a file, the memory) for one cycle at a time. From
-there it is held, or a tile reads it and passes it on: a move (to its output register, and to a register of its file),
-a store, a load. Every step takes at least a cycle, so the cheapest routes to all (cycle, storage) states are found
-cycle by cycle without a queue. What a net already occupies in the same flat cycle costs it nothing: branches share.
+there it is held, or a tile reads it and passes it on: a move (to its output register, and to a register of its file), a
+store, a load. Every step takes at least a cycle, so the cheapest routes to all (cycle, storage) states are found cycle
+by cycle without a queue. What a net already occupies in the same flat cycle costs it nothing: branches share.
 
 An *element* is what a route passes: ``MOVE``, ``LOAD`` and ``STORE`` slots of each tile (which share the tile's issue
 slot), then storages. A route is a list of codes ``cycle * elements + element`` from the producer to the last storage.
+
+With t tiles, elements 0 to t - 1 are moves, t to 2t - 1 loads, 2t to 3t - 1 stores, 3t to 4t - 1 output registers, then
+registers, and at last the memory. The *groups* of ``Usage`` are t issue slots, t output registers and the registers;
+the memory has no limit here (its size is checked once a mapping is found). One net is *open* at a time: its tree is
+spread out in ``Tree`` so that "is this state already ours" is one look.
+
+Prices follow PathFinder: (base + history) * (1 + present * signals there). A forward sweep (``spread``) prices all
+states from a net's tree on; a backward sweep (``gather``) prices all states up to one reader. Both cost O(cycles *
+(tiles * links + registers)).
 """
 
 from __future__ import annotations
@@ -32,7 +41,8 @@ AT_PRODUCER: Any = np.int64(-1)
 AT_REGISTER = -4
 AT_MEMORY = -5
 
-#: Prices of a cycle: an issue slot, an output register (written, held), a register, the memory, a bus.
+#: Prices of a cycle: an issue slot, an output register (written, held), a register, the memory, and what a live-in pays
+#: at least for keeping a register in all slots.
 ISSUE_PRICE = 1.0
 OUT_PRICE = 0.6
 HOLD_PRICE = 0.35
@@ -43,14 +53,17 @@ KEEP_PRICE = 0.3
 
 @borrowing
 def price(usage: Usage, group: int, slot: int, base: float, present: float) -> float:
-    """What one more signal pays for a group in a slot."""
+    """What one more signal pays for a group in a slot: more by ``present`` for each signal that is there already."""
     fee: float = (base + usage.history[group, slot]) * (1.0 + present * usage.used[group, slot])
     return fee
 
 
 @borrowing
 def pool_price(usage: Usage, pool: int, slot: int, present: float) -> float:
-    """What one more op pays for a shared capacity."""
+    """What one more op pays for a shared capacity, such as a memory bus; little while there is room.
+
+    Pool -1 stands for no such capacity and costs nothing.
+    """
     if pool < 0:
         return 0.0
     over = usage.pool_used[pool, slot] + 1 - usage.pool_room[pool]
@@ -69,7 +82,11 @@ def issue_price(usage: Usage, tile: int, slot: int, pool: int, base: float, pres
 
 @borrowing
 def _touch(tree: Tree, code: int, before: int) -> bool:
-    """Count a use by the open net; True when it is the first."""
+    """Count a use by the open net; True when it is the first.
+
+    A first use is listed in ``touched``, with the code before it on its route and, for storages, the cycles that the
+    value has been held there, which limits how long it may stay.
+    """
     cycle, element = code // tree.elements, code % tree.elements
     tree.own[cycle, element] += 1
     if tree.own[cycle, element] > 1:
@@ -88,7 +105,7 @@ def _touch(tree: Tree, code: int, before: int) -> bool:
 
 @borrowing
 def _count(fabric: Fabric, usage: Usage, code: int, step: int) -> None:
-    """Add ``step`` signals to what a code uses."""
+    """Add ``step`` signals to the issue slot and pool, or to the register, that a code uses; memory is unlimited."""
     cycle, element = code // fabric.elements, code % fabric.elements
     tiles, slot = fabric.tiles, cycle % fabric.ii
     if element < 3 * tiles:
@@ -116,7 +133,10 @@ def _written(fabric: Fabric, code: int) -> int:
 
 @borrowing
 def _keep(usage: Usage, tree: Tree, code: int, step: int, count: bool) -> None:
-    """One route more (or less) that begins at a live-in in a register: it takes the register in every slot."""
+    """One route more (or less) that begins at a live-in in a register: it takes the register in every slot.
+
+    Only the first such route of a net changes the usage, and the last one to go; ``count`` False leaves it as it is.
+    """
     cycle, element = code // tree.elements, code % tree.elements
     register = element - 4 * tree.tiles
     before = tree.kept[register]
@@ -129,7 +149,10 @@ def _keep(usage: Usage, tree: Tree, code: int, step: int, count: bool) -> None:
 
 @borrowing
 def add_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: int, count: bool) -> None:
-    """Put an edge's route into the open tree; ``count``: its uses are new to the state, too."""
+    """Put an edge's route into the open tree; ``count``: its uses are new to the state, too.
+
+    A move and a load write the output register of their tile in any case, so that register is counted with them.
+    """
     before = routes.root[edge]
     for k in range(routes.length[edge]):
         code = routes.codes[edge, k]
@@ -154,7 +177,7 @@ def _release(fabric: Fabric, usage: Usage, tree: Tree, code: int) -> None:
 
 @borrowing
 def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: int) -> None:
-    """Take an edge's route out of the open tree and out of the state."""
+    """Take an edge's route out of the open tree and out of the state; what other routes of the net use stays."""
     for k in range(routes.length[edge]):
         code = routes.codes[edge, k]
         if k == 0 and routes.root[edge] == AT_REGISTER:
@@ -169,7 +192,10 @@ def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge:
 
 @borrowing
 def open_net(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edges: Int64s, tile: int, ready: int) -> None:
-    """Show a net's tree: its producer's output register (``ready`` < 0: it has none) and the routes of its edges."""
+    """Show a net's tree: its producer's output register (``ready`` < 0: it has none) and the routes of its edges.
+
+    Costs the length of these routes. Nothing in ``usage`` changes.
+    """
     tree.used_codes[0] = 0
     if ready >= 0:
         _touch(tree, ready * tree.elements + 3 * tree.tiles + tile, AT_PRODUCER)
@@ -180,7 +206,7 @@ def open_net(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edges: In
 
 @borrowing
 def close_net(tree: Tree) -> None:
-    """Forget the open net."""
+    """Forget the open net; the arrays of ``tree`` are clean again where it was."""
     for k in range(tree.used_codes[0]):
         code = tree.touched[k]
         tree.own[code // tree.elements, code % tree.elements] = 0
@@ -194,7 +220,12 @@ def close_net(tree: Tree) -> None:
 @borrowing
 def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, ready: int, first: int, last: int,
            present: float) -> None:  # fmt: skip
-    """Prices of the states that the open net is in already, or may begin in."""
+    """Prices of the states that the open net is in already, or may begin in.
+
+    States of the tree cost nothing. The producer may also write its result to its file in the cycle of the result. A
+    live-in may begin in the memory at no price, or in any register that can keep it, at the price of that register in
+    all slots.
+    """
     tiles, elements = fabric.tiles, fabric.elements
     memory = tiles + fabric.registers
     labels.best[first : last + 1, :] = FAR
@@ -232,7 +263,10 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
 
 @borrowing
 def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
-    """Let what is written in a cycle into registers; note the cheapest register of each file."""
+    """Let what is written in a cycle into registers; note the cheapest register of each file.
+
+    Writes to a file are collected per file, not per register, so a cycle costs one pass over the registers.
+    """
     tiles, slot = fabric.tiles, cycle % fabric.ii
     for file in range(fabric.files):
         written = labels.write[cycle, file]
@@ -297,7 +331,11 @@ def read_from(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> int:
 def _meets_itself(
     fabric: Fabric, tree: Tree, labels: Labels, storage: int, cycle: int, tile: int, latency: int
 ) -> bool:
-    """True when a route that goes on through a tile was there before in the same slot, or in its output register."""
+    """True when a route that goes on through a tile was there before in the same slot, or in its output register.
+
+    Flat cycles that differ by a multiple of the II are the same slot, so a long route can collide with itself, which
+    the prices of other signals do not show. Walks back along the labels to the net's tree.
+    """
     tiles, elements, ii = fabric.tiles, fabric.elements, fabric.ii
     code = cycle * elements + 3 * tiles + storage
     while code >= 0:
@@ -319,7 +357,10 @@ def _meets_itself(
 @borrowing
 def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, first: int, last: int,
              present: float) -> None:  # fmt: skip
-    """Moves, stores and loads of a cycle."""
+    """Moves, stores and loads of a cycle: each tile passes on the cheapest copy of the value that it can read.
+
+    An issue slot that the net already has in this cycle is free, and so is all that led to it.
+    """
     tiles, slot = fabric.tiles, cycle % fabric.ii
     elements, memory = fabric.elements, tiles + fabric.registers
     for tile in range(tiles):
@@ -362,7 +403,10 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
 
 @borrowing
 def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
-    """What rests in a cycle may rest for the next."""
+    """What rests in a cycle may rest for the next, as long as its storage allows.
+
+    When an iteration ends (the next slot is 0), a value in a rotating register moves on to the next register.
+    """
     tiles, slot = fabric.tiles, (cycle + 1) % fabric.ii
     elements, memory = fabric.elements, tiles + fabric.registers
     for storage in range(memory + 1):
@@ -391,7 +435,8 @@ def spread(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
            present: float) -> None:  # fmt: skip
     """Least prices of all states from cycle ``first`` to ``last`` for the open net.
 
-    ``ready`` is the cycle of the producer's result on ``tile``; negative: the net is a live-in.
+    ``ready`` is the cycle of the producer's result on ``tile``; negative: the net is a live-in. Within a cycle, writes
+    settle first, then values are passed on and held; all of that reaches later cycles only.
     """
     _begin(fabric, usage, tree, labels, tile, ready, first, last, present)
     for cycle in range(first, last + 1):
@@ -403,7 +448,10 @@ def spread(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
 
 @borrowing
 def trace(routes: Routes, tree: Tree, labels: Labels, edge: int, storage: int, cycle: int) -> bool:
-    """Write the route to a state into the edge's row; False when it is too long."""
+    """Write the route to a state into the edge's row; False when it is too long.
+
+    Follows the labels back until it meets the net's tree, then the tree back to the root. ``spread`` has to come first.
+    """
     tiles, elements = tree.tiles, tree.elements
     code = cycle * elements + 3 * tiles + storage
     count, in_tree = 0, False
@@ -440,7 +488,11 @@ def _enter_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float
 
 @borrowing
 def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, present: float) -> None:
-    """Prices of a cycle from those of later ones."""
+    """Prices of a cycle from those of later ones: the same steps as forward, read from their ends.
+
+    Sharing within the net and the limits on holding are left out, so these are estimates; the final route is found
+    forward.
+    """
     tiles, memory = fabric.tiles, fabric.tiles + fabric.registers
     slot, following = cycle % fabric.ii, (cycle + 1) % fabric.ii
     for storage in range(memory):
@@ -480,7 +532,10 @@ def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, 
 
 @borrowing
 def gather(fabric: Fabric, usage: Usage, labels: Labels, tile: int, first: int, last: int, present: float) -> None:
-    """``enter[cycle, tile]``: least price from a result there to a consumer on ``tile`` that reads it at ``last``."""
+    """``enter[cycle, tile]``: least price from a result there to a consumer on ``tile`` that reads it at ``last``.
+
+    It covers the cycles from ``first`` on and overwrites ``best``, ``write`` and ``least`` of the labels.
+    """
     tiles = fabric.tiles
     labels.best[first : last + 1, :] = FAR
     labels.write[first : last + 1, :] = FAR

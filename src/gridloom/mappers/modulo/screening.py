@@ -1,4 +1,7 @@
-"""Reasons why a graph cannot go on a modulo-scheduled array, or not at an II, found by counting before any search."""
+"""Reasons why a graph cannot go on a modulo-scheduled array, or not at an II, found by counting before any search.
+
+Each is a proof and names what is short, what was asked for, and what would help. The first four hold at every II.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,19 @@ from collections import Counter
 from dataclasses import replace
 
 from gridloom.dfg.recurrence import recurrence_mii
-from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.schedule.iterative import recurrence
 from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure
 
-_WORD_BYTES = 4
 _SHOWN = 8
 
 
 def screen(problem: ModuloProblem, bound: Mii, ii: int | None) -> Failure | None:
-    """The first reason why no mapping exists (at ``ii``, where one is asked for); None when counting finds none."""
+    """The first reason why no mapping exists (at ``ii``, where one is asked for); None when counting finds none.
+
+    ``bound`` is the MII, with pins where there are any. Without ``ii`` only what holds at every II is looked at.
+    """
     found = _op_classes(problem) or _operands(problem) or _data_memory(problem) or _live_ins(problem)
     found = found or _contexts(problem, bound, ii)
     if found is not None or ii is None:
@@ -34,10 +39,16 @@ def with_pins(bound: Mii, problem: ModuloProblem) -> Mii:
 
 
 def _named(names: list[str], most: int = 3) -> str:
+    """The first few names, with dots where there are more.
+
+    >>> _named(["a", "b", "c", "d"])
+    'a, b, c, ...'
+    """
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 def _op_classes(problem: ModuloProblem) -> Failure | None:
+    """A failure for the first op class, or set of them, that no tile has."""
     dfg, arch = problem.dfg, problem.arch
     wanting: dict[str, list[str]] = {}
     for k in problem.nodes:
@@ -58,6 +69,7 @@ def _op_classes(problem: ModuloProblem) -> Failure | None:
 
 
 def _operands(problem: ModuloProblem) -> Failure | None:
+    """A failure for an operand beyond those that the smallest tile has."""
     most = min(tile.operands for tile in problem.arch.tiles)
     for e in problem.edges:
         edge = problem.dfg.edges[e]
@@ -73,21 +85,22 @@ def _operands(problem: ModuloProblem) -> Failure | None:
 
 
 def _data_memory(problem: ModuloProblem) -> Failure | None:
+    """A failure when the arrays of the graph do not fit the data memory; spills and live-ins are not counted here."""
     limit = problem.arch.data_memory
     words = sum(array.length for array in problem.dfg.arrays)
-    if limit is None or words * _WORD_BYTES <= limit:
+    if limit is None or words * WORD_BYTES <= limit:
         return None
     largest = max(problem.dfg.arrays, key=lambda array: array.length)
     return Failure(
         constraint="data memory",
-        demand=f"{words * _WORD_BYTES} bytes for {', '.join(array.name for array in problem.dfg.arrays[:_SHOWN])}",
+        demand=f"{words * WORD_BYTES} bytes for {', '.join(array.name for array in problem.dfg.arrays[:_SHOWN])}",
         bound=f"{limit} bytes",
-        levers=(f"data_memory={words * _WORD_BYTES}", f"a smaller array {largest.name!r}"),
+        levers=(f"data_memory={words * WORD_BYTES}", f"a smaller array {largest.name!r}"),
     )
 
 
 def _live_ins(problem: ModuloProblem) -> Failure | None:
-    """Without memory every live-in takes a register that does not rotate."""
+    """A failure where live-ins outnumber registers: without memory every live-in takes one that does not rotate."""
     files = problem.arch.register_files
     room = sum(len(file.registers) - (0 if file.adjustable else file.rotating) for file in files)
     if problem.structure.memory >= 0 or len(problem.liveins) <= room:
@@ -102,6 +115,7 @@ def _live_ins(problem: ModuloProblem) -> Failure | None:
 
 
 def _contexts(problem: ModuloProblem, bound: Mii, ii: int | None) -> Failure | None:
+    """A failure when the II, or its bound, exceeds the contexts of a tile."""
     room = min((tile.contexts for tile in problem.arch.tiles if tile.contexts is not None), default=None)
     needed = bound.total if ii is None else ii
     if room is None or needed <= room:
@@ -115,6 +129,7 @@ def _contexts(problem: ModuloProblem, bound: Mii, ii: int | None) -> Failure | N
 
 
 def _recurrence(problem: ModuloProblem, ii: int) -> Failure | None:
+    """A failure when a recurrence is too long for the II; it names the cycle and the least II that the cycle allows."""
     cycle = recurrence(len(problem.nodes), problem.dependences, ii)
     if not cycle:
         return None
@@ -133,7 +148,7 @@ def _recurrence(problem: ModuloProblem, ii: int) -> Failure | None:
 
 
 def _buses(problem: ModuloProblem, ii: int) -> Failure | None:
-    """Memory ops over what all buses can start in a period; where one bus is all there is, it is named."""
+    """A failure for more memory ops than all buses can start in a period; where there is only one bus, it is named."""
     dfg, arch = problem.dfg, problem.arch
     for classes in sorted({pool.classes for pool in arch.pools}, key=sorted):
         pools = [pool for pool in arch.pools if pool.classes == classes]
@@ -154,6 +169,7 @@ def _buses(problem: ModuloProblem, ii: int) -> Failure | None:
 
 
 def _slots(problem: ModuloProblem, bound: Mii, ii: int) -> Failure | None:
+    """A failure when the ops need more issue slots than the tiles have at the II."""
     if bound.res <= ii:
         return None
     count = Counter(problem.dfg.op_class(problem.dfg.nodes[k].id) for k in problem.nodes)

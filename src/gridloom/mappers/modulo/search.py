@@ -1,4 +1,10 @@
-"""Starts of the ``modulo`` search: state, order and register use of each, run on threads, lowest number wins."""
+"""Starts of the ``modulo`` search: state, order and register use of each, run on threads, lowest number wins.
+
+A start is one call of ``negotiate``. Its seed is made of the user's seed, the II and the number of the start, and it
+depends on nothing else; a start ends early only when one of a lower number has won, and its outcome is not used then.
+So the result of a batch is the same with any number of workers. Diversity replaces restarts by hand: the starts vary
+the order of nodes, the prices and the use of registers.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +17,27 @@ import numpy as np
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.modulo.mapping import Solution, memory_words
-from gridloom.mappers.modulo.problem import ModuloProblem, Registers
+from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem, Registers
 from gridloom.mappers.modulo.schedule.iterative import heights
 from gridloom.mappers.modulo.state import Loop, Parameters, Race, empty_state, workspace
 
-#: Starts that are handed out together. Fixed, so that a result does not depend on the number of workers.
+#: Starts that run together. The number is fixed, so that a result does not depend on the number of workers.
 BATCH = 4
 
-_WORD_BYTES = 4
 
 #: Weight of the distance to its preferred cycle for a node without placed neighbours.
 PULL = 0.3
 
-# Registers for each tile that quick starts keep to.
+# Registers per tile that quick starts keep to.
 _FEW = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """How a start ended: its solution, or the state it gave up in."""
+    """How a start ended: its solution, or the state it gave up in.
+
+    ``solution`` is legal only where ``found`` is true.
+    """
 
     found: bool
     solution: Solution
@@ -39,7 +47,7 @@ class Attempt:
 
 
 class ModuloSearch:
-    """Starts for one problem."""
+    """Starts for one problem; keeps the arrays of each II that was tried."""
 
     def __init__(self, problem: ModuloProblem) -> None:
         self.problem = problem
@@ -52,7 +60,10 @@ class ModuloSearch:
         return self._loops[ii]
 
     def batch(self, ii: int, first: int, effort: Parameters, clock: Clock) -> tuple[Attempt | None, Attempt]:
-        """Run a batch of starts from number ``first`` on; (the winner or None, the start that came closest)."""
+        """Run a batch of starts from number ``first`` on; (the winner or None, the start that came closest).
+
+        The moves of starts after the winner are not counted, since how many they made depends on the timing.
+        """
         won = np.full(1, 1 << 30, dtype=np.int64)
         loop = self.loop(ii)
         jobs: list[Callable[[], Attempt]] = [
@@ -65,6 +76,7 @@ class ModuloSearch:
         return (None if winner is None else attempts[winner]), closest
 
     def _start(self, loop: Loop, ii: int, number: int, effort: Parameters, clock: Clock, won: Int64s) -> Attempt:
+        """One start: a solution that fits the data memory, or the state in which it gave up."""
         from gridloom.mappers.modulo.place_kernel import negotiate
 
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
@@ -97,26 +109,30 @@ class ModuloSearch:
         if limit is None:
             return True
         words = sum(array.length for array in self.problem.dfg.arrays) + memory_words(solution)
-        return words * _WORD_BYTES <= limit
+        return words * WORD_BYTES <= limit
 
     def registers(self, ii: int, number: int) -> Registers:
         """How a start uses register files: few or all, still or rotating in turns.
 
-        Starts that keep to few registers are quick, and find on a larger file what a smaller one has room for.
+        Starts that keep to few registers are quick, and find on a larger file what a smaller one has room for. The
+        choices follow each other by the number of the start.
         """
         files = self.problem.arch.register_files
         most = max((len(file.registers) for file in files), default=0)
         few = min(most, _FEW * max(1, -(-len(self.problem.arch.tiles) // max(1, 2 * len(files)))))
         half = (few + 1) // 2
         choices = [(few, half), (most, 0), (few, few), (most, most - 1), (few, 0), (most, most // 2), (2, 1)]
-        # A register that does not rotate holds a value for II cycles: at a low II that is nothing.
+        # A register that does not rotate holds a value for II cycles, which is of little use at a low II.
         if ii <= 2:
             choices = [(few, few), (most, most), (few, half), (most, most - 1)]
         limit, rotating = choices[number % len(choices)]
         return Registers(limit=min(limit, most), rotating=max(0, min(rotating, limit, most)))
 
     def warm_up(self) -> None:
-        """Load or compile the kernels before any clock runs."""
+        """Load or compile the kernels before any clock runs, by a start that is stopped at once.
+
+        The II is large enough for every recurrence, or 64, so that the loop's arrays can be made.
+        """
         from gridloom.mappers.budget import Budget
 
         clock = Budget().start()
@@ -133,7 +149,10 @@ class ModuloSearch:
 
 
 def _rank(loop: Loop, rng: np.random.Generator) -> Float64s:
-    """The order of the first placement: along the schedule or against it, by height, outwards or back from a node."""
+    """The order of the first placement: along the schedule or against it, by height, outwards or back from a node.
+
+    One of five orders is drawn, each with some noise; the least rank is placed first.
+    """
     kind = rng.random()
     if kind < 0.15:
         return loop.preferred + 0.5 * rng.random(loop.nodes)
@@ -160,7 +179,10 @@ def _parameters(effort: Parameters, nodes: int, rng: np.random.Generator) -> tup
 
 
 def _backwards(loop: Loop, rng: np.random.Generator) -> Float64s:
-    """Depth first from results to what they need, chain by chain, so that a chain finds its places together."""
+    """Depth first from results to what they need, chain by chain, so that a chain finds its places together.
+
+    The lowest nodes (by height) come first; of the operands of a node, the earliest in the schedule is followed first.
+    """
     feeds: list[list[int]] = [[] for _ in range(loop.nodes)]
     for a, b, distance in zip(loop.source.tolist(), loop.target.tolist(), loop.distance.tolist()):
         if a < loop.nodes and distance == 0:

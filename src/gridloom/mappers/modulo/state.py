@@ -2,6 +2,10 @@
 
 Each kernel takes only the tuples that it uses: every array of an argument costs compilation time in each function that
 it passes through.
+
+``Fabric`` and ``Loop`` are read-only and made by ``ModuloProblem``; all starts at an II share a ``Loop``. ``State`` is
+what a start ends with, ``Workspace`` what it needs on the way. Numbers of elements, storages and groups are explained
+in :mod:`gridloom.mappers.modulo.route_kernel`.
 """
 
 from __future__ import annotations
@@ -14,7 +18,10 @@ from gridloom.mappers.core.arrays import Float64s, Int16s, Int64s, Uint8s, Uint6
 
 
 class Fabric(NamedTuple):
-    """An array at an II: which storages tiles read, how registers hold, what is shared."""
+    """An array at an II: which storages tiles read, how registers hold, what is shared.
+
+    It depends on the use of the register files as well, so each start makes its own.
+    """
 
     ii: int
     tiles: int
@@ -24,23 +31,24 @@ class Fabric(NamedTuple):
     elements: int
     #: Flat cycles that are considered: 0 to horizon - 1.
     horizon: int
-    #: CSR: tile -> tiles whose output register it reads; file -> its registers (contiguous).
+    #: CSR: the tiles whose output register a tile reads. The registers of file k are file_at[k] to file_at[k + 1] - 1.
     read_at: Int64s
     read: Int64s
     file_at: Int64s
-    #: Tile -> its file, -1: none.
+    #: The file of each tile; -1: it has none.
     file_of: Int64s
-    #: Register -> the register that it becomes when an iteration ends.
+    #: For each register the one that its value moves to when an iteration ends; itself where it does not rotate.
     turn: Int64s
-    #: Storage -> cycles that it holds one value at most; register -> 1 when it may keep a live-in.
+    #: For each storage the cycles that it holds one value at most; for each register 1 when it may keep a live-in.
     span: Int64s
     keeps: Int64s
+    #: Cycles from a move on each tile to its output register.
     move_latency: Int64s
-    #: 0: the tile has no memory.
+    #: The same from a load; 0: the tile has no memory.
     load_latency: Int64s
     #: True when some tile has memory.
     has_memory: bool
-    #: Tile -> the pool of its moves and of its memory accesses, -1: none.
+    #: For each tile the pool of its moves and of its memory accesses; -1: there is none.
     move_pool: Int64s
     memory_pool: Int64s
     #: Price of an issue slot for a move, a load or a store: the fewer slots are left, the dearer.
@@ -48,51 +56,60 @@ class Fabric(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Who uses what, and what overuse has added to prices so far."""
+    """The signals on every resource in every slot, and what overuse has added to prices so far.
 
-    #: [group, slot] -> signals; groups are issue slots, output registers, registers.
+    Groups are t issue slots, t output registers and the registers, for t tiles; each has room for one signal.
+    """
+
+    #: used[group, slot] counts signals, history[group, slot] is what overuse has added to the price.
     used: Int64s
     history: Float64s
-    #: [pool, slot] -> ops; pool -> how many ops it starts in a cycle.
+    #: The same for ops that share a pool; pool_room[pool] is how many ops it starts in a cycle.
     pool_used: Int64s
     pool_history: Float64s
     pool_room: Int64s
 
 
 class Routes(NamedTuple):
-    """The route of each edge."""
+    """The route of each edge, from the root of its net: routes of one net repeat the part that they share."""
 
-    #: [edge, step] -> code; number of steps, 0: no route; where it begins.
+    #: codes[edge, : length[edge]] is the route, root[edge] where it begins (``AT_PRODUCER`` and so on). Length 0: none.
     codes: Int64s
     length: Int64s
     root: Int64s
 
 
 class Tree(NamedTuple):
-    """What the net that is open occupies; empty between two nets."""
+    """What the net that is open occupies; empty between two nets.
+
+    ``own`` is all zeros between nets; ``back`` and ``age`` are valid only where ``own`` is not 0.
+    """
 
     #: The numbers of tiles and of elements of the array.
     tiles: int
     elements: int
-    #: [cycle, element]: uses by the open net, the code before; [cycle, storage]: cycles held so far.
+    #: [cycle, element]: uses by the open net, and the code before on its route. [cycle, storage]: cycles held so far.
     own: Int16s
     back: Int64s
     age: Int16s
     #: The codes that are in use, ``used_codes[0]`` of them.
     touched: Int64s
     used_codes: Int64s
-    #: Register -> routes of the open net that begin there.
+    #: For each register the routes of the open net that begin there.
     kept: Int64s
 
 
 class Labels(NamedTuple):
-    """Least prices that a sweep over cycles finds, and how each state is reached."""
+    """Least prices that a sweep over cycles finds, and how each state is reached.
+
+    Only the cycles of the last sweep are valid. The backward sweep uses the same arrays and overwrites them.
+    """
 
     #: [cycle, storage]: least price, the code it came from, cycles held.
     best: Float64s
     came: Int64s
     run: Int16s
-    #: [cycle, issue element] -> the storage it reads.
+    #: issued[cycle, issue element] is the storage that it reads.
     issued: Int64s
     #: [cycle, file]: least price of what a tile writes to the file, and its code; least price in the file, and where.
     write: Float64s
@@ -109,25 +126,25 @@ class Loop(NamedTuple):
     """A graph on an array: nodes that take a slot, then live-ins; routed edges; ties between issue cycles."""
 
     nodes: int
-    #: [node, tile] -> 1 where the node may sit, its latency there, its pool there (-1: none).
+    #: [node, tile]: 1 where the node may sit; its latency there; its pool there (-1: none).
     allowed: Int64s
     latency: Int64s
     pool: Int64s
-    #: [tile, tile] -> 1 when the ends of a pair edge may sit there.
+    #: together[tile, tile] is 1 when the ends of a pair edge may sit there.
     together: Int64s
     has_result: Int64s
     #: Routed edges. A source of ``nodes`` or more is a live-in.
     source: Int64s
     target: Int64s
     distance: Int64s
-    #: CSR: net -> edges that read it; node -> edges that it reads; node -> both, each edge once.
+    #: CSR: the edges that read a net; the edges that a node reads; both for a node, each edge once.
     out_at: Int64s
     out: Int64s
     in_at: Int64s
     into: Int64s
     touch_at: Int64s
     touch: Int64s
-    #: Order and pair edges: target issues (exactly) ``delay`` after source; CSR node -> ties that name it.
+    #: Order and pair edges: the target issues (exactly) ``delay`` after the source. CSR: the ties that name a node.
     tie_source: Int64s
     tie_target: Int64s
     tie_delay: Int64s
@@ -135,14 +152,17 @@ class Loop(NamedTuple):
     tie_exact: Int64s
     tie_at: Int64s
     tie: Int64s
-    #: [a, b] -> least cycles from the issue of a to that of b at this II; NONE: none.
+    #: least[a, b] is the least number of cycles from the issue of a to that of b at this II; NONE: there is no bound.
     least: Int64s
     #: The cycle at which a schedule without routes issues each node: where nodes without placed neighbours go.
     preferred: Int64s
 
 
 class State(NamedTuple):
-    """A mapping in the making: tile (-1: not placed) and issue cycle of each node, routes, and who uses what."""
+    """A mapping in the making: tile (-1: not placed) and issue cycle of each node, its routes, and their usage.
+
+    The negotiation lets several signals share what has room for one; the state is legal when nothing is overused.
+    """
 
     tile: Int64s
     cycle: Int64s
@@ -151,7 +171,10 @@ class State(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """How a start searches. The mapper gives moves for each node; a start has its own, varied at random."""
+    """How a start searches. The mapper gives moves for each node; a start has its own, varied at random.
+
+    ``ModuloConfig`` explains the fields of the same names.
+    """
 
     #: Moves and rounds without progress after which a start gives up.
     moves: int
@@ -171,26 +194,27 @@ class Parameters(NamedTuple):
 class Marks(NamedTuple):
     """Where there is overuse, and what is to be taken out because of it."""
 
-    #: [group, slot] and [pool, slot] -> 1 where there are more signals than there is room for.
+    #: [group, slot] and [pool, slot]: 1 where there are more signals than there is room for.
     overused: Int64s
     pool_overused: Int64s
-    #: Node -> 1 when it is to be taken out; edge -> 1 when its route is; ``marked[0]`` is not 0 when some are.
+    #: leaving[node] is 1 when the node is to be taken out, rerouted[edge] when its route is; ``marked[0]`` is not 0
+    #: when there are some.
     leaving: Int64s
     rerouted: Int64s
     marked: Int64s
 
 
 class Workspace(NamedTuple):
-    """Memory of the placer."""
+    """Memory of the placer: nothing in it is part of the result."""
 
     tree: Tree
     labels: Labels
     marks: Marks
-    #: [tile, cycle] -> price of a candidate.
+    #: cost[tile, cycle] is the price of a candidate.
     cost: Float64s
-    #: Edge -> times that it had no route, plus 1: what fails often is given way to.
+    #: How often each edge had no route, plus 1: the price of leaving an edge without a route grows with it.
     failures: Float64s
-    #: Node -> the tile where it is placed first, -1: any.
+    #: The tile where each node is placed the first time; -1: any.
     first_tile: Int64s
     #: The number of every edge.
     every_edge: Int64s
@@ -210,7 +234,7 @@ class Race(NamedTuple):
 
 
 def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
-    """A state with nothing placed and nothing routed."""
+    """A state with nothing placed and nothing routed. A route may have two codes for each cycle of the horizon."""
     groups = 2 * fabric.tiles + fabric.registers
     edges, pools = len(loop.source), len(pool_room)
     usage = Usage(
@@ -254,6 +278,7 @@ def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, 
 
 
 def _tree(fabric: Fabric, cycles: int) -> Tree:
+    """The tree of no net."""
     storages = fabric.tiles + fabric.registers + 1
     return Tree(
         tiles=fabric.tiles,
@@ -268,6 +293,7 @@ def _tree(fabric: Fabric, cycles: int) -> Tree:
 
 
 def _labels(fabric: Fabric, cycles: int) -> Labels:
+    """Labels of the right size; a sweep fills them before it reads them."""
     storages, files = fabric.tiles + fabric.registers + 1, max(1, fabric.files)
     return Labels(
         best=np.zeros((cycles, storages)),

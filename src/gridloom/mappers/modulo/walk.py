@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 class Walk:
-    """II by II: first upwards until something is found, then below that."""
+    """II by II: first upwards until something is found, then below that.
+
+    ``found`` is the best solution so far; each one has a lower II than the one before. ``closest`` is the attempt with
+    the least overuse, for the report when nothing is found.
+    """
 
     def __init__(self, search: ModuloSearch, config: ModuloConfig, clock: Clock, bound: Mii) -> None:
         self.search = search
@@ -33,7 +37,7 @@ class Walk:
         self.found: Solution | None = None
 
     def best(self) -> Solution | None:
-        """Walk until the MII is reached or the budget is used up."""
+        """The solution with the lowest II found before the MII was reached or the budget was used up; None: none."""
         for ii in self._upwards():
             if self._try(ii, self._effort(0), self.clock) or self.clock.over():
                 break
@@ -44,6 +48,10 @@ class Walk:
         return self.found
 
     def _upwards(self) -> Iterator[int]:
+        """The IIs of the first walk: the one asked for, or those from the bound up to where a serial schedule fits.
+
+        Contexts limit them, too. Steps grow with the distance from the bound.
+        """
         if self.config.ii is not None:
             yield self.config.ii
             return
@@ -75,6 +83,7 @@ class Walk:
                 turn += 1
 
     def _insist(self, ii: int) -> None:
+        """Go on at an II that was asked for, with more patience from pass to pass, until it has a mapping."""
         turn = 1
         while self.found is None and not self.clock.over():
             if self.clock.budget.unlimited and turn > self.config.passes:
@@ -103,6 +112,7 @@ class Walk:
         return self.search if problem is None else ModuloSearch(problem)
 
     def _effort(self, turn: int) -> Parameters:
+        """The parameters of a pass: moves and patience double from pass to pass, up to ``doublings`` times."""
         c = self.config
         times = 2 ** min(turn, c.doublings)
         return Parameters(

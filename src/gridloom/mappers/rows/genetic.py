@@ -5,13 +5,16 @@ After GenMap (Kojima, Doan and Amano, IEEE TVLSI 28(11), 2020). The idea:
 1. an individual is a PE for each op and the pipeline bits;
 2. the first ones follow the order of the ops from the ports upwards, at random; some are made anew every generation;
 3. parents exchange genes (a PE that is taken twice is given away again), children swap or move ops or flip a bit;
-4. NSGA-II keeps the best by wire length, width and the width of the ops; ways are shared trees, found one after the
+4. NSGA-II keeps the best by wire length, width and the width of the ops; routes are shared trees, found one after the
    other, and a conflict makes an individual worse than every valid one;
 5. the narrowest valid individual is the result, of equal ones that with the shortest wires.
 
 Cost: an evaluation takes about 1 ms for 60 nodes. Limits: what is routed first stands in the way of the rest, and most
 individuals of a tight graph are not valid; ``width`` finds narrower mappings in a fraction of the time. Differs from
 the published mapper: ports are taken by nearness, power and slack are not objectives.
+
+Random numbers are drawn by one generator in one thread; only evaluations, which draw none, run in parallel. So the same
+seed and effort give the same mapping with any number of workers.
 """
 
 from __future__ import annotations
@@ -29,43 +32,50 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.origin import origin
-from gridloom.mappers.rows.mapping import Layout, to_failure, to_mapping
-from gridloom.mappers.rows.problem import OP, Ints, RowArray, RowGraph, check_rows, flatten, kernel_rows, restrict
+from gridloom.mappers.rows.mapping import Layout, layout_of, to_failure, to_mapping
+from gridloom.mappers.rows.problem import OP, RowArray, RowGraph, check_rows, flatten, restrict
 from gridloom.mappers.rows.screening import screen, width_bound
+from gridloom.mappers.rows.search import blank_state
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
-    from gridloom.mappers.rows.kernel import Graph, Rows, State
+    from gridloom.mappers.rows.kernel import Graph, State
 
-# Individuals a job judges: large enough to be worth a thread, fixed so that workers do not change the result.
+# Individuals that a job evaluates: enough to be worth a thread, and fixed so that workers do not change the result.
 _CHUNK = 25
+# The price of a conflict in the router: any detour is cheaper.
 _PRICE = 50.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneticConfig:
-    """Settings of ``genetic``; the defaults are the published ones."""
+    """Settings of ``genetic``; the defaults are the published ones.
+
+    A setting out of range raises OptionError.
+    """
 
     #: Individuals of the first generation.
     population: int = 300
-    #: Children a generation.
+    #: Children per generation.
     offspring: int = 100
     #: Individuals that survive a generation.
     survivors: int = 45
-    #: New random individuals a generation.
+    #: New random individuals per generation.
     immigrants: int = 10
     #: Probability that two parents exchange genes.
     crossover: float = 0.7
     #: Probability that a child is changed.
     mutation: float = 0.3
-    #: Probability that a change keeps near its place.
+    #: Probability that a mutation moves an op only to a PE next to its own.
     local: float = 0.5
-    #: Generations at most when the budget has no limit, and without a better individual.
+    #: Generations at most when the budget has no limit.
     generations: int = 300
+    #: Generations without a better individual after which a search without limit ends.
     stall: int = 100
-    #: How often what fights over a resource is routed again; 0: never, as published.
+    #: Rounds in which edges that conflict are routed again; 0: none, as published.
     reroutes: int = 0
 
     def __post_init__(self) -> None:
@@ -75,16 +85,19 @@ class GeneticConfig:
 
 @dataclass(eq=False)
 class _Individual:
-    """Genes, and what they are worth: conflicts, wire length, width, op width."""
+    """Genes, and what they are worth: conflicts, wire length, width, op width.
 
-    place: Ints
+    ``fitness`` is DEAP's object, which NSGA-II sorts by. It is never changed after the evaluation.
+    """
+
+    place: Int32s
     bits: list[int]
     figures: tuple[int, int, int, int]
     fitness: Any
 
     @property
     def key(self) -> tuple[int, int, int, int]:
-        """What the result is chosen by: valid, narrow, short."""
+        """What the result is chosen by, the smallest first: conflicts, width, wire length, op width."""
         conflicts, wire, columns, op_columns = self.figures
         return conflicts, columns, wire, op_columns
 
@@ -116,6 +129,7 @@ def genetic(dfg: Dfg, arch: Arch, config: GeneticConfig, budget: Budget) -> Mapp
 
 
 def _selection() -> Any:
+    """DEAP's modules (base, tools); MissingExtra when it is not installed."""
     try:
         from deap import base, tools
     except ImportError:
@@ -124,7 +138,11 @@ def _selection() -> Any:
 
 
 class _Evolution:
-    """Generations of individuals."""
+    """The generations of individuals: their genes, their evaluation and their selection.
+
+    Genes are (place, bits): ``place`` has the PE of each op and -1 for every other node, ``bits`` a pipeline bit for
+    each row boundary. Every op always has a PE of its own.
+    """
 
     def __init__(self, graph: RowGraph, arch: Arch, config: GeneticConfig, seed: int) -> None:
         base, self.tools = _selection()
@@ -144,7 +162,10 @@ class _Evolution:
         self.kernel_graph = self._kernel_graph()
 
     def _highest_rows(self) -> dict[int, int]:
-        """For each op the highest row that leaves room for all that depends on it."""
+        """For each op the highest row that leaves room for all that depends on it.
+
+        Where the graph is deeper than the array, several levels share a row.
+        """
         height = dict.fromkeys(self.order, 0)
         for n in reversed(self.order):
             for m in self.sources[n]:
@@ -153,16 +174,21 @@ class _Evolution:
         deepest = max([top, *height.values()])
         return {n: top - height[n] * top // max(1, deepest) for n in self.order}
 
-    # -- judging ------------------------------------------------------------------------------------------------------
+    # -- evaluation ---------------------------------------------------------------------------------------------------
 
     def array(self, bits: Sequence[int]) -> RowArray:
-        """The array for pipeline bits. Ways depend only on the highest boundary that is on."""
+        """The array for pipeline bits. Routes depend only on the highest boundary that is on.
+
+        Bits below the highest one only shift the stages of whole rows, which leaves the same arcs legal; so all of them
+        share an array with every lower boundary on.
+        """
         highest = max((k + 1 for k, bit in enumerate(bits) if bit), default=0)
         if highest not in self.arrays:
             self.arrays[highest] = restrict(self.arch, self.arch.cols, [int(k < highest) for k in range(self.length)])
         return self.arrays[highest]
 
     def _kernel_graph(self) -> Graph:
+        """The graph as the kernels take it; the router does not read what may move, so that is left empty."""
         from gridloom.mappers.rows.kernel import Graph
 
         graph = self.graph
@@ -171,29 +197,34 @@ class _Evolution:
         return Graph(graph.source, graph.target, graph.operand, graph.group, *graph.touch, none, allowed)
 
     def _blank(self, array: RowArray) -> State:
-        from gridloom.mappers.rows.kernel import blank
+        """A state that fits the array, for one evaluation or several in turn."""
+        return blank_state(self.graph, array)
 
-        longest = 4 * (self.arch.rows + self.arch.cols) + 16
-        return blank(len(self.graph.nodes), len(array.row), len(self.graph.edges), len(array.base), longest)
+    def _evaluate(self, place: Int32s, array: RowArray, state: State) -> tuple[int, int, int, int]:
+        """(conflicts, wire length, width, op width) of a placement.
 
-    def _judge(self, place: Ints, array: RowArray, state: State) -> tuple[int, int, int, int]:
-        from gridloom.mappers.rows.genetic_kernel import judge
+        The ports are written into ``place`` and the routes into ``state``.
+        """
+        from gridloom.mappers.rows.genetic_kernel import evaluate
 
-        rows: Rows = kernel_rows(array)
-        column = array.col[self.arch.tile[array.resource]]
-        figures = judge(self.kernel_graph, rows, place, column, self.config.reroutes, _PRICE, state)
+        column = array.rows.col[self.arch.tile[array.resource]]
+        figures = evaluate(self.kernel_graph, array.rows, place, column, self.config.reroutes, _PRICE, state)
         conflicts, wire, columns, op_columns = figures.tolist()
         return conflicts, wire, columns, op_columns
 
-    def _judge_chunk(self, genes: Sequence[tuple[Ints, list[int]]], clock: Clock) -> list[_Individual]:
+    def _evaluate_chunk(self, genes: Sequence[tuple[Int32s, list[int]]], clock: Clock) -> list[_Individual]:
+        """The individuals of some genes, one after the other in one thread; fewer when the clock stops them.
+
+        Each objective has 1000 per conflict added, so that no valid individual is dominated by one that is not.
+        """
         state: State | None = None
         done = []
         for place, bits in genes:
             if clock.stop[0]:
                 break
             array = self.array(bits)
-            state = self._blank(array) if state is None or len(state.used) != len(array.base) else state
-            figures = self._judge(place, array, state)
+            state = self._blank(array) if state is None or len(state.used) != len(array.rows.base) else state
+            figures = self._evaluate(place, array, state)
             conflicts, wire, columns, op_columns = figures
             fitness = self.fitness()
             worse = 1000.0 * conflicts
@@ -201,12 +232,15 @@ class _Evolution:
             done.append(_Individual(place, bits, figures, fitness))
         return done
 
-    def judged(self, genes: Sequence[tuple[Ints, list[int]]], clock: Clock) -> list[_Individual]:
-        """The individuals of some genes; fewer when time is up."""
+    def evaluated(self, genes: Sequence[tuple[Int32s, list[int]]], clock: Clock) -> list[_Individual]:
+        """The individuals of some genes, evaluated in parallel; fewer when time is up. Each counts as a move.
+
+        The arrays are built first, since threads share the table of arrays.
+        """
         for _, bits in genes:
             self.array(bits)
         chunks = [genes[k : k + _CHUNK] for k in range(0, len(genes), _CHUNK)]
-        found = [i for chunk in clock.run([partial(self._judge_chunk, c, clock) for c in chunks]) for i in chunk]
+        found = [i for chunk in clock.run([partial(self._evaluate_chunk, c, clock) for c in chunks]) for i in chunk]
         clock.moves += len(found)
         return found
 
@@ -214,41 +248,32 @@ class _Evolution:
         """Compile the kernels, so that the clock only sees the search."""
         place, bits = self.random_genes()
         array = self.array(bits)
-        self._judge(place, array, self._blank(array))
+        self._evaluate(place, array, self._blank(array))
 
     def layout(self, best: _Individual) -> Layout:
         """The layout of an individual: it is routed once more, under its own bits."""
         array = restrict(self.arch, self.arch.cols, best.bits)
         state = self._blank(array)
-        conflicts, wire, _, _ = self._judge(best.place, array, state)
-        return Layout(
-            array=array,
-            place=state.place,
-            way=state.way,
-            length=state.length,
-            used=state.used.astype(np.int32),
-            conflicts=conflicts,
-            wire=float(wire),
-            moves=1,
-        )
+        conflicts, wire, _, _ = self._evaluate(best.place, array, state)
+        return layout_of(array, state, conflicts, float(wire), 1)
 
     # -- generations --------------------------------------------------------------------------------------------------
 
     def best(self, clock: Clock) -> _Individual:
-        """The best individual of all generations."""
+        """The best individual of all generations; one that counts as not valid where there was no time for any."""
         config = self.config
-        people = self.judged([self.random_genes() for _ in range(config.population)], clock)
-        if not people:
-            people = [self._unjudged()]
-        best = min(people, key=lambda one: one.key)
+        population = self.evaluated([self.random_genes() for _ in range(config.population)], clock)
+        if not population:
+            population = [self._unevaluated()]
+        best = min(population, key=lambda one: one.key)
         generation = waited = 0
         while not clock.over():
-            people = _distinct(people)
-            people = self.tools.selNSGA2(people, min(config.survivors, len(people)))
-            genes = [self.child(people) for _ in range(config.offspring)]
+            population = _distinct(population)
+            population = self.tools.selNSGA2(population, min(config.survivors, len(population)))
+            genes = [self.child(population) for _ in range(config.offspring)]
             genes += [self.random_genes() for _ in range(config.immigrants)]
-            people = people + self.judged(genes, clock)
-            leader = min(people, key=lambda one: one.key)
+            population = population + self.evaluated(genes, clock)
+            leader = min(population, key=lambda one: one.key)
             generation, waited = generation + 1, waited + 1
             if leader.key < best.key:
                 best, waited = leader, 0
@@ -257,13 +282,14 @@ class _Evolution:
                 break
         return best
 
-    def _unjudged(self) -> _Individual:
+    def _unevaluated(self) -> _Individual:
+        """A random individual with figures worse than any real ones."""
         place, bits = self.random_genes()
         return _Individual(place, bits, (1 << 20, 0, 0, 0), None)
 
     # -- genes --------------------------------------------------------------------------------------------------------
 
-    def random_genes(self) -> tuple[Ints, list[int]]:
+    def random_genes(self) -> tuple[Int32s, list[int]]:
         """Ops in order, each at or above its producers, within a random number of columns; and random bits."""
         rng, arch = self.rng, self.arch
         columns = rng.randint(width_bound(self.graph, arch), arch.cols)
@@ -290,10 +316,10 @@ class _Evolution:
         above = [k for (r, c), k in self.tile_at.items() if r > row and c < columns and k not in taken]
         return rng.choice(near or above or [k for k in self.tiles if k not in taken])
 
-    def child(self, people: Sequence[_Individual]) -> tuple[Ints, list[int]]:
-        """Genes of two parents, or of one, changed or not."""
+    def child(self, population: Sequence[_Individual]) -> tuple[Int32s, list[int]]:
+        """Genes of two parents, or of one, changed or not. Ports are cleared; the evaluation chooses them anew."""
         rng = self.rng
-        mother, father = rng.choice(people), rng.choice(people)
+        mother, father = rng.choice(population), rng.choice(population)
         place, bits = mother.place.copy(), list(mother.bits)
         if rng.random() < self.config.crossover:
             self._cross(place, father.place)
@@ -304,7 +330,7 @@ class _Evolution:
         place[self.graph.group != OP] = -1
         return place, bits
 
-    def _cross(self, place: Ints, other: Ints) -> None:
+    def _cross(self, place: Int32s, other: Int32s) -> None:
         """Take a stretch of ops from the other parent; an op that loses its PE takes the one that became free."""
         ends = sorted(self.rng.sample(range(len(self.order) + 1), 2))
         owner = {int(place[n]): n for n in self.ops}
@@ -318,8 +344,8 @@ class _Evolution:
             place[n] = there
             owner[there] = n
 
-    def _mutate(self, place: Ints, bits: list[int]) -> None:
-        """Move one op, in exchange with who is there; or flip a bit."""
+    def _mutate(self, place: Int32s, bits: list[int]) -> None:
+        """Move one op, in exchange with the op that is there; or, one time in five, flip a pipeline bit."""
         rng = self.rng
         if bits and rng.random() < 0.2:
             k = rng.randrange(len(bits))
@@ -338,12 +364,13 @@ class _Evolution:
         place[n] = there
 
 
-def _distinct(people: Sequence[_Individual]) -> list[_Individual]:
-    """Each genes once: copies of the best would crowd out everything else."""
-    return list({(one.place.tobytes(), *one.bits): one for one in people}.values())
+def _distinct(population: Sequence[_Individual]) -> list[_Individual]:
+    """The individuals without duplicates, by their genes: copies of the best would crowd out everything else."""
+    return list({(one.place.tobytes(), *one.bits): one for one in population}.values())
 
 
 def _topological(graph: RowGraph) -> list[int]:
+    """The numbers of the nodes in topological order."""
     number = {k: n for n, k in enumerate(graph.nodes.tolist())}
     return [number[k] for k in graph.dfg.topological if k in number]
 
@@ -358,5 +385,6 @@ def _sources(graph: RowGraph) -> dict[int, list[int]]:
 
 
 def _in_words(one: _Individual) -> str:
+    """The individual for a progress report."""
     conflicts, wire, columns, _ = one.figures
     return f"not valid yet: {conflicts} conflicts" if conflicts else f"width {columns}, wires {wire}"

@@ -1,15 +1,23 @@
-"""Judging a placement for the genetic mapper, compiled: route everything once, count what is wrong and what is used."""
+"""Evaluation of a placement for the genetic mapper, compiled: route all edges, then count conflicts and resources.
+
+The router is the one of :mod:`gridloom.mappers.rows.kernel`, at one high price. Edges are routed one after the other in
+their order, each around those before it, as the published mapper does; ``turns`` rounds of rip-up and reroute on top of
+that are an addition. Costs one sweep over the arcs per edge and round.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.core.kernels import borrowing, copy_row, kernel
-from gridloom.mappers.rows.kernel import LOAD, OP, STORE, Graph, Ints, Rows, State, connect, lift
+from gridloom.mappers.rows.kernel import Graph, State, connect, rip_up
+from gridloom.mappers.rows.problem import LOAD, OP, STORE, Rows
 
 
 @borrowing
 def _clear(state: State) -> None:
+    """Empty a state for the next individual; all but ``place``, which is overwritten as a whole."""
     state.occupant[:] = -1
     state.length[:] = 0
     state.own[:] = 0
@@ -20,16 +28,17 @@ def _clear(state: State) -> None:
 
 
 @borrowing
-def _fights(e: int, state: State) -> bool:
+def _in_conflict(e: int, state: State) -> bool:
+    """True when edge e shares a resource with another signal or has no route."""
     for k in range(state.length[e]):
-        if state.used[state.way[e, k]] > 1:
+        if state.used[state.route[e, k]] > 1:
             return True
     return bool(state.length[e] == 0)
 
 
 @borrowing
-def _assign_ports(graph: Graph, rows: Rows, place: Ints, state: State) -> None:
-    """Give every input and output the free port nearest to the columns of the ops it talks to."""
+def _assign_ports(graph: Graph, rows: Rows, place: Int32s, state: State) -> None:
+    """Give every input and output the free port nearest to the mean column of its neighbours, in the order of nodes."""
     for a in range(len(graph.group)):
         if place[a] >= 0 or (graph.group[a] != LOAD and graph.group[a] != STORE):
             continue
@@ -44,7 +53,11 @@ def _assign_ports(graph: Graph, rows: Rows, place: Ints, state: State) -> None:
 
 
 @borrowing
-def _nearest(a: int, wanted: float, graph: Graph, rows: Rows, place: Ints, state: State) -> None:
+def _nearest(a: int, wanted: float, graph: Graph, rows: Rows, place: Int32s, state: State) -> None:
+    """Put node a on the free port whose column is nearest to ``wanted``; of two equally near ones, the western.
+
+    Screening has made sure that there is a free port.
+    """
     line = rows.ports[graph.group[a] - 1]
     chosen = -1
     for c in range(len(line)):
@@ -55,11 +68,12 @@ def _nearest(a: int, wanted: float, graph: Graph, rows: Rows, place: Ints, state
 
 
 @kernel
-def judge(graph: Graph, rows: Rows, place: Ints, column: Ints, turns: int, price: float, state: State) -> Ints:
-    """Route a placement of ops: (conflicts and missing ways, wire length, width, op width).
+def evaluate(graph: Graph, rows: Rows, place: Int32s, column: Int32s, turns: int, price: float, state: State) -> Int32s:
+    """Route a placement of ops: (conflicts and missing routes, wire length, width, op width).
 
-    Ports (-1 in ``place``) are chosen here and written there. ``turns`` times, what fights is ripped up and routed
-    again. ``column`` is the column of each resource. The ways are in ``state``.
+    Ports (-1 in ``place``) are chosen here and written there. ``turns`` times, the edges in conflict are ripped up and
+    routed again, after the contested resources became dearer. ``column`` is the column of each resource, -1 where it
+    has none. The routes are in ``state`` afterwards; what was in it before does not matter.
     """
     _clear(state)
     for a in range(len(place)):
@@ -77,8 +91,8 @@ def judge(graph: Graph, rows: Rows, place: Ints, column: Ints, turns: int, price
             if state.used[r] > 1:
                 state.history[r] += price
         for e in range(count):
-            if _fights(e, state):
-                lift(e, graph.source[e], rows, state, price)
+            if _in_conflict(e, state):
+                rip_up(e, graph.source[e], rows, state, price)
                 connect(e, graph, rows, state, price)
     result = np.zeros(4, dtype=np.int32)
     result[0] = state.over[0] + state.over[1]
@@ -89,7 +103,7 @@ def judge(graph: Graph, rows: Rows, place: Ints, column: Ints, turns: int, price
 
 @borrowing
 def _wire_length(rows: Rows, state: State) -> int:
-    """Switches and ALUs that signals pass through."""
+    """Switches, links and ALUs that signals pass through; a resource that n signals share counts n times."""
     length = 0
     for r in range(len(state.used)):
         if state.used[r] > 0 and rows.base[r] >= 1.0:
@@ -98,8 +112,8 @@ def _wire_length(rows: Rows, state: State) -> int:
 
 
 @borrowing
-def _widths(graph: Graph, rows: Rows, place: Ints, column: Ints, state: State) -> tuple[int, int]:
-    """Columns of everything that is used, and of ops alone."""
+def _widths(graph: Graph, rows: Rows, place: Int32s, column: Int32s, state: State) -> tuple[int, int]:
+    """Columns of everything that is used, and of ops alone, both from the first to the last one in use."""
     low, high, op_low, op_high = 1 << 20, -1, 1 << 20, -1
     for a in range(len(place)):
         if place[a] < 0:

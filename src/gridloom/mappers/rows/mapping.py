@@ -1,48 +1,85 @@
-"""From a search on rows back to names: the Mapping of a legal state, and the pipeline bits that it can take."""
+"""From a search on rows back to names: the Mapping of a legal state, and the pipeline bits that it can take.
+
+A search leaves a :class:`Layout`, which speaks in numbers of its :class:`~gridloom.mappers.rows.problem.RowArray`.
+``to_mapping`` makes a tree of each signal (two routes of a signal may meet again after they parted, which the kernels
+do not forbid), gives constants one instance for each register they use, and reads the cycle of everything off the
+stages. ``to_failure`` describes the best layout that is not legal.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gridloom.archs.model import Arch, Kind
-from gridloom.mappers.rows.problem import CONST, Ints, RowArray, RowGraph, crossed_rows, feeds_operands, timed_arcs
+from gridloom.mappers.core.arrays import Int32s
+from gridloom.mappers.rows.problem import CONST, RowArray, RowGraph, crossed_rows, feeds_operands, timed_arcs
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
 
+if TYPE_CHECKING:
+    from gridloom.mappers.rows.kernel import State
+
+# Congested resources that a failure names.
 _NAMED = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layout:
-    """A state of the search: where nodes sit and which resources each edge takes, as numbers of its RowArray."""
+    """A state of the search: where nodes sit and which resources each edge takes, as numbers of its RowArray.
+
+    It is a snapshot, legal or not; ``layout_of`` makes it from a kernel's state.
+    """
 
     array: RowArray
-    place: Ints
-    way: Ints
-    length: Ints
-    used: Ints
-    #: Conflicts and edges without a way; 0: legal.
+    #: The tile of each node; -1: a constant.
+    place: Int32s
+    #: route[e, : length[e]] are the resources of edge e, as numbers.
+    route: Int32s
+    length: Int32s
+    #: The signals on each resource, by number.
+    used: Int32s
+    #: Conflicts and edges without a route; 0: legal.
     conflicts: int
+    #: The sum of the base costs of the resources in use.
     wire: float
+    #: Moves that the search made for this layout.
     moves: int
 
     @property
     def legal(self) -> bool:
-        """True when nothing is fought over and nothing is missing."""
+        """True when no resource has two signals and every edge has a route."""
         return self.conflicts == 0
 
     def path(self, e: int) -> list[int]:
-        """The resources of the array that edge e takes."""
-        numbers = self.way[e, : self.length[e]]
+        """The resources of the array (not the numbers) that edge e takes, from producer to operand."""
+        numbers = self.route[e, : self.length[e]]
         return [int(r) for r in self.array.resource[numbers]]
 
 
+def layout_of(array: RowArray, state: State, conflicts: int, wire: float, moves: int) -> Layout:
+    """The layout that a kernel left in its state. It shares the arrays of the state, all but ``used``."""
+    return Layout(
+        array=array,
+        place=state.place,
+        route=state.route,
+        length=state.length,
+        used=state.used.astype(np.int32),
+        conflicts=conflicts,
+        wire=wire,
+        moves=moves,
+    )
+
+
 def to_mapping(graph: RowGraph, layout: Layout, pipeline: str, provenance: MappingABC[str, Any]) -> Mapping:
-    """The mapping of a legal layout. ``pipeline`` ``auto`` switches on what the routes allow."""
+    """The mapping of a legal layout, with II 1. Linear in the length of the routes.
+
+    ``pipeline`` ``auto`` switches on every row boundary that the routes allow; otherwise the pipeline bits are those of
+    the layout's array. ``provenance`` is stored as it is.
+    """
     arch = layout.array.arch
     paths = _trees(graph, layout)
     settings, stage = layout.array.settings, layout.array.stage
@@ -68,7 +105,11 @@ def to_mapping(graph: RowGraph, layout: Layout, pipeline: str, provenance: Mappi
 
 
 def _trees(graph: RowGraph, layout: Layout) -> list[list[int]]:
-    """The path of each edge, with one driver for each resource of a signal: where ways meet, the first one holds."""
+    """The path of each edge, with one driver for each resource of a signal: where routes meet, the first one holds.
+
+    A later route that enters a resource of its signal by another arc is led back to the source along the first route,
+    so that the union of the paths of a signal is a tree. All resources of the result are in the original routes.
+    """
     driver: dict[tuple[int, int], int] = {}
     paths = []
     for e in range(len(graph.edges)):
@@ -86,9 +127,12 @@ def _trees(graph: RowGraph, layout: Layout) -> list[list[int]]:
 
 
 def _instances(
-    graph: RowGraph, layout: Layout, paths: list[list[int]], stage: Ints
+    graph: RowGraph, layout: Layout, paths: list[list[int]], stage: Int32s
 ) -> tuple[list[Instance], dict[tuple[int, int], int]]:
-    """The instances, and which copy of a constant (node number) a constant register holds."""
+    """The instances, and which copy of a constant (by node number and register) a constant register holds.
+
+    A node is issued in the stage of its tile's ALU or port. The copies of a constant are numbered by register.
+    """
     dfg, arch = graph.dfg, layout.array.arch
     registers: dict[int, set[int]] = {n: set() for n in range(len(graph.nodes)) if graph.group[n] == CONST}
     for e, path in enumerate(paths):
@@ -116,9 +160,13 @@ def _instances(
 
 
 def _switched_on(
-    arch: Arch, paths: list[list[int]], settings: MappingABC[str, Any], stage: Ints
-) -> tuple[MappingABC[str, Any], Ints]:
-    """The settings with every row boundary on that lies below all places where an output turns to its port."""
+    arch: Arch, paths: list[list[int]], settings: MappingABC[str, Any], stage: Int32s
+) -> tuple[MappingABC[str, Any], Int32s]:
+    """(settings, stages) with every row boundary on that lies below all places where an output turns to its port.
+
+    Above such a turn a boundary would delay a value that the output no longer crosses. If some step of a route does not
+    agree with the new stages after all, the settings and stages stay as they were.
+    """
     rows = [tile.row for tile in arch.tiles]
     feeds = feeds_operands(arch)
     turns = [
@@ -137,7 +185,10 @@ def _switched_on(
 
 
 def to_failure(graph: RowGraph, layout: Layout | None, width: int) -> Failure:
-    """Why the best layout is no mapping."""
+    """Why the best layout is no mapping: the number of its conflicts, and the most contested resources by name.
+
+    Without a layout, nothing was tried before the time was up, and the failure says so.
+    """
     levers = ("more time", "more columns", "parts: gridloom partition")
     demand = f"a way for each of {len(graph.edges)} edges"
     if layout is None:

@@ -1,4 +1,8 @@
-"""What is known about a graph on the columns of an array of rows before any search: the width bound, refusals, pins."""
+"""What is known about a graph on the columns of an array of rows before any search: the width bound, refusals, pins.
+
+Every refusal here is a proof, and costs no more than a pass over nodes and edges. Counting comes first; the argument by
+rows (:mod:`gridloom.estimate.row_bounds`) is stronger where chains are long. What passes may still not fit.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +13,32 @@ from gridloom.mapping.model import Failure
 
 
 def width_bound(graph: RowGraph, arch: Arch) -> int:
-    """The fewest columns that counting allows: max(ops / rows, loads, stores), at least 1."""
+    """The fewest columns that counting allows: max(ops / rows, loads, stores), at least 1.
+
+    A column has one PE per row, one load port and one store port.
+    """
     return max(1, -(-graph.count(OP) // arch.rows), graph.count(LOAD), graph.count(STORE))
 
 
 def screen(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
-    """Why the graph cannot be mapped on so many columns, where counting or the row of every op shows it."""
+    """Why the graph cannot be mapped on so many columns, where counting or the row of every op shows it.
+
+    None does not mean that it fits.
+    """
     return counted(graph, arch, columns) or too_high(graph, arch, columns)
 
 
 def counted(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
-    """Why the graph cannot be mapped on so many columns, where counting shows it."""
+    """Why the graph cannot be mapped on so many columns, where its kinds of edges and ops or their number show it."""
     return _unknown_edge(graph, arch) or _missing_class(graph, arch) or _short(graph, arch, columns)
 
 
 def too_high(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
-    """Why the rows do not suffice on so many columns, where the lowest row of every op shows it; see ``row_bounds``."""
+    """Why the rows do not suffice on so many columns, where the lowest row of every op shows it; see ``row_bounds``.
+
+    Either some op would lie above the last row, or the ops that have to sit in row r and above outnumber the PEs there
+    for some r. None when the array lets values come down, since rows say nothing then.
+    """
     heard = heard_in_row(arch)
     if heard is None:
         return None
@@ -53,12 +67,14 @@ def columns_by_rows(graph: RowGraph, arch: Arch) -> int | None:
 
 
 def _lowest_rows(graph: RowGraph, heard: int) -> list[int]:
+    """The lowest row of each op; nodes that are no ops are left out."""
     is_op = (graph.group == OP).tolist()
     lowest, _ = row_windows(is_op, zip(graph.source.tolist(), graph.target.tolist(), strict=True), heard)
     return [row for row, op in zip(lowest, is_op, strict=True) if op]
 
 
 def _unknown_edge(graph: RowGraph, arch: Arch) -> Failure | None:
+    """A failure for the first edge that carries no data or is loop-carried: the array has no storage for either."""
     dfg = graph.dfg
     for edge in dfg.edges:
         if edge.kind != "data" or edge.distance:
@@ -73,6 +89,7 @@ def _unknown_edge(graph: RowGraph, arch: Arch) -> Failure | None:
 
 
 def _missing_class(graph: RowGraph, arch: Arch) -> Failure | None:
+    """A failure when some op class is on no tile of the array."""
     dfg = graph.dfg
     classes = frozenset.union(*(tile.classes for tile in arch.tiles))
     missing = sorted({c for node in dfg.nodes for c in dfg.required_classes(node.id)} - classes - arch.free)
@@ -87,6 +104,7 @@ def _missing_class(graph: RowGraph, arch: Arch) -> Failure | None:
 
 
 def _short(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
+    """A failure for a constant out of range, or for more constants, ops, loads or stores than there is room for."""
     for k in graph.nodes.tolist():
         node = graph.dfg.nodes[k]
         if node.op == "const" and "constants_17_bits" in arch.rules and not _in_17_bits(int(node.value or 0)):
@@ -111,17 +129,22 @@ def _short(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
 
 
 def _in_17_bits(value: int) -> bool:
-    """True when the 24-bit word is the sign extension of its low 17 bits."""
+    """True when the 24-bit word is the sign extension of its low 17 bits.
+
+    >>> [_in_17_bits(value) for value in (65535, 65536, -65536, -65537)]
+    [True, False, True, False]
+    """
     return ((value & 0xFFFFFF) + 0x10000) & 0xFFFFFF < 0x20000
 
 
 def _too_many(constraint: str, found: int, bound: str) -> Failure:
+    """A failure of counting, in the words that all of them share."""
     levers = ("parts: gridloom partition", "a larger array")
     return Failure(constraint=constraint, demand=f"{found} {constraint}", bound=bound, levers=levers)
 
 
 def misplaced(graph: RowGraph, arch: Arch, pinned: dict[int, int], columns: int) -> Failure | None:
-    """A pinned node whose tile cannot run it or is outside the columns."""
+    """A failure for the first pinned node whose tile cannot run it or is outside the columns; None: all of them fit."""
     for n, tile in pinned.items():
         name = graph.dfg.nodes[graph.nodes[n]].id
         record = arch.tiles[tile]

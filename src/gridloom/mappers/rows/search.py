@@ -1,4 +1,13 @@
-"""One start of the search on rows, and the narrowest width by a ladder of starts that gives up where it is hopeless."""
+"""One start of the search on rows, and the narrowest width by a ladder of starts that gives up where it is hopeless.
+
+A *start* is one run of the annealing kernel on a fixed number of columns (:class:`Starts`). A *ladder* is a sequence of
+starts of rising effort; after each of them the fewest conflicts so far are compared with a limit, and where they are
+above it the graph is given up. ``narrowest`` climbs one ladder on all columns and others on fewer columns. The ladder
+``width`` uses, and the labels of the mappability data set, come from here; the open-ended search by rounds is in
+:mod:`gridloom.mappers.rows.width`.
+
+Everything is a function of the seed: each start has a seed of its own, and a start does not know the others.
+"""
 
 from __future__ import annotations
 
@@ -11,47 +20,48 @@ import numpy as np
 
 from gridloom.archs.model import Arch
 from gridloom.estimate.row_bounds import heard_in_row, row_windows, upon
-from gridloom.mappers.rows.mapping import Layout
+from gridloom.mappers.core.arrays import Int32s, Uint8s
+from gridloom.mappers.rows.mapping import Layout, layout_of
 from gridloom.mappers.rows.problem import (
     CONST,
     LOAD,
     OP,
     STORE,
-    Bytes,
-    Ints,
     RowArray,
     RowGraph,
-    kernel_rows,
     restrict,
 )
 from gridloom.mappers.rows.screening import columns_by_rows, counted, width_bound
 
 if TYPE_CHECKING:
-    from gridloom.mappers.rows.kernel import Graph
+    from gridloom.mappers.rows.kernel import Graph, State
 
+#: Temperatures of a start, whatever its moves.
 TEMPERATURES: Final = 100
 
-#: A rung: moves a temperature as a multiple of nodes^(4/3), and the conflicts above which the next is not tried.
+#: A rung of a ladder: moves per temperature as a multiple of nodes^(4/3), and the number of conflicts above which the
+#: next rung is not tried.
 Rung = tuple[float, int]
 
-#: Whether a graph fits at all, and whether it fits fewer columns than it was found on. Hopeless ones end early.
+#: Ladders to find out whether a graph fits at all, and whether it fits fewer columns than it was found on. Graphs that
+#: are far from fitting are given up early.
 FIT: Final[tuple[Rung, ...]] = ((0.25, 12), (0.5, 7), (1.0, 4), (1.0, 3), (2.0, 2), (2.0, 0))
 NARROW: Final[tuple[Rung, ...]] = ((0.25, 6), (0.5, 3), (1.0, 2), (1.0, 0))
-#: The same with long starts for what is one or two conflicts short: what is found is then less a matter of luck.
+#: The same with long starts for graphs that are one or two conflicts short: the width then depends less on the seed.
 LONG_FIT: Final[tuple[Rung, ...]] = (
     *((0.25, 12), (0.5, 7), (1.0, 5), (1.0, 4), (2.0, 3), (2.0, 3)),
     *((4.0, 2), (8.0, 2), (8.0, 1), *((16.0, 1),) * 4, (16.0, 0)),
 )
 LONG_NARROW: Final[tuple[Rung, ...]] = (*NARROW[:-1], (1.0, 2), (2.0, 2), (4.0, 1), (8.0, 1), (8.0, 0))
-#: Another look at fewer columns than were found, by long starts alone.
+#: A second try at fewer columns than were found, by long starts alone.
 LAST_NARROW: Final[tuple[Rung, ...]] = ((8.0, 2), (16.0, 1), (16.0, 1), (16.0, 0))
-#: Whether a graph that fits some columns fits a given smaller number, with more effort.
+#: A ladder of more effort to find out whether a graph that fits some columns fits a given smaller number.
 PUSH: Final[tuple[Rung, ...]] = ((1.0, 4), (2.0, 3), (4.0, 2), (4.0, 2), (8.0, 2), (8.0, 0))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Heat:
-    """Temperatures, prices and history of a start; see the mapper's settings."""
+    """Temperatures, prices and history of a start; ``WidthConfig`` explains the fields of the same names."""
 
     hot: float = 3.0
     cold: float = 0.8
@@ -60,9 +70,10 @@ class Heat:
     history: float = 0.3
 
 
-#: What the starts of a ladder take in turn: graphs of long chains want a cool start, wide ones a warm one.
+#: Settings that the starts of a ladder take in turn: graphs of long chains need a cool start, wide ones a warm one.
 TURNS: Final = (Heat(hot=1.3, cold=1.1, price_first=8.0), Heat(), Heat(hot=1.1, cold=1.0, price_first=10.0))
-#: What starts of ``_LONG`` and more take in turn: of graphs that are one conflict short, cool ones fit far more.
+#: Settings that starts of ``_LONG`` and more take in turn: cool starts fit far more of the graphs that are one conflict
+#: short.
 COOL_TURNS: Final = (TURNS[2], TURNS[0])
 _LONG: Final = 4.0
 
@@ -73,7 +84,10 @@ def _first_columns(arch: Arch, columns: int, bits: tuple[int, ...]) -> RowArray:
 
 
 class Starts:
-    """Starts on the first columns of an array under given pipeline bits (all on, or all off)."""
+    """Starts of one graph on the first columns of an array, with all pipeline registers on or all of them off.
+
+    What starts have in common is computed once and kept. ``start`` may be called from several threads at the same time.
+    """
 
     def __init__(
         self,
@@ -88,17 +102,17 @@ class Starts:
         self.graph = graph
         self.arch = arch
         self.heat = heat or Heat()
-        #: Node -> tile where it stays, and where it begins.
+        #: The tiles on which nodes have to stay, and those on which they begin.
         self.pinned = pinned or {}
         self.first = first or {}
         self._bits = (int(registers),) * (arch.settings[0].length if arch.settings else 0)
 
     def array(self, columns: int) -> RowArray:
-        """The first columns of the array, built once."""
+        """The first columns of the array, built once for each array, width and setting of the registers."""
         return _first_columns(self.arch, columns, self._bits)
 
     def moves(self, inner: float) -> int:
-        """Moves a temperature."""
+        """Moves per temperature: ``inner`` * nodes^(4/3), at least 16."""
         return max(16, int(inner * max(2, len(self.graph.nodes)) ** (4 / 3)))
 
     def start(
@@ -107,38 +121,35 @@ class Starts:
         seed: int,
         moves: int,
         given: Layout | None,
-        stop: Bytes,
-        halt: Bytes,
+        stop: Uint8s,
+        halt: Uint8s,
         heat: Heat | None = None,
     ) -> Layout | None:
-        """One start, from a legal layout to shorten its wires or from a random placement; None: stopped at once."""
-        from gridloom.mappers.rows.kernel import Schedule, anneal, blank
+        """One start, from a legal layout to shorten its wires or from a new placement.
+
+        With ``given``, the temperatures begin at the cold end and the prices at the high one, so that the layout is
+        refined and not melted. ``stop`` and ``halt`` end it early when another thread sets them; the result is None
+        where that happens before the first move. Costs ``TEMPERATURES`` * ``moves`` moves at most.
+        """
+        from gridloom.mappers.rows.kernel import Schedule, anneal
 
         array, heat = self.array(columns), heat or self.heat
-        graph, rows = self._kernel_graph(array), kernel_rows(array)
-        kept = blank(len(self.graph.nodes), len(array.row), len(self.graph.edges), len(array.base), _longest(array))
+        graph, rows = self._kernel_graph(array), array.rows
+        kept = blank_state(self.graph, array)
         ends = (heat.hot, heat.cold, heat.price_first, heat.price_last)
         if given is not None:
             ends = (heat.cold, heat.cold / 10, heat.price_last, 2 * heat.price_last)
         schedule = Schedule(TEMPERATURES, moves, *ends, heat.history)
         first = self.first_place(array, seed) if given is None else given.place
         if given is not None:
-            kept.way[:], kept.length[:] = given.way, given.length
+            kept.route[:], kept.length[:] = given.route, given.length
         conflicts, wire, made = anneal(graph, rows, schedule, first, kept, given is not None, seed, stop, halt)
         if made == 0:
             return None
-        return Layout(
-            array=array,
-            place=kept.place,
-            way=kept.way,
-            length=kept.length,
-            used=kept.used.astype(np.int32),
-            conflicts=int(conflicts),
-            wire=float(wire),
-            moves=int(made),
-        )
+        return layout_of(array, kept, int(conflicts), float(wire), int(made))
 
     def _kernel_graph(self, array: RowArray) -> Graph:
+        """The graph as the kernels take it, with the nodes that may move and the tiles that each of them may have."""
         from gridloom.mappers.rows.kernel import Graph
 
         graph = self.graph
@@ -153,10 +164,10 @@ class Starts:
             self._allowed(array),
         )
 
-    def _allowed(self, array: RowArray) -> Bytes:
+    def _allowed(self, array: RowArray) -> Uint8s:
         """allowed[node, tile]: the node may sit there; a pinned one nowhere else."""
         dfg, graph = self.graph.dfg, self.graph
-        inside = {int(tile) for tile in (*array.at.ravel(), *array.ports.ravel()) if tile >= 0}
+        inside = {int(tile) for tile in (*array.rows.at.ravel(), *array.rows.ports.ravel()) if tile >= 0}
         allowed = np.zeros((len(graph.nodes), len(self.arch.tiles)), dtype=np.uint8)
         for n, k in enumerate(graph.nodes.tolist()):
             needed = dfg.required_classes(dfg.nodes[k].id)
@@ -164,11 +175,11 @@ class Starts:
                 allowed[n, tile] = needed <= self.arch.tiles[tile].classes
         return allowed
 
-    def first_place(self, array: RowArray, seed: int) -> Ints:
+    def first_place(self, array: RowArray, seed: int) -> Int32s:
         """Ops row by row in the order of dependences, and so each row from west to east; ports anywhere.
 
-        A value runs up and, within a row, east. A start that already does so is not torn apart by a cool schedule;
-        from a random one, long chains end up broken in two that no single move joins.
+        A value runs up and, within a row, east. A start that already does so is not torn apart by a cool schedule; from
+        a random one, long chains end up broken in two that no single move joins.
         """
         rng = np.random.default_rng(seed)
         graph = self.graph
@@ -177,18 +188,18 @@ class Starts:
         for n, tile in held.items():
             place[n] = tile
         taken = set(held.values())
-        for group, line in ((LOAD, array.ports[0]), (STORE, array.ports[1])):
+        for group, line in ((LOAD, array.rows.ports[0]), (STORE, array.rows.ports[1])):
             nodes = [n for n in np.flatnonzero(graph.group == group).tolist() if n not in held]
             free = [tile for tile in line.tolist() if tile >= 0 and tile not in taken]
             place[nodes] = rng.permutation(free)[: len(nodes)]
-        room = [[tile for tile in row.tolist() if tile >= 0 and tile not in taken] for row in array.at]
+        room = [[tile for tile in row.tolist() if tile >= 0 and tile not in taken] for row in array.rows.at]
         for r, ops in enumerate(self._rows_of_ops([len(row) for row in room], held, rng)):
-            place[ops] = sorted(rng.permutation(room[r])[: len(ops)], key=lambda tile: array.col[tile])
+            place[ops] = sorted(rng.permutation(room[r])[: len(ops)], key=lambda tile: array.rows.col[tile])
         return place
 
     def _held(self, array: RowArray) -> dict[int, int]:
         """The tiles that a start gives nodes at once: pinned ones, and those to begin from in these columns."""
-        inside = {int(tile) for tile in (*array.at.ravel(), *array.ports.ravel()) if tile >= 0}
+        inside = {int(tile) for tile in (*array.rows.at.ravel(), *array.rows.ports.ravel()) if tile >= 0}
         taken = set(self.pinned.values())
         begin = {n: tile for n, tile in self.first.items() if n not in self.pinned and tile in inside - taken}
         return self.pinned | begin
@@ -196,7 +207,9 @@ class Starts:
     def _rows_of_ops(self, room: list[int], held: dict[int, int], rng: np.random.Generator) -> list[list[int]]:
         """The ops of each row that are not held, first levels first; an op has any level that its dependences allow.
 
-        Values go up, and no op has more operands from its own row than it hears of, where there is room for that.
+        Values go up, and no op has more operands from its own row than its wires bring it (``_heard``), where there is
+        room for that: an op goes to the row nearest to its wanted one, if possible between the lowest that its operands
+        allow and the highest that leaves rows for its readers.
         """
         first, last = self._levels
         depth, height = int(last.max(initial=0)) + 1, len(room)
@@ -215,7 +228,7 @@ class Starts:
 
     @cached_property
     def _heard(self) -> int:
-        """How many operands an op can have from its own row."""
+        """How many operands an op can have from its own row; no limit where values can come down."""
         heard = heard_in_row(self.arch)
         return len(self.graph.nodes) if heard is None else heard
 
@@ -231,14 +244,18 @@ class Starts:
 
     @cached_property
     def _rows_above(self) -> list[int]:
-        """Rows that what depends on each op takes above it."""
+        """For each node the number of rows that its dependents need above it."""
         graph = self.graph
         edges = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
         return row_windows((graph.group == OP).tolist(), edges, self._heard)[1]
 
     @cached_property
-    def _levels(self) -> tuple[Ints, Ints]:
-        """The first and the last level of each node, counted in ops."""
+    def _levels(self) -> tuple[Int32s, Int32s]:
+        """The first and the last level of each node, counted in ops.
+
+        The first level is the number of ops on the longest path to the node; the last one leaves just enough levels for
+        the ops on the longest path from it.
+        """
         graph = self.graph
         count = len(graph.nodes)
         op = (graph.group == OP).astype(np.int32)
@@ -256,21 +273,32 @@ class Starts:
         return first, depth - 1 - tail
 
 
-def _longest(array: RowArray) -> int:
-    """The most resources a way may have: up through ALUs, across and down again."""
-    return 4 * sum(array.at.shape) + 16
+def blank_state(graph: RowGraph, array: RowArray) -> State:
+    """A state of the kernels with nothing placed and nothing routed, of the right size for a graph on an array.
+
+    Routes may be as long as going up through ALUs, across and down again takes.
+    """
+    from gridloom.mappers.rows.kernel import blank
+
+    rows = array.rows
+    longest = 4 * sum(rows.at.shape) + 16
+    return blank(len(graph.nodes), len(rows.row), len(graph.edges), len(rows.base), longest)
 
 
 def seed_of(seed: int, start: int) -> int:
-    """A seed of its own for each start, well apart from its neighbours'."""
+    """A seed of its own for each start, well apart from its neighbours'.
+
+    >>> seed_of(0, 0) == seed_of(0, 0), seed_of(0, 0) == seed_of(0, 1)
+    (True, False)
+    """
     return int(np.random.SeedSequence((seed, start)).generate_state(1, np.uint64)[0] >> np.uint64(2))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Narrowest:
-    """What a ladder of starts says about a graph."""
+    """What a ladder of starts says about a graph: a width with its layout, or why there is none."""
 
-    #: The fewest columns found; None: none.
+    #: The fewest columns on which a mapping was found; None: there was none.
     width: int | None
     #: ``bound``: counting shows that it does not fit; ``proof``: the rows that it needs show it; ``found``;
     #: ``exhausted``: no start found a mapping.
@@ -294,7 +322,7 @@ def narrowest(
     last: Sequence[Rung] = (),
     least: int = 1,
     seed: int = 0,
-    stop: Bytes | None = None,
+    stop: Uint8s | None = None,
 ) -> Narrowest:
     """The fewest columns, at least ``least``, that a fixed number of starts finds: all first, then from the bound up.
 
@@ -323,9 +351,9 @@ def narrowest(
 
 
 class _Ladder:
-    """Starts of rising effort, each with a seed of its own."""
+    """Starts of rising effort, each with a seed of its own; counts the starts and moves made over all its climbs."""
 
-    def __init__(self, starts: Starts, seed: int, stop: Bytes | None) -> None:
+    def __init__(self, starts: Starts, seed: int, stop: Uint8s | None) -> None:
         self.starts = starts
         self.seed = seed
         self.made = 0
@@ -334,7 +362,7 @@ class _Ladder:
         self._stop = self._go if stop is None else stop
 
     def narrower(self, found: Layout, least: int, rungs: Sequence[Rung]) -> Layout:
-        """The first legal layout on ``least`` columns or more that are fewer than those found; or what was found."""
+        """The first legal layout on fewer columns than the given one, at least ``least``; else the given one."""
         for columns in range(least, found.array.width):
             layout = self.climb(columns, rungs)
             if layout is not None and layout.legal:
@@ -342,7 +370,11 @@ class _Ladder:
         return found
 
     def climb(self, columns: int, rungs: Sequence[Rung]) -> Layout | None:
-        """The best start on so many columns: the first that is legal, or that with the fewest conflicts."""
+        """The best start on so many columns: the first that is legal, or that with the fewest conflicts.
+
+        None when it was stopped before the first move. Long starts take the cool settings in turn, the others all of
+        them.
+        """
         best: Layout | None = None
         for k, (inner, most) in enumerate(rungs):
             moves = self.starts.moves(inner)

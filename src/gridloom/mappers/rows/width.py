@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -30,11 +30,7 @@ from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.origin import origin
 from gridloom.mappers.placements import GivenPlacements, given_tiles
 from gridloom.mappers.rows.mapping import Layout, to_failure, to_mapping
-from gridloom.mappers.rows.problem import (
-    RowGraph,
-    check_rows,
-    flatten,
-)
+from gridloom.mappers.rows.problem import RowGraph, check_rows, flatten
 from gridloom.mappers.rows.screening import columns_by_rows, misplaced, screen, width_bound
 from gridloom.mappers.rows.search import (
     FIT,
@@ -52,40 +48,40 @@ from gridloom.mappers.rows.search import (
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
-if TYPE_CHECKING:
-    pass
-
-#: Starts of one width between which nothing is exchanged. Fixed: a result does not depend on the number of workers.
+#: Starts of one width that run in parallel and exchange nothing. The number is fixed, so that a result does not depend
+#: on the number of workers.
 BATCH = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class WidthConfig(GivenPlacements):
-    """Settings of ``width``."""
+    """Settings of ``width``; temperatures and prices are those of a start (``search.Heat``)."""
 
-    #: ``rounds``: as long as the budget lasts. ``ladder``: a fixed number of starts that gives up early where a graph
-    #: is far from fitting; what the mappability data set is labelled by.
-    #: ``fit``: its short starts, on exactly ``columns``; ``push``: longer ones.
+    #: ``rounds`` searches as long as the budget lasts. ``ladder`` makes a fixed number of starts and gives up early
+    #: where a graph is far from fitting; the mappability data set is labelled by it. ``fit`` makes the short starts of
+    #: the ladder on exactly ``columns``, ``push`` longer ones.
     search: Literal["rounds", "ladder", "fit", "push"] = "rounds"
-    #: Registers between rows: ``none``, ``all``, or ``auto``: those that the routes found without them allow.
+    #: Registers between rows: ``none``, ``all``, or ``auto``, those that the routes found without registers allow.
     pipeline: Literal["none", "all", "auto"] = "none"
     #: Columns that may be used; None: all of the array.
     columns: int | None = None
-    #: Rounds over the widths that are not found yet when the budget has no limit.
+    #: Rounds over the widths without a mapping so far, when the budget has no limit.
     rounds: int = 3
-    #: Moves a temperature of the first round, as a multiple of nodes^(4/3); doubles from round to round.
+    #: Moves per temperature in the first round, as a multiple of nodes^(4/3); doubles from round to round.
     inner: float = 4.0
     #: How often ``inner`` doubles at most.
     doublings: int = 5
-    #: First and last temperature; one resource of wire costs 1.
+    #: First temperature; one resource of wire costs 1.
     hot: float = 3.0
+    #: Last temperature.
     cold: float = 0.8
-    #: First and last price of a conflict.
+    #: First price of a conflict.
     price_first: float = 3.0
+    #: Last price of a conflict.
     price_last: float = 10.0
-    #: What a conflict adds to the price of its resource a temperature.
+    #: What a conflict adds to the price of its resource at each temperature.
     history: float = 0.3
-    #: True: make wires shorter once a width is found.
+    #: Whether wires are made shorter once a width is found.
     polish: bool = True
 
     def __post_init__(self) -> None:
@@ -124,7 +120,12 @@ def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping 
 
 
 class _Widths:
-    """Rounds over the widths, each with more moves than the one before."""
+    """Rounds over the widths, each with more moves than the one before.
+
+    ``bound`` is a width below which nothing is tried: by counting, by the rows that the graph needs, and by the columns
+    of pinned nodes. Starts are numbered over the whole search, and the number and the user's seed make the seed of a
+    start.
+    """
 
     def __init__(
         self,
@@ -147,11 +148,11 @@ class _Widths:
         self.started = 0
 
     def warm_up(self) -> None:
-        """Compile the kernels, so that the clock only sees the search."""
+        """Compile the kernels by a start that is stopped at once, so that the clock only sees the search."""
         self.starts.start(self.bound, 0, 1, None, np.ones(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8))
 
     def best(self, clock: Clock) -> Layout | None:
-        """The narrowest layout found; the nearest to a legal one when none was."""
+        """The narrowest legal layout, or where there is none the one nearest to legal; None: nothing was tried."""
         found: Layout | None = None
         turn = 0
         while True:
@@ -162,7 +163,7 @@ class _Widths:
                 return found
 
     def ladder(self, clock: Clock) -> Layout | None:
-        """What a fixed ladder of starts finds."""
+        """The layout that the configured ladder ends with, polished where it is legal; None: stopped at once."""
         label = self.config.search == "ladder"
         fit = {"ladder": LONG_FIT, "fit": FIT, "push": PUSH}[self.config.search]
         climb = partial(
@@ -184,7 +185,7 @@ class _Widths:
         return best
 
     def _round(self, clock: Clock, turn: int, found: Layout | None) -> Layout | None:
-        """Try the widths below the best so far, narrowest first, until one is found."""
+        """Try the widths below the best so far, narrowest first, until one has a legal layout; returns the best."""
         for columns in range(self.bound, found.array.width if found and found.legal else self.columns + 1):
             layout = self._batch(clock, columns, turn)
             if layout is not None and (layout.legal or found is None or not found.legal):
@@ -197,7 +198,11 @@ class _Widths:
         return found
 
     def _batch(self, clock: Clock, columns: int, turn: int) -> Layout | None:
-        """The first start of a batch that is legal, or else the best; a legal one ends those that come after it."""
+        """The first start of a batch that is legal, or else the best; a legal one ends those that come after it.
+
+        A later start may have been ended early or not, depending on timing; it is never looked at behind a legal one,
+        so the result does not depend on the number of workers.
+        """
         moves = self._moves(clock.budget, turn)
         halts = np.zeros(BATCH, dtype=np.uint8)
         self.starts.array(columns)
@@ -221,6 +226,7 @@ class _Widths:
         return best
 
     def _moves(self, budget: Budget, turn: int) -> int:
+        """Moves per temperature in a round: they double from round to round, and a batch stays within the effort."""
         inner = self.config.inner * 2 ** min(turn, self.config.doublings)
         moves = int(inner * max(2, len(self.graph.nodes)) ** (4 / 3))
         if budget.effort is not None:
@@ -228,7 +234,7 @@ class _Widths:
         return max(moves, 16)
 
     def _polished(self, clock: Clock, found: Layout) -> Layout:
-        """The layout with shorter wires, from cool starts at the same width."""
+        """The layout with shorter wires, from two cool starts at the same width; the given one where both fail."""
         moves = self._moves(clock.budget, 0)
         jobs: list[Callable[[], Layout | None]] = [
             partial(
@@ -260,6 +266,7 @@ def _better(best: Layout | None, layout: Layout) -> Layout:
 
 
 def _in_words(layout: Layout | None) -> str:
+    """The layout for a progress report."""
     if layout is None:
         return ""
     if not layout.legal:

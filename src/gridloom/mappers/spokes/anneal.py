@@ -41,7 +41,8 @@ def anneal_spokes(dfg: Dfg, arch: Arch, config: SpokesAnnealConfig, budget: Budg
     """A mapping on a streaming engine at the lowest II that is found, with few cycles; or why there is none.
 
     Runs until the budget is used up, the cycles are at a bound, or (budget without limit) ``config.starts`` starts are
-    made. OptionError for another kind of array, or a placement that names what is not there.
+    made. OptionError for another kind of array, or a placement that names what is not there. The mapping is recorded as
+    optimal when its cycles are those of the longest path; that says nothing about lower IIs that were tried in vain.
     """
     refuse_unsuited("anneal", dfg, arch)
     pinned, first = given_tiles(dfg, arch, config, shared=True)

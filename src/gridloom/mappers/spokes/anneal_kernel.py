@@ -1,15 +1,21 @@
-"""Annealing of placements on tiles with spokes: every placement on the way keeps C1 to C3 and the slots."""
+"""Annealing of placements on tiles with spokes, compiled: every placement on the way keeps C1 to C3 and the slots.
+
+A state is ``tile`` and ``spoke`` of each node, and ``at[tile, spoke]``, the node there. Moves change these in place,
+and may leave them half changed when they fail; ``anneal`` keeps a copy of the last state that was taken and restores
+it. The cost is computed from scratch for each state, since an issue cycle can change all those after it: one pass of
+``schedule`` and, at level strict, one of ``route`` and one of ``waiting``.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gridloom.mappers.core.arrays import Int32s, Uint8s
 from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, internal, kernel
 from gridloom.mappers.spokes.kernel import NONE, arrival, makespan, route, schedule, waiting
-from gridloom.mappers.spokes.problem import Ints, Tables
+from gridloom.mappers.spokes.problem import Tables
 
 
 class Cooling(NamedTuple):
@@ -20,13 +26,17 @@ class Cooling(NamedTuple):
     cold: float
 
 
-#: What a value without a link, or without a delay register, costs in cycles.
+#: A value without a link, or without a delay register, costs as much as this many cycles.
 _CLASH = 4.0
 
 
 @borrowing
-def _may_sit(tables: Tables, n: int, t: int, tile: Ints, other: int) -> bool:
-    """True when node n may sit on tile t beside all nodes but itself and ``other``."""
+def _may_sit(tables: Tables, n: int, t: int, tile: Int32s, other: int) -> bool:
+    """True when node n may sit on tile t beside all nodes but itself and ``other``.
+
+    No node that C2 or C3 keep apart from n is there (the CSR ``conflict``), and all that share variables with n (C1,
+    its ``group``) are there.
+    """
     for e in range(tables.conflict_at[n], tables.conflict_at[n + 1]):
         m = tables.conflict[e]
         if m != other and tile[m] == t:
@@ -39,7 +49,8 @@ def _may_sit(tables: Tables, n: int, t: int, tile: Ints, other: int) -> bool:
 
 
 @borrowing
-def _entries_fit(tables: Tables, tile: Ints, used: Ints) -> bool:
+def _entries_fit(tables: Tables, tile: Int32s, used: Int32s) -> bool:
+    """True when no tile has more variables than its memory holds. ``used`` is scratch."""
     used[:] = 0
     for n in range(len(tile)):
         used[tile[n]] += tables.entries[n]
@@ -50,9 +61,22 @@ def _entries_fit(tables: Tables, tile: Ints, used: Ints) -> bool:
 
 @internal
 def price_of(
-    tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, owner: Ints, price: Ints, steps: Ints, count: Ints
+    tables: Tables,
+    ii: int,
+    tile: Int32s,
+    spoke: Int32s,
+    issue: Int32s,
+    owner: Int32s,
+    price: Int32s,
+    steps: Int32s,
+    count: Int32s,
 ) -> tuple[float, int]:
-    """(cost, violations) of a placement: cycles, a little for late issues, much for what strict forbids."""
+    """(cost, violations) of a placement: cycles, a little for late issues, much for what strict forbids.
+
+    The two small terms for late issues make placements with equal cycles differ, so that the search has a slope to
+    follow. A placement whose carried values cannot be in time costs 1e9. ``issue`` is written; the last four arrays are
+    scratch. Prices of links are cleared each time, so a placement always has the same cost.
+    """
     if not schedule(tables, ii, tile, spoke, issue):
         return 1e9, 1 << 20
     cycles = makespan(tables, issue)
@@ -67,8 +91,8 @@ def price_of(
 
 
 @borrowing
-def _near(tables: Tables, n: int, tile: Ints, tiles: int) -> int:
-    """A tile near a neighbour of node n, or any tile."""
+def _near(tables: Tables, n: int, tile: Int32s, tiles: int) -> int:
+    """A tile at most two away from a random neighbour of node n; sometimes, or without neighbours, any tile."""
     first, last = tables.pred_at[n], tables.pred_at[n + 1]
     more = tables.succ_at[n + 1] - tables.succ_at[n]
     if last - first + more == 0 or np.random.random() < 0.15:
@@ -79,7 +103,7 @@ def _near(tables: Tables, n: int, tile: Ints, tiles: int) -> int:
 
 
 @borrowing
-def _free_spoke(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints, at: Ints) -> int:
+def _free_spoke(tables: Tables, ii: int, n: int, t: int, tile: Int32s, issue: Int32s, at: Int32s) -> int:
     """The spoke of tile t that node n can have soonest, or a random one now and then; NONE when all are taken."""
     due = np.random.randint(ii) if np.random.random() < 0.2 else arrival(tables, ii, n, t, tile, issue)
     for k in range(ii):
@@ -89,7 +113,7 @@ def _free_spoke(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints
 
 
 @borrowing
-def _swap_tiles(tables: Tables, a: int, b: int, tile: Ints, at: Ints) -> None:
+def _swap_tiles(tables: Tables, a: int, b: int, tile: Int32s, at: Int32s) -> None:
     """Exchange all that sits on two tiles: C1 to C3 stay as they are."""
     for s in range(at.shape[1]):
         n, m = at[a, s], at[b, s]
@@ -101,7 +125,7 @@ def _swap_tiles(tables: Tables, a: int, b: int, tile: Ints, at: Ints) -> None:
 
 
 @borrowing
-def _holds_pinned(tables: Tables, t: int, at: Ints) -> bool:
+def _holds_pinned(tables: Tables, t: int, at: Int32s) -> bool:
     """True when a node on tile t has to stay there."""
     held = False
     for s in range(at.shape[1]):
@@ -111,15 +135,20 @@ def _holds_pinned(tables: Tables, t: int, at: Ints) -> bool:
 
 
 @borrowing
-def _rebuild(tile: Ints, spoke: Ints, at: Ints) -> None:
+def _rebuild(tile: Int32s, spoke: Int32s, at: Int32s) -> None:
+    """Fill ``at`` from ``tile`` and ``spoke``."""
     at[:] = NONE
     for n in range(len(tile)):
         at[tile[n], spoke[n]] = n
 
 
 @borrowing
-def _move_group(tables: Tables, ii: int, n: int, tile: Ints, spoke: Ints, issue: Ints, at: Ints) -> bool:
-    """Move node n, with all that shares its variables, to another tile. False: no room, nothing is changed for good."""
+def _move_group(tables: Tables, ii: int, n: int, tile: Int32s, spoke: Int32s, issue: Int32s, at: Int32s) -> bool:
+    """Move node n, with all that shares its variables, to another tile. False: it cannot go there.
+
+    Each node takes the spoke that it can have soonest there. Pinned nodes never move, nor does what shares their
+    variables. After False the arrays may be half changed, and the caller restores them.
+    """
     t = _near(tables, n, tile, tables.device[0])
     for m in range(len(tile)):
         if tables.pinned[m] != NONE and (m == n or (tables.group[n] != NONE and tables.group[m] == tables.group[n])):
@@ -142,8 +171,13 @@ def _move_group(tables: Tables, ii: int, n: int, tile: Ints, spoke: Ints, issue:
 
 
 @borrowing
-def _propose(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, at: Ints) -> bool:
-    """Change a placement at random; False when the change breaks a rule."""
+def _propose(tables: Tables, ii: int, tile: Int32s, spoke: Int32s, issue: Int32s, at: Int32s) -> bool:
+    """Change a placement at random; False when the change breaks a rule, and the arrays are then to be restored.
+
+    45 % of the changes move a node with its group to another tile, 20 % move a node to another spoke of its tile (in
+    exchange with the node there), 20 % exchange two nodes, and 15 % exchange all that sits on two tiles up to three
+    apart.
+    """
     count, tiles = len(tile), tables.device[0]
     kind = np.random.random()
     n = np.random.randint(count)
@@ -177,12 +211,13 @@ def _propose(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints, at: 
 
 
 @kernel
-def anneal(tables: Tables, ii: int, seed: int, cooling: Cooling, stop: NDArray[np.uint8], tile: Ints, spoke: Ints,
+def anneal(tables: Tables, ii: int, seed: int, cooling: Cooling, stop: Uint8s, tile: Int32s, spoke: Int32s,
            target: int) -> tuple[int, int, int]:  # fmt: skip
     """Anneal a legal placement in place; the best one found stays in ``tile`` and ``spoke``.
 
     Ends after ``cooling.moves``, when stopped, or when the cycles reach ``target`` without violations. Returns (cycles,
-    violations, moves made). A move costs one schedule, at level strict one routing more.
+    violations, moves made) of the best. It is the one with the fewest violations, then with the least cost. A move
+    costs one schedule, at level strict one routing more. The same seed gives the same result, unless it is stopped.
     """
     np.random.seed(seed)
     count, tiles = len(tile), tables.device[0]

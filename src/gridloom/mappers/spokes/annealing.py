@@ -1,9 +1,12 @@
-"""Annealing of placements on tiles with spokes.
+"""Batches of annealing starts on tiles with spokes, as ``anneal`` and the exact model use them.
 
 A state is a whole placement (tile and spoke of each node) that keeps the slots and C1 to C3; its cost is the cycle of
-the last result, a little for late issues, and at level strict much for each value without a link or a delay register.
-A move takes a node to a tile near a neighbour's or to another spoke, or exchanges two nodes or two tiles. A move costs
+the last result, a little for late issues, and at level strict much for each value without a link or a delay register. A
+move takes a node to a tile near a neighbour's or to another spoke, or exchanges two nodes or two tiles. A move costs
 one pass over the edges, about a microsecond for ten nodes.
+
+The kernel is in :mod:`gridloom.mappers.spokes.anneal_kernel`. A batch has a fixed number of starts, each with a seed of
+its own, and its results are taken in the order of the starts: the number of workers does not change the result.
 """
 
 from __future__ import annotations
@@ -13,15 +16,17 @@ from typing import Any
 import numpy as np
 
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.anneal_kernel import Cooling
 from gridloom.mappers.spokes.anneal_kernel import anneal as anneal_kernel
 from gridloom.mappers.spokes.mapping import Placement, realise
-from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import Best, first_placement, sweep
 
-#: Starts between which nothing is exchanged.
+#: Starts of a batch, which run in parallel and exchange nothing.
 BATCH = 2
 
+# First and last temperature, in cycles.
 _HEAT, _COLD = 3.0, 0.05
 
 
@@ -43,16 +48,19 @@ def annealed(
     """The best of batches of annealing; every second start of a later batch goes on from the best so far.
 
     ``start`` is a placement to go on from at its II. ``begin`` is the same problem with more nodes pinned: every second
-    start begins from a placement of it.
+    start begins from a placement of it. ``ii`` None tries IIs upwards; ``floor`` is a number of cycles that cannot be
+    bettered, at which the search ends. ``batches`` limits the batches per II when the budget has no limit.
     """
 
     def attempt(now: int, best: Best, turn: int) -> bool:
+        """One batch at an II; True when its cycles are at the floor."""
         moves = _moves(problem, turn, clock)
         legal = best.legal if best.legal is not None and best.legal.ii == now else None
         near = best.closest if best.closest is not None and best.closest.ii == now else None
         given = legal or (start if start is not None and start.ii == now else near)
 
         def job(k: int) -> Any:
+            """The k-th start of the batch: odd ones go on from what is given, even ones begin anew."""
             seed = int(np.random.SeedSequence((clock.budget.seed, now, turn, k)).generate_state(1, np.uint32)[0])
             origin = given if k % 2 else None
             if begin is not None and origin is None:
@@ -76,6 +84,7 @@ def _begun(begin: SpokesProblem, ii: int, seed: int) -> Placement | None:
 
 
 def _moves(problem: SpokesProblem, turn: int, clock: Clock) -> int:
+    """Moves of a start: they double from batch to batch, up to 64 times the first, within a share of the effort."""
     moves = int(400 * max(4, problem.size) * 2 ** min(turn, 6))
     effort = clock.budget.effort
     return moves if effort is None else max(64, min(moves, effort // (4 * BATCH)))
@@ -83,8 +92,11 @@ def _moves(problem: SpokesProblem, turn: int, clock: Clock) -> int:
 
 def _run(
     problem: SpokesProblem, ii: int, seed: int, moves: int, stop: np.ndarray, origin: Placement | None, floor: int
-) -> tuple[Ints, Ints, int] | None:
-    """One start: from a placement with little heat, or from a random one."""
+) -> tuple[Int32s, Int32s, int] | None:
+    """One start: from a placement with half the heat, or from a new one; None: there is no placement to start from.
+
+    Returns (tile, spoke, moves made). The origin is copied and stays as it is.
+    """
     if origin is not None:
         tile, spoke, heat = origin.tile.copy(), origin.spoke.copy(), 0.5 * _HEAT
     else:

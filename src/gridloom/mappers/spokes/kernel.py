@@ -1,14 +1,22 @@
-"""Kernels of placement on tiles with spokes: the schedule of a placement, its ways, samples and annealing."""
+"""Kernels of placement on tiles with spokes: the schedule of a placement, its routes, its waits, and random samples.
+
+All of them read :class:`~gridloom.mappers.spokes.problem.Tables` and write into arrays that the caller owns. Tiles form
+a line, so the time between two tiles is the difference of their positions, whatever links are taken; that is why issue
+cycles follow from tiles and spokes alone, before anything is routed. Links are numbered position * 4 + 0..3 for the
+offsets -2, -1, 1, 2, and a link is busy per spoke, (cycle mod II).
+
+The annealer, the learned policies (``gridloom.learn.placement``) and the exact model share these functions.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gridloom.mappers.core.arrays import Bools, Int32s, Uint8s
 from gridloom.mappers.core.kernels import borrowing, copy_row, kernel
-from gridloom.mappers.spokes.problem import Flags, Ints, Tables
+from gridloom.mappers.spokes.problem import Tables
 
-#: What a slot that is not there, or a value that is not given, is marked with.
+#: The mark of a slot that is empty, a node that is not placed, or a value that is not given.
 NONE = -1
 
 #: Price of a link that another value has in that spoke; far above any number of links.
@@ -16,8 +24,13 @@ _TAKEN = 1 << 16
 
 
 @kernel
-def schedule(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints) -> bool:
-    """Issue cycles of a placement, in place; False when carried values cannot be in time on it. O(edges) mostly."""
+def schedule(tables: Tables, ii: int, tile: Int32s, spoke: Int32s, issue: Int32s) -> bool:
+    """Issue cycles of a placement, in place; False when carried values cannot be in time on it. O(edges) mostly.
+
+    Relaxes the issue rule of :mod:`gridloom.mappers.spokes.problem` in topological order until nothing changes. Without
+    carried edges the second pass confirms the first; with them, more passes than nodes mean a cycle that takes longer
+    than the II allows.
+    """
     count = len(tile)
     issue[:] = 0
     for _ in range(count + 2):
@@ -40,11 +53,14 @@ def schedule(tables: Tables, ii: int, tile: Ints, spoke: Ints, issue: Ints) -> b
 
 
 @kernel
-def route(tables: Tables, ii: int, tile: Ints, issue: Ints, owner: Ints, price: Ints, steps: Ints) -> int:
-    """Ways of all wires: ``steps[w]`` becomes their links (position * 4 + 0..3 for -2, -1, 1, 2), NONE at the end.
+def route(tables: Tables, ii: int, tile: Int32s, issue: Int32s, owner: Int32s, price: Int32s, steps: Int32s) -> int:
+    """Routes of all wires; returns how many links carry a second value.
 
-    A way has no detours, so a value is at a tile at a time that does not depend on its way. ``owner`` (links x spokes)
-    says whose value a link carries, ``price`` adds to its cost. Returns how many links carry a second value.
+    A route has no detours, so a value is at a tile at a time that does not depend on its route. ``steps[w]`` becomes
+    the links of wire w (position * 4 + 0..3 for -2, -1, 1, 2), NONE at the end. ``owner`` (links x spokes) says whose
+    value a link carries; a link that the value already has costs nothing, so that fan-outs share links. ``price``
+    (links x spokes) adds to the cost and grows where two values meet, so that calling this again negotiates. Each wire
+    is one pass of dynamic programming over the tiles between its ends.
     """
     owner[:] = NONE
     clashes = 0
@@ -94,12 +110,17 @@ def route(tables: Tables, ii: int, tile: Ints, issue: Ints, owner: Ints, price: 
 
 @borrowing
 def _direction(step: int) -> int:
+    """The number of a link within its tile, 0 to 3, by its offset -2, -1, 1 or 2."""
     return step + 2 if step < 0 else step + 1
 
 
 @kernel
-def waiting(tables: Tables, ii: int, tile: Ints, issue: Ints, count: Ints) -> int:
-    """Values too many for the delay registers, over tiles and spokes; ``count`` (tiles x II) is scratch."""
+def waiting(tables: Tables, ii: int, tile: Int32s, issue: Int32s, count: Int32s) -> int:
+    """Values too many for the delay registers, over tiles and spokes; ``count`` (tiles x II) is scratch.
+
+    A value waits on its reader's tile from its arrival to the issue of the last reader there. A wait of II cycles or
+    more takes a register in every spoke, once for each whole II. 0 where the device has no limit.
+    """
     limit = tables.device[3]
     if limit < 0:
         return 0
@@ -134,7 +155,7 @@ def waiting(tables: Tables, ii: int, tile: Ints, issue: Ints, count: Ints) -> in
 
 
 @kernel
-def makespan(tables: Tables, issue: Ints) -> int:
+def makespan(tables: Tables, issue: Int32s) -> int:
     """The cycle of the last result."""
     last = 0
     for n in range(len(issue)):
@@ -143,8 +164,11 @@ def makespan(tables: Tables, issue: Ints) -> int:
 
 
 @borrowing
-def open_tiles(tables: Tables, n: int, tile: Ints, used: Ints, free: Flags) -> None:
-    """Mark in ``free`` the tiles that node n may sit on beside the nodes placed so far (tile NONE: not placed)."""
+def open_tiles(tables: Tables, n: int, tile: Int32s, used: Int32s, free: Bools) -> None:
+    """Mark in ``free`` the tiles that node n may sit on beside the nodes placed so far (tile NONE: not placed).
+
+    ``used`` has the memory entries that are taken on each tile. Slots are not looked at: a tile may be free and full.
+    """
     free[:] = tables.pinned[n] == NONE
     if tables.pinned[n] != NONE:
         free[tables.pinned[n]] = True
@@ -167,8 +191,8 @@ def open_tiles(tables: Tables, n: int, tile: Ints, used: Ints, free: Flags) -> N
 
 
 @borrowing
-def arrival(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) -> int:
-    """The earliest cycle at which node n can issue on tile t, after the predecessors placed so far."""
+def arrival(tables: Tables, ii: int, n: int, t: int, tile: Int32s, issue: Int32s) -> int:
+    """The earliest cycle at which node n can issue on tile t, after the predecessors placed so far, on any spoke."""
     due = 0
     for e in range(tables.pred_at[n], tables.pred_at[n + 1]):
         p = tables.pred[e]
@@ -181,7 +205,7 @@ def arrival(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) ->
 
 
 @borrowing
-def deadline(tables: Tables, ii: int, n: int, t: int, tile: Ints, issue: Ints) -> int:
+def deadline(tables: Tables, ii: int, n: int, t: int, tile: Int32s, issue: Int32s) -> int:
     """The latest cycle at which node n can issue on tile t, before readers placed so far (carried values)."""
     latest = 1 << 30
     for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
@@ -201,15 +225,17 @@ def sample(
     seed: int,
     rounds: int,
     greed: int,
-    stop: NDArray[np.uint8],
-    best_tile: Ints,
-    best_spoke: Ints,
+    stop: Uint8s,
+    best_tile: Int32s,
+    best_spoke: Int32s,
     best_cycles: int,
 ) -> tuple[int, int, int]:
     """Random legal placements, one node after the other; the best with fewer cycles than given is kept.
 
-    A node takes the slot that it can have soonest of ``greed`` drawn ones: 1 is uniform.
-    Returns (fewest cycles, complete placements, placements tried).
+    A node takes the slot that it can have soonest of ``greed`` drawn ones: 1 is uniform. A placement that leaves some
+    node without a slot is dropped. Links and delay registers are not looked at. Returns (fewest cycles, complete
+    placements, placements tried); ``best_tile`` and ``best_spoke`` are written only where the fewest cycles are below
+    ``best_cycles``.
     """
     np.random.seed(seed)
     count, tiles = len(best_tile), tables.device[0]

@@ -1,4 +1,7 @@
-"""From (tile, spoke) of every node to a Mapping: issue cycles, ways through the fabric, waits."""
+"""From (tile, spoke) of every node to a Mapping: issue cycles, routes through the fabric, waits.
+
+``realise`` completes a placement into a :class:`Placement`, legal or not; ``to_mapping`` translates a legal one.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +11,42 @@ from typing import Any
 
 import numpy as np
 
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.kernel import NONE, makespan, route, schedule, waiting
-from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
 
+# The offset of each of the four links of a tile, by their number.
 _OFFSETS = (-2, -1, 1, 2)
 
-#: Rounds of routing after which links that are fought over are given up.
+# Rounds of routing after which contested links are left as they are.
 _ROUNDS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """A schedule: tile, spoke and issue of each node of the problem, and its ways."""
+    """A complete schedule: tile, spoke and issue of each node of the problem, and its routes.
+
+    ``realise`` and the exact model make it. Nodes and wires are numbered as in the problem that it was made for.
+    """
 
     ii: int
-    tile: Ints
-    spoke: Ints
-    issue: Ints
+    tile: Int32s
+    spoke: Int32s
+    issue: Int32s
     cycles: int
     #: For each wire of the tables its links in order, ``NONE`` after the last.
-    steps: Ints
+    steps: Int32s
     #: Values without a link of their own and waits without a register; 0: legal.
     violations: int
 
 
-def realise(problem: SpokesProblem, ii: int, tile: Ints, spoke: Ints) -> Placement | None:
-    """The schedule and the ways of a placement; None when carried values cannot be in time.
+def realise(problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s) -> Placement | None:
+    """The schedule and the routes of a placement; None when carried values cannot be in time.
 
     Links are negotiated for: those that two values want grow dearer until each has one, or for a fixed number of
-    rounds. Costs a few passes over the wires.
+    rounds. Costs a few passes over the wires. ``tile`` and ``spoke`` are copied. At level paper links have no limit,
+    and only waits beyond the delay registers count as violations.
     """
     tables, tiles = problem.tables, problem.tiles
     issue = np.empty(problem.size, dtype=np.int32)
@@ -66,9 +75,12 @@ def realise(problem: SpokesProblem, ii: int, tile: Ints, spoke: Ints) -> Placeme
 
 
 def to_mapping(problem: SpokesProblem, placement: Placement, provenance: MappingABC[str, Any]) -> Mapping:
-    """The placement by names. Linear in its links."""
+    """The mapping of a placement without violations. Linear in its links.
+
+    The ``fifo`` of a route is the number of cycles that the value waits in delay registers for its reader.
+    """
     wires = zip(problem.tables.wire_source, problem.tables.wire_target, problem.tables.wire_distance)
-    ways = {tuple(map(int, ends)): w for w, ends in enumerate(wires)}
+    wire_of = {tuple(map(int, ends)): w for w, ends in enumerate(wires)}
     names = [tile.name for tile in problem.arch.tiles]
     instances = tuple(
         Instance(node=problem.name(n), place=names[placement.tile[n]], cycle=int(placement.issue[n]))
@@ -78,7 +90,7 @@ def to_mapping(problem: SpokesProblem, placement: Placement, provenance: Mapping
     for k in problem.edges:
         edge = problem.dfg.edges[k]
         ends = (problem.number[edge.source], problem.number[edge.target])
-        hops = _hops(problem, placement, ends, ways[(*ends, edge.distance)], edge.operand)
+        hops = _hops(problem, placement, ends, wire_of[(*ends, edge.distance)], edge.operand)
         due = int(placement.issue[ends[1]]) + placement.ii * edge.distance
         routes.append(Route(edge=k, hops=hops, fifo=due - hops[-1][1]))
     return Mapping(
@@ -94,6 +106,10 @@ def to_mapping(problem: SpokesProblem, placement: Placement, provenance: Mapping
 def _hops(
     problem: SpokesProblem, placement: Placement, ends: tuple[int, int], wire: int, operand: int
 ) -> tuple[Hop, ...]:
+    """The hops of one route: the output of the source's tile, its links, and the operand of the target's tile.
+
+    Each hop has the cycle in which the value enters it; a link takes as many cycles as it crosses tiles.
+    """
     tiles = problem.arch.tiles
     position, last = (int(placement.tile[n]) for n in ends)
     cycle = int(placement.issue[ends[0]]) + problem.latency

@@ -1,11 +1,17 @@
 """Placement on a row of tiles with spokes, as flat arrays.
 
-A node sits on a (tile, spoke). Its issue follows from those of its predecessors:
+A node sits on a (tile, spoke): the tile executes it in every cycle that is congruent to the spoke modulo the II. Its
+issue follows from those of its predecessors:
 
     A = max(0, over predecessors p: issue[p] + lag - II * distance + |tile[p] - tile[n]|)
     issue = A + ((spoke - A) mod II)
 
 so a placement is a whole schedule, and ``cycles`` is its last result. Nodes are numbered in topological order.
+
+Three rules restrict which nodes may share a tile. C1: nodes that use the same variable sit on one tile, whose memory
+holds it. C2: nodes that start a synchronous flow (no operand from the same iteration) sit on different tiles. C3: so do
+nodes that read the same node. C1 becomes a *group* number for each node, C2 and C3 become *cliques* and, for the
+kernels, the CSR ``conflict``.
 """
 
 from __future__ import annotations
@@ -16,79 +22,83 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-
-Ints = NDArray[np.int32]
-Flags = NDArray[np.bool_]
+from gridloom.mappers.core.arrays import Int32s
+from gridloom.mappers.core.csr import csr_of_pairs
 
 
 class Tables(NamedTuple):
-    """What the kernels read; rows are CSR (``*_at[n]`` to ``*_at[n + 1]``)."""
+    """What the kernels read; rows are CSR (``*_at[n]`` to ``*_at[n + 1]``), and nodes are numbers of the problem."""
 
-    #: Predecessors of a node: who, cycles from its issue, iterations, 1 where the tiles' distance counts.
-    pred_at: Ints
-    pred: Ints
-    pred_lag: Ints
-    pred_distance: Ints
-    pred_far: Ints
-    #: The same by the other end.
-    succ_at: Ints
-    succ: Ints
-    succ_lag: Ints
-    succ_distance: Ints
-    succ_far: Ints
+    #: The predecessors of a node. For each of them: the node, the cycles from its issue to its result, iterations in
+    #: between, and 1 where the distance of the tiles counts (a value is carried) or 0 (only the order is kept).
+    pred_at: Int32s
+    pred: Int32s
+    pred_lag: Int32s
+    pred_distance: Int32s
+    pred_far: Int32s
+    #: The same edges by their source: the successors of a node.
+    succ_at: Int32s
+    succ: Int32s
+    succ_lag: Int32s
+    succ_distance: Int32s
+    succ_far: Int32s
     #: Nodes that may not share the tile of a node.
-    conflict_at: Ints
-    conflict: Ints
-    #: Nodes with a number of 0 or more and the same one share a tile; -1: free.
-    group: Ints
+    conflict_at: Int32s
+    conflict: Int32s
+    #: Nodes with the same group share a tile; -1: the node is in none.
+    group: Int32s
     #: Tile-memory entries that a node brings to its tile; those of a group come with its first node.
-    entries: Ints
+    entries: Int32s
     #: The tile that a node has to sit on; -1: any.
-    pinned: Ints
-    #: Wires: source and target of each distinct (source, target) pair of routed edges, with the iterations between.
-    wire_source: Ints
-    wire_target: Ints
-    wire_distance: Ints
-    #: Tiles, cycles from issue to result, 1 at level strict, delay registers a tile, entries a tile; -1: no limit.
-    device: Ints
+    pinned: Int32s
+    #: Wires: the distinct (source, target, iterations between) of the routed edges, sorted.
+    wire_source: Int32s
+    wire_target: Int32s
+    wire_distance: Int32s
+    #: [tiles, cycles from issue to result, 1 at level strict, delay registers per tile (-1: no limit), memory entries
+    #: per tile].
+    device: Int32s
 
 
 @dataclass(frozen=True)
 class SpokesProblem:
-    """A graph on a streaming engine."""
+    """A graph on a streaming engine, as ``build_problem`` makes it.
+
+    Immutable; ``pinned_to`` returns a changed copy, which shares all arrays but one. A problem exists for every graph,
+    also for one that no placement fits: ``screening.screen`` says so.
+    """
 
     dfg: Dfg
     arch: Arch
     #: Positions in the graph of the nodes that need a slot, in topological order.
-    nodes: Ints
-    #: Edges (positions in the graph) that need a way through the fabric.
+    nodes: Int32s
+    #: Edges (positions in the graph) that need a route through the fabric.
     edges: tuple[int, ...]
     tables: Tables
-    #: Cliques of nodes that all need different tiles, with what makes them one.
+    #: Sets of nodes that all need different tiles, each with the rule in words.
     cliques: tuple[tuple[str, tuple[int, ...]], ...]
-    #: Variable -> nodes that use it.
+    #: The nodes that use each variable.
     variables: dict[str, tuple[int, ...]]
     #: Nodes that start a synchronous flow.
     starts: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        """Nodes to place."""
+        """The number of nodes to place."""
         return len(self.nodes)
 
     @property
     def tiles(self) -> int:
-        """Tiles in the row."""
+        """The number of tiles in the row."""
         return len(self.arch.tiles)
 
     @cached_property
     def spokes(self) -> int:
-        """The largest II."""
+        """The number of spokes of every tile, which is the largest II."""
         return min(tile.contexts or 1 << 20 for tile in self.arch.tiles)
 
     @property
@@ -98,7 +108,7 @@ class SpokesProblem:
 
     @property
     def strict(self) -> bool:
-        """True where links carry one value a spoke."""
+        """True where a link carries one value per spoke."""
         return bool(self.tables.device[2])
 
     def name(self, node: int) -> str:
@@ -108,7 +118,8 @@ class SpokesProblem:
     def pinned_to(self, tiles: Mapping[int, int]) -> SpokesProblem:
         """The problem with nodes, by position in the graph, that have to sit on given tiles.
 
-        What shares variables with a pinned node is pinned with it.
+        What shares variables with a pinned node is pinned with it. Two pins that contradict each other are kept as they
+        are, for ``screen`` to refuse. Pins of the original problem are dropped.
         """
         group = self.tables.group.tolist()
         pinned = [tiles.get(int(k), -1) for k in self.nodes]
@@ -133,6 +144,8 @@ def build_problem(dfg: Dfg, arch: Arch) -> SpokesProblem:
 
 
 class _Build:
+    """The parts of a problem, computed one after the other from a graph and an array."""
+
     def __init__(self, dfg: Dfg, arch: Arch) -> None:
         self.dfg = dfg
         self.arch = arch
@@ -141,9 +154,11 @@ class _Build:
         self.latency = max((tile.latency_of("alu") for tile in arch.tiles), default=1)
 
     def _free(self, node: str) -> bool:
+        """True for a node whose class needs no tile on this array."""
         return self.dfg.op_class(node) in self.arch.free
 
     def result(self) -> SpokesProblem:
+        """The problem, with edges between two placed nodes as the routed ones."""
         routed = [
             k
             for k, edge in enumerate(self.dfg.edges)
@@ -164,10 +179,16 @@ class _Build:
         )
 
     def _starts(self, routed: list[int]) -> tuple[int, ...]:
+        """The nodes without an operand from the same iteration, which start a synchronous flow (C2)."""
         fed = {self.dfg.edges[k].target for k in routed if self.dfg.edges[k].distance == 0}
         return tuple(n for name, n in self.number.items() if name not in fed)
 
     def _cliques(self, routed: list[int], starts: tuple[int, ...]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """The sets of nodes that have to sit on different tiles, each with its rule in words.
+
+        They are all flow starts (C2), which come first, and the readers of each node in the same iteration (C3). Sets
+        of one node are left out.
+        """
         readers: dict[str, set[int]] = {}
         for k in routed:
             edge = self.dfg.edges[k]
@@ -177,6 +198,7 @@ class _Build:
         return (*([("nodes that start a synchronous flow", starts)] if len(starts) > 1 else []), *found)
 
     def _variables(self) -> dict[str, tuple[int, ...]]:
+        """The users of each variable: nodes that read it as a live-in value, and nodes that name it themselves."""
         users: dict[str, set[int]] = {}
         for edge in self.dfg.edges:
             source = self.dfg.node(edge.source)
@@ -194,6 +216,7 @@ class _Build:
         cliques: tuple[tuple[str, tuple[int, ...]], ...],
         variables: dict[str, tuple[int, ...]],
     ) -> Tables:
+        """The arrays of the kernels, in the order of the fields of ``Tables``."""
         arcs = self._arcs(routed)
         count = len(self.nodes)
         conflicts: list[set[int]] = [set() for _ in range(count)]
@@ -226,7 +249,8 @@ class _Build:
                 arcs.add((self.number[edge.source], self.number[edge.target], edge.delay, edge.distance, 0))
         return sorted(arcs)
 
-    def _device(self) -> Ints:
+    def _device(self) -> Int32s:
+        """The figures of the array, as ``Tables.device`` describes them. The scarcest tile counts for all of them."""
         arch = self.arch
         strict = bool((arch.capacity[arch.kind == Kind.LINK] == 1).any())
         delays = min((tile.delays for tile in arch.tiles if tile.delays is not None), default=-1)
@@ -234,8 +258,12 @@ class _Build:
         return np.array([len(arch.tiles), self.latency, strict, delays, memory], dtype=np.int32)
 
 
-def _groups(count: int, variables: dict[str, tuple[int, ...]]) -> tuple[Ints, Ints]:
-    """Nodes that variables tie together, directly or over others, and the variables of each such set."""
+def _groups(count: int, variables: dict[str, tuple[int, ...]]) -> tuple[Int32s, Int32s]:
+    """(group, entries) of each node: nodes that variables tie together, directly or over others, and their variables.
+
+    A group has the number of its first node, which also brings the memory entries of all variables of the group.
+    Union-find over the variables, so nearly linear.
+    """
     parent = list(range(count))
 
     def root(k: int) -> int:
@@ -257,13 +285,12 @@ def _groups(count: int, variables: dict[str, tuple[int, ...]]) -> tuple[Ints, In
     return group, entries
 
 
-def _rows(count: int, rows: list[tuple[int, ...]], columns: int) -> list[Ints]:
-    """CSR start points and the remaining columns of rows (node, ...)."""
+def _rows(count: int, rows: list[tuple[int, ...]], columns: int) -> list[Int32s]:
+    """CSR start points and the remaining columns of rows (node, ...), sorted by node and then by the columns.
+
+    >>> [array.tolist() for array in _rows(3, [(2, 7), (0, 5), (0, 4)], 1)]
+    [[0, 2, 2, 3], [4, 5, 7]]
+    """
     rows = sorted(rows)
-    at = np.zeros(count + 1, dtype=np.int32)
-    for row in rows:
-        at[row[0] + 1] += 1
-    return [
-        np.cumsum(at).astype(np.int32),
-        *(np.array([row[1 + k] for row in rows], dtype=np.int32) for k in range(columns)),
-    ]
+    starts, _ = csr_of_pairs(count, ((row[0], k) for k, row in enumerate(rows)))
+    return [starts, *(np.array([row[1 + k] for row in rows], dtype=np.int32) for k in range(columns))]

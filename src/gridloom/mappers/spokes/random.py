@@ -29,9 +29,9 @@ from gridloom.mapping.model import Failure, Mapping
 class SpokesRandomConfig:
     """Settings of ``spokes-random``."""
 
-    #: The II to map at; None: from the least possible on, the first that is found.
+    #: The II to map at; None: the lowest at which a placement is found.
     ii: int | None = None
-    #: Samples a batch.
+    #: Samples per batch.
     samples: int = 1000
     #: Batches when the budget has no limit.
     batches: int = 16
@@ -41,7 +41,11 @@ class SpokesRandomConfig:
 
 
 def spokes_random(dfg: Dfg, arch: Arch, config: SpokesRandomConfig, budget: Budget) -> Mapping | Failure:
-    """The best of many random placements on a streaming engine, or why there is none."""
+    """The best of many random placements on a streaming engine, or why there is none.
+
+    Runs until the budget is used up, the cycles are at a bound, or (budget without limit) ``config.batches`` batches
+    are drawn at the II that is kept. A sample counts as a move. OptionError for another kind of array.
+    """
     refuse_unsuited("spokes-random", dfg, arch)
     problem = build_problem(dfg, arch)
     reason = screen(problem, config.ii)
@@ -53,6 +57,7 @@ def spokes_random(dfg: Dfg, arch: Arch, config: SpokesRandomConfig, budget: Budg
     tight = problem.strict or bool(problem.tables.device[3] >= 0)
 
     def attempt(ii: int, best: Best, turn: int) -> bool:
+        """Draw one batch at an II; True when the best placement is at the bound on the cycles."""
         # Where wires count, the sample with the fewest cycles may be the one without links: look at smaller batches.
         pieces = 20 if tight else 1
         for k in range(pieces):
@@ -77,7 +82,7 @@ def spokes_random(dfg: Dfg, arch: Arch, config: SpokesRandomConfig, budget: Budg
 def _draw(
     problem: SpokesProblem, ii: int, seed: int, rounds: int, stop: np.ndarray, record: int
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """The best of some samples if it has fewer cycles than ``record``."""
+    """The best of some samples, and whether it has fewer cycles than ``record``; if not, the arrays are all zeros."""
     tile = np.zeros(problem.size, dtype=np.int32)
     spoke = np.zeros(problem.size, dtype=np.int32)
     cycles, _, _ = sample(problem.tables, ii, seed, rounds, 1, stop, tile, spoke, record)

@@ -1,10 +1,16 @@
-"""Reasons why a graph cannot go on a streaming engine, found before any search."""
+"""Reasons why a graph cannot go on a streaming engine, found before any search.
+
+Each is a proof: ops and operands that no tile has, rules C1 to C3 that contradict each other or the pins, more nodes or
+variables than there is room for, an II below its lower bound, and at last a bounded search for tiles alone. What passes
+may still have no placement, since times, links and delay registers are not looked at.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mappers.core.arrays import Int32s
+from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Failure
 
@@ -17,7 +23,7 @@ _UNITS = 400
 def screen(problem: SpokesProblem, ii: int | None) -> Failure | None:
     """The first reason why no placement exists (at ``ii``, where one is asked for); None when there is none to see.
 
-    Costs the MII and a bounded backtracking search for tiles.
+    Costs the MII and a bounded backtracking search for tiles. Without ``ii`` the question is put for the largest one.
     """
     reason = _shape(problem) or _apart_and_together(problem) or _pins(problem) or _crowds(problem)
     if reason is not None:
@@ -49,7 +55,7 @@ def least_ii(problem: SpokesProblem) -> int:
 
 
 def _shape(problem: SpokesProblem) -> Failure | None:
-    """What the array's units do not have."""
+    """A failure for an op class, a number of operands or a kind of edge that the tiles do not have."""
     dfg, arch = problem.dfg, problem.arch
     most = min(tile.operands for tile in arch.tiles)
     for n in range(problem.size):
@@ -137,11 +143,12 @@ def _crowds(problem: SpokesProblem) -> Failure | None:
     return None
 
 
-def tile_assignment(problem: SpokesProblem, ii: int) -> tuple[Ints | None, bool]:
+def tile_assignment(problem: SpokesProblem, ii: int) -> tuple[Int32s | None, bool]:
     """Tiles that keep C1 to C3 with at most ``ii`` nodes each, or None; and whether None is a proof.
 
     Backtracking over the most constrained unit first (a unit is a node, or all nodes that share variables), within a
-    fixed number of steps; large graphs are not tried.
+    fixed number of steps; large graphs are not tried. Besides the proof of ``screen``, it gives a first placement where
+    random ones fail.
     """
     search = _Assignment(problem, ii)
     if len(search.order) > _UNITS:
@@ -151,6 +158,11 @@ def tile_assignment(problem: SpokesProblem, ii: int) -> tuple[Ints | None, bool]
 
 
 class _Assignment:
+    """The backtracking search: units in a fixed order, and what is left of each tile.
+
+    A unit has the number of its group, which is that of its first node, or else its own number as a node.
+    """
+
     def __init__(self, problem: SpokesProblem, ii: int) -> None:
         tables = problem.tables
         unit_of = [int(tables.group[n]) if tables.group[n] >= 0 else n for n in range(problem.size)]
@@ -166,7 +178,7 @@ class _Assignment:
             }
             for unit, nodes in self.members.items()
         }
-        #: Unit -> the tile that a member is pinned to. Pinned units come first: then the tiles left empty are alike.
+        #: The tile that a member of a unit is pinned to. Pinned units come first: then the tiles left empty are alike.
         self.pinned = {unit_of[n]: int(tables.pinned[n]) for n in range(problem.size) if tables.pinned[n] >= 0}
         self.order = sorted(
             self.members, key=lambda u: (u not in self.pinned, -len(self.conflicts[u]), -len(self.members[u]), u)
@@ -178,7 +190,7 @@ class _Assignment:
         self.steps = 0
 
     def extend(self, k: int) -> bool:
-        """Place the units from the k-th on."""
+        """Place the units from the k-th on; False: there is no such assignment, or the steps are used up."""
         if k == len(self.order):
             return True
         unit = self.order[k]
@@ -203,11 +215,12 @@ class _Assignment:
         return False
 
     def _put(self, unit: int, tile: int, size: int, entries: int) -> None:
+        """Place a unit, or with negative amounts give back what it took."""
         self.place[unit] = tile
         self.room[tile] -= size
         self.memory[tile] -= entries
 
-    def tiles_of_nodes(self) -> Ints:
+    def tiles_of_nodes(self) -> Int32s:
         """The tile of each node."""
         found = np.zeros(self.problem.size, dtype=np.int32)
         for unit, nodes in self.members.items():

@@ -1,4 +1,8 @@
-"""What the mappers for tiles with spokes share: IIs upwards, first placements, the best so far."""
+"""What the mappers for tiles with spokes share: IIs upwards, first placements, the best so far.
+
+A mapper supplies ``attempt``, one batch of work at one II; ``sweep`` decides which II gets the next batch. That way all
+mappers, learned ones as well, spend a budget by the same rule, and differ only in how they look for placements.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.kernel import sample
 from gridloom.mappers.spokes.mapping import Placement, realise
-from gridloom.mappers.spokes.problem import Ints, SpokesProblem
+from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.screening import least_ii, tile_assignment
 from gridloom.mapping.model import Failure
 
@@ -31,8 +36,12 @@ def iis(problem: SpokesProblem, asked: int | None) -> Iterator[int]:
     yield from range(least_ii(problem), problem.spokes + 1)
 
 
-def first_placement(problem: SpokesProblem, ii: int, seed: int) -> tuple[Ints, Ints] | None:
-    """A placement that keeps C1 to C3 and the slots: the best of a few greedy ones, else one found by backtracking."""
+def first_placement(problem: SpokesProblem, ii: int, seed: int) -> tuple[Int32s, Int32s] | None:
+    """A placement that keeps C1 to C3 and the slots: the best of a few greedy ones, else one found by backtracking.
+
+    (tile, spoke), or None when both fail. Links and delay registers are not looked at, and a placement by backtracking
+    may leave carried values too little time. Pinned nodes are on their tiles.
+    """
     tile = np.zeros(problem.size, dtype=np.int32)
     spoke = np.zeros(problem.size, dtype=np.int32)
     go = np.zeros(1, dtype=np.uint8)
@@ -51,7 +60,10 @@ def first_placement(problem: SpokesProblem, ii: int, seed: int) -> tuple[Ints, I
 
 
 def longest_path(problem: SpokesProblem) -> int:
-    """Cycles that no placement is below: the longest chain of dependences, with no way between tiles."""
+    """Cycles that no placement is below: the longest chain of dependences, with no time between tiles.
+
+    Carried dependences are left out. Linear in the edges.
+    """
     tables = problem.tables
     ready = np.zeros(problem.size, dtype=np.int64)
     for n in range(problem.size):
@@ -69,12 +81,12 @@ class Best:
     closest: Placement | None = None
     tried: list[int] = field(default_factory=list)
 
-    def take(self, problem: SpokesProblem, ii: int, tile: Ints, spoke: Ints) -> None:
-        """Look at a placement."""
+    def take(self, problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s) -> None:
+        """Schedule and route a placement, and keep it if it is the best."""
         self.keep(realise(problem, ii, tile, spoke))
 
     def keep(self, found: Placement | None) -> None:
-        """Look at a placement that has its ways already."""
+        """Keep a placement that has its routes already, if it is the best legal one or the one nearest to legal."""
         if found is None:
             return
         if found.violations:
@@ -85,11 +97,11 @@ class Best:
 
     @property
     def words(self) -> str:
-        """The best in words."""
+        """The best legal placement for a progress report; empty: there is none."""
         return "" if self.legal is None else f"II {self.legal.ii}, {self.legal.cycles} cycles"
 
     def failure(self) -> Failure:
-        """Why there is none."""
+        """Why there is no mapping: the IIs that were tried, and what the nearest placement lacks."""
         span = f"II {self.tried[0]} to {self.tried[-1]}" if self.tried else "no II"
         left = "no placement" if self.closest is None else f"{self.closest.violations} values without one at best"
         last = self.tried[-1] + 1 if self.tried else 1
@@ -111,43 +123,50 @@ def sweep(
     """Call ``attempt(ii, best, turn)`` for IIs upwards until one has a placement, then for that one and those below.
 
     ``attempt`` makes one batch of work, the larger the later its turn, and returns True when its II cannot be bettered
-    any more. Without a limit it is called ``patience`` times for the II that is kept.
+    any more. Without a limit it is called ``patience`` times for the II that is kept. Every II gets one batch before
+    the search fails, also when the budget ends before; after that the two largest IIs get the rest. Ends early once
+    nothing can become better.
     """
     best = Best()
-    walk = list(iis(problem, asked))
-    turns = dict.fromkeys(walk, 0)
+    candidates = list(iis(problem, asked))
+    turns = dict.fromkeys(candidates, 0)
 
     def once(ii: int) -> bool:
+        """One batch at an II, counted and reported."""
         done = attempt(ii, best, turns[ii])
         turns[ii] += 1
         clock.report(f"II {ii}", best.words)
         return done
 
-    way = walk
-    while best.legal is None and not (clock.budget.unlimited and turns[walk[-1]] >= patience):
-        for ii in way:
+    order = candidates
+    while best.legal is None and not (clock.budget.unlimited and turns[candidates[-1]] >= patience):
+        for ii in order:
             best.tried = sorted({*best.tried, ii})
             once(ii)
-            if best.legal is not None or (clock.over() and (asked is not None or ii == walk[-1])):
+            if best.legal is not None or (clock.over() and (asked is not None or ii == candidates[-1])):
                 break
-        # What no II had at once is likeliest where there is most room.
-        way = walk[-2:][::-1]
+        # Where no II had a placement at once, one is likeliest at the largest, which have most room.
+        order = candidates[-2:][::-1]
         if clock.over():
             break
-    _improve(best, walk, turns, once, clock, patience)
+    _improve(best, candidates, turns, once, clock, patience)
     return best
 
 
 def _improve(
-    best: Best, walk: list[int], turns: dict[int, int], once: Callable[[int], bool], clock: Clock, patience: int
+    best: Best, candidates: list[int], turns: dict[int, int], once: Callable[[int], bool], clock: Clock, patience: int
 ) -> None:
-    """Use up the budget on the II that was found, and in turn on those below it."""
+    """Spend the rest of the budget on the II that was found, and in turn on those below it.
+
+    The lower IIs are tried from the nearest down, each between two batches of the kept II. Ends when the kept II is the
+    lowest and cannot be bettered.
+    """
     below = 0
     while best.legal is not None and not clock.over():
         ii = best.legal.ii
         if clock.budget.unlimited and turns[ii] >= patience:
             return
-        lower = [other for other in walk if other < ii]
+        lower = [other for other in candidates if other < ii]
         if lower:
             once(lower[-1 - below % len(lower)])
             below += 1

@@ -19,7 +19,7 @@ from gridloom.mappers.grid.exact.search import exact_static as exact
 from gridloom.mappers.grid.exact.search import relaxed_wirelength, sufficient_length
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mapping import Failure, Mapping
-from gridloom.verify import stats
+from gridloom.verify import legal, stats
 
 pytest.importorskip("ortools")
 
@@ -169,3 +169,18 @@ def test_too_many_nodes_are_refused_by_counting():
     result = run(Request(source="kernel:distance", arch="mesh:2x2", mapper="exact", time_limit=5))
     assert result.failure is not None
     assert result.failure.constraint == "tiles"
+
+
+def test_a_long_distance_is_not_refuted():
+    """Values that wait for hundreds of iterations need issue cycles as far apart, on an array with skewed inputs."""
+    b = DfgBuilder("far", "i32")
+    x = b.input("x")
+    early = b.add("neg", x, id="early")
+    late = b.add("add", b.input("y"), id="late")
+    b.carry(early, late, operand=1, distance=250, initial=[0] * 250)
+    b.output(late, "z")
+    dfg, arch = b.build(), build("mesh:3x3,inputs=skewed")
+    found = exact(dfg, arch, ExactConfig(), Budget(time_limit=20))
+    assert isinstance(found, Mapping)
+    assert list(legal(found)) == []
+    assert max(route.fifo for route in found.routes) == 0

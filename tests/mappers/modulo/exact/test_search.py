@@ -239,7 +239,7 @@ def test_building_a_model_ends_with_its_clock(looks: int):
 
 
 def test_model_that_takes_too_long_to_build_is_left_out_and_the_failure_says_so(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(solver, "BUILT_A_SECOND", 1)
+    monkeypatch.setattr(solver, "BUILT_PER_SECOND", 1)
     failure = exact(far(1), build("torus:2x2,regs=2"), ExactConfig(workers=1), Budget(time_limit=60))
     assert isinstance(failure, Failure)
     assert failure.bound.endswith("not decided, since a model could not be built in the time left")
@@ -247,7 +247,7 @@ def test_model_that_takes_too_long_to_build_is_left_out_and_the_failure_says_so(
 
 
 def test_run_by_effort_builds_models_of_any_time(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(solver, "BUILT_A_SECOND", 1)
+    monkeypatch.setattr(solver, "BUILT_PER_SECOND", 1)
     assert isinstance(exact(far(1), build("torus:2x2,regs=2"), ExactConfig(workers=1), Budget(effort=20_000)), Mapping)
 
 

@@ -1,9 +1,12 @@
 """Longest paths and convex cost over differences of issue cycles, compiled.
 
 The problem: choose integers t so that lower <= t[v] - t[u] <= upper for every rule, with the least sum of costs that
-grow with t[v] - t[u], first by ``gentle``, beyond ``knee`` by ``steep``. Such a sum is L-natural-convex (Murota):
-from the least feasible t it falls step by step to its minimum by raising a set of nodes, the best set being a minimum
-cut (Shioura 2017 for long steps). The least minimiser is found, so issue cycles are as early as the optimum allows.
+grow with t[v] - t[u], first by ``gentle``, beyond ``knee`` by ``steep``. Such a sum is L-natural-convex (Murota): from
+the least feasible t it falls step by step to its minimum by raising a set of nodes, the best set being a minimum cut
+(Shioura 2017 for long steps). The least minimiser is found, so issue cycles are as early as the optimum allows.
+
+Rules are arrays over rule numbers, t is an array over nodes with the root among them; the root stands for cycle 0 and
+is never raised. A bound of ``INFINITE`` is none.
 
 Why our own: a linear-program solver is not a dependency, and networkx takes seconds where this takes milliseconds.
 """
@@ -22,7 +25,10 @@ INFINITE = 1 << 40
 
 
 class Differences(NamedTuple):
-    """Rule k bounds the difference of two numbers: lower[k] <= t[v[k]] - t[u[k]] <= upper[k]."""
+    """Rule k bounds the difference of two numbers: lower[k] <= t[v[k]] - t[u[k]] <= upper[k].
+
+    Two nodes may have any number of rules. ``lower`` may be negative (loop-carried edges).
+    """
 
     u: Int64s
     v: Int64s
@@ -31,7 +37,11 @@ class Differences(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What each rule's difference costs: ``gentle`` for each one up to ``knee``, ``steep`` beyond it."""
+    """What each rule's difference costs: ``gentle`` for each one up to ``knee``, ``steep`` beyond it.
+
+    ``gentle`` has to be at most ``steep``, or the sum is not convex and the descent may end too early. Rules that cost
+    nothing have 0 for both.
+    """
 
     knee: Int64s
     gentle: Int64s
@@ -39,7 +49,11 @@ class Costs(NamedTuple):
 
 
 class _Network(NamedTuple):
-    """A flow network as lists of arcs by node; arc k ^ 1 is the reverse of arc k."""
+    """A flow network as lists of arcs by node; arc k ^ 1 is the reverse of arc k.
+
+    ``head[a]`` is the first arc that leaves node a and ``following[arc]`` the next one, -1: none. ``goal`` is where an
+    arc leads.
+    """
 
     head: Int64s
     following: Int64s
@@ -104,7 +118,11 @@ def _levels(network: _Network, source: int, level: Int64s, queue: Int64s) -> Non
 
 @internal
 def _push(network: _Network, source: int, sink: int, level: Int64s, at: Int64s, path: Int64s) -> bool:
-    """Fill one augmenting path in the level graph; False when there is none left."""
+    """Fill one augmenting path in the level graph; False when there is none left.
+
+    ``at[a]`` is the arc of node a that is tried next: arcs before it cannot carry any more in this phase. A node from
+    which the sink cannot be reached leaves the level graph.
+    """
     goal, room = network.goal, network.room
     depth = 0
     a = source
@@ -134,7 +152,11 @@ def _push(network: _Network, source: int, sink: int, level: Int64s, at: Int64s, 
 
 @internal
 def _minimum_cut(count: int, arcs: _Arcs, used: int, source: int, sink: int) -> Int64s:
-    """The levels of a breadth-first search after the maximum flow (Dinic): -1 marks the sink's side."""
+    """The levels of a breadth-first search after the maximum flow (Dinic): -1 marks the sink's side.
+
+    The source's side is the smallest one among all minimum cuts, which is what makes the result of the descent the
+    least minimiser. ``used`` is the number of arcs that are filled in.
+    """
     head = np.full(count, -1, dtype=np.int64)
     following = np.empty(2 * used, dtype=np.int64)
     goal = np.empty(2 * used, dtype=np.int64)
@@ -169,6 +191,7 @@ def _slopes(x: int, k: int, rules: Differences, costs: Costs) -> tuple[int, int]
 
 @internal
 def _add(arcs: _Arcs, k: int, tail: int, goal: int, capacity: int) -> int:
+    """Enter arc k; returns the number of the next one."""
     arcs.tail[k] = tail
     arcs.goal[k] = goal
     arcs.capacity[k] = capacity
@@ -177,7 +200,12 @@ def _add(arcs: _Arcs, k: int, tail: int, goal: int, capacity: int) -> int:
 
 @internal
 def _best_set(t: Int64s, rules: Differences, costs: Costs, root: int) -> Int64s:
-    """The least set of nodes whose rise lowers the cost most: level >= 0 marks its members."""
+    """The least set of nodes whose rise lowers the cost most: level >= 0 marks its members.
+
+    Raising a set by 1 changes the cost of the rules with one end in it. The changes of single nodes become arcs from
+    the source (what lowers the cost) and to the sink (what raises it); the rest of a rule's cost, where only one end
+    rises, is an arc between the two. Rules at a bound have arcs that no cut may take.
+    """
     u, v = rules.u, rules.v
     count = len(t)
     source, sink = count, count + 1
@@ -212,7 +240,7 @@ def _best_set(t: Int64s, rules: Differences, costs: Costs, root: int) -> Int64s:
 
 @internal
 def _longest_step(t: Int64s, level: Int64s, rules: Differences, knee: Int64s) -> int:
-    """How far the set may rise before the cost of any rule bends."""
+    """How far the set may rise before the cost of any rule bends: up to there the same set stays the best one."""
     u, v, lower, upper = rules
     step = INFINITE
     for k in range(len(u)):

@@ -29,7 +29,12 @@ LONGEST_DETOUR = 24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Balance:
-    """Issue cycles and FIFO depths of a routed placement."""
+    """Issue cycles and FIFO depths of a routed placement.
+
+    ``issue[node]`` is the cycle in which iteration 0 of a problem node issues, at least 0; ``fifo[edge]`` is how many
+    cycles the edge's value waits at the operand of its target. Both belong to one set of route lengths: with other
+    routes the balance is wrong. The depths obey the limits of the tiles.
+    """
 
     issue: Int64s
     fifo: Int32s
@@ -49,7 +54,11 @@ class Balance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """What the router is asked for: ``low`` to ``high`` links for each edge; and the issue cycles behind it."""
+    """What the router is asked for: ``low`` to ``high`` links for each edge; and the issue cycles behind it.
+
+    :func:`plan` makes it. A route of ``high`` links arrives just when its target issues; each link less is one cycle in
+    a FIFO. Both arrays have one entry for each routed edge, ``issue`` one for each problem node.
+    """
 
     low: Int32s
     high: Int32s
@@ -59,8 +68,10 @@ class Window:
 class Timing:
     """The rules between the issue cycles of a problem's nodes; lengths of routes come with each question.
 
-    Rule k says lower <= t[v] - t[u] <= upper. The first rules are those of the edges between different nodes; node
-    ``root`` stands for cycle 0.
+    Rule k says lower <= t[v] - t[u] <= upper. The first rules are those of the edges between different nodes, in the
+    order of ``crossing``; then follow ordering rules, aligned inputs, and one rule for each node that it issues at
+    cycle 0 or later. Node ``root`` stands for cycle 0. The upper bound of an edge's rule is its lower bound and the
+    FIFO that its target's tile has, so that balancing is choosing t.
     """
 
     def __init__(self, problem: StaticProblem) -> None:
@@ -82,6 +93,7 @@ class Timing:
         self._from_zero = slice(len(self.u) - problem.size, len(self.u))
 
     def _ordering(self) -> list[tuple[int, int, int, int]]:
+        """The rules of edges without a value: ``order`` keeps a least distance in time, ``pair`` an exact one."""
         dfg, number = self.problem.dfg, self.problem.number
         rules = []
         for edge in dfg.edges:
@@ -92,6 +104,7 @@ class Timing:
         return rules
 
     def _inputs(self) -> list[tuple[int, int, int, int]]:
+        """The rules of aligned inputs: each issues in cycle 0."""
         problem = self.problem
         if problem.arch.inputs != "aligned":
             return []
@@ -105,7 +118,10 @@ class Timing:
         return (p.latency[p.source[e]] + length[e] - 1 - p.distance[e]).astype(np.int64)
 
     def criticality(self) -> NDArray[np.float64]:
-        """For each edge the longest path through it, as a share of the longest of all, with one link an edge."""
+        """For each edge the longest path through it, as a share of the longest of all, with one link per edge.
+
+        Loop-carried edges do not lengthen paths. All shares are 0 where the graph has no schedule at all.
+        """
         p = self.problem
         waits = self.waits(np.ones(len(p.edges), dtype=np.int32))
         share = np.zeros(len(p.edges))
@@ -193,6 +209,10 @@ def balance(timing: Timing, position: Int32s, length: Int32s, *, fastest: bool =
 
 
 def _smallest_maximum(timing: Timing, position: Int32s, waits: Int64s, start: Int64s, last: int | None) -> int:
+    """The least bound on all FIFOs under which there are issue cycles.
+
+    Bisection between 0 and what the earliest issue cycles need; each step is a run of Bellman-Ford.
+    """
     slack = start[timing.v[: len(waits)]] - start[timing.u[: len(waits)]] - waits
     low, high = 0, int(slack.max(initial=0))
     while low < high:
@@ -205,10 +225,12 @@ def _smallest_maximum(timing: Timing, position: Int32s, waits: Int64s, start: In
 
 
 def _latency(timing: Timing, issue: Int64s) -> int:
+    """Cycles from 0 to the last result."""
     return int((issue[: timing.root] + timing.problem.latency).max(initial=0))
 
 
 def _result(timing: Timing, issue: Int64s, waits: Int64s, loops: Int64s) -> Balance:
+    """The balance of issue cycles: what is left of each difference beyond the least wait is the edge's FIFO."""
     fifo = np.zeros(len(timing.problem.edges), dtype=np.int32)
     count = len(waits)
     fifo[timing.crossing] = issue[timing.v[:count]] - issue[timing.u[:count]] - waits

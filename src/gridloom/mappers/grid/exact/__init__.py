@@ -1,1 +1,4 @@
-"""The exact model of static grids."""
+"""The exact model of static grids.
+
+``model`` writes a problem down for CP-SAT, ``search`` decides which models are asked, and in which order.
+"""

@@ -1,13 +1,18 @@
 """A graph on a static grid as a model: node on tile, net on link at an age, edge of so many links, issue cycles.
 
-A link carries one signal of one age, so that ``used[net, link, age]`` is at most one a link: the value of a node is on
-the link ``age`` cycles after it left the node's output register. It is there because it left its own tile (age 0) or
-came over a link that leads there, a cycle younger. An edge of ``age + 1`` links ends on a link of that age into the
-tile of its target. FIFOs are the slack of issue cycles, as in :mod:`gridloom.mappers.grid.balance.exact`.
+A link carries one signal of one age, so that at most one ``used[net, link, age]`` is true for each link: the value of a
+node is on the link ``age`` cycles after it left the node's output register. It is there because it left its own tile
+(age 0) or came over a link that leads there, a cycle younger. An edge of ``age + 1`` links ends on a link of that age
+into the tile of its target. FIFOs are the slack of issue cycles, as in :mod:`gridloom.mappers.grid.balance.exact`.
 
 Without links the model is a relaxation: tiles are different and edges are at least as long as tiles are apart (edges of
 more than ``longest`` links count as of that many). What it refutes, and the wirelength it is bounded by, hold for every
 mapping.
+
+Two things make the model smaller without losing mappings: the node with the most edges is only tried on one tile of
+each class of tiles that symmetries of the array cannot tell apart, and on a grid of two colours an edge of odd length
+joins two colours. Size: about nodes * tiles + nets * links * ``longest`` variables, and clauses with about edges *
+tiles^2 * ``longest`` literals.
 """
 
 from __future__ import annotations
@@ -28,7 +33,11 @@ Aim = Literal["wirelength", "buffers", "latency", "any"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticScope:
-    """What a model covers and asks for."""
+    """What a model covers and asks for.
+
+    A limit that is not None is a constraint of the model, so ``infeasible`` refutes exactly the mappings within the
+    scope: those with routes of at most ``longest`` links, and so on. ``aim`` adds an objective to minimise.
+    """
 
     #: Links that a route may have at most.
     longest: int
@@ -43,7 +52,11 @@ class StaticScope:
 
 
 class StaticModel:
-    """The model of a problem within a scope, built once, with its variables at hand."""
+    """The model of a problem within a scope, built once, with its variables at hand.
+
+    ``model`` is what the solver takes. After a solve that found a solution, :meth:`position` and :meth:`routes` read
+    it. ModelTooLargeError is raised before anything is built where the size would be beyond what is solved in time.
+    """
 
     def __init__(self, problem: StaticProblem, scope: StaticScope) -> None:
         self.problem = problem
@@ -79,6 +92,7 @@ class StaticModel:
         return self.model.new_bool_var("")
 
     def _add_places(self) -> None:
+        """A node has one tile, a tile has one node at most; the anchor sits on one tile of each symmetric class."""
         p = self.problem
         for node in range(p.size):
             for tile in range(p.tiles):
@@ -112,7 +126,7 @@ class StaticModel:
     def _add_colours(self) -> None:
         """Where all ends are neighbours on a grid of two colours, a connected part of the graph has two sides.
 
-        Follows from the edges one by one; said at once, one choice a part settles the colour of all its nodes.
+        Follows from the edges one by one; said at once, one choice for each part settles the colour of all its nodes.
         """
         p, colour = self.problem, self.problem.colour
         if colour is None:
@@ -136,6 +150,11 @@ class StaticModel:
             self.model.add_implication(literal, flip if bool(colour[tile]) == same else flip.negated())
 
     def _add_reach(self, e: int, here: Any, other: int, distance: Int32s, colour: Any, tile: int) -> None:
+        """If one end of edge e is ``here`` and the edge has ``age + 1`` links, the other end is on a tile so near.
+
+        On two colours, of these only the tiles whose colour fits the parity of the length count. ``distance`` is the
+        row of hops from ``tile``, in the direction that the edge is looked at.
+        """
         # Without links and a limit, the last length stands for all longer ones.
         bounded = self.scope.links or self.scope.wirelength is not None
         for age in range(self.scope.longest - (0 if bounded else 1)):
@@ -151,6 +170,11 @@ class StaticModel:
     # -- links --------------------------------------------------------------------------------------------------------
 
     def _add_links(self) -> None:
+        """Who may be on a link: one net at one age, which came from its own tile or over a link that leads there.
+
+        The clauses say where a value comes from, not that it has to be anywhere: :meth:`_add_arrivals` demands it at
+        the end of each edge.
+        """
         p, links = self.problem, self.problem.links
         sources = sorted({int(p.source[e]) for e in self.crossing})
         for net in sources:
@@ -174,6 +198,7 @@ class StaticModel:
             self.model.add_bool_or([literal.negated(), *reasons])
 
     def _add_arrivals(self) -> None:
+        """An edge of ``age + 1`` links with its target on a tile needs its net at that age on a link into the tile."""
         p, links = self.problem, self.problem.links
         entering: list[list[int]] = [[] for _ in range(p.tiles)]
         for link, tile in enumerate(links.target.tolist()):
@@ -192,6 +217,7 @@ class StaticModel:
         return sum(age * self.age[e, age] for age in range(1, self.scope.longest))
 
     def _add_wirelength(self) -> None:
+        """The limit on all links beyond one per edge, and the objective that makes them few."""
         total = sum(self._length(e) for e in self.crossing)
         if self.scope.wirelength is not None and self.crossing:
             self.model.add(total <= self.scope.wirelength)
@@ -209,12 +235,23 @@ class StaticModel:
 
     @property
     def last_cycle(self) -> int:
-        """A cycle that no issue has to be after: the longest chain of the longest edges, and of the deepest FIFOs."""
+        """A cycle that no issue has to be after: the longest chain of the longest edges, and of the deepest FIFOs.
+
+        Issues are bounded by differences: the target of an edge follows its source by latency and links, and where a
+        FIFO is limited the source follows the target by the distance. A chain of as many such steps as there are nodes
+        is the longest that any of them has to wait for.
+        """
         p = self.problem
         ties = [edge.delay for edge in p.dfg.edges if edge.kind in ("order", "pair")]
-        return p.size * (int(p.latency.max(initial=1)) + self.scope.longest + max([0, *ties]))
+        forwards = int(p.latency.max(initial=1)) + self.scope.longest + max([0, *ties])
+        return p.size * (forwards + int(p.distance.max(initial=0)))
 
     def _add_cycles(self) -> None:
+        """An issue cycle for each node: values arrive before they are needed, by no more than a FIFO takes.
+
+        Limits of single tiles hold only where the target sits on the tile. The objectives are the deepest FIFO or the
+        last result.
+        """
         p = self.problem
         self.cycle = [self.model.new_int_var(0, self.last_cycle, "") for _ in range(p.size)]
         deepest = self.model.new_int_var(0, self.last_cycle, "") if self.scope.aim == "buffers" else None
@@ -252,6 +289,7 @@ class StaticModel:
                     self.model.add_bool_or([self.at[node, tile].negated()])
 
     def _add_rules(self) -> None:
+        """Aligned inputs issue in cycle 0; ``order`` edges bound a distance in time, ``pair`` edges fix it."""
         p, dfg = self.problem, self.problem.dfg
         for node, k in enumerate(p.nodes.tolist()):
             if p.arch.inputs == "aligned" and dfg.nodes[k].op == "input":
@@ -267,11 +305,11 @@ class StaticModel:
 
     def position(self, solved: Solved) -> Int32s:
         """The tile of each node."""
-        found = np.full(self.problem.size, -1, dtype=np.int32)
+        position = np.full(self.problem.size, -1, dtype=np.int32)
         for (node, tile), literal in self.at.items():
             if solved.value(literal):
-                found[node] = tile
-        return found
+                position[node] = tile
+        return position
 
     @property
     def routable(self) -> bool:
@@ -307,7 +345,7 @@ class StaticModel:
         return Routes(way, length[: len(p.edges)], used, overuse, 0)
 
     def _direct(self, position: Int32s) -> Routes:
-        """One link an edge, from its source to the neighbour that its target is on."""
+        """One link for each edge, from its source to the neighbour that its target is on."""
         p, links = self.problem, self.problem.links
         between = {(int(links.source[k]), int(links.target[k])): k for k in range(links.count)}
         way = np.full((max(1, len(p.edges)), 2), -1, dtype=np.int32)
@@ -320,6 +358,7 @@ class StaticModel:
         return Routes(way, length[: len(p.edges)], used, 0, 0)
 
     def _following(self, link: int) -> list[int]:
+        """The links that may follow a link."""
         links = self.problem.links
-        found: list[int] = links.following[links.following_at[link] : links.following_at[link + 1]].tolist()
-        return found
+        followers: list[int] = links.following[links.following_at[link] : links.following_at[link + 1]].tolist()
+        return followers

@@ -38,7 +38,12 @@ _SHORT = 4
 
 
 def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
-    """A graph on a static grid, best by the objective as far as the budget allows, or why there is none."""
+    """A graph on a static grid, best by the objective as far as the budget allows, or why there is none.
+
+    The provenance says whether the result is ``optimal``, which ``bound`` is proved, and lists the steps of the proof.
+    Raises OptionError for another kind of array or domain, MissingExtra without OR-Tools. A model that is too large to
+    be built is a Failure.
+    """
     refuse_unsuited("exact", dfg, arch)
     cp_model()
     problem = build_problem(dfg, arch)
@@ -56,7 +61,11 @@ def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
 
 
 def sufficient_length(problem: StaticProblem) -> int:
-    """Links that no route has more than, whatever the mapping."""
+    """Links that no route has more than, whatever the mapping.
+
+    Every (net, target) pair needs a link of its own into the tile of the target, so that what the pairs of other edges
+    need is not there for the longest route.
+    """
     crossing = problem.source != problem.target
     pairs = len(set(zip(problem.source[crossing].tolist(), problem.target[crossing].tolist())))
     return max(1, problem.links.count - pairs + 1)
@@ -64,6 +73,13 @@ def sufficient_length(problem: StaticProblem) -> int:
 
 @dataclass
 class _Search:
+    """The search for one problem: the best candidate so far, and what is proved.
+
+    ``bound`` is a proved lower bound on the objective, and ``proof`` is the list of sentences that led there. First the
+    bound is asked for and raised by one for each refutation (:meth:`_walk`); where that ends without an answer, the
+    objective is minimised directly (:meth:`_minimise`). A candidate of the value ``bound`` is optimal.
+    """
+
     problem: StaticProblem
     timing: Timing
     config: ExactConfig
@@ -93,14 +109,17 @@ class _Search:
         return to_mapping(self.problem, self.best, origin("exact", self.config, self.clock, **proved))
 
     def _counted(self) -> Bound:
+        """The bound that counting alone gives, before any model is built."""
         dfg, arch = self.problem.dfg, self.problem.arch
         counted = {"wirelength": wirelength_bound, "buffers": fifo_bound, "latency": latency_bound}
         return counted[self.config.objective](dfg, arch)
 
     def _words(self, value: int) -> str:
+        """The objective with a value, as the lines of a proof have it."""
         return f"{'deepest FIFO' if self.config.objective == 'buffers' else self.config.objective} {value}"
 
     def _value(self, candidate: Candidate) -> int:
+        """The objective's value of a candidate, counted on its routes and its balance."""
         if candidate.balance is None:
             raise ValueError("a candidate without issue cycles is no mapping")
         if self.config.objective == "wirelength":
@@ -119,7 +138,12 @@ class _Search:
             self.bound = value + 1
 
     def _ask(self, value: int) -> str:
-        """``found``, ``refuted`` for good, or anything else."""
+        """Is there a mapping of this value? ``found``, ``refuted`` for good, or anything else.
+
+        For the wirelength, places alone are tried first: that model is small and refutes most. For FIFOs the routes may
+        be longer than those in the model, so that a refutation holds for good only with :func:`sufficient_length`; with
+        ``prove`` the length is doubled until then. The latency is only minimised, never asked for.
+        """
         self.clock.report(self._words(value))
         if self.config.objective == "latency":
             return "open"
@@ -144,6 +168,7 @@ class _Search:
             longest = min(2 * longest, sufficient_length(self.problem))
 
     def _judged(self, value: int, answer: str, complete: bool, longest: int) -> str:
+        """Write a refutation down; ``short`` where longer routes than those of the model might still help."""
         if answer != "infeasible":
             return answer
         limit = "" if complete else f" with routes of at most {longest} links"
@@ -172,6 +197,10 @@ class _Search:
             longest = min(2 * longest, most)
 
     def _solve(self, scope: StaticScope, share: float = _SHARE) -> str:
+        """Build and solve a model, and keep a better candidate: ``found``, or the solver's own answer.
+
+        Without links and with longer routes than one link a solution is not a mapping, and only a refutation counts.
+        """
         if self.clock.over():
             return "unknown"
         try:
@@ -206,12 +235,14 @@ class _Search:
             self.proof.append(f"{self._words(value - 1)}: refuted")
 
     def _candidate(self, model: StaticModel, solved: Solved) -> Candidate:
+        """The candidate of a solution. Issue cycles are found anew, exactly, for the solution's routes."""
         position, routes = model.position(solved), model.routes(solved)
         fastest = self.config.objective == "latency"
         cycles = balance(self.timing, position, routes.length, fastest=fastest)
         return Candidate((0,), position, routes, cycles, 0)
 
     def _failure(self) -> Failure:
+        """Why there is no mapping: refuted, or not found within the budget, with the proof so far."""
         if self.none:
             bound, levers = "none: refuted", ("a larger array", "a topology with more links (onehop)")
         else:

@@ -6,6 +6,10 @@ The schedule is that of VPR (Betz and Rose, FPL 1997): the first temperature com
 moves, the next from the share of moves accepted, and the range of moves shrinks so that about 44 % are accepted. Half
 of the moves are drawn in that range, the others put a node beside one it is connected to. The cost of an edge is its
 weight times the hops beyond ``ideal``.
+
+A move swaps the nodes of two tiles, one of which may be empty, and its change of cost is counted over the edges of the
+two nodes alone: a move costs the degree of its nodes, whatever the size of the graph. Costs are whole numbers, so that
+the running sum never drifts from the true cost.
 """
 
 from __future__ import annotations
@@ -29,7 +33,10 @@ class Prices(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """The tile of each node, the node of each tile (-1: none), and the tiles of the best placement so far."""
+    """The tile of each node, the node of each tile (-1: none), and the tiles of the best placement so far.
+
+    ``position`` and ``occupant`` are inverse to each other between moves.
+    """
 
     position: Int32s
     occupant: Int32s
@@ -49,7 +56,10 @@ class Schedule(NamedTuple):
 
 @internal
 def total_cost(position: Int32s, graph: Graph, prices: Prices, grid: Grid) -> int:
-    """The cost of a placement: every edge is listed at both its ends, so half of the sum."""
+    """The cost of a placement: every edge is listed at both its ends, so half of the sum.
+
+    Linear in the edges. A run counts it once and then follows it move by move.
+    """
     cost = 0
     for a in range(len(position)):
         for k in range(graph.starts[a], graph.starts[a + 1]):
@@ -76,7 +86,12 @@ def _rise(a: int, b: int, here: int, there: int, position: Int32s, graph: Graph,
 
 @inlined
 def draw_tile(a: int, reach: int, state: RandomState, position: Int32s, graph: Graph, grid: Grid) -> int:
-    """The tile that a move tries for node a: in reach of where it is, or beside a node it is connected to."""
+    """The tile that a move tries for node a: in reach of where it is, or beside a node it is connected to.
+
+    One random bit decides between the two. Beside a neighbour means at most one row and column away, in one of four
+    cases two. The reach is clipped at the border, so that every draw is a tile of the grid; it may be the node's own
+    tile.
+    """
     rows, cols = grid.tile.shape
     centre = position[a]
     span = reach
@@ -94,7 +109,10 @@ def draw_tile(a: int, reach: int, state: RandomState, position: Int32s, graph: G
 
 
 class _Sweep(NamedTuple):
-    """What the moves at one temperature came to; the sums are over the changes of cost that were offered."""
+    """What the moves at one temperature came to; the sums are over the changes of cost that were offered.
+
+    ``total`` and ``squares`` count refused moves as well: their spread sets the first temperature.
+    """
 
     cost: int
     best_cost: int
@@ -108,7 +126,11 @@ def _sweep(
     moves: int, temperature: float, reach: int, before: _Sweep, state: RandomState,
     placement: Placement, graph: Graph, prices: Prices, grid: Grid,
 ) -> _Sweep:  # fmt: skip
-    """Make the moves of one temperature, from the costs that the sweep before came to."""
+    """Make the moves of one temperature, from the costs that the sweep before came to.
+
+    Moves to a fixed tile, or to one where a node of the swap may not sit, count as made but are not offered. The best
+    placement is copied whenever the cost falls below the best so far, which is rare after the first temperatures.
+    """
     position, occupant = placement.position, placement.occupant
     cost, best_cost = before.cost, before.best_cost
     accepted = 0
@@ -148,7 +170,9 @@ def anneal(
 ) -> tuple[int, int]:
     """Anneal ``position`` in place to the best placement found: (its cost, moves made).
 
-    The run ends when it is cold, at the schedule's floor, or when ``stop`` is set.
+    The run ends when it is cold, at the schedule's floor, or when ``stop`` is set, which is looked at once per
+    temperature. Cold is a temperature at which a single hop of the cheapest edge is hardly ever accepted. A start that
+    is not hot (``heat`` up to 0.3) begins with a third of the range, so that it changes the given placement near by.
     """
     state = random_state(seed)
     occupant = np.full(len(grid.row), -1, dtype=np.int32)
@@ -185,6 +209,7 @@ def anneal(
 
 @internal
 def _least_weight(weight: Int32s) -> float:
+    """The smallest weight above 0, which is the smallest change of cost there is; 1 where there is none."""
     least = 1 << 30
     for k in range(len(weight)):
         if 0 < weight[k] < least:

@@ -1,4 +1,10 @@
-"""Bisection of a part of a graph by moving one node at a time (Fiduccia and Mattheyses, DAC 1982), compiled."""
+"""Bisection of a part of a graph by moving one node at a time (Fiduccia and Mattheyses, DAC 1982), compiled.
+
+The part is a list of members; edges to nodes outside it count through ``pull``, which stands for where their other ends
+are. A pass moves every member once, the one with the largest gain first, even where that makes the cut worse for a
+while, and keeps the best prefix of these moves. Gains are counted anew at each step instead of being kept in buckets:
+parts are small, and a pull is no whole number. ``divide`` calls this for each rectangle that it cuts.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,11 @@ from gridloom.mappers.core.kernels import internal, kernel
 
 
 class Part(NamedTuple):
-    """The part of a graph that is cut in two."""
+    """The part of a graph that is cut in two.
+
+    Members are numbered from 0 within the part: ``members[a]`` is the node of member a, ``local`` leads back. Sides,
+    gains and pulls are arrays over members; the CSR tables are those of the whole graph.
+    """
 
     #: The nodes of the part; a node's place in that list, -1 for others.
     members: Int32s
@@ -25,7 +35,11 @@ class Part(NamedTuple):
 
 @internal
 def _gain(a: int, side: Bools, part: Part) -> float:
-    """How much less is cut when a member changes sides."""
+    """How much less is cut when a member changes sides.
+
+    Edges to the other side are no longer cut, edges to its own side are; the pull counts like as many edges to the
+    outside.
+    """
     gain: float = -part.pull[a] if side[a] else part.pull[a]
     node = part.members[a]
     for k in range(part.starts[node], part.starts[node + 1]):
@@ -37,7 +51,12 @@ def _gain(a: int, side: Bools, part: Part) -> float:
 
 @internal
 def _pass(side: Bools, part: Part, room: Int32s, count: Int32s) -> float:
-    """Move every node once, the best first, and keep the best prefix: what it gained."""
+    """Move every node once, the best first, and keep the best prefix: what it gained.
+
+    A node is locked once it has moved. A prefix counts only if both sides fit into their halves of the grid; moves
+    beyond the best prefix are undone. ``count`` has the members of each side and is kept up to date. O(members^2 *
+    degree).
+    """
     size = len(side)
     locked = np.zeros(size, dtype=np.bool_)
     order = np.empty(size, dtype=np.int32)

@@ -1,4 +1,9 @@
-"""Nodes, routes and cycles annealed together: see :mod:`gridloom.mappers.grid.place.joint_kernel`."""
+"""Nodes, routes and cycles annealed together: see :mod:`gridloom.mappers.grid.place.joint_kernel`.
+
+This is the side of the kernel that Python sees: it makes the kernel's tables once for each problem, copies a placement
+and its routes into a layout with room for longer routes, and turns what the kernel leaves into :class:`Routes`. It is
+the slowest and strongest of the placers, used where the plain annealer and the router ended without a legal result.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +29,11 @@ _VISITS = 120
 
 
 class JointAnnealer:
-    """The joint annealer of one problem, with its graph and its grid as kernels see them."""
+    """The joint annealer of one problem, with its graph and its grid as kernels see them.
+
+    ``StaticSearch`` makes it once; runs share the tables and copy everything that they change, so that several threads
+    may run it.
+    """
 
     def __init__(self, timing: Timing, graph: Graph, edges: Edges, grid: Grid) -> None:
         self.timing = timing
@@ -60,8 +69,11 @@ class JointAnnealer:
     ) -> tuple[Int32s, Routes, int]:
         """(placement, routes, moves) from a placement and whatever routes it has.
 
-        With issue cycles the run is timed and ``bound`` is the deepest FIFO; without, ``bound`` is how much longer
-        than the shortest way a route may be.
+        With issue cycles the run is timed and ``bound`` is the deepest FIFO; without, ``bound`` is how much longer than
+        the shortest way a route may be. ``moves`` bounds the moves, and searches may visit 120 states for each of them.
+        ``first_legal`` ends at the first legal state instead of searching for short wires. ``hot`` and ``cold`` are the
+        temperatures, ``price`` what a signal without a link costs, ``hop`` what a hop costs a search, all in links. The
+        arguments are not changed; issue cycles are not returned, since balancing finds them anew for the routes.
         """
         from gridloom.mappers.grid.place.joint_kernel import Layout, Rules, anneal_jointly
 

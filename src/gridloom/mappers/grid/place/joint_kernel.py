@@ -5,6 +5,10 @@ off their links, moves the nodes (and, in a timed run, their issue cycles), and 
 the links used plus a price for each signal without a link of its own. In a timed run a route has to be as long as its
 value is under way, less what a FIFO of ``bound`` cycles takes up, so that a legal state needs no deeper FIFO.
 
+Both terms of the cost are kept up to date by what a move changes. ``wire`` is the sum of route lengths; ``over`` counts
+conflicts: one for each signal too many on a link, and ``_LOST`` for each edge without any way. A state is legal where
+``over`` is 0. A quarter of the moves begin at a node in a conflict, the others at any node.
+
 A move costs some ten short searches unless its hops alone forbid it: this starts where the plain annealer and the
 router ended.
 """
@@ -24,7 +28,7 @@ from gridloom.mappers.grid.place.anneal_kernel import draw_tile
 from gridloom.mappers.grid.place.tables import Edges, Graph, Grid, Move
 from gridloom.mappers.grid.route.pathfinder_kernel import Layers, Links, Prices, Usage, Window, empty_layers, search
 
-#: How many conflicts an edge without any way counts for.
+#: How many conflicts an edge without a way counts for.
 _LOST = 2
 
 # Cycles beyond which a bound on an issue cycle says nothing.
@@ -32,7 +36,11 @@ _FREE = 1 << 27
 
 
 class Timing(NamedTuple):
-    """When values may meet."""
+    """When values may meet.
+
+    A value that leaves node a in cycle ``issue[a]`` over ``links`` links is at the other end in cycle ``issue[a] + wait
+    + links``; ``wait`` is the latency less 1 and less the iterations that the edge goes back (II is 1).
+    """
 
     #: Nodes whose issue cycle is fixed.
     tied: Bools
@@ -52,7 +60,12 @@ class Problem(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What moves change: tiles and issue cycles of nodes, links of edges (length 0: no way), signals of links."""
+    """What moves change: tiles and issue cycles of nodes, links of edges (length 0: no way), signals of links.
+
+    ``way[e, :length[e]]`` are the links of edge e from its source on, and ``used[link]`` counts the pairs of a signal
+    and an age that are on a link: edges of one signal share a link where they are equally far from the source. Rows of
+    edges onto a node itself stay empty.
+    """
 
     position: Int32s
     issue: Int32s
@@ -62,7 +75,11 @@ class Layout(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for searches and for what a refused move puts back."""
+    """Room for searches and for what a refused move puts back.
+
+    ``touched`` lists the edges of the move at hand, and row j of ``saved`` and ``saved_length`` is the old way of edge
+    ``touched[j]``. The history of links stays 0: nothing is negotiated here, prices are those of the moment.
+    """
 
     layers: Layers
     history: Float64s
@@ -94,7 +111,7 @@ class Rules(NamedTuple):
 
 @internal
 def _scratch(graph: Graph, links: int, depths: int) -> Scratch:
-    """Room for one run."""
+    """Room for one run: a move touches the edges of two nodes, so twice the largest degree is enough."""
     most = 1
     for node in range(len(graph.starts) - 1):
         most = max(most, graph.starts[node + 1] - graph.starts[node])
@@ -110,7 +127,11 @@ def _scratch(graph: Graph, links: int, depths: int) -> Scratch:
 
 @internal
 def _note_siblings(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> None:
-    """Note (or forget, ``step`` -1) where the other edges of e's net are."""
+    """Note (or forget, ``step`` -1) where the other edges of e's net are.
+
+    ``layers.own[link, depth]`` then tells a search which links the signal is on already at that age: they cost it
+    nothing but the hop. Between moves the table is all 0.
+    """
     n = edges.source[e]
     for k in range(edges.net_at[n], edges.net_at[n + 1]):
         other = edges.net[k]
@@ -144,7 +165,10 @@ def _put(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> int
 
 @inlined
 def _window(e: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout, rules: Rules) -> tuple[int, int]:
-    """The least and the largest number of links that edge e may have where its ends are; empty: no way."""
+    """The least and the largest number of links that edge e may have where its ends are; empty: no way.
+
+    In a timed run a route of ``high`` links arrives just in time, and each link less is a cycle in the FIFO.
+    """
     a, b = edges.source[e], edges.target[e]
     tile = layout.position[b]
     low = int64(hops[layout.position[a], tile])
@@ -159,7 +183,11 @@ def _window(e: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: La
 def _least_rise(
     touched: Int32s, count: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout, rules: Rules
 ) -> float:
-    """What a move costs at least, its nodes moved and its edges not yet: all links free, every conflict it has over."""
+    """What a move costs at least, its nodes moved and its edges not yet: all links free, every conflict it has over.
+
+    Each edge needs at least the shortest way in its window. A move whose bound is beyond what the temperature accepts
+    is refused before any search, which is the fate of most moves.
+    """
     rise = 0.0
     for j in range(count):
         e = touched[j]
@@ -175,7 +203,7 @@ def _least_rise(
 
 @internal
 def _find(e: int, edges: Edges, timing: Timing, links: Links, layout: Layout, scratch: Scratch, rules: Rules) -> None:
-    """Route edge e, if there is a way in its window."""
+    """Route edge e, if there is a way in its window; the edge has to be off its links, and is not put on them here."""
     low, high = _window(e, edges, timing, links.hops, layout, rules)
     layout.length[e] = 0
     if low > high:
@@ -209,7 +237,10 @@ def _node_in_conflict(state: RandomState, edges: Edges, layout: Layout) -> int:
 
 @internal
 def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
-    """List the edges of the nodes that a move touches, each once; returns how many there are."""
+    """List the edges of the nodes that a move touches, each once; returns how many there are.
+
+    Degrees are small, so looking through the list is cheaper than marking edges.
+    """
     count = 0
     for node in (move.a, move.b):
         if node < 0:
@@ -228,7 +259,12 @@ def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
 def _retime(
     a: int, state: RandomState, graph: Graph, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout
 ) -> bool:
-    """Give node a an issue cycle that its neighbours allow where they are; False: there is none."""
+    """Give node a an issue cycle that its neighbours allow where they are; False: there is none.
+
+    The neighbours' cycles and the hops between them bound the cycle from below and above, and one in between is drawn
+    evenly. A tied node keeps its cycle, or the move is refused. Waits that are longer than a FIFO allows are not
+    refused here: the window of the route then asks for a longer wire.
+    """
     least, most = -2 * _FREE, 2 * _FREE
     for k in range(graph.starts[a], graph.starts[a + 1]):
         e = edges.incident[k]
@@ -258,7 +294,12 @@ def _retime(
 def _attempt(
     move: Move, temperature: float, state: RandomState, problem: Problem, layout: Layout, scratch: Scratch, rules: Rules
 ) -> tuple[bool, int, int]:
-    """Make a move with the routes of its nodes, or put all back: (kept, more conflicts, more wire)."""
+    """Make a move with the routes of its nodes, or put all back: (kept, more conflicts, more wire).
+
+    All touched edges are taken off their links before the first is routed again, so that they do not block each other
+    by their old ways; they are then routed one by one in the order in which they were listed. A refused move restores
+    tiles, cycles, ways and link counts exactly.
+    """
     a, b, here, there = move
     graph, edges, timing, links = problem
     touched = scratch.touched
@@ -327,6 +368,7 @@ def _complete(problem: Problem, layout: Layout, scratch: Scratch, rules: Rules) 
 
 @internal
 def _copy(source: Layout, target: Layout) -> None:
+    """Copy a layout into another one of the same shape."""
     copy_row(source.position, target.position)
     copy_row(source.issue, target.issue)
     copy_table(source.way, target.way)
@@ -340,8 +382,10 @@ def anneal_jointly(
 ) -> tuple[int, int]:
     """Anneal ``layout`` in place: (signals without a link of their own, moves made).
 
-    The temperature falls from ``hot`` to ``cold``; the result is the legal state with the shortest wires, or where
-    the run ended if there was none.
+    The temperature falls from ``hot`` to ``cold``; the result is the legal state with the shortest wires, or where the
+    run ended if there was none. An edge without a way counts as two signals. Besides the moves, the states that
+    searches visit bound the run, since a move on a large grid with long windows takes many times as long as one on a
+    small grid.
     """
     graph = problem.graph
     state = random_state(seed)

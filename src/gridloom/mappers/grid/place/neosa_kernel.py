@@ -51,7 +51,11 @@ def _sweep(
     temperature: float, cost: int, state: RandomState, position: Int32s, occupant: Int32s, region: Int32s,
     graph: Graph, grid: Grid,
 ) -> int:  # fmt: skip
-    """Offer a swap to every pair of cells, first to last; returns the cost."""
+    """Offer a swap to every pair of cells, first to last; returns the cost.
+
+    Pairs of different regions (op classes), of two empty cells, and of nodes that may not sit on each other's tile are
+    left out. The change of cost is counted over the edges of the two nodes alone.
+    """
     cells = len(occupant)
     kind, allowed = graph.kind, grid.allowed
     for first in range(cells):
@@ -84,8 +88,8 @@ def neosa(
 ) -> tuple[int, int]:
     """Anneal ``position`` in place: (its wirelength, sweeps made).
 
-    The run ends early at wirelength 0 or when ``stop`` is set. The placement is the last one, not the best one on the
-    way, as published.
+    The run ends early at wirelength 0 or when ``stop`` is set, which is looked at between sweeps. The placement is the
+    last one, not the best one on the way, as published. A sweep costs tiles^2 / 2 offers.
     """
     state = random_state(seed)
     occupant = np.full(len(region), -1, dtype=np.int32)

@@ -1,4 +1,8 @@
-"""The graph and the grid as the placement kernels see them: named tuples of flat arrays."""
+"""The graph and the grid as the placement kernels see them: named tuples of flat arrays.
+
+numba passes a named tuple of arrays to a kernel as it is, which keeps the kernels' signatures short. The tables are
+views of a :class:`~gridloom.mappers.grid.problem.StaticProblem`; no kernel writes to them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,12 @@ if TYPE_CHECKING:
 
 
 class Graph(NamedTuple):
-    """The nodes that need a tile."""
+    """The nodes that need a tile.
+
+    Row k of the CSR table lists the nodes at the other ends of node k's edges, one entry for each edge: a neighbour
+    that is joined by two edges is listed twice. Edges onto the node itself are left out, and each edge is listed at
+    both its ends.
+    """
 
     #: Nodes that may move; the kind of each node, which says where it may sit.
     movable: Int32s
@@ -25,7 +34,11 @@ class Graph(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """The edges between different nodes."""
+    """The edges between different nodes.
+
+    ``incident`` runs beside ``Graph.neighbour``: entry k of both is the same edge. A net is the set of edges that carry
+    the signal of one node; ``net`` lists every edge between different nodes exactly once, net after net.
+    """
 
     #: CSR by node, with the graph's ``starts``: its edges.
     incident: Int32s
@@ -38,7 +51,12 @@ class Edges(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The tiles, and how far apart they are."""
+    """The tiles, and how far apart they are.
+
+    ``hops[a, b]`` is the least number of links from tile a to tile b, ``row`` and ``col`` are the coordinates of a
+    tile, and ``tile[row, col]`` leads back. A search that restricts where kinds may sit passes a copy with another
+    ``allowed``.
+    """
 
     #: allowed[kind, tile]; tiles of nodes that stay.
     allowed: Bools

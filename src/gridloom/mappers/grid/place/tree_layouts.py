@@ -30,7 +30,12 @@ _FREE = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """A rectangle, and the cell of each node in level order."""
+    """A rectangle, and the cell of each node in level order.
+
+    ``cells[k]`` is the (row, column) of node k of a complete binary tree, the root first; the children of node k are
+    nodes 2 * k + 1 and 2 * k + 2. No two nodes share a cell, and all cells are inside the rectangle. Cells without a
+    node are left for wires. A layout knows nothing of op classes or links: the mapper ``trees`` puts it on an array.
+    """
 
     rows: int
     cols: int
@@ -60,7 +65,13 @@ class Layout:
 
 
 def h_tree(levels: int) -> Layout:
-    """The H-tree of a complete binary tree of so many levels."""
+    """The H-tree of a complete binary tree of so many levels, at least 1.
+
+    All paths from the root to a leaf are equally long. The area grows to about twice the number of nodes.
+
+    >>> h_tree(3).cells.tolist()
+    [[1, 1], [1, 0], [1, 2], [0, 0], [2, 0], [0, 2], [2, 2]]
+    """
     layout = Layout(1, 1, np.zeros((1, 2), dtype=np.int64))
     for _ in range(levels - 1):
         # Halves are joined along the shorter side, so that the rectangle stays near a square.
@@ -84,16 +95,17 @@ def compact(levels: int, count: int = 1, *, fastest: bool = False) -> list[Layou
     # Quadrants of 4 x 4 leave one cell each: a cross between them has room for the three nodes above and their wires.
     gap = 1 if levels == 6 else 0
     side = 2 * quarter.rows + gap
-    found: list[tuple[tuple[int, ...], Cells]] = []
+    layouts: list[tuple[tuple[int, ...], Cells]] = []
     for ways in _turns(quarter):
         parts = _quadrants(quarter, ways, gap)
-        found += _tops(parts, _free(parts, side), count, fastest)
-    found.sort(key=lambda entry: entry[0])
-    return [Layout(side, side, cells) for _, cells in found[:count]]
+        layouts += _tops(parts, _free(parts, side), count, fastest)
+    layouts.sort(key=lambda entry: entry[0])
+    return [Layout(side, side, cells) for _, cells in layouts[:count]]
 
 
 @lru_cache(maxsize=16)
 def _best(levels: int, fastest: bool) -> Layout:
+    """The best compact layout of so many levels, kept: each doubling asks for the one of two levels less."""
     return compact(levels, fastest=fastest)[0]
 
 
@@ -122,6 +134,7 @@ def _turns(quarter: Layout) -> list[tuple[int, int, int, int]]:
 
 
 def _quadrants(quarter: Layout, ways: tuple[int, int, int, int], gap: int) -> list[Cells]:
+    """The cells of the four quadrants, each turned its own way and shifted to its corner of the square."""
     step = quarter.rows + gap
     corners = ((0, 0), (0, step), (step, 0), (step, step))
     return [quarter.turned(way).cells + np.array(corner) for way, corner in zip(ways, corners)]

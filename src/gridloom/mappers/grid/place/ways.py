@@ -1,4 +1,10 @@
-"""Placements annealed together with shortest ways: see :mod:`gridloom.mappers.grid.place.ways_kernel`."""
+"""Placements annealed together with shortest ways: see :mod:`gridloom.mappers.grid.place.ways_kernel`.
+
+This is the side of the kernel that Python sees. It lists the shortest ways between tiles once for each problem and runs
+the kernel with one of two aims: short wires for which every signal has its links (:meth:`WaysAnnealer.run`), or close
+tiles, whatever links that takes (:meth:`WaysAnnealer.place`). A first run only knows ways of up to five links. Where it
+leaves conflicts, runs at higher prices and with longer ways follow, each from the placement before.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +39,10 @@ _MOST, _LEAST = 1e6, 1e-3
 
 
 class WaysAnnealer:
-    """The annealer with shortest ways of one problem, with its graph and its grid as kernels see them."""
+    """The annealer with shortest ways of one problem, with its graph and its grid as kernels see them.
+
+    ``StaticSearch`` makes it once. Runs copy what they change, so that several threads may run it.
+    """
 
     def __init__(self, problem: StaticProblem, graph: Graph, edges: Edges, grid: Grid) -> None:
         self.problem = problem
@@ -41,7 +50,7 @@ class WaysAnnealer:
 
     @cached_property
     def ways(self) -> WayList:
-        """The shortest ways between tiles."""
+        """The shortest ways between tiles. Listing them takes time and memory of tiles^2, once per problem."""
         from gridloom.mappers.grid.place.ways_kernel import WayList, list_ways
 
         return WayList(*list_ways(link_tables(self.problem)))
@@ -84,6 +93,11 @@ class WaysAnnealer:
         stop: Uint8s,
         worth: float = _MOST,
     ) -> tuple[Int32s, Routes, int]:
+        """One run of the kernel from a placement, with all routes laid anew: (placement, routes, moves).
+
+        ``near`` lists the ways that edges may take, ``price`` is what a conflict costs a move and ``worth`` what it
+        counts when states are ranked, both in links.
+        """
         from gridloom.mappers.grid.place.ways_kernel import REACH, Layout, Schedule, anneal_ways
 
         p = self.problem

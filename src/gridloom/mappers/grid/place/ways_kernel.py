@@ -2,12 +2,15 @@
 
 The plain annealer sees hops, not links: its best placements need links twice. The joint annealer searches a way for
 every edge it touches. In mappings with short wires nearly all edges have one or two links and no detour, so here the
-shortest ways between tiles that are near are listed once, and a move takes for each edge the way in the list that
-has the fewest conflicts. Cost: hops, plus a price for each conflict, that is, each signal without a link of its own.
+shortest ways between tiles that are near are listed once, and a move takes for each edge the way in the list that has
+the fewest conflicts. Cost: hops, plus a price for each conflict, that is, each signal without a link of its own.
 
-A signal's edges share a link where they are equally far from its source, as everywhere on the static grids. Edges
-that are longer than the list reaches have no way here: they count as a conflict, and a router has to find one in the
-end.
+A signal's edges share a link where they are equally far from its source, as everywhere on the static grids. Edges that
+are longer than the list reaches have no way here: they count as a conflict, and a router has to find one in the end.
+
+Hops and conflicts are both kept up to date by what a move changes. The threshold of acceptance is drawn before a move
+is made, and a bound on its change of cost (its hops, less all conflicts that it may end) refuses most moves without
+touching a route. Issue cycles are not seen: this is for objectives with short wires and graphs without recurrences.
 """
 
 from __future__ import annotations
@@ -31,7 +34,12 @@ _WAYS = 8
 
 
 class WayList(NamedTuple):
-    """The shortest ways between tiles that are near."""
+    """The shortest ways between tiles that are near.
+
+    ``ways[w]`` are the links of a way, ``hops[s, t]`` of them, padded with -1 to ``REACH``. The ways of a pair of tiles
+    stand one after the other. Of pairs with more than ``_WAYS`` shortest ways only the first ones are listed; pairs
+    further apart than ``REACH`` have none.
+    """
 
     #: first[s, t]: position of the first way between two tiles in ``ways``; listed[s, t]: how many there are.
     first: Int32s
@@ -42,7 +50,11 @@ class WayList(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What moves change: tiles of nodes, nodes of tiles, links of edges (length 0: no way), signals of links."""
+    """What moves change: tiles of nodes, nodes of tiles, links of edges (length 0: no way), signals of links.
+
+    ``way`` has one row of ``REACH`` links for each edge. ``used[link]`` counts the pairs of a signal and an age on a
+    link, so that a link is in conflict where it is above 1.
+    """
 
     position: Int32s
     occupant: Int32s
@@ -82,7 +94,11 @@ class _Terms(NamedTuple):
 
 @internal
 def _list_pair(s: int, t: int, at: int, ways: Int32s, links: Links) -> int:
-    """List the shortest ways from s to t from position ``at`` on; returns how many were listed."""
+    """List the shortest ways from s to t from position ``at`` on; returns how many were listed.
+
+    A depth-first search that only follows links which bring t one hop nearer; ``chain`` is the way so far and
+    ``cursor`` the next link to try at each level. Needs hops[s, t] from 1 to REACH.
+    """
     depth = links.hops[s, t]
     cursor = np.zeros(REACH, dtype=np.int32)
     chain = np.empty(REACH, dtype=np.int32)
@@ -110,7 +126,11 @@ def _list_pair(s: int, t: int, at: int, ways: Int32s, links: Links) -> int:
 
 @kernel
 def list_ways(links: Links) -> WayList:
-    """The shortest ways of all pairs of tiles at most REACH links apart."""
+    """The shortest ways of all pairs of tiles at most REACH links apart.
+
+    Time and memory grow with the number of such pairs, which is linear in the tiles of a large grid; the tables of
+    pairs themselves have tiles^2 entries.
+    """
     tiles = len(links.leaving_at) - 1
     first = np.full((tiles, tiles), -1, dtype=np.int32)
     count = np.zeros((tiles, tiles), dtype=np.int32)
@@ -142,7 +162,10 @@ def _shared(e: int, link: int, d: int, edges: Edges, layout: Layout) -> bool:
 
 @internal
 def _lift(e: int, edges: Edges, layout: Layout) -> int:
-    """Take edge e off its links; returns by how much conflicts change. An edge without a way is a conflict."""
+    """Take edge e off its links; returns by how much conflicts change. An edge without a way is a conflict.
+
+    Its links stay in ``layout.way`` until another way is laid.
+    """
     if layout.length[e] == 0:
         return -1
     over = 0
@@ -157,7 +180,12 @@ def _lift(e: int, edges: Edges, layout: Layout) -> int:
 
 @internal
 def _lay(e: int, edges: Edges, near: WayList, layout: Layout, state: RandomState) -> int:
-    """Give edge e, which has none, the listed way with the fewest conflicts, then the fewest links of its own."""
+    """Give edge e, which has none, the listed way with the fewest conflicts, then the fewest links of its own.
+
+    Returns by how much conflicts change. Links that the signal is on already are free, an unused link costs 1 and a
+    link of another signal 64. Ways are looked at from a random one on, so that equally good ones are taken equally
+    often.
+    """
     s, t = layout.position[edges.source[e]], layout.position[edges.target[e]]
     count = near.listed[s, t]
     if count == 0:
@@ -199,7 +227,10 @@ def _put_back(e: int, length: int, edges: Edges, layout: Layout) -> None:
 
 @internal
 def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
-    """List the edges of the nodes that a move touches, each once; returns how many there are."""
+    """List the edges of the nodes that a move touches, each once; returns how many there are.
+
+    Only edges between the two nodes of a swap can come twice, so that only these are looked for in the list.
+    """
     count = 0
     for k in range(graph.starts[move.a], graph.starts[move.a + 1]):
         touched[count] = edges.incident[k]
@@ -238,7 +269,7 @@ def _more_hops(move: Move, position: Int32s, graph: Graph, grid: Grid) -> int:
 
 @internal
 def _relieved(a: int, graph: Graph, edges: Edges, layout: Layout) -> int:
-    """How many conflicts the edges of a are in at most."""
+    """How many conflicts the edges of a are in at most: no move of a can end more of them than that."""
     over = 0
     for k in range(graph.starts[a], graph.starts[a + 1]):
         e = edges.incident[k]
@@ -253,7 +284,11 @@ def _attempt(
     move: Move, terms: _Terms, state: RandomState,
     graph: Graph, edges: Edges, near: WayList, layout: Layout, saved: _Saved,
 ) -> tuple[bool, int]:  # fmt: skip
-    """Make a move with the ways of its edges, or put all back: (kept, more conflicts)."""
+    """Make a move with the ways of its edges, or put all back: (kept, more conflicts).
+
+    All touched edges are lifted before the first is laid again. The move is kept if its hops and the price of its
+    conflicts are within what the temperature accepts. A refused move restores ways and link counts exactly.
+    """
     a, b, here, there = move
     count = _gather(move, graph, edges, saved.touched)
     over = 0
@@ -313,7 +348,10 @@ def anneal_ways(
 ) -> tuple[int, int, int]:
     """Anneal ``layout`` in place: (signals without a link of their own, hops in all, moves made).
 
-    The result is the state with the fewest hops, each conflict counted as ``schedule.worth`` hops.
+    The result is the state with the fewest hops, each conflict counted as ``schedule.worth`` hops. The ways of
+    ``layout`` are laid from nothing at the start; only its positions and occupants have to be set. While there are
+    conflicts, a move to the node's own tile lays its edges anew. The run ends early when every edge has one link and
+    nothing is in conflict.
     """
     state = random_state(seed)
     saved = _saved(graph)

@@ -1,8 +1,8 @@
 """Routes for a placement on a static grid: PathFinder with windows on the number of links.
 
-A route is the list of links of an edge. Its length decides when the value arrives (op latency + links - 1), so a
-window on the length is a window on the arrival: :func:`route` with ``low == high`` gives routes of prescribed
-latency.
+A route is the list of links of an edge. Its length decides when the value arrives (op latency + links - 1), so a window
+on the length is a window on the arrival: :func:`route` with ``low == high`` gives routes of prescribed latency. Edges
+of one signal share links at the same distance from its source.
 
 Cost: O(rounds * edges * links near the edge * window).
 """
@@ -26,7 +26,13 @@ _PRESENT = 0.6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Routes:
-    """What the router found: for each routed edge its links, for each link how many signals use it."""
+    """What the router found: for each routed edge its links, for each link how many signals use it.
+
+    ``way[e, :length[e]]`` are the links of edge e from its source on, and entries beyond are -1 or left from before. A
+    length of 0 means that the edge is onto its own node, or that no way was found. ``used[link]`` counts signals, edges
+    of one signal at the same age once. Routers and annealers make it; it belongs to one placement and is wrong for any
+    other.
+    """
 
     way: Int32s
     length: Int32s
@@ -62,7 +68,9 @@ def route(
     """Route all edges of a placement, each with ``low`` to ``high`` links.
 
     ``hop`` is the price of a hop beside that of a link (high: short routes; low: shared ones), ``late`` that of each
-    link that a route has less than ``high``. ``seed`` shuffles the order of the nets.
+    link that a route has less than ``high``. ``seed`` shuffles the order of the nets. Negotiation ends after
+    ``rounds``, after ``patience`` rounds without fewer conflicts, or when ``stop`` is set. The result may be illegal:
+    ask ``Routes.legal``.
     """
     from gridloom.mappers.grid.route.pathfinder_kernel import Nets, Prices, Usage, Ways, Windows, negotiate
 

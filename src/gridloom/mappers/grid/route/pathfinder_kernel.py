@@ -2,8 +2,12 @@
 
 A state of the search is (link, depth): a signal that is ``depth`` links away from its producer has that age, and a link
 carries one age of one signal. Branches of a fan-out therefore share a link only at the same depth. Searching by depth
-makes the graph a layered one, so that the cheapest way of any length in a window is found without a queue: that is
-how a route is made longer on purpose where its value has to wait anyway.
+makes the graph a layered one, so that the cheapest way of any length in a window is found without a queue: that is how
+a route is made longer on purpose where its value has to wait anyway.
+
+Nets are ripped up and routed again in rounds. A link costs (0.5 + history) * (1 + present * users) and a hop: the share
+``present`` grows by half in each round, and the history of a link grows with each round in which signals compete for
+it. Every sixth round all nets are routed again, in the others only edges in a conflict.
 """
 
 from __future__ import annotations
@@ -88,7 +92,11 @@ class Prices(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """The room of searches: what they found at each depth."""
+    """The room of searches: what they found at each depth.
+
+    ``best`` is ``_FAR`` and ``own`` is 0 everywhere between searches: a search clears what it reached, so that its cost
+    does not grow with the grid. ``sizes[0]`` is the number of states that the last search visited.
+    """
 
     #: own[link, depth]: how many edges of the signal that is being routed use a link at a depth.
     own: Int16s
@@ -177,7 +185,7 @@ def search(window: Window, links: Links, layers: Layers, usage: Usage, prices: P
 
 @internal
 def _lift(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
-    """Take edge e off its links."""
+    """Take edge e off its links; a link is given back when the last edge of the net at that depth has left it."""
     for d in range(ways.length[e]):
         link = ways.way[e, d]
         own[link, d + 1] -= 1
@@ -188,7 +196,7 @@ def _lift(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
 
 @internal
 def _lay(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
-    """Put edge e on its links."""
+    """Put edge e on its links; a link is counted once for all edges of the net that are on it at the same depth."""
     for d in range(ways.length[e]):
         link = ways.way[e, d]
         if own[link, d + 1] == 0:
@@ -227,7 +235,10 @@ def _conflicts(e: int, ways: Ways, used: Int32s) -> bool:
 
 @internal
 def _overuse(usage: Usage, step: float) -> int:
-    """Signals that have no link of their own; links that several signals use get dearer."""
+    """Signals that have no link of their own; links that several signals use get dearer.
+
+    Each signal too many adds ``step`` to the link's history, which is never lowered again.
+    """
     over = 0
     for link in range(len(usage.used)):
         if usage.used[link] > 1:
@@ -241,7 +252,11 @@ def _reroute(
     n: int, everything: bool, nets: Nets, windows: Windows, links: Links, layers: Layers, usage: Usage, prices: Prices,
     ways: Ways,
 ) -> int:  # fmt: skip
-    """Route the edges of a net again, all or those with conflicts; returns how many have no way."""
+    """Route the edges of a net again, all or those with conflicts; returns how many have no way.
+
+    Edges that were routed before are noted in ``own``, so that later ones of the same net share their links at no price
+    but the hop. The order within a net is that of the edges in the graph.
+    """
     lost = 0
     for k in range(nets.at[n], nets.at[n + 1]):
         e = nets.edges[k]
@@ -268,7 +283,8 @@ def negotiate(
     """Route every edge of every net in its window: (signals without a link of their own, edges without a way at all).
 
     ``ways`` holds the routes to start from (length 0: none) and gets the result; the history of links is kept between
-    calls. Ends after ``rounds``, or when ``patience`` rounds brought nothing.
+    calls. Ends after ``rounds``, or when ``patience`` rounds brought nothing; at once when an edge has no way in its
+    window, since prices cannot change that.
     """
     depths = int64(2)
     for e in nets.edges:

@@ -11,6 +11,13 @@ make the same value, and whoever reads it may have it from any of them.
 
 Without a window of cycles the model is over slots alone: cycles are taken mod II, and a value may seem to come from
 itself a period ago. Every mapping is a solution of that, whatever its length, so that its refutation holds for all.
+
+Numbers: nodes and live-ins as in ``ModuloProblem`` (together: *nets*); storages are the output registers by tile and
+then the registers of all files. The tables map (net, tile or storage, cycle) to a variable; a key that is missing
+stands for false. Size: about nets * cycles * (4 tiles + registers) variables, which ``check_size`` limits.
+
+Symmetry: the array's own (one node sits on one tile of each class of equivalent tiles) and that of time are broken by
+``_add_anchor``.
 """
 
 from __future__ import annotations
@@ -26,12 +33,8 @@ import numpy as np
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.core.solver import check_clock, check_size, check_time, cp_model
 from gridloom.mappers.modulo.exact.symmetry import representatives
-from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.problem import COMPUTED_ONCE, WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.schedule.iterative import NONE, least_distances
-
-#: Ops that the world outside the loop sees: they issue once.
-_ONCE = frozenset({"store", "store_if", "store_address", "store_data", "input", "output"})
-_WORD_BYTES = 4
 
 #: (node or live-in, tile or storage, cycle) -> variable.
 Table = dict[tuple[int, int, int], Any]
@@ -39,14 +42,19 @@ Table = dict[tuple[int, int, int], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a model covers."""
+    """What a model covers: the II, the window of time, and what a mapping may do.
+
+    A refutation is only as wide as the scope; a solution is one whatever the scope.
+    """
 
     ii: int
     #: Cycles from the first to the last issue of an iteration, both counted; None: slots only.
     spread: int | None
-    #: Register files may rotate (any number of registers each), values may be spilled, nodes may have copies.
+    #: Whether register files may rotate, any number of registers each.
     rotate: bool = True
+    #: Whether values may be spilled to memory.
     spill: bool = True
+    #: Whether nodes may be computed more than once.
     copies: bool = True
     #: Registers of each file that may be used; None: all. A small model finds sooner, and refutes nothing.
     registers: int | None = None
@@ -54,6 +62,9 @@ class Scope:
 
 class LoopModel:
     """The model of a problem within a scope, built once, with its variables at hand.
+
+    The constructor builds it all; ``model`` goes to the solver, and :mod:`gridloom.mappers.modulo.exact.mapping` reads
+    the tables.
 
     Building it counts for the clock: OutOfTimeError when that ends, or when the model is too large for the time left;
     ModelTooLargeError for one that is too large for any time.
@@ -73,16 +84,16 @@ class LoopModel:
         self.registers = [r for file in self.arch.register_files for r in file.registers[: scope.registers]]
         self.files = self._file_elements()
         self.issue: Table = {}
-        #: Node -> [(tile, cycle, variable)] of ``issue``.
+        #: For each node the (tile, cycle, variable) of ``issue``.
         self.issues: list[list[tuple[int, int, Any]]] = [[] for _ in problem.nodes]
         self.held: Table = {}
         self.move: Table = {}
         self.load: Table = {}
         self.store: Table = {}
         self.in_memory: dict[tuple[int, int], Any] = {}
-        #: (live-in, storage) -> it is kept there from the start.
+        #: By (live-in, storage): the live-in is kept there from the start.
         self.kept: dict[tuple[int, int], Any] = {}
-        #: file -> {number of rotating registers: variable, or 1 where it is fixed}
+        #: For each file {number of rotating registers: variable, or 1 where it is fixed}.
         self.rotation: list[dict[int, Any]] = [self._rotation(k) for k in range(len(self.files))]
         self._units: dict[tuple[int, int], list[Any]] = defaultdict(list)
         self._storages: dict[tuple[int, int], list[Any]] = defaultdict(list)
@@ -100,6 +111,7 @@ class LoopModel:
         return places * sum(map(len, self.span)) + self.tiles * sum(map(len, self.window))
 
     def _build(self) -> None:
+        """Make all variables and clauses; uses are collected on the way and limited at the end."""
         self._add_issues()
         for net in range(self.nodes + len(self.problem.liveins)):
             if self._readers(net):
@@ -141,11 +153,13 @@ class LoopModel:
         self.span = [self._span(n) for n in range(count)] + [range(length)] * len(self.problem.liveins)
 
     def _span(self, n: int) -> range:
+        """The cycles in which a node's value may be of use: from its first result to the last possible read."""
         first = self.window[n].start + min(self._latencies(n), default=1)
         uses = [self.window[b].stop + self.ii * distance for b, distance in self._readers(n)]
         return range(first, max([first, *uses]))
 
     def _at(self, cycle: int) -> int:
+        """The cycle by which tables are indexed: flat, or its slot."""
         return cycle if self.flat else cycle % self.ii
 
     # -- the graph ----------------------------------------------------------------------------------------------------
@@ -170,6 +184,7 @@ class LoopModel:
         return [t for t, tile in enumerate(self.arch.tiles) if needed <= tile.classes]
 
     def _latencies(self, n: int) -> list[int]:
+        """The latencies of a node over all tiles that can run it."""
         return [self.latency(n, t) for t in self._hosts(n)]
 
     def latency(self, n: int, tile: int) -> int:
@@ -177,6 +192,7 @@ class LoopModel:
         return self.arch.tiles[tile].latency_of(self.problem.dfg.op_class(self._node(n).id))
 
     def _writes(self, n: int) -> bool:
+        """True when a node leaves a result in an output register."""
         op = self.problem.dfg.ops[self.problem.nodes[n]]
         return bool(op.result) and op.op_class != "output"
 
@@ -184,11 +200,12 @@ class LoopModel:
         """True when a node has one instance: it has a side effect, is paired, or copies are left out."""
         node = self._node(n)
         paired = any(edge.kind == "pair" and node.id in (edge.source, edge.target) for edge in self.problem.dfg.edges)
-        return not self.scope.copies or node.op in _ONCE or paired
+        return not self.scope.copies or node.op in COMPUTED_ONCE or paired
 
     # -- the array ----------------------------------------------------------------------------------------------------
 
     def _file_elements(self) -> list[range]:
+        """For each register file the range of its storages."""
         first, files = self.tiles, []
         for file in self.arch.register_files:
             count = len(file.registers[: self.scope.registers])
@@ -197,6 +214,7 @@ class LoopModel:
         return files
 
     def _rotation(self, file: int) -> dict[int, Any]:
+        """The choices of how many registers of a file rotate: one variable for each number, or 1 for a fixed one."""
         record = self.arch.register_files[file]
         if not record.adjustable or not self.scope.rotate:
             return {record.rotating if not record.adjustable else 0: 1}
@@ -230,7 +248,11 @@ class LoopModel:
         return {storage: file for file, members in enumerate(self.files) for storage in members}
 
     def before(self, storage: int, cycle: int) -> list[tuple[int, Any]]:
-        """(storage a cycle earlier that hold leads from, variable under which it does or 1)."""
+        """(storage a cycle earlier that hold leads from, variable under which it does or 1).
+
+        An output register holds where the array lets it. Registers rotate between periods only: with m rotating ones,
+        register k gets its value from register k + 1, modulo m.
+        """
         if storage < self.tiles:
             return [(storage, 1)] if self.problem.structure.holds[storage] else []
         if cycle % self.ii:
@@ -246,7 +268,10 @@ class LoopModel:
         return self.model.new_bool_var("")
 
     def _take_unit(self, kind: str, net: int, tile: int, cycle: int, op_class: str, literal: Any) -> None:
-        """A use of a function unit (and of the buses that its class needs) in a slot."""
+        """A use of a function unit (and of the buses that its class needs) in a slot.
+
+        An op that takes its unit for longer than an II would meet itself, so it is forbidden.
+        """
         record = self.arch.tiles[tile]
         taken = record.occupancy_of(op_class)
         if taken > self.ii:
@@ -263,7 +288,10 @@ class LoopModel:
                 self._buses[p, cycle % self.ii].append(literal)
 
     def _shared(self, kind: str, net: int, place: int, cycle: int, literal: Any) -> tuple[Any, bool]:
-        """Uses of a timeless value in one slot are one use, whatever their cycles."""
+        """Uses of a timeless value in one slot are one use, whatever their cycles.
+
+        Returns the variable of the slot, which each of the uses implies, and whether it is new.
+        """
         key = (kind, net, place, cycle % self.ii)
         fresh = key not in self._timeless
         if fresh:
@@ -273,6 +301,10 @@ class LoopModel:
         return self._timeless[key], fresh
 
     def _add_issues(self) -> None:
+        """A variable for each node, tile and cycle of its window, of which at least one is true.
+
+        Exactly one is true for a node that may not have copies.
+        """
         for n in range(self.nodes):
             check_clock(self._clock)
             op_class = self.problem.dfg.op_class(self._node(n).id)
@@ -290,6 +322,7 @@ class LoopModel:
                 self.model.add_bool_or(choices)
 
     def _add_value(self, net: int) -> None:
+        """Variables for all places and passages of a value over its span: storages, moves, loads, stores, memory."""
         span, structure = self.span[net], self.problem.structure
         storages = range(self.tiles + len(self.registers))
         spills = self.scope.spill and structure.memory >= 0
@@ -350,6 +383,11 @@ class LoopModel:
                 yield literal
 
     def _add_origins(self, net: int) -> None:
+        """Nothing comes from nowhere: what is held was written or held before, what is in memory was stored.
+
+        A write to an output register happens in any case, so it implies that the value is there. A result that falls
+        outside the span still takes its output register for a cycle.
+        """
         add = self.model.add_bool_or
         for cycle in self.span[net]:
             check_clock(self._clock)
@@ -376,6 +414,7 @@ class LoopModel:
                 self._storages[tile, after % self.ii].append(literal)
 
     def _add_passage_rules(self, net: int, tile: int, cycle: int) -> None:
+        """A move and a store need the value in a storage that the tile reads, a load needs it in memory."""
         key = (net, tile, cycle)
         for table in (self.move, self.store):
             if key in table:
@@ -403,7 +442,7 @@ class LoopModel:
         return found
 
     def _found(self, net: int, tile: int, cycle: int) -> list[Any]:
-        """The ways in which a tile has a value at hand at a flat cycle."""
+        """The variables of which one is true when a tile has a value at hand at a flat cycle."""
         storages = self.readable(tile)
         kept = [self.kept[net, storage] for storage in storages if (net, storage) in self.kept]
         at = self._at(cycle)
@@ -424,6 +463,7 @@ class LoopModel:
                 self.model.add_bool_or([literal.negated(), *found])
 
     def _operand(self, net: int, tile: int, cycle: int) -> list[Any]:
+        """The variables under which an op on a tile has its operand at a cycle."""
         if net < self.nodes:
             return self._found(net, tile, cycle)
         found = [self.kept[net, storage] for storage in self.readable(tile) if (net, storage) in self.kept]
@@ -447,6 +487,10 @@ class LoopModel:
                 self._add_order(a, b, edge.delay - self.ii * edge.distance)
 
     def _add_pair(self, a: int, b: int, apart: int) -> None:
+        """Wherever one end of a pair issues, the other does at the exact distance, on a tile that goes with its own.
+
+        That is the same tile or, on an array with buses, one that shares a bus with it.
+        """
         linked = [
             {u for u in range(self.tiles) if u == t or not self.arch.pools or self._share_pool(t, u)}
             for t in range(self.tiles)
@@ -512,6 +556,7 @@ class LoopModel:
             self.model.add_bool_or([self.kept[net, s] for s in range(self.tiles, self.tiles + len(self.registers))])
 
     def _add_capacities(self) -> None:
+        """At most one user for each unit and storage in a slot, at most its capacity for each bus."""
         for users in (*self._units.values(), *self._storages.values()):
             check_clock(self._clock)
             if len(users) > 1:
@@ -527,7 +572,7 @@ class LoopModel:
     def memory_words(self) -> int | None:
         """Words of data memory that arrays leave; None: no limit."""
         limit = self.arch.data_memory
-        return None if limit is None else limit // _WORD_BYTES - sum(a.length for a in self.problem.dfg.arrays)
+        return None if limit is None else limit // WORD_BYTES - sum(a.length for a in self.problem.dfg.arrays)
 
     @property
     def memory_matters(self) -> bool:
@@ -554,7 +599,11 @@ class LoopModel:
         self.model.add(sum(cycles) <= self.ii * max(0, words - unread))
 
     def _add_anchor(self) -> None:
-        """One node sits on one of the tiles that the array can tell apart, and where time has no origin, in slot 0."""
+        """One node sits on one of the tiles that the array can tell apart, and where time has no origin, in slot 0.
+
+        The node with most edges is the anchor, as fixing it says most about the others. Where registers may rotate,
+        periods begin at a certain slot, so time has an origin.
+        """
         if not self.nodes:
             return
         degree = [len(self._readers(n)) + len(self.problem.dfg.in_edges[k]) for n, k in enumerate(self.problem.nodes)]

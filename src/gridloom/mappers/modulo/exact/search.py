@@ -6,11 +6,10 @@ together spend at most II * S cycles in registers, and at most II * T * (L - 1) 
 memory. The producer and the readers of a value are therefore no further apart than the value's share of that, its
 latency and II times the distance of its edges. Instances that such values or pairs tie together form groups; between
 groups there are only lower bounds (a value may stay in memory as long as it likes; order edges), so that every group
-may be moved back by periods until a bound holds it, which is at most one period, a spill and the bound's own delay away
-from another group. With at most II * T instances this adds up to a number of cycles that some mapping stays within if
-there is any: :func:`sufficient_spread`. A refutation within it holds for all schedules; one within less says so. (Where
-the data memory may be too small for what is spilled, moving groups may matter, and only the model over slots refutes
-for good.)
+may be moved back by periods until a bound holds it, which is at most one period, a spill and the bound's own delay
+away: :func:`sufficient_spread`. A refutation within it holds for all schedules; one within less says so. (Where the
+data memory may be too small for what is spilled, moving groups may matter, and only the model over slots refutes for
+good.)
 """
 
 from __future__ import annotations
@@ -44,7 +43,11 @@ _SHARE = 0.5
 
 
 def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
-    """A loop on a torus-like array at the lowest II that is not refuted, or why there is none."""
+    """A loop on a torus-like array at the lowest II that is not refuted, or why there is none.
+
+    The proof, one sentence for each II, is in the provenance of the mapping or in the failure. A failure also says when
+    the first model is too large. OptionError for another kind of array; MissingExtra without OR-Tools.
+    """
     refuse_unsuited("exact", dfg, arch)
     cp_model()
     problem = ModuloProblem(dfg, arch)
@@ -60,7 +63,10 @@ def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
 
 
 def sufficient_spread(problem: ModuloProblem, ii: int) -> int:
-    """Cycles from the first to the last issue that some mapping at an II stays within, if there is any."""
+    """Cycles from the first to the last issue that some mapping at an II stays within, if there is any.
+
+    The argument is in the docstring of the module. The number is safe, not tight.
+    """
     arch, dfg, s = problem.arch, problem.dfg, problem.structure
     storages = len(arch.tiles) + sum(len(file.registers) for file in arch.register_files)
     passing = max([1, *s.move_latency, *s.load_latency])
@@ -74,6 +80,8 @@ def sufficient_spread(problem: ModuloProblem, ii: int) -> int:
 
 @dataclass(frozen=True)
 class _Decision:
+    """What became of an II: the outcome, a sentence for the user, and the model and solution of a mapping."""
+
     outcome: Outcome
     sentence: str
     model: LoopModel | None = None
@@ -110,13 +118,18 @@ class _Walk:
         return self._failure()
 
     def _last(self) -> int:
+        """The highest II to try: the contexts of the tiles, or one at which a serial schedule has ample room."""
         contexts = [tile.contexts for tile in self.problem.arch.tiles if tile.contexts is not None]
         return min([*contexts, 4 * len(self.problem.nodes) + self.bound.total + 8])
 
     # -- one II -------------------------------------------------------------------------------------------------------
 
     def _decide(self, ii: int) -> _Decision:
-        """Small models first, since they find most; then slots for a proof; then everything within the window."""
+        """Small models first, since they find most; then slots for a proof; then everything within the window.
+
+        The first two models leave out rotation, spills and copies, and refute nothing. With ``prove`` the window
+        doubles until the spread suffices for a proof or the budget ends.
+        """
         c = self.config
         critical = self._critical(ii)
         spread = c.spread or critical + ii + 2
@@ -147,6 +160,10 @@ class _Walk:
         return _Decision("open", f"II {ii}: not decided{why}")
 
     def _solve(self, ii: int, scope: Scope) -> tuple[_Decision | None, str]:
+        """Solve the model of a scope: (the decision when it has a mapping, else None; the solver's answer).
+
+        A model that is too large counts as unknown, except the smallest, without which nothing can be tried.
+        """
         if self.clock.over():
             return None, "unknown"
         try:
@@ -164,6 +181,7 @@ class _Walk:
         return None, solved.answer
 
     def _short_memory(self, scope: Scope) -> bool:
+        """True when the data memory has a limit that spills could meet."""
         limit = self.problem.arch.data_memory
         return limit is not None and scope.spill
 
@@ -173,6 +191,7 @@ class _Walk:
         return int(least[least > NONE // 2].max(initial=0)) + 1
 
     def _allowed(self) -> str:
+        """The end of a sentence that names what mappings were not allowed to do; empty where nothing was left out."""
         left_out = [
             words
             for name, words in (("rotate", "rotating registers"), ("spill", "spills"), ("copies", "recomputation"))
@@ -183,7 +202,7 @@ class _Walk:
     # -- words --------------------------------------------------------------------------------------------------------
 
     def _proved_bound(self) -> int:
-        """The lowest II that is not refuted for good."""
+        """The lowest II that is not refuted for good; only proofs with everything allowed count."""
         everything = self.config.rotate and self.config.spill and self.config.copies
         ii = self.bound.total
         while everything and self.decisions.get(ii, _Decision("open", "")).outcome == "refuted":
@@ -191,6 +210,7 @@ class _Walk:
         return ii
 
     def _mapping(self, ii: int, model: LoopModel, solved: Solved) -> Mapping:
+        """The mapping at an II, with the proofs for all lower ones."""
         bound = self._proved_bound()
         why = "; ".join(self.bound.explanations) or "no II is less than 1"
         proof = [f"II below {self.bound.total}: refuted by counting ({why})"]
@@ -199,6 +219,7 @@ class _Walk:
         return to_mapping(model, solved, record)
 
     def _failure(self) -> Failure:
+        """What became of each II that was tried."""
         tried = sorted(self.decisions)
         span = f"II {tried[0]}" if len(tried) == 1 else f"II {tried[0]} to {tried[-1]}"
         undecided = any(decision.outcome == "open" for decision in self.decisions.values())

@@ -1,8 +1,8 @@
 """Tiles that an array cannot tell apart: one node then needs to be tried on one of each kind only.
 
 Candidates are the moves of a grid (shifts with wrap-around, reflections, the exchange of rows and columns); each is
-checked against every tile, resource, arc, pool and register file before it is believed, so that nothing is assumed of
-a family. Cost: O(arcs) a move.
+checked against every tile, resource, arc, pool and register file before it is believed, so that nothing is assumed of a
+family. Cost: O(arcs) per move. A *move* here is a permutation: tile k goes to ``move[k]``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ Move = list[int]
 
 
 def representatives(arch: Arch) -> list[int]:
-    """One tile, the first, of each set that moves of the array onto itself carry into each other."""
+    """One tile, the first, of each set that moves of the array onto itself carry into each other.
+
+    Only the generators are checked; what they make together is an automorphism as well.
+    """
     moves = [move for move in _candidates(arch) if _keeps(arch, move)]
     root = list(range(len(arch.tiles)))
     changed = True
@@ -30,6 +33,7 @@ def representatives(arch: Arch) -> list[int]:
 
 
 def _candidates(arch: Arch) -> Iterator[Move]:
+    """The permutations of the tiles that the moves of a grid make; none where two tiles share a place."""
     at = {(tile.row, tile.col): k for k, tile in enumerate(arch.tiles)}
     rows, cols = arch.rows, arch.cols
     moves: list[Callable[[int, int], tuple[int, int]]] = [
@@ -48,6 +52,7 @@ def _candidates(arch: Arch) -> Iterator[Move]:
 
 
 def _keeps(arch: Arch, move: Move) -> bool:
+    """True when a move carries tiles, resources, arcs, pools and files onto equal ones."""
     if any(_ability(arch.tiles[k]) != _ability(arch.tiles[image]) for k, image in enumerate(move)):
         return False
     resource = _resources(arch, move)
@@ -64,6 +69,7 @@ def _keeps(arch: Arch, move: Move) -> bool:
 
 
 def _ability(tile: Tile) -> tuple[object, ...]:
+    """What makes one tile as good as another, its place apart."""
     names = ("classes", "kind", "operands", "fifo", "delays", "contexts", "buffer")
     tables = (sorted(tile.latency.items()), sorted(tile.occupancy.items()))
     return (*(getattr(tile, name) for name in names), *tables)
@@ -75,6 +81,7 @@ def _resources(arch: Arch, move: Move) -> list[int] | None:
     kind, tile, position = arch.kind.tolist(), arch.tile.tolist(), arch.position.tolist()
 
     def key(r: int, turn: Callable[[int], int]) -> tuple[int, ...]:
+        """What identifies a resource when its tiles are renamed by ``turn``."""
         if kind[r] == Kind.LINK:
             a, b = link[r]
             return (kind[r], turn(a), turn(b))

@@ -1,8 +1,11 @@
 """The graph that RAMP works on: the ops of a loop, and moves, stores and loads that its strategies put between them.
 
 It is a working copy: a Mapping refers to the original graph, and what was inserted becomes hops (moves, spills) or
-further instances (recomputation). Inserted ops have one operand, so the way of an edge is found by walking back from
-its end. Iteration distances sit on the last link of a way: inserted ops run in the iteration of their producer.
+further instances (recomputation). Inserted ops have one operand, so the route of an edge is found by walking back from
+its end. Iteration distances sit on the last link of a route: inserted ops run in the iteration of their producer.
+
+Ops and links are numbered by position, and edits only append or replace, so a number keeps its meaning from edit to
+edit; a placement of the old graph is a start for the new one.
 """
 
 from __future__ import annotations
@@ -16,13 +19,13 @@ from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.schedule.resources import Resources
 from gridloom.mapping.mii import Mii
 
-#: ``op``: of the loop; ``move``, ``store``, ``load``: inserted on a way; ``fetch``: a load of a live-in.
+#: ``op`` is one of the loop; ``move``, ``store`` and ``load`` are inserted on a route; ``fetch`` loads a live-in.
 OpKind = Literal["op", "move", "store", "load", "fetch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Op:
-    """What takes an issue slot."""
+    """What takes an issue slot: an op of the loop, or one that a strategy inserted to pass a value on."""
 
     kind: OpKind
     #: The position in the loop's graph of the node it runs, or of the one whose value it passes on.
@@ -34,12 +37,12 @@ class Op:
     latency: int = 1
     result: bool = True
     #: Cycles that it issues later than its operands would allow.
-    lift: int = 0
+    postponed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A value from one op to another."""
+    """A value from one op to another, over a wire, a register or the memory."""
 
     source: int
     target: int
@@ -86,29 +89,30 @@ class WorkGraph:
 
     @cached_property
     def leaving(self) -> tuple[tuple[int, ...], ...]:
-        """Op -> links that it is the source of."""
+        """For each op the links that it is the source of."""
         return _grouped(len(self.ops), [(link.source, k) for k, link in enumerate(self.links)])
 
     @cached_property
     def entering(self) -> tuple[tuple[int, ...], ...]:
-        """Op -> links that it is the target of."""
+        """For each op the links that it is the target of."""
         return _grouped(len(self.ops), [(link.target, k) for k, link in enumerate(self.links)])
 
     def delay(self, link: Link) -> int:
         """Least cycles from the issue of a link's source to that of its target."""
-        return max(self.ops[link.source].latency, link.least) + self.ops[link.target].lift
+        return max(self.ops[link.source].latency, link.least) + self.ops[link.target].postponed
 
     def with_links(self, changed: dict[int, Link], added: Iterable[Link] = ()) -> WorkGraph:
-        """The graph with some links replaced and others added."""
+        """The graph with some links replaced, by position, and others added at the end."""
         links = [changed.get(k, link) for k, link in enumerate(self.links)]
         return replace(self, links=(*links, *added))
 
     def count(self, *kinds: OpKind) -> int:
-        """Ops of some kinds."""
+        """The number of ops of some kinds."""
         return sum(op.kind in kinds for op in self.ops)
 
 
 def _grouped(count: int, pairs: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
+    """For each of ``count`` rows the values of its pairs, in their order."""
     rows: list[list[int]] = [[] for _ in range(count)]
     for row, value in pairs:
         rows[row].append(value)
@@ -116,7 +120,7 @@ def _grouped(count: int, pairs: Sequence[tuple[int, int]]) -> tuple[tuple[int, .
 
 
 def work_graph(problem: ModuloProblem) -> WorkGraph:
-    """The loop as it is: live-ins are kept in registers, nothing is inserted."""
+    """The loop as it is: live-ins are kept in registers, nothing is inserted. Linear in nodes and edges."""
     dfg, count = problem.dfg, len(problem.nodes)
     rows = [problem.class_of(k) for k in problem.nodes]
     ops = [
@@ -148,7 +152,10 @@ def work_graph(problem: ModuloProblem) -> WorkGraph:
 
 
 def least_ii(graph: WorkGraph, counts: Resources, bound: Mii) -> int:
-    """The MII of a working graph: the loop's own, and what inserted ops add to it."""
+    """The MII of a working graph: the loop's own, and what inserted ops add to it.
+
+    Only counts are looked at, since strategies never shorten a recurrence.
+    """
     demand = [0] * len(counts.room)
     for op in graph.ops:
         for r in counts.takes[op.row]:

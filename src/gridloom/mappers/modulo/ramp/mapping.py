@@ -1,20 +1,25 @@
-"""From a complete attempt of RAMP to a Mapping of the original graph: inserted ops become hops, copies instances."""
+"""From a complete attempt of RAMP to a Mapping of the original graph: inserted ops become hops, copies instances.
+
+A link that ends in an op of the loop belongs to an edge. Its route is found by walking back over inserted ops to the
+producer; each link on it becomes the place where the value waits and the unit or operand that takes it next.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gridloom.archs.model import Kind
-from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.ramp.graph import Keep, Link, WorkGraph
 from gridloom.mappers.modulo.ramp.place import Attempt, Placer
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
 
-_WORD_BYTES = 4
-
 
 def fits_memory(problem: ModuloProblem, attempt: Attempt) -> bool:
-    """True when arrays, spilled values and live-ins fit the data memory."""
+    """True when arrays, spilled values and live-ins fit the data memory.
+
+    A spilled value takes a word for each iteration that it overlaps, a live-in that is loaded takes one.
+    """
     limit = problem.arch.data_memory
     if limit is None:
         return True
@@ -25,15 +30,17 @@ def fits_memory(problem: ModuloProblem, attempt: Attempt) -> bool:
             lives[link.source] = max(lives.get(link.source, 0), attempt.length(link))
     words += sum(life // attempt.ii + 1 for life in lives.values())
     words += len({op.node for op in attempt.graph.ops if op.kind == "fetch"})
-    return words * _WORD_BYTES <= limit
+    return words * WORD_BYTES <= limit
 
 
 def to_mapping(placer: Placer, attempt: Attempt, provenance: dict[str, Any]) -> Mapping:
-    """The mapping of an attempt in which every op has a tile."""
+    """The mapping of an attempt in which every op has a tile. ``placer`` is the one that made the attempt."""
     return _Writer(placer, attempt).mapping(provenance)
 
 
 class _Writer:
+    """One translation, with the copies of live-ins met so far."""
+
     def __init__(self, placer: Placer, attempt: Attempt) -> None:
         self.placer = placer
         self.problem = placer.problem
@@ -46,10 +53,11 @@ class _Writer:
             for r, (kind, tile) in enumerate(zip(self.arch.kind.tolist(), self.arch.tile.tolist(), strict=True))
             if kind in (Kind.FU, Kind.LOAD, Kind.STORE)
         }
-        #: (live-in, resource that keeps it) -> copy.
+        #: The copy of a live-in by (its graph position, the resource that keeps it).
         self.copies: dict[tuple[int, int], int] = {}
 
     def mapping(self, provenance: dict[str, Any]) -> Mapping:
+        """The mapping; routes come first, since they find out where live-ins are kept."""
         dfg, tiles = self.problem.dfg, self.arch.tiles
         routes = [self._route(k) for k, link in enumerate(self.graph.links) if link.edge >= 0]
         routes += [self._kept_route(keep) for keep in self.graph.keeps]
@@ -102,6 +110,7 @@ class _Writer:
     # -- routes -------------------------------------------------------------------------------------------------------
 
     def _kept_route(self, keep: Keep) -> Route:
+        """The route of a live-in from the register that keeps it to an operand, both in the cycle of the read."""
         tile = int(self.attempt.place[keep.op])
         file = int(self.placer.file_of[tile])
         register = self.arch.register_files[file].registers[self.attempt.files[file].kept[keep.livein]]
@@ -116,11 +125,12 @@ class _Writer:
         )
 
     def _copy(self, livein: int, resource: int) -> int:
+        """The copy of a live-in that a resource keeps; copies are numbered in the order in which they are met."""
         mine = sum(1 for k, _ in self.copies if k == livein)
         return self.copies.setdefault((livein, resource), mine)
 
     def _route(self, last: int) -> Route:
-        """The way of an edge: from its producer, or a load of its live-in, through what was inserted."""
+        """The route of an edge: from its producer, or a load of its live-in, through what was inserted."""
         graph = self.graph
         chain = [graph.links[last]]
         while graph.ops[chain[0].source].kind in ("move", "store", "load"):
@@ -140,7 +150,11 @@ class _Writer:
         return Route(edge=edge, hops=tuple(hops), copy=graph.ops[chain[-1].target].copy, source_copy=copy)
 
     def _step(self, hops: list[Hop], link: Link) -> None:
-        """Append where a link's value waits and the op, or operand, that takes it."""
+        """Append where a link's value waits and the op, or operand, that takes it.
+
+        It waits in memory, in a register of its producer's file (which rotation may change from cycle to cycle), or for
+        one cycle in the output register.
+        """
         attempt = self.attempt
         p, q = int(attempt.place[link.source]), int(attempt.place[link.target])
         ready = int(attempt.cycle[link.source]) + self.graph.ops[link.source].latency
@@ -161,6 +175,7 @@ class _Writer:
         self._arrive(hops, link, q, due)
 
     def _arrive(self, hops: list[Hop], link: Link, tile: int, due: int) -> None:
+        """Append how a value gets into the op at the end of a link: its operand and, for an inserted op, its issue."""
         kind = self.graph.ops[link.target].kind
         if kind == "load":
             hops.append((self.names[self.issue[Kind.LOAD, tile]], due))

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget
+from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.modulo.ramp.graph import WorkGraph
 from gridloom.mappers.modulo.ramp.place import Attempt
 from gridloom.mappers.modulo.ramp.run import run_technique
@@ -34,7 +34,7 @@ class MemmapConfig:
 
     #: The II to map at; None: the first from the MII on.
     ii: int | None = None
-    #: IIs that are tried.
+    #: IIs that are tried at most.
     attempts: int = 24
     #: Moves without a larger clique after which a clique search ends.
     moves: int = 1500
@@ -44,7 +44,10 @@ class MemmapConfig:
 
 
 def memmap(dfg: Dfg, arch: Arch, config: MemmapConfig, budget: Budget) -> Mapping | Failure:
-    """A mapping at the first II that the technique succeeds at, or why there is none."""
+    """A mapping at the first II that the technique succeeds at, or why there is none.
+
+    Ends after ``config.attempts`` IIs or with the budget. OptionError for an array that is not like a torus.
+    """
     technique = Technique(strategies=frozenset(), reschedules=False, keeps_live_ins=False, rewrite=_over_memory)
     limits = Limits(
         ii=config.ii, attempts=config.attempts, starts=1, moves=config.moves, links=1, sideways=0, options=1
@@ -52,10 +55,12 @@ def memmap(dfg: Dfg, arch: Arch, config: MemmapConfig, budget: Budget) -> Mappin
     return run_technique("memmap", dfg, arch, technique, limits, config, budget)
 
 
-def _over_memory(editor: Editor, attempt: Attempt) -> tuple[WorkGraph, NDArray[np.int64]]:
+def _over_memory(editor: Editor, attempt: Attempt) -> tuple[WorkGraph, Int64s]:
     """Long dependences over memory, those of one cycle more than the least over a PE; their cycles follow from it.
 
-    Dependences of one value and one due cycle share their store, load or move.
+    Dependences of one value and one due cycle share their store, load or move. Where the array has no memory, all of
+    them go over PEs. Inserted ops take fixed cycles, next to their producer or their reader; the placement may then
+    fail.
     """
     graph, cycle = attempt.graph, attempt.cycle.tolist()
     groups: dict[tuple[int, int], list[int]] = {}

@@ -1,4 +1,10 @@
-"""RAMP's placement: the compatibility graph of (op, PE) pairs, a maximum clique of it, registers for values."""
+"""RAMP's placement: the compatibility graph of (op, PE) pairs, a maximum clique of it, registers for values.
+
+Cycles are given; a placement chooses tiles only. A value that is read in the cycle of its result goes over the wire
+from an output register, a value that waits goes through the file of its producer's tile, so whether two ops fit
+together on two tiles depends on the length of their link. The clique search only counts registers per slot; the
+registers themselves are allocated afterwards, and an op whose value finds none loses its tile again.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.ramp.graph import Link, WorkGraph
 from gridloom.mappers.modulo.ramp.registers import FileUse, Value, allocate
@@ -17,30 +23,31 @@ from gridloom.mappers.modulo.ramp.registers import FileUse, Value, allocate
 if TYPE_CHECKING:
     from gridloom.mappers.modulo.ramp.clique_kernel import Files, Relations
 
-Ints = NDArray[np.int64]
-
-#: Vertices of the compatibility graph, which takes a bit a pair.
+#: Vertices of the compatibility graph at most; it takes a bit for each pair of vertices.
 MAX_VERTICES = 40_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What a technique may do with registers."""
+    """What a technique may do with registers; RAMP may do more than the techniques it is compared with."""
 
-    #: A value may wait in a file that several PEs share; else only where its producer and consumer are one PE.
+    #: Whether a value may wait in a file that several PEs share; else its producer and consumer have to be one PE.
     shared_files: bool = True
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Attempt:
-    """A schedule of a working graph and as much of a placement as was found."""
+    """A schedule of a working graph and as much of a placement as was found.
+
+    Complete when ``unmapped`` is empty. Attempts are compared by ``cost``.
+    """
 
     graph: WorkGraph
     ii: int
-    cycle: Ints
-    #: Op -> tile, -1: not mapped.
-    place: Ints
-    #: What each register file holds; file -> use.
+    cycle: Int64s
+    #: The tile of each op; -1: it has none.
+    place: Int64s
+    #: What each register file holds.
     files: tuple[FileUse, ...]
 
     @property
@@ -60,7 +67,10 @@ class Attempt:
 
 
 class Placer:
-    """Places schedules of one problem."""
+    """Places schedules of one problem; what does not depend on the schedule is computed once.
+
+    OptionError for an array with buses that start more than one op in a cycle.
+    """
 
     def __init__(self, problem: ModuloProblem, rules: Rules, moves: int) -> None:
         self.problem = problem
@@ -72,7 +82,7 @@ class Placer:
         self.same_tile = np.eye(len(tiles), dtype=np.bool_)
         has = self.file_of >= 0
         joint = (self.file_of[:, None] == self.file_of[None, :]) & has[:, None]
-        #: [producer's tile, consumer's tile] -> a register can take a value from one to the other.
+        #: over_file[producer's tile, consumer's tile]: a register can take a value from one to the other.
         self.over_file = joint if rules.shared_files else joint & self.same_tile
         #: PEs that read an output; 0 where a register takes a value to any PE.
         self.reach = 0 if (self.over_file & ~self.reads).any() else int(self.reads.sum(axis=1).max(initial=0))
@@ -83,8 +93,12 @@ class Placer:
 
     # -- one attempt --------------------------------------------------------------------------------------------------
 
-    def place(self, graph: WorkGraph, cycle: Ints, ii: int, clock: Clock, start: Ints | None, seed: int) -> Attempt:
-        """Place a schedule; ``start`` holds tiles of the first ops to begin with."""
+    def place(self, graph: WorkGraph, cycle: Int64s, ii: int, clock: Clock, start: Int64s | None, seed: int) -> Attempt:
+        """Place a schedule; ``start`` holds tiles of the first ops to begin with.
+
+        OptionError where the compatibility graph would be too large. The moves of the search are added to the clock's.
+        Costs (ops * tiles)^2 bits and the local search.
+        """
         from gridloom.mappers.modulo.ramp.clique_kernel import Clique, compatibility, find_clique
 
         ops, tiles = len(graph.ops), len(self.problem.arch.tiles)
@@ -103,7 +117,7 @@ class Placer:
             held=np.zeros((max(1, len(files.room)), ii), dtype=np.int64),
             kept=np.zeros((max(1, len(files.room)), max(1, files.liveins)), dtype=np.int64),
             keeps=np.zeros(max(1, len(files.room)), dtype=np.int64),
-            luck=np.zeros(1, dtype=np.uint64),
+            random_state=np.zeros(1, dtype=np.uint64),
         )
         first = np.full(ops, -1, dtype=np.int64)
         if start is not None:
@@ -115,7 +129,7 @@ class Placer:
         return self._with_registers(attempt)
 
     def _with_registers(self, attempt: Attempt) -> Attempt:
-        """Give values their registers; ops whose values find none are taken out again."""
+        """Give values their registers; ops whose values find none are taken out again, the longest value first."""
         place = attempt.place.copy()
         values = self.values(replace(attempt, place=place))
         uses = []
@@ -132,7 +146,7 @@ class Placer:
         return replace(attempt, place=place, files=tuple(uses))
 
     def values(self, attempt: Attempt) -> list[Value]:
-        """The results that wait in a register file, from the first to the last cycle."""
+        """The results that wait in a register file, from the first to the last cycle, where both ends are placed."""
         last: dict[int, int] = {}
         for link in attempt.graph.links:
             p, q = int(attempt.place[link.source]), int(attempt.place[link.target])
@@ -151,12 +165,18 @@ class Placer:
         p, q = int(attempt.place[link.source]), int(attempt.place[link.target])
         return attempt.length(link) > attempt.graph.ops[link.source].latency or not bool(self.reads[p, q])
 
-    def _kept(self, graph: WorkGraph, place: Ints, file: int) -> list[int]:
+    def _kept(self, graph: WorkGraph, place: Int64s, file: int) -> list[int]:
+        """The live-ins that a file keeps for the ops on its tiles."""
         return sorted({k.livein for k in graph.keeps if place[k.op] >= 0 and self.file_of[place[k.op]] == file})
 
     # -- arrays for the kernel ----------------------------------------------------------------------------------------
 
-    def _relations(self, graph: WorkGraph, cycle: Ints, ii: int) -> Relations:
+    def _relations(self, graph: WorkGraph, cycle: Int64s, ii: int) -> Relations:
+        """What makes ops on tiles incompatible, as the kernel reads it.
+
+        The four tables of pairs of tiles are, by row: values read at once, values that wait, ends of a pair edge, and
+        ops that may not share a file.
+        """
         from gridloom.mappers.modulo.ramp.clique_kernel import Relations
 
         rows = np.array([op.row for op in graph.ops], dtype=np.int64)
@@ -189,7 +209,12 @@ class Placer:
             tables=np.stack([self.reads | self.over_file, self.over_file, self.together, apart]),
         )
 
-    def _files(self, graph: WorkGraph, cycle: Ints, ii: int) -> Files:
+    def _files(self, graph: WorkGraph, cycle: Int64s, ii: int) -> Files:
+        """What each op needs of the register file of its tile, as the kernel reads it.
+
+        A value is counted in each cycle from its result to its last waiting reader, which is what it takes if all of
+        these are placed where they read the file.
+        """
         from gridloom.mappers.modulo.ramp.clique_kernel import Files
 
         files = self.problem.arch.register_files

@@ -29,13 +29,13 @@ from gridloom.mapping.model import Failure, Mapping
 
 @dataclass(frozen=True, kw_only=True)
 class RampConfig:
-    """Settings of ``ramp``."""
+    """Settings of ``ramp``. OptionError for a value out of range or a strategy that does not exist."""
 
     #: The II to map at; None: the first from the MII on.
     ii: int | None = None
-    #: IIs that are tried.
+    #: IIs that are tried at most.
     attempts: int = 24
-    #: Schedules that are tried at an II before the next; one without the strategy ``reschedule``.
+    #: Schedules that are tried at an II before the next; without the strategy ``reschedule`` it is one.
     starts: int = 2
     #: Moves without a larger clique after which a clique search ends.
     moves: int = 1500
@@ -43,7 +43,7 @@ class RampConfig:
     links: int = 3
     #: Edits in a row that may map no more ops than before.
     sideways: int = 2
-    #: Placements that are tried for a schedule, one an option of a strategy.
+    #: Placements that are tried for a schedule, one for each option of a strategy.
     options: int = 80
     #: Strategies by name, comma-separated: route, memory, files, livein, recompute, reschedule.
     strategies: str = ",".join(STRATEGIES)

@@ -26,7 +26,7 @@ class RegimapConfig:
 
     #: The II to map at; None: the first from the MII on.
     ii: int | None = None
-    #: IIs that are tried.
+    #: IIs that are tried at most.
     attempts: int = 24
     #: Moves without a larger clique after which a clique search ends.
     moves: int = 1500
@@ -40,7 +40,10 @@ class RegimapConfig:
 
 
 def regimap(dfg: Dfg, arch: Arch, config: RegimapConfig, budget: Budget) -> Mapping | Failure:
-    """A mapping at the first II that the technique succeeds at, or why there is none."""
+    """A mapping at the first II that the technique succeeds at, or why there is none.
+
+    Ends after ``config.attempts`` IIs or with the budget. OptionError for an array that is not like a torus.
+    """
     technique = Technique(
         strategies=frozenset({"route"}), reschedules=False, rules=Rules(shared_files=False), keeps_live_ins=False
     )

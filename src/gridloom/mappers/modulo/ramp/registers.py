@@ -1,8 +1,11 @@
 """Registers of a file for values and live-ins: which register each is in, and how many of them rotate.
 
-A value takes a register in every cycle from its result to its last use. A register that does not rotate holds it for
-II cycles at most; m rotating ones are a band of m * II cells around which every value is shifted by II from iteration
-to iteration. Cells are filled first fit, longest value first, for several m and orders.
+A value takes a register in every cycle from its result to its last use. A register that does not rotate holds it for II
+cycles at most; m rotating ones are a band of m * II cells around which every value is shifted by II from iteration to
+iteration. Cells are filled first fit, longest value first, for several m and orders.
+
+Rotating registers are the first of a file, live-ins are kept in the last ones. First fit may fail where an allocation
+exists; the placement then takes an op out, which is safe.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass, field
 
 from gridloom.archs.model import RegisterFile
 
+# Random orders of the values that are tried besides those by length and by cycle.
 _ORDERS = 6
 
 
@@ -28,21 +32,27 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class FileUse:
-    """How a file is used."""
+    """How a file is used: an allocation of registers to values and live-ins, by position in the file."""
 
     #: Registers that rotate.
     rotating: int
     #: Registers in use in the fullest slot, and over all slots.
     peak: int
     taken: int
-    #: Op -> position of the register that its value is in at first.
+    #: For each op the position of the register that its value is in at first.
     register: Mapping[int, int] = field(default_factory=dict)
-    #: Live-in -> position of the register that keeps it.
+    #: For each live-in the position of the register that keeps it.
     kept: Mapping[int, int] = field(default_factory=dict)
+    #: For each op the cycle of its result.
     first: Mapping[int, int] = field(default_factory=dict)
 
     def position(self, op: int, cycle: int, ii: int) -> int:
-        """The register in which an op's value is in a flat cycle."""
+        """The register in which an op's value is in a flat cycle.
+
+        >>> use = FileUse(rotating=2, peak=1, taken=4, register={0: 1}, first={0: 3})
+        >>> [use.position(0, cycle, ii=2) for cycle in (3, 4, 5, 6)]
+        [1, 0, 0, 1]
+        """
         register = self.register[op]
         if register >= self.rotating:
             return register
@@ -50,7 +60,11 @@ class FileUse:
 
 
 def allocate(file: RegisterFile, values: Sequence[Value], kept: Sequence[int], ii: int) -> FileUse | None:
-    """Registers for all of them, or None where first fit finds no room."""
+    """Registers for all of them, or None where first fit finds no room.
+
+    Tries the fewest rotating registers first, each with eight orders of the values. Costs the sum of the lifetimes
+    times the registers for each try.
+    """
     total = len(file.registers)
     counts = [0] * ii
     for value in values:
@@ -75,7 +89,11 @@ def allocate(file: RegisterFile, values: Sequence[Value], kept: Sequence[int], i
 
 
 def _choices(file: RegisterFile, values: Sequence[Value], kept: int, ii: int) -> list[int]:
-    """How many registers may rotate, the fewest first."""
+    """How many registers may rotate, the fewest first.
+
+    Values of more than II cycles need at least as many as they overlap iterations. Without such values, none or all
+    rotate.
+    """
     most = len(file.registers) - kept
     if not file.adjustable:
         return [file.rotating] if file.rotating <= most else []
@@ -90,6 +108,7 @@ def _choices(file: RegisterFile, values: Sequence[Value], kept: int, ii: int) ->
 
 
 def _orders(values: Sequence[Value]) -> Iterator[list[Value]]:
+    """The orders in which values are allocated: by length, by first cycle, and some at random with fixed seeds."""
     yield sorted(values, key=lambda value: (value.first - value.last, value.first, value.op))
     yield sorted(values, key=lambda value: (value.first, value.op))
     for seed in range(_ORDERS):
@@ -97,6 +116,7 @@ def _orders(values: Sequence[Value]) -> Iterator[list[Value]]:
 
 
 def _fill(order: Sequence[Value], rotating: int, usable: int, ii: int) -> dict[int, int] | None:
+    """First fit in a given order: the first register of each op's value, or None where a value finds none."""
     taken: set[tuple[int, int]] = set()
     found: dict[int, int] = {}
     for value in order:
@@ -112,7 +132,10 @@ def _fill(order: Sequence[Value], rotating: int, usable: int, ii: int) -> dict[i
 
 
 def _candidates(value: Value, rotating: int, usable: int, ii: int) -> Iterator[int]:
-    """Still registers first for short values: they cannot take long ones."""
+    """The registers for a value, in order: a short value tries those that do not rotate first.
+
+    Long values need the rotating ones, which should be left to them.
+    """
     if value.last - value.first < ii:
         yield from range(rotating, usable)
     yield from range(min(rotating, usable))

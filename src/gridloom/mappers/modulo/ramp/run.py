@@ -1,4 +1,7 @@
-"""What ``ramp``, ``regimap`` and ``memmap`` have in common: checks before the search, the search, its result."""
+"""What ``ramp``, ``regimap`` and ``memmap`` have in common: checks before the search, the search, its result.
+
+A mapper is a name, a :class:`~gridloom.mappers.modulo.ramp.search.Technique` and its limits.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,11 @@ from gridloom.mapping.model import Failure, Mapping
 def run_technique(
     name: str, dfg: Dfg, arch: Arch, technique: Technique, limits: Limits, config: Any, budget: Budget
 ) -> Mapping | Failure:
-    """A mapping by a technique at the first II it succeeds at, or why there is none."""
+    """A mapping by a technique at the first II it succeeds at, or why there is none.
+
+    The provenance says how often each strategy was used. OptionError for an array that is not like a torus, has larger
+    buses, or makes too many (op, PE) pairs.
+    """
     refuse_unsuited(name, dfg, arch)
     problem = ModuloProblem(dfg, arch)
     bound = mii(dfg, arch)
@@ -40,6 +47,7 @@ def run_technique(
 
 
 def _failure(search: RampSearch) -> Failure:
+    """Why there is no mapping: no time, no schedule, or the ops without a PE in the attempt that came closest."""
     trace, dfg = search.trace, search.problem.dfg
     if not trace.iis:
         return Failure(constraint="the budget", demand="an attempt", bound="an end before the first", levers=("time",))

@@ -1,19 +1,21 @@
-"""Modulo schedules of RAMP's working graph: all of it anew, or only what was inserted."""
+"""Modulo schedules of RAMP's working graph: all of it anew, or only what was inserted.
+
+The scheduler itself is in :mod:`gridloom.mappers.modulo.schedule.iterative`; here the ops, links and ties of a working
+graph become the dependences and resource counts that it takes.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.modulo.ramp.graph import WorkGraph
 from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
 from gridloom.mappers.modulo.schedule.resources import Resources
 
-Ints = NDArray[np.int64]
-
 
 def dependences(graph: WorkGraph) -> list[Dependence]:
-    """What issue cycles have to respect."""
+    """What issue cycles have to respect; an upper bound on a distance is a dependence in the other direction."""
     found = []
     for link in graph.links:
         a, b = link.source, link.target
@@ -33,14 +35,13 @@ def schedule(
     ii: int,
     *,
     reach: int,
-    fixed: Ints | None = None,
-    luck: np.random.Generator | None = None,
-) -> Ints | None:
+    fixed: Int64s | None = None,
+    rng: np.random.Generator | None = None,
+) -> Int64s | None:
     """Issue cycles of every op, or None where none was found.
 
     ``reach``: PEs that read an output, 0 where a file takes values anywhere. ``fixed`` holds the cycles of the first
-    ops, which then stay. ``luck`` shakes the order of nodes. Cost: O(n^3) for
-    the distances, compiled.
+    ops, which then stay. ``rng`` perturbs the order of nodes. Cost: O(n^3) for the distances, compiled.
     """
     count = len(graph.ops)
     least = least_distances(count, dependences(graph), ii)
@@ -48,7 +49,7 @@ def schedule(
         return None
     # The diagonal is free to say from which cycle on an op without operands may issue.
     for n, op in enumerate(graph.ops):
-        least[n, n] = op.lift if not graph.entering[n] else least[n, n]
+        least[n, n] = op.postponed if not graph.entering[n] else least[n, n]
     takes = np.zeros((count, len(counts.room)), dtype=np.int64)
     for n, op in enumerate(graph.ops):
         takes[n, list(counts.takes[op.row])] = 1
@@ -56,8 +57,8 @@ def schedule(
     start = np.full(count, -1, dtype=np.int64)
     if fixed is not None:
         start[: len(fixed)] = fixed
-    shake = None if luck is None else 2.5 * luck.random(count)
-    cycle = modulo_schedule(least, ii, takes, room, start=start, shake=shake)
+    noise = None if rng is None else 2.5 * rng.random(count)
+    cycle = modulo_schedule(least, ii, takes, room, start=start, noise=noise)
     if cycle is not None and fixed is None:
         links = [(link.source, link.target, link.distance) for link in graph.links if not link.memory]
         latency = np.array([op.latency for op in graph.ops], dtype=np.int64)

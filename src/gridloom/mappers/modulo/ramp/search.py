@@ -1,6 +1,11 @@
 """Algorithm 1 of RAMP: schedule, place by a maximum clique, diagnose what has no PE, try strategies, keep the best.
 
 The techniques that RAMP was measured against are this search with fewer strategies and without rescheduling.
+
+At an II, an attempt is improved step by step: each step edits the graph by one strategy and schedules and places it
+again. A step counts when it maps more ops, or, a few times in a row, as many. All of it starts from the original graph
+again at the next II. The clique search is seeded by the user's seed, the II and the number of ops, so that the same
+seed and effort give the same mapping.
 """
 
 from __future__ import annotations
@@ -9,9 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.ramp.graph import Link, WorkGraph, least_ii, work_graph
 from gridloom.mappers.modulo.ramp.mapping import fits_memory
@@ -21,8 +26,6 @@ from gridloom.mappers.modulo.ramp.strategies import Editor
 from gridloom.mappers.modulo.schedule.resources import Resources, resources
 from gridloom.mapping.mii import Mii
 
-Ints = NDArray[np.int64]
-
 #: The strategies by name, in the order in which they are tried for each diagnosis.
 DISTANT = ("route", "memory", "files")
 LIVE_IN = ("livein",)
@@ -30,12 +33,12 @@ CONSECUTIVE = ("recompute", "route", "reschedule")
 STRATEGIES = tuple(dict.fromkeys((*DISTANT, *LIVE_IN, *CONSECUTIVE)))
 
 #: An edit after scheduling, before placement: a graph and the cycles of all its ops.
-Rewrite = Callable[[Editor, Attempt], tuple[WorkGraph, Ints]]
+Rewrite = Callable[[Editor, Attempt], tuple[WorkGraph, Int64s]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Technique:
-    """What a technique allows."""
+    """What a technique allows: the default is RAMP, and each field that is changed is a restriction."""
 
     strategies: frozenset[str] = frozenset(STRATEGIES)
     #: Whether the whole graph is scheduled again once something was inserted.
@@ -48,7 +51,7 @@ class Technique:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How long a technique goes on."""
+    """How long a technique goes on; the configurations of the mappers fill it in."""
 
     ii: int | None
     #: IIs that are tried from the MII on.
@@ -67,17 +70,17 @@ class Limits:
 
 @dataclass
 class Trace:
-    """What a search went through."""
+    """What a search went through, for the provenance of a mapping or the words of a failure."""
 
     iis: list[int] = field(default_factory=list)
     #: The attempt that left the fewest ops without a tile.
     closest: Attempt | None = None
-    #: Strategy -> times that it was chosen in the attempt that succeeded.
+    #: How often each strategy was chosen in the attempt that succeeded.
     chosen: dict[str, int] = field(default_factory=dict)
 
 
 class RampSearch:
-    """The search for one problem with one technique."""
+    """The search for one problem with one technique; ``run`` it once."""
 
     def __init__(self, problem: ModuloProblem, technique: Technique, limits: Limits, bound: Mii) -> None:
         self.problem = problem
@@ -111,7 +114,7 @@ class RampSearch:
         first = least_ii(self.original, self.counts, self.bound)
         contexts = [tile.contexts for tile in self.problem.arch.tiles if tile.contexts is not None]
         iis = range(first, first + self.limits.attempts) if self.limits.ii is None else [self.limits.ii]
-        # A further start is a schedule in another order: rescheduling too.
+        # A further start is a schedule in another order, which is rescheduling, too.
         starts = self.limits.starts if "reschedule" in self.technique.strategies else 1
         for ii in iis:
             if ii > min(contexts, default=ii) or clock.over():
@@ -129,8 +132,12 @@ class RampSearch:
     # -- one II -------------------------------------------------------------------------------------------------------
 
     def _at(self, ii: int, start: int, clock: Clock) -> Attempt | None:
-        luck = np.random.default_rng((clock.budget.seed, ii, start)) if start else None
-        cycle = schedule(self.original, self.counts, ii, reach=self.placer.reach, luck=luck)
+        """One start at an II: schedule, place, then edit until every op has a tile; None: it did not succeed.
+
+        The first start schedules in the order of heights, further ones in a perturbed order.
+        """
+        rng = np.random.default_rng((clock.budget.seed, ii, start)) if start else None
+        cycle = schedule(self.original, self.counts, ii, reach=self.placer.reach, rng=rng)
         if cycle is None:
             return None
         graph = self.original
@@ -171,6 +178,7 @@ class RampSearch:
         return "", None
 
     def _over(self, clock: Clock) -> bool:
+        """True when the placements of this schedule, or the budget, are used up."""
         return self.left <= 0 or clock.over()
 
     def _diagnosis(self, now: Attempt, op: int) -> Iterator[tuple[str, ...]]:
@@ -184,6 +192,7 @@ class RampSearch:
 
     @staticmethod
     def _touching(graph: WorkGraph, op: int) -> list[Link]:
+        """The links of an op, in and out, that do not go through memory."""
         return [graph.links[k] for k in (*graph.entering[op], *graph.leaving[op]) if not graph.links[k].memory]
 
     def _option(self, name: str, now: Attempt, op: int, clock: Clock) -> Attempt | None:
@@ -197,7 +206,7 @@ class RampSearch:
                     return best
                 found = self._again(graph, now, clock)
                 if found is None and name == "route":
-                    # No room for so many moves, so none for more.
+                    # Where there is no room for so many moves, there is none for more.
                     break
                 if found is None:
                     continue
@@ -210,6 +219,7 @@ class RampSearch:
         return best
 
     def _edits(self, name: str, now: Attempt, op: int) -> Iterator[Iterator[WorkGraph]]:
+        """The edits of a strategy for an op, as sequences whose later edits are tried if the first gain nothing."""
         graph, editor = now.graph, self.editor
         if name == "livein":
             yield editor.load_live_in(graph, op)
@@ -248,7 +258,8 @@ class RampSearch:
         found = self._place(graph, cycle, now.ii, clock, now.place)
         return found if fits_memory(self.problem, found) else None
 
-    def _place(self, graph: WorkGraph, cycle: Ints, ii: int, clock: Clock, start: Ints | None) -> Attempt:
+    def _place(self, graph: WorkGraph, cycle: Int64s, ii: int, clock: Clock, start: Int64s | None) -> Attempt:
+        """Place a schedule, and remember the attempt if none came closer."""
         seed = (clock.budget.seed * 1_000_003 + ii * 8191 + len(graph.ops)) % (1 << 31)
         found = self.placer.place(graph, cycle, ii, clock, start, seed)
         if self.trace.closest is None or found.cost < self.trace.closest.cost:

@@ -2,6 +2,8 @@
 
 A strategy looks at an attempt in which an op has no tile. Where a value's other successors are at least as far away,
 they share what is inserted; the same edit for the one successor alone is tried next.
+
+Edits change nothing in place, and give no cycles or tiles: whether one helps shows when it is scheduled and placed.
 """
 
 from __future__ import annotations
@@ -10,26 +12,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.problem import COMPUTED_ONCE, ModuloProblem
 from gridloom.mappers.modulo.ramp.graph import Keep, Link, Op, Tie, WorkGraph
 from gridloom.mappers.modulo.ramp.place import Attempt
-
-#: Ops that are seen from outside the loop: a second instance would do them twice.
-_ONCE = frozenset({"store", "store_if", "store_address", "store_data", "input", "output"})
 
 
 @dataclass(frozen=True, eq=False)
 class Editor:
-    """Edits for one problem."""
+    """Edits for one problem; ``k`` is the position of a link and ``op`` that of an op in the attempt's graph."""
 
     problem: ModuloProblem
 
     @property
     def _move_row(self) -> int:
+        """The row of the problem's op classes for moves."""
         return self.problem.classes.index(frozenset({"route"}))
 
     @property
     def _memory_row(self) -> int:
+        """The row of the problem's op classes for loads and stores."""
         return self.problem.classes.index(frozenset({"mem"}))
 
     @property
@@ -42,9 +43,11 @@ class Editor:
         return Op(kind="move", node=node, row=self._move_row, latency=max(self.problem.structure.move_latency))
 
     def _store(self, node: int) -> Op:
+        """A store of a node's value to memory, which leaves no result in a register."""
         return Op(kind="store", node=node, row=self._memory_row, latency=1, result=False)
 
     def _load(self, node: int) -> Op:
+        """A load of a node's value from memory."""
         return Op(kind="load", node=node, row=self._memory_row, latency=max(self.problem.structure.load_latency))
 
     def fetch(self, livein: int) -> Op:
@@ -66,8 +69,8 @@ class Editor:
         source = graph.links[shared[0]].source
         first = len(graph.ops)
         moves = [self.move(graph.ops[source].node) for _ in range(count)]
-        ways = [source, *range(first, first + count)]
-        added = [Link(source=a, target=b) for a, b in pairwise(ways)]
+        chain = [source, *range(first, first + count)]
+        added = [Link(source=a, target=b) for a, b in pairwise(chain)]
         return _inserted(graph, moves, shared, first + count - 1, added)
 
     def spill_to_memory(self, attempt: Attempt, k: int) -> Iterator[WorkGraph]:
@@ -78,7 +81,10 @@ class Editor:
             yield self.with_spill(attempt.graph, shared)
 
     def with_spill(self, graph: WorkGraph, shared: list[int]) -> WorkGraph:
-        """A store and a load between a source and the targets of links that leave it."""
+        """A store and a load between a source and the targets of links that leave it.
+
+        A store of the value that is there already is used again, and only the load is new.
+        """
         source = graph.links[shared[0]].source
         node = graph.ops[source].node
         stored = [graph.links[e].target for e in graph.leaving[source] if _is(graph, e, "store")]
@@ -155,12 +161,15 @@ class Editor:
     # -- consecutive --------------------------------------------------------------------------------------------------
 
     def recompute(self, attempt: Attempt, k: int) -> Iterator[WorkGraph]:
-        """A copy of a link's source with its operands; the target reads it, and others that have no tile do."""
+        """A copy of a link's source with its operands; the target reads it, and others that have no tile do.
+
+        Nothing is yielded for inserted ops, for ends of a pair edge, and for ops with an effect outside the loop.
+        """
         graph, link = attempt.graph, attempt.graph.links[k]
         source = link.source
         op = graph.ops[source]
         tied = any(tie.exact and source in (tie.source, tie.target) for tie in graph.ties)
-        if op.kind != "op" or tied or self.problem.dfg.nodes[op.node].op in _ONCE or link.target == source:
+        if op.kind != "op" or tied or self.problem.dfg.nodes[op.node].op in COMPUTED_ONCE or link.target == source:
             return
         others = [e for e in graph.leaving[source] if attempt.place[graph.links[e].target] < 0 and e != k]
         waiting = [e for e in others if graph.links[e].target != source]
@@ -171,11 +180,12 @@ class Editor:
         """The op a few cycles later than its operands would allow."""
         for more in range(1, min(attempt.ii, 4) + 1):
             ops = list(attempt.graph.ops)
-            ops[op] = replace(ops[op], lift=ops[op].lift + more)
+            ops[op] = replace(ops[op], postponed=ops[op].postponed + more)
             yield replace(attempt.graph, ops=tuple(ops))
 
 
 def _is(graph: WorkGraph, link: int, kind: str) -> bool:
+    """True when a link leads to an op of a kind."""
     return graph.ops[graph.links[link].target].kind == kind
 
 
@@ -199,6 +209,11 @@ def _inserted(graph: WorkGraph, ops: list[Op], shared: list[int], last: int, add
 
 
 def _recomputed(graph: WorkGraph, source: int, readers: list[int]) -> WorkGraph:
+    """The graph with one more instance of an op, which some of its links now leave.
+
+    Operands, live-ins and ties of the op are repeated for the copy; a value that it carries to itself stays within the
+    copy.
+    """
     count, op = len(graph.ops), graph.ops[source]
     copies = sum(1 for other in graph.ops if other.kind == "op" and other.node == op.node)
     changed = {e: replace(graph.links[e], source=count) for e in readers}
@@ -214,7 +229,7 @@ def _recomputed(graph: WorkGraph, source: int, readers: list[int]) -> WorkGraph:
     edited = graph.with_links(changed, links)
     return replace(
         edited,
-        ops=(*graph.ops, replace(op, copy=copies, lift=0)),
+        ops=(*graph.ops, replace(op, copy=copies, postponed=0)),
         keeps=(*graph.keeps, *keeps),
         ties=(*graph.ties, *ties),
     )

@@ -5,7 +5,7 @@ one II of what its scheduled predecessors allow, in which tiles, its op class an
 it is forced in, and what it displaces is scheduled again. ``shorten_lifetimes`` then moves nodes within their windows
 so that values wait less.
 
-Cost: O(n^3) for the distances and O(n^2) a pass for the schedule, compiled.
+Cost: O(n^3) for the distances and O(n^2) per pass for the schedule, compiled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from gridloom.mappers.core.arrays import Float64s, Int64s
 
-# Placements a node after which a schedule is given up.
+# Placements per node after which a schedule is given up.
 _TRIES = 12
 _SWEEPS = 8
 
@@ -27,7 +27,11 @@ NONE = -(1 << 28)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependence:
-    """``target`` issues at least ``delay`` cycles after ``source`` of ``distance`` iterations earlier."""
+    """``target`` issues at least ``delay`` cycles after ``source`` of ``distance`` iterations earlier.
+
+    At an II this is cycle[target] >= cycle[source] + delay - II * distance. A negative delay with a negative distance
+    states an upper bound.
+    """
 
     source: int
     target: int
@@ -47,26 +51,31 @@ def least_distances(count: int, dependences: Sequence[Dependence], ii: int) -> I
 
 
 def heights(least: Int64s) -> Int64s:
-    """For each node the longest chain of dependences that follows it."""
+    """For each node the longest chain of dependences that follows it, in cycles; at least 0.
+
+    >>> import numpy as np
+    >>> heights(np.array([[NONE, 2, 5], [NONE, NONE, 3], [NONE, NONE, NONE]])).tolist()
+    [5, 3, 0]
+    """
     tallest: Int64s = np.maximum(least.max(axis=1, initial=0), 0).astype(np.int64)
     return tallest
 
 
 def modulo_schedule(
-    least: Int64s, ii: int, takes: Int64s, room: Int64s, *, start: Int64s | None = None, shake: Float64s | None = None
+    least: Int64s, ii: int, takes: Int64s, room: Int64s, *, start: Int64s | None = None, noise: Float64s | None = None
 ) -> Int64s | None:
     """Issue cycles from 0 on that respect dependences and room; None where the search for them is given up.
 
     ``takes[n, r]`` is what node n takes of resource r in its slot, ``room[r]`` what there is. ``start`` holds cycles
-    that are kept (-1: free), ``shake`` is added to the order of nodes.
+    that are kept (-1: free), ``noise`` is added to the order of nodes. ``least`` has to be free of positive cycles.
     """
     from gridloom.mappers.modulo.schedule.iterative_kernel import schedule_modulo
 
     count = len(takes)
     # Higher nodes first, then as they come.
     rank = -heights(least).astype(np.float64) + np.arange(count) / (count + 1)
-    if shake is not None:
-        rank += shake
+    if noise is not None:
+        rank += noise
     kept = np.full(count, -1, dtype=np.int64) if start is None else start
     cycle = np.full(count, -1, dtype=np.int64)
     return cycle if schedule_modulo(least, takes, room, rank, kept, ii, _TRIES * count + 1, cycle) else None
@@ -94,7 +103,16 @@ def shorten_lifetimes(
 
 
 def recurrence(count: int, dependences: Sequence[Dependence], ii: int) -> list[int]:
-    """The nodes of a cycle of dependences that an II is too low for, in order; empty: there is none. O(V E)."""
+    """The nodes of a cycle of dependences that an II is too low for, in order; empty: there is none. O(V E).
+
+    Bellman and Ford: when distances still grow after as many rounds as there are nodes, the parents contain such a
+    cycle.
+
+    >>> there = Dependence(source=0, target=1, delay=2, distance=0)
+    >>> back = Dependence(source=1, target=0, delay=1, distance=1)
+    >>> recurrence(2, [there, back], 2), recurrence(2, [there, back], 3)
+    ([0, 1], [])
+    """
     longest, parent = [0] * count, [-1] * count
     last = -1
     for _ in range(count + 1):

@@ -1,4 +1,8 @@
-"""Rau's iterative modulo scheduling and a pass that shortens lifetimes, compiled."""
+"""Rau's iterative modulo scheduling and a pass that shortens lifetimes, compiled.
+
+``table[resource, slot]`` is the modulo reservation table: what the scheduled nodes take of each resource in each slot.
+``cycle[node]`` is -1 for a node that is not scheduled. Both change together, by ``_book``.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.kernels import borrowing, kernel
 
 _NONE = -(1 << 28)
-# Periods by which a node may move later at once.
+# Periods by which a node may move later in one step.
 _REACH = 64
-# What a reader costs that has no place next to its value.
+# The cost of a reader that has no place next to its value.
 _CROWDED = 4.0
 
 # Steps of a count. They have a type, since a function is compiled once more for each literal.
@@ -22,6 +26,7 @@ _TAKE: Any = np.int64(-1)
 
 @borrowing
 def _fits(takes: Int64s, table: Int64s, room: Int64s, node: int, slot: int) -> bool:
+    """True when a node finds room in a slot, on every resource that it takes."""
     free = True
     for r in range(len(room)):
         free = free and (takes[node, r] == 0 or table[r, slot] + takes[node, r] <= room[r])
@@ -30,6 +35,7 @@ def _fits(takes: Int64s, table: Int64s, room: Int64s, node: int, slot: int) -> b
 
 @borrowing
 def _book(takes: Int64s, table: Int64s, node: int, slot: int, step: int) -> None:
+    """Add a node to the reservation table in a slot, or with ``step`` -1 take it out."""
     for r in range(table.shape[0]):
         table[r, slot] += step * takes[node, r]
 
@@ -37,7 +43,10 @@ def _book(takes: Int64s, table: Int64s, node: int, slot: int, step: int) -> None
 @borrowing
 def _displace(least: Int64s, takes: Int64s, table: Int64s, room: Int64s, cycle: Int64s, rank: Float64s, node: int,
               when: int, ii: int) -> None:  # fmt: skip
-    """Take out what cannot stay when ``node`` issues at ``when``: broken dependences, then what fills its slot."""
+    """Take out what cannot stay when ``node`` issues at ``when``: broken dependences, then what fills its slot.
+
+    Of those that share a full resource, the one that comes last by rank leaves first.
+    """
     count, slot = len(cycle), when % ii
     for other in range(count):
         if cycle[other] < 0 or other == node:
@@ -66,6 +75,11 @@ def _displace(least: Int64s, takes: Int64s, table: Int64s, room: Int64s, cycle: 
 
 @borrowing
 def _window(least: Int64s, cycle: Int64s, node: int) -> tuple[int, int]:
+    """The first and the last cycle in which a node may issue, by the nodes that have a cycle now; from 0 on.
+
+    Paths from nodes without a cycle count as if these issued at 0; the diagonal can hold a first cycle of the node's
+    own.
+    """
     low, high = 0, 1 << 28
     for other in range(len(cycle)):
         if least[other, node] > _NONE:
@@ -101,9 +115,11 @@ def _kept(start: Int64s, cycle: Int64s) -> bool:
 @kernel
 def schedule_modulo(least: Int64s, takes: Int64s, room: Int64s, rank: Float64s, start: Int64s, ii: int, tries: int,
                     cycle: Int64s) -> bool:  # fmt: skip
-    """Fill ``cycle``; False after ``tries`` placements without an end. ``rank``: who comes first, least first.
+    """Fill ``cycle``; False after ``tries`` placements without an end. The node of least ``rank`` comes first.
 
-    ``start`` holds cycles that are kept as they are, -1: free.
+    ``start`` holds cycles that are kept as they are, -1: free. A node without a free slot within an II is forced in,
+    later than the last time so that two nodes do not displace each other for ever. With kept cycles nothing is forced
+    in: the search fails then.
     """
     count = len(rank)
     table = np.zeros((len(room), ii), dtype=np.int64)
@@ -179,6 +195,7 @@ def _crowd(
 
 @borrowing
 def _price(links: Int64s, latency: Int64s, cycle: Int64s, node: int, when: int, ii: int, reach: int) -> float:
+    """What a node costs at a cycle: the waits of its dependences and, with a reach, the crowding around its values."""
     cost = _length(links, latency, cycle, node, when, ii)
     if reach > 0:
         cost += _crowd(links, latency, cycle, node, node, when, ii, reach)

@@ -1,4 +1,8 @@
-"""What a schedule counts before anything has a place: tiles, the tiles of an op class, buses."""
+"""What a schedule counts before anything has a place: tiles, the tiles of an op class, buses.
+
+The counts are necessary and not sufficient: a schedule within them may still have no placement. Row 0 of ``room`` is
+all tiles, further ones are sets of tiles that fewer can serve, and buses.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,20 @@ from gridloom.archs.model import Arch
 
 @dataclass(frozen=True, eq=False)
 class Resources:
-    """What a schedule counts: rows of tiles, classes of tiles and buses, with their room a slot."""
+    """What a schedule counts: rows of tiles, classes of tiles and buses, with their room per slot."""
 
-    #: Row of op classes -> rows of ``room`` that it takes one of.
+    #: For each set of op classes the rows of ``room`` of which it takes one.
     takes: tuple[tuple[int, ...], ...]
+    #: How many ops each row has room for in a slot.
     room: tuple[int, ...]
 
 
 def resources(arch: Arch, classes: Sequence[frozenset[str]]) -> Resources:
-    """All tiles, the tiles of each op class that not all have, and the buses of memory ops."""
+    """All tiles, the tiles of each op class that not all have, and the buses of memory ops.
+
+    ``classes`` are sets of op classes as nodes need them; ``takes`` has a row for each of them. Buses count only where
+    all tiles of the class are on one.
+    """
     room = [len(arch.tiles)]
     takes: list[tuple[int, ...]] = []
     rows: dict[tuple[str, frozenset[int]], int] = {}
@@ -36,6 +45,7 @@ def resources(arch: Arch, classes: Sequence[frozenset[str]]) -> Resources:
 
 
 def _row(rows: dict[tuple[str, frozenset[int]], int], room: list[int], key: tuple[str, frozenset[int]], n: int) -> int:
+    """The row of a resource; a new one, with room for ``n``, the first time it is met."""
     if key not in rows:
         rows[key] = len(room)
         room.append(n)

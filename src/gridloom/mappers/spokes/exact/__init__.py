@@ -1,1 +1,4 @@
-"""The exact model of tiles with spokes."""
+"""The exact model of tiles with spokes.
+
+``mapper`` tries IIs upwards, ``search`` builds and solves the model of one II, and ``links`` adds the wires to it.
+"""

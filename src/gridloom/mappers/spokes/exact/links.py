@@ -1,12 +1,15 @@
 """Links and delay registers in the exact model for tiles with spokes, level strict.
 
-A way has no detours (the rule for issues knows none), so a value that leaves tile x at cycle r is at tile y at
-r + |y - x|, whatever way it takes. Seen from a link that points to the right, values of one phase (r - x) mod II meet,
-to the left of one (r + x) mod II: two values may use one link unless their phases are equal. For each value and
-direction a tree of used links is chosen.
+A route has no detours (the rule for issues knows none), so a value that leaves tile x at cycle r is at tile y at r + |y
+- x|, whatever links it takes. Seen from a link that points to the right, values of one phase (r - x) mod II meet, to
+the left of one (r + x) mod II: two values may use one link unless their phases are equal. For each value and direction
+a tree of used links is chosen.
 
 Delay registers: on each tile the waits together fit its registers times the II. This is what all spokes together must
 keep, not each of them: the solution is looked at again afterwards.
+
+Variables: one Boolean per (value, tile, link of the tile), and one per pair of values and direction for equal phases;
+that is what limits the model to small problems.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from gridloom.mappers.spokes.problem import SpokesProblem
 MOST_NODES: Final = 40
 MOST_TILES: Final = 16
 
-#: (direction, tiles a step crosses) and the number that links of a tile have in ways (-2, -1, 1, 2).
+#: The links of a tile: (direction, tiles that it crosses, its number among the offsets -2, -1, 1, 2).
 _STEPS: Final = ((1, 1, 2), (1, 2, 3), (-1, 1, 1), (-1, 2, 0))
 
 
@@ -37,12 +40,15 @@ class Links:
 
 
 def modelled(problem: SpokesProblem) -> bool:
-    """True where links are part of the model."""
+    """True where links are part of the model: level strict, and a problem that is small enough."""
     return problem.strict and problem.size <= MOST_NODES and problem.tiles <= MOST_TILES
 
 
 def add_links(model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issue: list[Any], last: int) -> Links:
-    """Add the links of all values, and the sum of waits of each tile. Cubic in the nodes at worst, linear in tiles."""
+    """Add the links of all values, and the sum of waits of each tile. Cubic in the nodes at worst, linear in tiles.
+
+    ``tile`` and ``issue`` are the variables of the nodes, ``last`` is an upper bound on the cycles.
+    """
     tables = problem.tables
     here = [[_is(model, tile[n], t) for t in range(problem.tiles)] for n in range(problem.size)]
     sources = sorted({int(p) for p in tables.wire_source})
@@ -59,6 +65,7 @@ def add_links(model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issu
 
 
 def _is(model: Any, variable: Any, value: int) -> Any:
+    """A Boolean variable that is true exactly when a variable has a value."""
     flag = model.new_bool_var("")
     model.add(variable == value).only_enforce_if(flag)
     model.add(variable != value).only_enforce_if(~flag)
@@ -66,23 +73,26 @@ def _is(model: Any, variable: Any, value: int) -> Any:
 
 
 def _arrivals(p: int, x: int, direction: int, used: dict[tuple[int, int, int], Any]) -> list[Any]:
-    """The links that bring a value to tile x in a direction."""
-    found = []
-    for way, step, k in _STEPS:
-        if way == direction and (p, x - way * step, k) in used:
-            found.append(used[p, x - way * step, k])
-    return found
+    """The variables of the links that bring the value of node p to tile x in a direction."""
+    links = []
+    for sign, step, k in _STEPS:
+        if sign == direction and (p, x - sign * step, k) in used:
+            links.append(used[p, x - sign * step, k])
+    return links
 
 
 def _connect(model: Any, problem: SpokesProblem, here: list[list[Any]], used: dict[tuple[int, int, int], Any]) -> None:
-    """A link carries on only what is made on its tile or was brought there; a reader's tile is reached."""
+    """A link carries on only what is made on its tile or was brought there; a reader's tile is reached.
+
+    Links of one direction lead strictly away from the source, so these local rules make chains without cycles.
+    """
     for (p, x, k), link in used.items():
-        direction = next(way for way, _, number in _STEPS if number == k)
+        direction = next(sign for sign, _, number in _STEPS if number == k)
         model.add_bool_or([here[p][x], *_arrivals(p, x, direction, used), ~link])
     wires = zip(problem.tables.wire_source.tolist(), problem.tables.wire_target.tolist())
     for p, n in sorted(set(wires)):
         for x in range(problem.tiles):
-            brought = [link for way in (1, -1) for link in _arrivals(p, x, way, used)]
+            brought = [link for sign in (1, -1) for link in _arrivals(p, x, sign, used)]
             model.add_bool_or([here[p][x], *brought, ~here[n][x]])
 
 
@@ -90,7 +100,11 @@ def _separate(
     model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issue: list[Any], last: int, sources: list[int],
     used: dict[tuple[int, int, int], Any],
 ) -> None:  # fmt: skip
-    """Values of equal phase do not share a link."""
+    """Values of equal phase do not share a link.
+
+    The phase of each value and direction is a variable; only unequal phases are enforced, so two values are free to be
+    marked as equal without need, which forbids more and is never forced.
+    """
     span = last + problem.latency + problem.tiles
     for direction in (1, -1):
         phases = {}
@@ -103,15 +117,18 @@ def _separate(
                 same = model.new_bool_var("")
                 model.add(phases[p] != phases[q]).only_enforce_if(~same)
                 for (owner, x, k), link in used.items():
-                    way = next(way for way, _, number in _STEPS if number == k)
-                    if owner == p and way == direction:
+                    direction_of_link = next(sign for sign, _, number in _STEPS if number == k)
+                    if owner == p and direction_of_link == direction:
                         model.add_bool_or([~same, ~link, ~used[q, x, k]])
 
 
 def _wait(
     model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issue: list[Any], here: list[list[Any]], last: int
 ) -> None:
-    """Waits of values of the same iteration, over a tile. Readers of one value sit apart: none is counted twice."""
+    """Waits of values of the same iteration, over a tile. Readers of one value sit apart: none is counted twice.
+
+    Carried values are left out, so the constraint is necessary and not sufficient; ``placement`` checks the rest.
+    """
     tables, limit = problem.tables, int(problem.tables.device[3])
     if limit < 0:
         return
@@ -147,8 +164,8 @@ def placement(
     steps = np.full((max(1, len(tables.wire_source)), problem.tiles), NONE, dtype=np.int32)
     chosen = {key for key, link in links.used.items() if found.value(link)}
     for w, (p, n) in enumerate(zip(tables.wire_source.tolist(), tables.wire_target.tolist())):
-        way = _way(p, int(tiles[p]), int(tiles[n]), chosen)
-        steps[w, : len(way)] = way
+        links_of_wire = _links_between(p, int(tiles[p]), int(tiles[n]), chosen)
+        steps[w, : len(links_of_wire)] = links_of_wire
     return Placement(
         ii=ii,
         tile=tiles,
@@ -160,18 +177,22 @@ def placement(
     )
 
 
-def _way(p: int, start: int, end: int, chosen: set[tuple[int, int, int]]) -> list[int]:
-    """The chosen links from the tile of a value to a reader's, found from the reader back."""
+def _links_between(p: int, start: int, end: int, chosen: set[tuple[int, int, int]]) -> list[int]:
+    """The chosen links from the tile of a value to a reader's, found from the reader back.
+
+    The solver may have switched on links that lead nowhere, or two that reach the same tile; the first that fits is
+    taken. RuntimeError when the links do not connect the two tiles, which would be an error of the model.
+    """
     direction = 1 if end > start else -1
-    way: list[int] = []
+    path: list[int] = []
     x = end
     while x != start:
         for sign, step, k in _STEPS:
             before = x - sign * step
             if sign == direction and (p, before, k) in chosen and (before - start) * direction >= 0:
-                way.append(before * 4 + k)
+                path.append(before * 4 + k)
                 x = before
                 break
         else:
             raise RuntimeError(f"the solver's links do not lead from tile {start} to tile {end}")
-    return way[::-1]
+    return path[::-1]

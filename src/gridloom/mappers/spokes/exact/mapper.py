@@ -1,4 +1,8 @@
-"""``exact`` on tiles with spokes: IIs upwards, and at each the fewest cycles that the model finds or proves."""
+"""``exact`` on tiles with spokes: IIs upwards, and at each the fewest cycles that the model finds or proves.
+
+The model for one II is in :mod:`gridloom.mappers.spokes.exact.search`. The next II is tried when the model has refuted
+the one before, or when it found nothing while there is still time.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,12 @@ from gridloom.mapping.model import Failure, Mapping
 
 
 def exact_spokes(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
-    """The mapping with the fewest cycles at the lowest II, or the best found with a bound; or why there is none."""
+    """The mapping with the fewest cycles at the lowest II, or the best found with a bound; or why there is none.
+
+    The record says whether the cycles are proved to be the fewest at this II; it does not claim that the II is the
+    lowest possible, since a lower one may have been left undecided. OptionError for another kind of array; MissingExtra
+    without OR-Tools.
+    """
     refuse_unsuited("exact", dfg, arch)
     problem = build_problem(dfg, arch)
     reason = screen(problem, config.ii)

@@ -5,8 +5,8 @@ optimum is the same. A placement moved to the left, or mirrored, stays one: the 
 nodes is ordered. Annealing gives a first solution and an upper bound.
 
 Level strict: links and, summed over the spokes, delay registers are in the model up to 40 nodes on 16 tiles
-(``exact_spokes_links``). A solution that one spoke's registers do not hold, and any larger problem, gives a bound,
-which is reached when an annealed placement has it. Cost: exponential at worst; 20 nodes in seconds.
+(:mod:`gridloom.mappers.spokes.exact.links`). A solution that one spoke's registers do not hold, and any larger problem,
+gives a bound, which is reached when an annealed placement has it. Cost: exponential at worst; 20 nodes in seconds.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from gridloom.mappers.spokes.mapping import Placement
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import Best, longest_path
 
-#: Share of the time, seconds at most, and batches that annealing has for a first solution.
+# What annealing has for a first solution: a share of the time, seconds at most, and batches.
 _SHARE, _MOST, _BATCHES = 0.2, 3.0, 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Model:
+    """The CP-SAT model with its variables, one of each kind per node; ``links`` only where they are modelled."""
+
     model: Any
     tile: list[Any]
     spoke: list[Any]
@@ -38,7 +40,11 @@ class _Model:
 
 
 def optimum(problem: SpokesProblem, ii: int, clock: Clock, floor: int, workers: int) -> tuple[Best, int, bool]:
-    """The best placement at an II, a lower bound on its cycles, and whether none exists. May use up the budget."""
+    """The best placement at an II, a lower bound on its cycles, and whether none exists. May use up the budget.
+
+    The placement is the better of the annealed one and the solver's. When the solver finds that nothing beats the
+    annealed one, its cycles are the bound.
+    """
     best = _annealed(problem, ii, clock, floor)
     if best.legal is not None and best.legal.cycles <= floor:
         return best, floor, False
@@ -72,6 +78,11 @@ def _annealed(problem: SpokesProblem, ii: int, clock: Clock, floor: int) -> Best
 
 
 def _build(problem: SpokesProblem, ii: int, upper: int | None) -> _Model:
+    """The model of a problem at an II. ``upper`` is a number of cycles that some placement has, None: none is known.
+
+    Without it the horizon is a generous guess: room for every node to wait for a whole row of tiles and an II, four
+    times.
+    """
     cp, tables = cp_model(), problem.tables
     model = cp.CpModel()
     last = upper if upper is not None else 4 * (problem.latency + problem.tiles + ii) * max(1, problem.size)
@@ -113,7 +124,7 @@ def _build(problem: SpokesProblem, ii: int, upper: int | None) -> _Model:
 
 
 def _rules(model: Any, problem: SpokesProblem, tile: list[Any]) -> None:
-    """C1 to C3 and the tile memories."""
+    """C1 to C3 and the tile memories. Memories are modelled only where all variables together exceed one of them."""
     tables = problem.tables
     for _, members in problem.cliques:
         model.add_all_different([tile[n] for n in members])
@@ -134,11 +145,15 @@ def _rules(model: Any, problem: SpokesProblem, tile: list[Any]) -> None:
 
 
 def _hints(model: _Model, start: Placement) -> list[tuple[Any, int]]:
-    """The annealed placement, moved to the left and mirrored where the model wants it so."""
+    """The annealed placement as the values that the solver tries first, moved to the left end.
+
+    It is not mirrored, so the ordered pair of nodes may contradict the hint; the solver then repairs or drops it.
+    """
     tile = start.tile - start.tile.min()
     rows = ((model.tile, tile), (model.spoke, start.spoke), (model.issue, start.issue))
     return [(variable, int(value)) for row, values in rows for variable, value in zip(row, values)]
 
 
 def _values(found: Solved, row: list[Any]) -> np.ndarray:
+    """The values of a row of variables in the solution."""
     return np.array([found.value(variable) for variable in row], dtype=np.int32)
