@@ -92,3 +92,34 @@ def test_progress_is_told_with_the_moves_made():
     clock.moves = 7
     clock.report("starts", "FIFO 1")
     assert [(p.moves, p.phase, p.best) for p in heard] == [(7, "starts", "FIFO 1")]
+
+
+def test_slice_that_is_over_leaves_the_run_going_and_adds_its_moves():
+    clock = Budget(time_limit=60).start()
+    with clock.slice(0.05) as part:
+
+        def work():
+            while not part.stop[0]:
+                time.sleep(0.005)
+            return "cut"
+
+        assert part.run([work]) == ["cut"]
+        part.moves = 5
+    assert part.over()
+    assert not clock.over()
+    assert clock.moves == 5
+
+
+def test_slice_ends_with_its_run():
+    wanted = threading.Event()
+    clock = Budget(time_limit=60, interrupted=wanted.is_set).start()
+    part = clock.slice(30.0)
+    assert not part.over()
+    wanted.set()
+    assert part.over()
+    assert clock.over()
+
+
+def test_slice_has_no_more_seconds_than_its_run():
+    clock = Budget(time_limit=1.0).start()
+    assert clock.slice(5.0).remaining <= 1.0

@@ -144,7 +144,11 @@ class Clock:
         """Set the flag if the caller asks for an end or time is up; kernels read the flag by themselves."""
         asked = self.budget.interrupted is not None and self.budget.interrupted()
         if asked or self.remaining == 0.0:
-            self.stop[0] = 1
+            self.end()
+
+    def end(self) -> None:
+        """Ask everything that runs under the clock to return what it has."""
+        self.stop[0] = 1
 
     def report(self, phase: str, best: str = "") -> None:
         """Tell the budget's reporter."""
@@ -161,9 +165,16 @@ class Clock:
             try:
                 self._wait(futures)
             except KeyboardInterrupt:
-                self.stop[0] = 1
+                self._interrupt()
                 wait(futures)
             return [future.result() for future in futures]
+
+    def _interrupt(self) -> None:
+        self.end()
+
+    def slice(self, seconds: float) -> Slice:
+        """A clock for a part of the run, from here on: it is over after the seconds given, or with the run."""
+        return Slice(self, seconds)
 
     def _wait(self, futures: Sequence[Future[T]]) -> None:
         """Wait for all jobs, and look at the limits every ``_TICK`` seconds meanwhile."""
@@ -171,3 +182,37 @@ class Clock:
         while waiting:
             self._look()
             _, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
+
+
+class Slice(Clock):
+    """A part of a run, with a flag and a deadline of its own; moves made under it count for the run at its end.
+
+    A run that ends by effort must not be cut by time, so slices are for runs under a time limit.
+    """
+
+    def __init__(self, whole: Clock, seconds: float) -> None:
+        super().__init__(whole.budget)
+        self.whole = whole
+        self.length = seconds
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left of the slice, or of the run where these are fewer."""
+        own = max(0.0, self.length - self.seconds)
+        whole = self.whole.remaining
+        return own if whole is None else min(own, whole)
+
+    def _look(self) -> None:
+        if self.whole.over():
+            self.end()
+        super()._look()
+
+    def _interrupt(self) -> None:
+        self.whole.end()
+        self.end()
+
+    def __enter__(self) -> Slice:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.whole.moves += self.moves

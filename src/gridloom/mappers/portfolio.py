@@ -15,6 +15,7 @@ Cost: the time limit, on as many cores as there are mappers. Limits: mappers run
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -98,6 +99,8 @@ class _Race:
 
     def run(self) -> list[Outcome]:
         """What became of each mapper, in the order of their names."""
+        # Two threads that import numba for the first time at once break its modules, so it is imported before.
+        importlib.import_module("gridloom.mappers.core.kernels")
         clock = self.budget.start()
         racing = self.budget.effort is None
         size = len(self.entrants) if racing else min(self.budget.workers, len(self.entrants))

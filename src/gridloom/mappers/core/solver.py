@@ -27,6 +27,12 @@ EFFORT_PER_SECOND = 10_000
 #: Variables (or literals of clauses) beyond which a model is not built: it would take memory, and find nothing in time.
 MAX_SIZE = 2_000_000
 
+#: About the variables of a model that are built in a second, with the clauses about them.
+BUILT_PER_SECOND = 60_000
+
+# Seconds in which the solver takes over a variable before it looks at its own limit for the first time.
+_TAKEN_OVER = 3e-6
+
 # How often a solve looks at its budget.
 _TICK = 0.02
 
@@ -52,6 +58,25 @@ def check_size(size: int) -> None:
     """Raise ModelTooLargeError for a model that is better not built."""
     if size > MAX_SIZE:
         raise ModelTooLargeError(size)
+
+
+class OutOfTimeError(Exception):
+    """A model that is not built, or not to its end: the budget is over, or would be before the solver says anything."""
+
+
+def check_time(size: int, clock: Clock) -> None:
+    """Raise OutOfTimeError for a model that would take more than half of the time left to build.
+
+    What passes may still be given up while it is built (:func:`check_clock`), since machines differ.
+    """
+    if clock.remaining is not None and size > BUILT_PER_SECOND * clock.remaining / 2:
+        raise OutOfTimeError
+
+
+def check_clock(clock: Clock) -> None:
+    """Raise OutOfTimeError once the budget is used up; for loops that build a model."""
+    if clock.over():
+        raise OutOfTimeError
 
 
 def too_large(size: int, other: str) -> Failure:
@@ -96,10 +121,13 @@ def solve(
     The work done is added to the clock's moves. Needs a thread of its own to be interrupted; cost: the solve.
     """
     cp = cp_model()
+    taking_over = _TAKEN_OVER * len(model.proto.variables)
+    if clock.remaining is not None and clock.remaining < taking_over:
+        return Solved("unknown", None, None)
     for variable, value in hints:
         model.add_hint(variable, value)
     solver = cp.CpSolver()
-    _configure(solver.parameters, clock, workers, share)
+    _configure(solver.parameters, clock, workers, share, taking_over)
     done: list[Any] = []
     thread = threading.Thread(target=lambda: done.append(solver.solve(model)), daemon=True)
     thread.start()
@@ -112,7 +140,7 @@ def solve(
     return Solved(answer, round(solver.best_objective_bound) if bounded else None, solver)
 
 
-def _configure(parameters: Any, clock: Clock, workers: int, share: float) -> None:
+def _configure(parameters: Any, clock: Clock, workers: int, share: float, taking_over: float) -> None:
     """Seed, threads and limits of a solve: a share of the effort that is left, and of the seconds that are left."""
     budget = clock.budget
     parameters.num_workers = workers
@@ -122,7 +150,7 @@ def _configure(parameters: Any, clock: Clock, workers: int, share: float) -> Non
         parameters.interleave_search = True
         parameters.max_deterministic_time = share * left / EFFORT_PER_SECOND
     if clock.remaining is not None:
-        parameters.max_time_in_seconds = max(0.01, share * clock.remaining)
+        parameters.max_time_in_seconds = max(0.01, share * clock.remaining - taking_over)
 
 
 def _watch(thread: threading.Thread, solver: Any, clock: Clock) -> None:

@@ -8,7 +8,8 @@ modulo-scheduled arrays, and iterative modulo scheduling (Rau 1994). The idea:
 3. overuse is paid for; what touches it is taken out and placed again, crowded places grow dearer;
 4. starts differ in order, in random numbers, in how many registers rotate and in which nodes are computed more than
    once; short ones raise the II until one succeeds;
-5. the rest of the budget goes to lower IIs, with more patience from pass to pass.
+5. the rest of the budget goes to lower IIs, with more patience from pass to pass;
+6. under a time limit each II gets a slice of it, so that a large loop is mapped at some II first.
 
 Cost: a move (placing one node with its edges) is O(edges * window * (tiles * links + registers)). Limits: needs output
 registers and no operand FIFOs (torus and presets); all files of an array rotate alike.
@@ -16,25 +17,22 @@ registers and no operand FIFOs (torus and presets); all files of an array rotate
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.budget import Budget
 from gridloom.mappers.choice import refuse_unsuited
-from gridloom.mappers.modulo.mapping import Solution, congested, to_mapping
+from gridloom.mappers.modulo.mapping import to_mapping
 from gridloom.mappers.modulo.problem import ModuloProblem
-from gridloom.mappers.modulo.recompute import with_copies
 from gridloom.mappers.modulo.screening import screen, with_pins
-from gridloom.mappers.modulo.search import BATCH, PULL, Attempt, ModuloSearch
-from gridloom.mappers.modulo.state import Parameters
+from gridloom.mappers.modulo.search import ModuloSearch
+from gridloom.mappers.modulo.timed import TimedWalk, takes_slices
+from gridloom.mappers.modulo.walk import Walk
 from gridloom.mappers.origin import origin
 from gridloom.mappers.placements import GivenPlacements, given_tiles, misplaced
 from gridloom.mappers.settings import check_settings
-from gridloom.mapping.mii import Mii, mii
+from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Failure, Mapping
 
 
@@ -102,121 +100,9 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     search = ModuloSearch(problem)
     search.warm_up()
     clock = budget.start()
-    walk = _Walk(search, config, clock, bound)
+    walk = (TimedWalk if takes_slices(config, budget) else Walk)(search, config, clock, bound)
     best = walk.best()
     clock.report("done", "" if best is None else f"II {best.ii}")
     if best is None:
         return walk.failure()
-    return to_mapping(best, origin("modulo", config, clock, optimal=best.ii == bound.total))
-
-
-class _Walk:
-    """II by II: first upwards until something is found, then below that.
-
-    ``found`` is the best solution so far; each one has a lower II than the one before. ``closest`` is the attempt with
-    the least overuse, for the report when nothing is found.
-    """
-
-    def __init__(self, search: ModuloSearch, config: ModuloConfig, clock: Clock, bound: Mii) -> None:
-        self.search = search
-        self.config = config
-        self.clock = clock
-        self.bound = bound
-        #: Batches made at each II.
-        self.batches: dict[int, int] = {}
-        self.closest: Attempt | None = None
-        self.found: Solution | None = None
-
-    def best(self) -> Solution | None:
-        """The solution with the lowest II found before the MII was reached or the budget was used up; None: none."""
-        for ii in self._upwards():
-            if self._try(ii, 0) or self.clock.over():
-                break
-        if self.config.ii is None:
-            self._below()
-        else:
-            self._insist(self.config.ii)
-        return self.found
-
-    def _upwards(self) -> Iterator[int]:
-        """The IIs of the first walk: the one asked for, or those from the bound up to where a serial schedule fits.
-
-        Contexts limit them, too. Steps grow with the distance from the bound.
-        """
-        if self.config.ii is not None:
-            yield self.config.ii
-            return
-        contexts = [tile.contexts for tile in self.search.problem.arch.tiles if tile.contexts is not None]
-        serial = 4 * len(self.search.problem.nodes) + self.bound.total + 8
-        last = min([*contexts, max(serial, self.bound.total)])
-        ii, step = self.bound.total, 1
-        while ii <= last:
-            yield ii
-            # Far above the bound a finer walk only costs time; what is skipped is tried afterwards.
-            step = 1 + (ii - self.bound.total) // 4
-            ii += step
-
-    def _below(self) -> None:
-        """Try IIs below the best one, the nearest first, with more patience from pass to pass."""
-        turn = 1
-        while self.found is not None and self.found.ii > self.bound.total and not self.clock.over():
-            if self.clock.budget.unlimited and turn > self.config.passes:
-                return
-            before = self.found.ii
-            for ii in range(before - 1, self.bound.total - 1, -1):
-                if self._try(ii, turn) or self.clock.over():
-                    break
-            if self.found.ii == before:
-                turn += 1
-
-    def _insist(self, ii: int) -> None:
-        """Go on at an II that was asked for, with more patience from pass to pass, until it has a mapping."""
-        turn = 1
-        while self.found is None and not self.clock.over():
-            if self.clock.budget.unlimited and turn > self.config.passes:
-                return
-            self._try(ii, turn)
-            turn += 1
-
-    def _try(self, ii: int, turn: int) -> bool:
-        """Run a batch at an II; True when it finds a mapping, which is then the best."""
-        number = self.batches.get(ii, 0)
-        self.batches[ii] = number + 1
-        won, closest = self._search_of(ii, number).batch(ii, number * BATCH, self._effort(turn), self.clock)
-        if self.closest is None or closest.overuse <= self.closest.overuse:
-            self.closest = closest
-        if won is not None:
-            self.found = won.solution
-        self.clock.report(f"II {ii}", "" if self.found is None else f"II {self.found.ii}")
-        return won is not None
-
-    def _search_of(self, ii: int, number: int) -> ModuloSearch:
-        """The search of a batch: every third one computes some nodes more than once."""
-        if number % 3 != 2 or not self.config.recompute:
-            return self.search
-        rng = np.random.default_rng((self.clock.budget.seed, ii, number))
-        problem = with_copies(self.search.problem, ii, rng)
-        return self.search if problem is None else ModuloSearch(problem)
-
-    def _effort(self, turn: int) -> Parameters:
-        """The parameters of a pass: moves and patience double from pass to pass, up to ``doublings`` times."""
-        c = self.config
-        times = 2 ** min(turn, c.doublings)
-        return Parameters(
-            moves=c.moves * times, patience=c.patience * times, present=c.present, growth=c.growth, ceiling=c.ceiling,
-            history=c.history, noise=c.noise, extra=c.extra, pull=PULL, removal=c.removal,
-        )  # fmt: skip
-
-    def failure(self) -> Failure:
-        """What was short when the budget ended."""
-        tried = sorted(self.batches)
-        span = f"II {tried[0]}" if len(tried) == 1 else f"II {tried[0]} to {tried[-1]}"
-        left = self.closest.overuse if self.closest is not None else 0
-        crowded = congested(self.closest.solution) if self.closest is not None else ()
-        return Failure(
-            constraint=f"search at {span}",
-            demand="a slot or register for every signal",
-            bound=f"{left} signals without one at best" if 0 < left < 1 << 30 else "an end before the first round",
-            levers=("more time or effort", "another seed", f"II {tried[-1] + 1}", "more registers"),
-            congested=crowded,
-        )
+    return to_mapping(best, origin("modulo", config, clock, optimal=best.ii == bound.total, **walk.record()))

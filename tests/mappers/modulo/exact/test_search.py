@@ -13,8 +13,9 @@ from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.flow import Request, run
 from gridloom.frontend.source import load_source
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.core.solver import solve
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.core import solver
+from gridloom.mappers.core.solver import OutOfTimeError, solve
 from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.modulo.exact.mapping import to_mapping
 from gridloom.mappers.modulo.exact.model import LoopModel, Scope
@@ -215,3 +216,42 @@ def published(benchmarks, name: str, side: int, ii: int) -> None:
     assert isinstance(found, Mapping)
     proved_right(found)
     assert (found.ii, found.provenance["optimal"]) == (ii, True)
+
+
+class FewLooks(Clock):
+    """A clock that is over after some looks."""
+
+    def __init__(self, looks: int, budget: Budget) -> None:
+        super().__init__(budget)
+        self.looks = looks
+
+    def over(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0 or super().over()
+
+
+@pytest.mark.parametrize("looks", [0, 1, 5, 20, 60])
+def test_building_a_model_ends_with_its_clock(looks: int):
+    problem = ModuloProblem(far(3), build("torus:2x2,regs=2"))
+    scope = Scope(ii=4, spread=12)
+    with pytest.raises(OutOfTimeError):
+        LoopModel(problem, scope, FewLooks(looks, Budget()))
+
+
+def test_model_that_takes_too_long_to_build_is_left_out_and_the_failure_says_so(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(solver, "BUILT_PER_SECOND", 1)
+    failure = exact(far(1), build("torus:2x2,regs=2"), ExactConfig(workers=1), Budget(time_limit=60))
+    assert isinstance(failure, Failure)
+    assert failure.bound.endswith("not decided, since a model could not be built in the time left")
+    assert failure.levers[0] == "more time"
+
+
+def test_run_by_effort_builds_models_of_any_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(solver, "BUILT_PER_SECOND", 1)
+    assert isinstance(exact(far(1), build("torus:2x2,regs=2"), ExactConfig(workers=1), Budget(effort=20_000)), Mapping)
+
+
+def test_solver_is_not_asked_when_it_could_not_take_over_the_model(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(solver, "_TAKEN_OVER", 1000.0)
+    model = LoopModel(ModuloProblem(far(1), build("torus:2x2,regs=2")), Scope(ii=3, spread=8))
+    assert solve(model.model, Budget(time_limit=60).start(), workers=1).answer == "unknown"

@@ -25,11 +25,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gridloom.mappers.core.solver import check_size, cp_model
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.core.solver import check_clock, check_size, check_time, cp_model
 from gridloom.mappers.modulo.exact.symmetry import representatives
 from gridloom.mappers.modulo.problem import COMPUTED_ONCE, WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.schedule.iterative import NONE, least_distances
@@ -62,12 +64,16 @@ class LoopModel:
     """The model of a problem within a scope, built once, with its variables at hand.
 
     The constructor builds it all; ``model`` goes to the solver, and :mod:`gridloom.mappers.modulo.exact.mapping` reads
-    the tables. ModelTooLargeError where it would have too many variables, before they are made.
+    the tables.
+
+    Building it counts for the clock: OutOfTimeError when that ends, or when the model is too large for the time left;
+    ModelTooLargeError for one that is too large for any time.
     """
 
-    def __init__(self, problem: ModuloProblem, scope: Scope) -> None:
+    def __init__(self, problem: ModuloProblem, scope: Scope, clock: Clock | None = None) -> None:
         self.problem = problem
         self.scope = scope
+        self._clock = clock or Budget().start()
         self.ii = scope.ii
         self.arch = problem.arch
         self.tiles = len(self.arch.tiles)
@@ -96,6 +102,7 @@ class LoopModel:
         self._behind: dict[tuple[str, int, int, int], list[Any]] = defaultdict(list)
         self._windows()
         check_size(self._size())
+        check_time(self._size(), self._clock)
         self._build()
 
     def _size(self) -> int:
@@ -157,12 +164,17 @@ class LoopModel:
 
     # -- the graph ----------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def _all_readers(self) -> list[list[tuple[int, int]]]:
+        dfg, number = self.problem.dfg, self.problem.number
+        readers: list[list[tuple[int, int]]] = [[] for _ in number]
+        for edge in (dfg.edges[e] for e in self.problem.edges):
+            readers[number[dfg.index[edge.source]]].append((number[dfg.index[edge.target]], edge.distance))
+        return readers
+
     def _readers(self, net: int) -> list[tuple[int, int]]:
         """(node, distance) of the data edges that leave a node or a live-in."""
-        dfg, number = self.problem.dfg, self.problem.number
-        position = (self.problem.nodes + self.problem.liveins)[net]
-        edges = (dfg.edges[e] for e in self.problem.edges)
-        return [(number[dfg.index[e.target]], e.distance) for e in edges if dfg.index[e.source] == position]
+        return self._all_readers[net]
 
     def _node(self, n: int) -> Any:
         return self.problem.dfg.nodes[self.problem.nodes[n]]
@@ -220,14 +232,20 @@ class LoopModel:
 
     def writers(self, storage: int) -> list[int]:
         """The tiles that write a storage."""
-        if storage < self.tiles:
-            return [storage]
-        file_of, file = self.problem.structure.file_of, self.file_of(storage)
-        return [t for t in range(self.tiles) if file_of[t] == file]
+        return [storage] if storage < self.tiles else self._file_writers[self.file_of(storage)]
+
+    @cached_property
+    def _file_writers(self) -> list[list[int]]:
+        file_of = self.problem.structure.file_of
+        return [[t for t in range(self.tiles) if file_of[t] == file] for file in range(len(self.files))]
 
     def file_of(self, storage: int) -> int:
         """The register file of a storage; -1: it is an output register."""
-        return next((k for k, members in enumerate(self.files) if storage in members), -1)
+        return self._storage_files.get(storage, -1)
+
+    @cached_property
+    def _storage_files(self) -> dict[int, int]:
+        return {storage: file for file, members in enumerate(self.files) for storage in members}
 
     def before(self, storage: int, cycle: int) -> list[tuple[int, Any]]:
         """(storage a cycle earlier that hold leads from, variable under which it does or 1).
@@ -288,6 +306,7 @@ class LoopModel:
         Exactly one is true for a node that may not have copies.
         """
         for n in range(self.nodes):
+            check_clock(self._clock)
             op_class = self.problem.dfg.op_class(self._node(n).id)
             for tile in self._hosts(n):
                 for cycle in self.window[n]:
@@ -308,6 +327,7 @@ class LoopModel:
         storages = range(self.tiles + len(self.registers))
         spills = self.scope.spill and structure.memory >= 0
         for cycle in span:
+            check_clock(self._clock)
             for storage in storages:
                 literal = self.held[net, storage, cycle] = self._new()
                 if net >= self.nodes:
@@ -370,6 +390,7 @@ class LoopModel:
         """
         add = self.model.add_bool_or
         for cycle in self.span[net]:
+            check_clock(self._clock)
             for storage in range(self.tiles + len(self.registers)):
                 held = self.held[net, storage, cycle]
                 made = [literal for tile in self.writers(storage) for literal in self._made(net, tile, cycle)]
@@ -434,6 +455,7 @@ class LoopModel:
                 self.model.add_bool_or([self._timeless[key].negated(), *behind])
         dfg, number = self.problem.dfg, self.problem.number
         for e in self.problem.edges:
+            check_clock(self._clock)
             edge = dfg.edges[e]
             net, b = number[dfg.index[edge.source]], number[dfg.index[edge.target]]
             for tile, cycle, literal in self.issues[b]:
@@ -454,6 +476,7 @@ class LoopModel:
         """Pairs sit together at an exact distance; in flat time, order edges hold between all copies."""
         dfg, number = self.problem.dfg, self.problem.number
         for e in self.problem.ties:
+            check_clock(self._clock)
             edge = dfg.edges[e]
             a, b = number[dfg.index[edge.source]], number[dfg.index[edge.target]]
             if max(a, b) >= self.nodes:
@@ -535,6 +558,7 @@ class LoopModel:
     def _add_capacities(self) -> None:
         """At most one user for each unit and storage in a slot, at most its capacity for each bus."""
         for users in (*self._units.values(), *self._storages.values()):
+            check_clock(self._clock)
             if len(users) > 1:
                 self.model.add_at_most_one(users)
         for (p, _), users in self._buses.items():

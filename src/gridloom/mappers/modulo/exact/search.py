@@ -21,7 +21,7 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
-from gridloom.mappers.core.solver import ModelTooLargeError, Solved, cp_model, solve, too_large
+from gridloom.mappers.core.solver import ModelTooLargeError, OutOfTimeError, Solved, cp_model, solve, too_large
 from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.modulo.exact.mapping import to_mapping
 from gridloom.mappers.modulo.exact.model import LoopModel, Scope
@@ -97,6 +97,8 @@ class _Walk:
     config: ExactConfig
     clock: Clock
     decisions: dict[int, _Decision] = field(default_factory=dict)
+    #: True when a model was left out, since building it would have taken, or took, more than the time left.
+    unbuilt: bool = False
 
     def result(self) -> Mapping | Failure:
         """Decide II after II until one is found, or the budget ends."""
@@ -104,11 +106,12 @@ class _Walk:
         last = self.config.ii or self._last()
         while ii <= last:
             self.clock.report(f"II {ii}")
+            self.unbuilt = False
             decision = self.decisions[ii] = self._decide(ii)
             if decision.model is not None and decision.solved is not None:
                 self.clock.report("done", f"II {ii}")
                 return self._mapping(ii, decision.model, decision.solved)
-            if self.clock.over():
+            if self.unbuilt or self.clock.over():
                 break
             ii += 1
         self.clock.report("done")
@@ -153,7 +156,8 @@ class _Walk:
             if spread >= enough or not c.prove:
                 return _Decision("window", f"II {ii}: refuted within a window of {spread} cycles{self._allowed()}")
             spread *= 2
-        return _Decision("open", f"II {ii}: not decided")
+        why = ", since a model could not be built in the time left" if self.unbuilt else ""
+        return _Decision("open", f"II {ii}: not decided{why}")
 
     def _solve(self, ii: int, scope: Scope) -> tuple[_Decision | None, str]:
         """Solve the model of a scope: (the decision when it has a mapping, else None; the solver's answer).
@@ -163,10 +167,13 @@ class _Walk:
         if self.clock.over():
             return None, "unknown"
         try:
-            model = LoopModel(self.problem, scope)
+            model = LoopModel(self.problem, scope, self.clock)
         except ModelTooLargeError:
             if scope.registers is not None:
                 raise
+            return None, "unknown"
+        except OutOfTimeError:
+            self.unbuilt = True
             return None, "unknown"
         solved = solve(model.model, self.clock, workers=self.config.workers, share=_SHARE)
         if solved.found and model.flat:

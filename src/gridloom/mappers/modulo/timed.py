@@ -1,0 +1,202 @@
+"""The walk of ``modulo`` over IIs under a time limit: any mapping first, then better ones.
+
+A start of a large loop may take longer than the whole time limit, so that a walk which waits for the end of each start
+is still at the bound when time is up. Here each II gets a slice of the time:
+
+1. the first quarter goes up a ladder of IIs whose steps double (bound, +1, +3, +7, ...) to four times the bound; from
+   twice the bound on, starts are repeated with growing patience until the slice is over, since a mapping is near there;
+2. where that finds nothing, the ladder is repeated from twice the bound on with longer slices, and reaches higher;
+3. the IIs between the bound and the best one are halved, again and again while the best is far from the bound;
+4. the rest goes to each II below the best, the nearest first, with slices that are a part of what is left, and with
+   more patience from pass to pass.
+
+A loop that is mapped at its bound at once never gets to know its slice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.modulo.mapping import Solution
+from gridloom.mappers.modulo.state import Parameters
+from gridloom.mappers.modulo.walk import Walk
+
+if TYPE_CHECKING:
+    from gridloom.mappers.modulo.modulo import ModuloConfig
+
+# Seconds below which a slice would be too short for a start.
+_SHORTEST_LIMIT = 2.0
+
+# Parts of the time limit: of the first slice at the bound, of the first ladder with it, of a step of the halving, and
+# of the shortest slice below the best.
+_AT_BOUND = 1 / 16
+_LADDER = 1 / 4
+_HALVING = 1 / 16
+_SHORTEST = 1 / 16
+
+# Parts of what is left: of a repeated ladder, of the II next to the best, and of one below that.
+_AGAIN = 1 / 3
+_NEAREST = 1 / 2
+_BELOW = 1 / 4
+
+# Distance to the bound within which each II below the best is tried.
+_NEAR = 4
+
+# Steps of a halving that may fail.
+_MISSES = 2
+
+# Multiples of the bound: where a mapping is expected, and where the first ladder ends.
+_EXPECTED = 2
+_HIGHEST = 4
+
+# Batches of short starts in a slice at most.
+_BATCHES = 24
+
+
+def takes_slices(config: ModuloConfig, budget: Budget) -> bool:
+    """True when a run is ended by time alone, which is long enough to be divided, and no II is asked for."""
+    limit = budget.time_limit
+    return config.ii is None and budget.effort is None and limit is not None and limit >= _SHORTEST_LIMIT
+
+
+class TimedWalk(Walk):
+    """II by II in slices of a time limit: up a ladder until something is found, then between it and the bound."""
+
+    #: Seconds spent at each II.
+    spent: dict[int, float]
+    #: True when some slice ended a start before its patience did.
+    cut: bool
+
+    def best(self) -> Solution | None:
+        """Walk until the bound is reached or time is up; without a mapping, until all IIs were tried in full."""
+        self.spent = {}
+        self._climb()
+        if self.found is not None:
+            self._improve()
+        return self.found
+
+    # -- any mapping --------------------------------------------------------------------------------------------------
+
+    def _climb(self) -> None:
+        """Try the ladder, then again from the expected II on and further up, until a mapping is found."""
+        turn, top = 0, _HIGHEST * self.bound.total
+        while True:
+            self.cut = False
+            rungs = self._rungs(top, turn)
+            for k, ii in enumerate(rungs):
+                part = (k + 1) / sum(range(k + 1, len(rungs) + 1))
+                if self._rung(ii, turn, part) or self.clock.over():
+                    return
+            if rungs[-1] >= self._last() and not self.cut and turn >= self.config.passes:
+                return
+            turn, top = turn + 1, top * 2 if turn else top
+
+    def _rungs(self, top: int, turn: int) -> list[int]:
+        """The IIs of a ladder, from the lowest on; repeated ladders begin where a mapping is expected."""
+        bound, last = self.bound.total, min(top, self._last())
+        rungs, step = [], 1
+        while bound + step - 1 < last:
+            rungs.append(bound + step - 1)
+            step *= 2
+        rungs.append(last)
+        upper = [ii for ii in rungs if ii >= _EXPECTED * bound]
+        return upper if turn and upper else rungs
+
+    def _rung(self, ii: int, turn: int, part: float) -> bool:
+        """Try a rung: the bound with the usual patience, others with many short starts."""
+        seconds = self._rung_seconds(part, turn)
+        if ii == self.bound.total:
+            return self._spend(ii, self._effort(turn), seconds)
+        return self._spend(ii, self._short(), seconds, _BATCHES)
+
+    def _rung_seconds(self, part: float, turn: int) -> float:
+        """The slice of a rung: the bound has its own, another takes a part of what the ladder has left.
+
+        Parts grow along the ladder, so that enough time is left for the rungs where a mapping is near.
+        """
+        if turn:
+            return part * _AGAIN * self._remaining
+        if not self.spent:
+            return _AT_BOUND * self._limit
+        return part * max(0.0, self._remaining - (1 - _LADDER) * self._limit)
+
+    # -- better ones --------------------------------------------------------------------------------------------------
+
+    def _improve(self) -> None:
+        """Pass after pass below the best II, with more patience from pass to pass: by halves while it is far off."""
+        turn = 0
+        while self.found is not None and self.found.ii > self.bound.total and not self.clock.over():
+            before = self.found.ii
+            if before - self.bound.total > _NEAR or not turn:
+                self._halve(before, turn)
+            else:
+                self._descend(before, turn)
+            if self.found.ii == before or not turn:
+                turn += 1
+
+    def _halve(self, best: int, turn: int) -> None:
+        """Halve the distance between the best II and one that fails, at first the bound, until some steps have failed.
+
+        Luck decides as much as the II, so that another pass with longer slices is worth more than a step close to the
+        best.
+        """
+        failed, misses = self.bound.total, 0
+        while best - failed > 1 and misses < _MISSES and not self.clock.over():
+            middle = (failed + best) // 2
+            if self._spend(middle, self._short(), (turn + 1) * _HALVING * self._limit, _BATCHES):
+                best = middle
+            else:
+                failed, misses = middle, misses + 1
+
+    def _descend(self, best: int, turn: int) -> None:
+        """Try each II below the best one, the nearest first."""
+        for ii in range(best - 1, self.bound.total - 1, -1):
+            part = _NEAREST if ii == best - 1 else _BELOW
+            seconds = max(part * self._remaining, _SHORTEST * self._limit)
+            if self._spend(ii, self._effort(turn), seconds) or self.clock.over():
+                return
+
+    # -- one II -------------------------------------------------------------------------------------------------------
+
+    def _spend(self, ii: int, effort: Parameters, seconds: float, batches: int = 1) -> bool:
+        """Try an II for some seconds and at most some batches of starts; True when a mapping is found."""
+        with self.clock.slice(seconds) as part:
+            won = False
+            for _ in range(batches):
+                won = self._try(ii, effort, part)
+                if won or part.over():
+                    break
+            self.cut = self.cut or bool(part.stop[0])
+            self.spent[ii] = self.spent.get(ii, 0.0) + part.seconds
+        return won
+
+    def _short(self) -> Parameters:
+        """The effort of a short start: half of the moves, which is where most of those end that succeed at all.
+
+        Its patience is twice the usual one, since rounds take few moves where there is room.
+        """
+        usual = self._effort(0)
+        return usual._replace(moves=max(1, usual.moves // 2), patience=2 * usual.patience)
+
+    @property
+    def _limit(self) -> float:
+        return self.clock.budget.time_limit or 0.0
+
+    @property
+    def _remaining(self) -> float:
+        return self.clock.remaining or 0.0
+
+    # -- words --------------------------------------------------------------------------------------------------------
+
+    def record(self) -> dict[str, Any]:
+        """The IIs that were tried, with the batches of starts and the seconds that each took."""
+        tried = [
+            f"II {ii}: {self.batches[ii]} {'batch' if self.batches[ii] == 1 else 'batches'} of starts, {seconds:.2f} s"
+            for ii, seconds in sorted(self.spent.items())
+        ]
+        return {"tried": tried}
+
+    def span(self) -> str:
+        """The IIs that were tried, one by one."""
+        return "II " + ", ".join(map(str, sorted(self.batches)))
