@@ -103,7 +103,7 @@ def test_init_changes_what_is_found_on_a_torus():
 @pytest.mark.parametrize(
     ("style", "node", "tile", "demand", "bound"),
     [
-        ("rows", "x0_re", "store_1", "op class input", "classes output in column 1 of 12"),
+        ("rows", "x0", "store_1", "op class input", "classes output in column 1 of 12"),
         ("elastic", "fc0.c0", "mu_0_1", "op class gemm", "classes buffer"),
     ],
 )

@@ -17,12 +17,11 @@ registers and no operand FIFOs (torus and presets); all files of an array rotate
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.modulo.config import ModuloConfig
 from gridloom.mappers.modulo.mapping import to_mapping
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.screening import screen, with_pins
@@ -30,58 +29,9 @@ from gridloom.mappers.modulo.search import ModuloSearch
 from gridloom.mappers.modulo.timed import TimedWalk, takes_slices
 from gridloom.mappers.modulo.walk import Walk
 from gridloom.mappers.origin import origin
-from gridloom.mappers.placements import GivenPlacements, given_tiles, misplaced
-from gridloom.mappers.settings import check_settings
+from gridloom.mappers.placements import given_tiles, misplaced
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Failure, Mapping
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModuloConfig(GivenPlacements):
-    """Settings of ``modulo``; the starts of a batch vary the prices at random around these values."""
-
-    #: The II to map at; None: from the MII on, the lowest that is found.
-    ii: int | None = None
-    #: Moves per node after which a start of the first walk gives up.
-    moves: int = 24
-    #: Rounds without progress after which a start of the first walk gives up.
-    patience: int = 15
-    #: How often ``moves`` and ``patience`` double at most, from pass to pass.
-    doublings: int = 4
-    #: Passes over IIs below the best when the budget has no limit.
-    passes: int = 4
-    #: What each signal in a slot adds to its price at first, as a multiple of the price of the empty slot.
-    present: float = 0.6
-    #: The largest value that ``present`` grows to.
-    ceiling: float = 12.0
-    #: The factor by which ``present`` grows from round to round.
-    growth: float = 1.06
-    #: What a round of overuse adds to the price of a slot for the rest of the start.
-    history: float = 0.3
-    #: Random part of a candidate's price.
-    noise: float = 0.05
-    #: Cycles beyond one II in which a node is tried.
-    extra: int = 3
-    #: The probability that what touches overuse is taken out in a round.
-    removal: float = 0.65
-    #: Whether nodes may be computed more than once.
-    recompute: bool = True
-
-    def __post_init__(self) -> None:
-        check_settings(
-            self,
-            at_least={
-                "ii": 1,
-                "moves": 1,
-                "patience": 1,
-                "doublings": 0,
-                "passes": 0,
-                "extra": 0,
-                "history": 0,
-                "noise": 0,
-            },
-            positive=("present", "ceiling", "growth", "removal"),
-        )
 
 
 def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mapping | Failure:

@@ -23,7 +23,7 @@ from gridloom.mappers.modulo.state import Parameters
 from gridloom.mappers.modulo.walk import Walk
 
 if TYPE_CHECKING:
-    from gridloom.mappers.modulo.modulo import ModuloConfig
+    from gridloom.mappers.modulo.config import ModuloConfig
 
 # Seconds below which a slice would be too short for a start.
 _SHORTEST_LIMIT = 2.0

@@ -16,7 +16,7 @@ from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure
 
 if TYPE_CHECKING:
-    from gridloom.mappers.modulo.modulo import ModuloConfig
+    from gridloom.mappers.modulo.config import ModuloConfig
 
 
 class Walk:
