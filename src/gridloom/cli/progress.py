@@ -107,9 +107,9 @@ def display(total: float | None = None) -> Iterator[Display]:
 def first_interrupt_asks() -> Iterator[threading.Event]:
     """Within the block the first Ctrl-C sets the event, so that a search can return its best; the second one kills.
 
-    While kernels are compiled there is nothing to return yet: the first Ctrl-C raises CompilationInterrupted. After it
-    no further kernel is compiled: what needs one ends with the same error. Outside of the main thread, which alone
-    receives signals, the event is never set. The handler that was there before is put back at the end.
+    While kernels are compiled there is nothing to return yet, and after the first Ctrl-C no further step of the
+    compiler is begun: what needs one ends with CompilationInterrupted. Outside of the main thread, which alone receives
+    signals, the event is never set. The handler that was there before is put back at the end.
     """
     from gridloom.mappers.core import compiling
 
@@ -117,11 +117,11 @@ def first_interrupt_asks() -> Iterator[threading.Event]:
 
     def ask(_signal: int, _frame: object) -> None:
         asked.set()
+        # The compiler raises at its next step. Raised from here, the error might get lost in a callback of LLVM.
         compiling.interrupt()
-        if compiling.active():
-            raise compiling.CompilationInterrupted
         signal.signal(signal.SIGINT, previous)
-        note("stopping; Ctrl-C again to give up at once")
+        if not compiling.active():
+            note("stopping; Ctrl-C again to give up at once")
 
     if threading.current_thread() is not threading.main_thread():
         yield asked
