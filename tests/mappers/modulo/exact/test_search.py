@@ -18,7 +18,8 @@ from gridloom.mappers.core import solver
 from gridloom.mappers.core.solver import OutOfTimeError, solve
 from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.modulo.exact.mapping import to_mapping
-from gridloom.mappers.modulo.exact.model import LoopModel, Scope
+from gridloom.mappers.modulo.exact.model import LoopModel
+from gridloom.mappers.modulo.exact.scope import Scope
 from gridloom.mappers.modulo.exact.search import exact_modulo as exact
 from gridloom.mappers.modulo.exact.search import sufficient_spread
 from gridloom.mappers.modulo.exact.symmetry import representatives

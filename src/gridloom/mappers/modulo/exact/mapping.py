@@ -14,7 +14,8 @@ from typing import Any
 
 from gridloom.archs.model import Kind
 from gridloom.mappers.core.solver import Solved
-from gridloom.mappers.modulo.exact.model import LoopModel, Table
+from gridloom.mappers.modulo.exact.model import LoopModel
+from gridloom.mappers.modulo.exact.scope import Table
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
 
 #: Hops by resource index.

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -32,32 +31,10 @@ import numpy as np
 
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.core.solver import check_clock, check_size, check_time, cp_model
+from gridloom.mappers.modulo.exact.scope import Scope, Table
 from gridloom.mappers.modulo.exact.symmetry import representatives
 from gridloom.mappers.modulo.problem import COMPUTED_ONCE, WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.schedule.iterative import NONE, least_distances
-
-#: (node or live-in, tile or storage, cycle) -> variable.
-Table = dict[tuple[int, int, int], Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """What a model covers: the II, the window of time, and what a mapping may do.
-
-    A refutation is only as wide as the scope; a solution is one whatever the scope.
-    """
-
-    ii: int
-    #: Cycles from the first to the last issue of an iteration, both counted; None: slots only.
-    spread: int | None
-    #: Whether register files may rotate, any number of registers each.
-    rotate: bool = True
-    #: Whether values may be spilled to memory.
-    spill: bool = True
-    #: Whether nodes may be computed more than once.
-    copies: bool = True
-    #: Registers of each file that may be used; None: all. A small model finds sooner, and refutes nothing.
-    registers: int | None = None
 
 
 class LoopModel:

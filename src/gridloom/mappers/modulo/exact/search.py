@@ -24,7 +24,8 @@ from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.solver import ModelTooLargeError, OutOfTimeError, Solved, cp_model, solve, too_large
 from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.modulo.exact.mapping import to_mapping
-from gridloom.mappers.modulo.exact.model import LoopModel, Scope
+from gridloom.mappers.modulo.exact.model import LoopModel
+from gridloom.mappers.modulo.exact.scope import Scope
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.schedule.iterative import NONE, least_distances
 from gridloom.mappers.modulo.screening import screen
