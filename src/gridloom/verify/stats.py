@@ -137,11 +137,16 @@ def _slots(mapping: Mapping, computing: list[int]) -> Slots:
     arch, dfg, ii = mapping.arch, mapping.dfg, mapping.ii
     wanted = set(computing)
     ops: set[tuple[int, int]] = set()
+    whole: set[int] = set()
     for instance in mapping.instances:
         tile = arch.tile_index.get(instance.place, -1)
-        if tile in wanted and instance.node in dfg.index:
-            taken = ii if dfg.op(instance.node).timeless else arch.tiles[tile].occupancy_of(dfg.op_class(instance.node))
-            ops |= {(tile, (instance.cycle + k) % ii) for k in range(min(taken, ii))}
+        if tile not in wanted or instance.node not in dfg.index:
+            continue
+        if dfg.op(instance.node).timeless:
+            whole.add(tile)
+            continue
+        taken = arch.tiles[tile].occupancy_of(dfg.op_class(instance.node))
+        ops |= {(tile, (instance.cycle + k) % ii) for k in range(min(taken, ii))}
     moves: set[tuple[int, int]] = set()
     for route in mapping.routes:
         for name, cycle in route.hops:
@@ -150,7 +155,9 @@ def _slots(mapping: Mapping, computing: list[int]) -> Slots:
                 tile = int(arch.tile[resource])
                 taken = arch.tiles[tile].occupancy_of("route" if arch.kind[resource] == Kind.FU else "mem")
                 moves |= {(tile, (cycle + k) % ii) for k in range(min(taken, ii))}
-    return Slots(total=len(computing) * ii, ops=len(ops), moves=len(moves - ops))
+    # Whole tiles are counted, not listed: a damaged file may have any II.
+    single = sum(tile not in whole for tile, _ in ops) + len(whole) * ii
+    return Slots(total=len(computing) * ii, ops=single, moves=sum(tile not in whole for tile, _ in moves - ops))
 
 
 def _extent(positions: list[int]) -> int:
