@@ -39,13 +39,18 @@ from gridloom.mapping.model import Mapping
 #: Graphs with fewer nodes are left to the ordinary search.
 LEAST_NODES = 96
 
+# The largest graphs and arrays on which the ordinary search goes on below the II of the cells.
+_SEARCHED_NODES = 1500
+_SEARCHED_TILES = 400
+
 # The most nodes of a block, the most pieces in one, and the most kinds of blocks.
 _BLOCK_NODES = 240
 _BLOCK_PIECES = 8
 _TEMPLATES = 6
 
-# Plans that are tried at an II, and the largest part of a rectangle's issue slots that a block may fill.
-_PLANS = 4
+# Plans that are tried at an II in the first pass and in later ones, and the largest part of a rectangle's issue slots
+# that a block may fill.
+_PLANS = (2, 4)
 _FILLED = 0.95
 
 # Moves per node of a block: of the first try at an II, and the factor from pass to pass.
@@ -70,19 +75,45 @@ class Plan:
         return max(len(template.model.nodes) for template in self.templates)
 
 
-def replicated(dfg: Dfg, arch: Arch, config: ModuloConfig, clock: Clock, bound: Mii) -> Mapping | None:
-    """A mapping by unit cells at the lowest II that is found, from ``bound`` on; None where cells do not apply.
+@dataclass(frozen=True, eq=False)
+class UnitCells:
+    """A mapping by unit cells, and what is left of the budget."""
 
-    Depends on the seed and the effort alone, unless time or the user ends it.
+    mapping: Mapping
+    left: Budget
+    #: True when the ordinary search has nothing to add: the II is the bound, the budget is used up, or the graph is too
+    #: large for it.
+    final: bool
+
+
+def unit_cells(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> UnitCells | None:
+    """A mapping by unit cells at the lowest II that is found; None where cells do not apply or find none.
+
+    Depends on the seed and the effort alone, unless time or the user ends it. A graph that does not apply costs the
+    time to find that out, which is near-linear in the graph.
     """
     grid = Grid(arch)
-    if len(dfg.nodes) < LEAST_NODES or given(config) or bound.missing or not grid.regular:
+    if len(dfg.nodes) < LEAST_NODES or _given(config) or not grid.regular:
         return None
-    found = repetition(dfg, arch)
-    return None if found is None else _Cells(found, grid, config, clock, bound).best()
+    bound, found = mii(dfg, arch), repetition(dfg, arch)
+    if found is None or bound.missing:
+        return None
+    clock = budget.start()
+    mapping = _Cells(found, grid, config, clock, bound).best()
+    if mapping is None:
+        return None
+    large = len(dfg.nodes) > _SEARCHED_NODES or len(arch.tiles) > _SEARCHED_TILES
+    final = budget.unlimited or large or clock.over() or mapping.ii == bound.total or config.ii is not None
+    return UnitCells(mapping, budget if final else _left(budget, clock), final)
 
 
-def given(config: ModuloConfig) -> bool:
+def _left(budget: Budget, clock: Clock) -> Budget:
+    """What a run has left of a budget that is not used up."""
+    effort = None if budget.effort is None else budget.effort - clock.moves
+    return replace(budget, time_limit=clock.remaining, effort=effort)
+
+
+def _given(config: ModuloConfig) -> bool:
     """True when the user gives places of nodes, which cells know nothing of."""
     return bool(config.place or config.init or config.pin)
 
@@ -105,7 +136,7 @@ class _Cells:
             mapping = self._at(ii, 0)
             if mapping is not None or self.clock.over():
                 break
-        for turn in range(1, _PASSES):
+        for turn in range(_PASSES):
             while mapping is not None and mapping.ii > self.bound.total and self.config.ii is None:
                 better = self._at(mapping.ii - 1, turn)
                 if better is None:
@@ -118,8 +149,9 @@ class _Cells:
         if self.config.ii is not None:
             return [self.config.ii]
         contexts = [tile.contexts for tile in self.grid.arch.tiles if tile.contexts is not None]
-        last = min([*contexts, 2 * self.bound.total + 2])
-        return list(range(self.bound.total, last + 1))
+        last = min([*contexts, 4 * self.bound.total + 4])
+        steps = [0, *(2**k for k in range(16))]
+        return [self.bound.total + step for step in steps if self.bound.total + step <= last]
 
     # -- plans --------------------------------------------------------------------------------------------------------
 
@@ -180,7 +212,7 @@ class _Cells:
         """A mapping at an II, with the effort of a pass; plans that leave most room come first."""
         plans = [plan for plan in self.plans if plan.filled <= ii * _FILLED]
         plans.sort(key=lambda plan: (round(plan.filled / ii, 1), plan.nodes))
-        for plan in plans[:_PLANS]:
+        for plan in plans[: _PLANS[min(turn, 1)]]:
             mapping = self._map(plan, ii, turn)
             self.clock.report(f"cells at II {ii}", "" if mapping is None else f"II {ii}")
             if mapping is not None or self.clock.over():
