@@ -43,7 +43,9 @@ ENDINGS: Final = (
     (".onnx", "onnx"),
 )
 
-_KINDS: Final = "*.c, *.mlir, *.py, *.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with *_edge.txt), *_nodes with *_edges"
+_KINDS: Final = (
+    "*.c, *.mlir, *.py, *.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with *_edge.txt), *_nodes with *_edges"
+)
 
 
 def load_source(text: str, *, memory: Memory | None = None) -> Dfg:

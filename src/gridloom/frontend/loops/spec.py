@@ -130,7 +130,9 @@ def with_options(
         return text
     if not is_loop(text):
         options = "--function, --loop, --flatten, --unroll and --size"
-        raise OptionError(f"{shown(text)} takes none of {options}; they are for loops of *.c and *.mlir and kernels of *.py")
+        raise OptionError(
+            f"{shown(text)} takes none of {options}; they are for loops of *.c and *.mlir and kernels of *.py"
+        )
     known = parse(text)
     if function is not None and known.function not in (None, function):
         raise OptionError(f"{shown(text)} names function {known.function!r} already", where="--function")

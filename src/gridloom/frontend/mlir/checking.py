@@ -8,35 +8,37 @@ from typing import Any, Final
 
 from gridloom.frontend.mlir.refusal import Refusal, line_of
 
+
+def _ops(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
 #: Dialect -> its ops that are taken; None: all of them, as far as the passes lower them.
 _TAKEN: Final[dict[str, frozenset[str] | None]] = {
-    "affine": frozenset(
-        "apply delinearize_index for if linearize_index load max min parallel store yield".split()
-    ),
+    "affine": _ops("apply delinearize_index for if linearize_index load max min parallel store yield"),
     "arith": None,
-    "bufferization": frozenset("alloc_tensor materialize_in_destination to_buffer to_memref to_tensor".split()),
-    "cf": frozenset("br cond_br switch".split()),
-    "func": frozenset("call func return".split()),
+    "bufferization": _ops("alloc_tensor materialize_in_destination to_buffer to_memref to_tensor"),
+    "cf": _ops("br cond_br switch"),
+    "func": _ops("call func return"),
     "index": None,
     "linalg": None,
-    "llvm": frozenset("mlir.undef mlir.poison mlir.constant mlir.zero".split()),
-    "math": frozenset("absf absi copysign ctlz ctpop cttz fma ipowi sqrt".split()),
-    "memref": frozenset(
+    "llvm": _ops("mlir.undef mlir.poison mlir.constant mlir.zero"),
+    "math": _ops("absf absi copysign ctlz ctpop cttz sqrt"),
+    "memref": _ops(
         "alloc alloca assume_alignment cast collapse_shape copy dealloc dim expand_shape get_global global load "
-        "reinterpret_cast store subview transpose".split()
+        "reinterpret_cast store subview transpose"
     ),
-    "scf": frozenset(
+    "scf": _ops(
         "condition execute_region for forall forall.in_parallel if in_parallel index_switch parallel reduce "
-        "reduce.return while yield".split()
+        "reduce.return while yield"
     ),
-    "tensor": frozenset(
+    "tensor": _ops(
         "cast collapse_shape dim empty expand_shape extract extract_slice from_elements generate insert insert_slice "
-        "pad parallel_insert_slice reshape splat yield".split()
+        "pad parallel_insert_slice reshape splat yield"
     ),
-    "ub": frozenset({"poison"}),
-}  # fmt: skip
+    "ub": _ops("poison"),
+}
 _WIDTHS: Final = frozenset({1, 8, 16, 32, 64})
-_ELEMENT: Final = re.compile(r"(?:[iu]\d+|si\d+|ui\d+|index|f\d+\w*|bf16|tf32|complex<.*>|none|!.*)$")
 
 
 def check_function(function: Any) -> None:
@@ -120,7 +122,7 @@ def _check_type(text: str, line: int) -> None:
 def _check_element(text: str, whole: str, line: int) -> None:
     """Raise Refusal for a number that is no integer, index or single."""
     kind = re.sub(r"^(?:[\d?]+x)+", "", text).partition(",")[0].strip()
-    if re.fullmatch(r"i\d+", kind) and int(kind[1:]) in _WIDTHS or kind in ("index", "f32"):
+    if (re.fullmatch(r"i\d+", kind) and int(kind[1:]) in _WIDTHS) or kind in ("index", "f32"):
         return
     if kind == "f64":
         raise Refusal(

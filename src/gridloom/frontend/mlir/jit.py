@@ -33,9 +33,7 @@ class Outcome:
     result: int | float | None
 
 
-def execute(
-    path: Path, function: str, runs: Sequence[Mapping[str, Any]], *, singles: bool = False
-) -> list[Outcome]:
+def execute(path: Path, function: str, runs: Sequence[Mapping[str, Any]], *, singles: bool = False) -> list[Outcome]:
     """Run a function on several sets of arguments by name: arrays for buffers, numbers for the rest.
 
     Buffers that hold results have to be given, too. The sizes of buffers of open shape are those of the arrays. Costs
@@ -52,7 +50,11 @@ def execute(
 def _packed(value: Any) -> Any:
     """A value as JSON data; arrays as their bytes."""
     if isinstance(value, np.ndarray):
-        return {"dtype": value.dtype.str, "shape": list(value.shape), "data": base64.b64encode(value.tobytes()).decode()}
+        return {
+            "dtype": value.dtype.str,
+            "shape": list(value.shape),
+            "data": base64.b64encode(value.tobytes()).decode(),
+        }
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -115,7 +117,7 @@ def _one_run(address: int, rows: Sequence[Any], run: Mapping[str, Any], kind: st
             cells.append(ctypes.c_void_p(arrays[row.name].ctypes.data))
         else:
             size = row.size_of and _unpacked(run[row.size_of[0]]).shape[row.size_of[1]]
-            value = run[row.name] if row.name in run else size
+            value = run.get(row.name, size)
             cells.append(_number(row.element, value))
     result = _number(kind, 0) if kind else None
     pointers = [ctypes.addressof(cell) for cell in cells] + ([ctypes.addressof(result)] if result is not None else [])

@@ -39,6 +39,7 @@ def adapt(function: Any, names: list[str]) -> list[Parameter]:
     """
     from torch_mlir import ir
 
+    _check_results(function)
     block = function.regions[0].blocks[0]
     parameters: list[Parameter] = []
     sizes: list[Parameter] = []
@@ -58,6 +59,16 @@ def adapt(function: Any, names: list[str]) -> list[Parameter]:
     everything = _distinct([*parameters, *sizes])
     _set_attributes(function, block, everything)
     return everything
+
+
+def _check_results(function: Any) -> None:
+    """Raise Refusal for results that do not fit a register: buffers, and more than one number."""
+    results = [str(kind) for kind in function.attributes["function_type"].value.results]
+    if len(results) > 1 or any(kind.startswith("memref") for kind in results):
+        raise Refusal(
+            f"returns {', '.join(results)}; one number may be returned, buffers are parameters",
+            line_of(function.location),
+        )
 
 
 def _labels(names: list[str], count: int) -> list[str]:

@@ -57,8 +57,10 @@ _FLAGS: Final = (
 )  # fmt: skip
 
 # For IR, which has its language's meaning and its lines already.
-_IR_FLAGS: Final = (*(flag for flag in _FLAGS if flag != "-gline-tables-only"), "-fno-sanitize=all", "-ffp-contract=off",
-                    "-Wno-override-module")  # fmt: skip
+_IR_FLAGS: Final = (
+    *(flag for flag in _FLAGS if flag != "-gline-tables-only"),
+    "-fno-sanitize=all", "-ffp-contract=off", "-Wno-override-module",
+)  # fmt: skip
 
 _DIAGNOSTIC: Final = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)$", re.M)
 
