@@ -133,9 +133,7 @@ class Interpreter:
         liveouts = {node.liveout: int(values[n - 1, k]) for k, node in enumerate(dfg.nodes) if node.liveout and n > 0}
         return Observation(iterations=n, outputs=outputs, memory=memory, liveouts=liveouts, values=values)
 
-    def _fire(
-        self, k: int, iteration: int, rows: list[list[int]], memory: dict[str, Words], stimulus: Stimulus
-    ) -> int:
+    def _fire(self, k: int, iteration: int, rows: list[list[int]], memory: dict[str, Words], stimulus: Stimulus) -> int:
         """The value of node k in an iteration; operands of earlier iterations are looked up in ``rows``."""
         node = self.dfg.nodes[k]
         buffer = self._buffer

@@ -118,19 +118,19 @@ def _shifts(dfg: Dfg, copies: list[Copy]) -> list[int] | None:
     Longest paths by rounds over these edges: as many rounds as there are blocks suffice where there is an answer.
     """
     ii = copies[0].mapping.ii
-    at: dict[int, tuple[int, int]] = {}
+    at: dict[int, tuple[int, int, int]] = {}
     for number, copy in enumerate(copies):
-        cycles = {copy.mapping.dfg.nodes[k].id: 0 for k in range(0)}
+        cycles: dict[str, list[int]] = {}
         for instance in copy.mapping.instances:
-            cycles[instance.node] = instance.cycle
+            cycles.setdefault(instance.node, []).append(instance.cycle)
         for a, b in copy.partners.items():
-            at[b] = number, cycles[dfg.nodes[a].id]
+            at[b] = number, min(cycles[dfg.nodes[a].id]), max(cycles[dfg.nodes[a].id])
     steps = []
     for edge in dfg.edges:
-        source, target = dfg.index[edge.source], dfg.index[edge.target]
-        if edge.kind == "order" and at[source][0] != at[target][0]:
-            late = at[source][1] + edge.delay - ii * edge.distance - at[target][1]
-            steps.append((at[source][0], at[target][0], -(-late // ii)))
+        source, target = at.get(dfg.index[edge.source]), at.get(dfg.index[edge.target])
+        if edge.kind == "order" and source is not None and target is not None and source[0] != target[0]:
+            late = source[2] + edge.delay - ii * edge.distance - target[1]
+            steps.append((source[0], target[0], -(-late // ii)))
     shifts = [0] * len(copies)
     for _ in range(len(copies) + 1):
         changed = False

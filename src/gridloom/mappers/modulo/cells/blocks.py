@@ -65,11 +65,8 @@ def _partners(model: Block, block: Block) -> dict[int, int] | None:
 
 def graph_of(dfg: Dfg, nodes: Sequence[int], name: str) -> Dfg:
     """The graph of some nodes with the constants and live-ins that they read and the edges among all of these."""
-    inside = set(nodes)
-    for node in nodes:
-        inside |= {
-            dfg.index[dfg.edges[k].source] for k in dfg.in_edges[node] if dfg.ops[dfg.index[dfg.edges[k].source]].timeless
-        }
+    read = {dfg.index[dfg.edges[k].source] for node in nodes for k in dfg.in_edges[node]}
+    inside = set(nodes) | {node for node in read if dfg.ops[node].timeless}
     edges = [edge for edge in dfg.edges if dfg.index[edge.source] in inside and dfg.index[edge.target] in inside]
     kept = [dfg.nodes[k] for k in sorted(inside)]
     arrays = {node.array for node in kept}

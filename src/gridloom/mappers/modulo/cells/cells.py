@@ -8,8 +8,8 @@ structure of any graph:
 3. the ordinary search maps one block of each kind onto the rectangle, with as many moves as an effort allows;
 4. every other block repeats that mapping on its own rectangle (see :mod:`gridloom.mappers.modulo.cells.assemble`).
 
-The search costs what its blocks cost, whatever the size of the array. Limits: the array is a grid of tiles with files of
-their own, and pieces exchange no values except those that each block can compute for itself.
+The search costs what its blocks cost, whatever the size of the array. Limits: the array is a grid of tiles with files
+of their own, and pieces exchange no values except those that each block can compute for itself.
 """
 
 from __future__ import annotations
@@ -263,6 +263,7 @@ def _words(plan: Plan) -> list[str]:
     area = plan.areas[0]
     size = f"{area.height} x {area.width} tiles"
     return [
-        f"{len(t.partners)} of {len(t.model.nodes)} nodes in {len(t.model.pieces)} pieces on {size}"
+        f"{len(t.partners)} of {len(t.model.nodes)} nodes in {len(t.model.pieces)} "
+        f"piece{'s' * (len(t.model.pieces) > 1)} on {size}"
         for t in plan.templates
     ]

@@ -25,9 +25,7 @@ def mixed(values: Uint64s) -> Uint64s:
         return mix ^ (mix >> np.uint64(31))
 
 
-def refined(
-    colours: Uint64s, source: Int64s, target: Int64s, label: Uint64s, both_ways: Bools, rounds: int
-) -> Uint64s:
+def refined(colours: Uint64s, source: Int64s, target: Int64s, label: Uint64s, both_ways: Bools, rounds: int) -> Uint64s:
     """The colours after some rounds over edges (source, target) with labels. O(rounds * edges).
 
     After r rounds a colour tells what lies within r edges of its node: along edges into it, and along edges out of it

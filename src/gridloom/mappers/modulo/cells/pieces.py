@@ -103,8 +103,7 @@ class _Graph:
         dfg = self.dfg
         bound = {dfg.index[end] for edge in dfg.edges if edge.kind != "data" for end in (edge.source, edge.target)}
         free = [
-            bool(self.placed[k]) and node.op not in COMPUTED_ONCE and k not in bound
-            for k, node in enumerate(dfg.nodes)
+            bool(self.placed[k]) and node.op not in COMPUTED_ONCE and k not in bound for k, node in enumerate(dfg.nodes)
         ]
         cones = {k: self._cone(k, free) for k in np.flatnonzero(free).tolist()}
         return {k: cone for k, cone in cones.items() if cone is not None}

@@ -180,9 +180,7 @@ class Translation:
         by_name = {file.name: file for file in arch.register_files}
         owner = {file.registers: file.name for file in arch.register_files}
         for name in names:
-            there = tuple(
-                arch.resource_index[self.resource(arch.resource_names[r])] for r in by_name[name].registers
-            )
+            there = tuple(arch.resource_index[self.resource(arch.resource_names[r])] for r in by_name[name].registers)
             yield name, owner[there]
 
 
