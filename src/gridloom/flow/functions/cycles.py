@@ -40,6 +40,8 @@ class LoopCycles:
     """What the launches of one loop cost in all."""
 
     launches: int = 0
+    #: Runs of the array: more than launches where a loop with early exits takes several.
+    pieces: int = 0
     iterations: int = 0
     #: Words of configuration, loaded again whenever another loop ran in between.
     configuration: int = 0
