@@ -55,8 +55,9 @@ class LoopCycles:
     simulated: int = 0
     #: What the host would have taken for the same iterations.
     on_host: int = 0
-    #: Launches that the host ran, by reason.
+    #: Launches that the host ran after all, and why.
     kept_on_host: int = 0
+    kept_reason: str = ""
 
     @property
     def total(self) -> int:

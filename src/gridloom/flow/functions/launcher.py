@@ -8,6 +8,7 @@ from typing import Any
 from gridloom.flow.functions.compile import Compiled, CompiledLoop
 from gridloom.flow.functions.cycles import LoopCycles, host_cycles
 from gridloom.flow.functions.launches import Launch, bind, pieces_for, simulate_launch, simulate_pieces, word_of
+from gridloom.flow.functions.timeline import Event
 from gridloom.frontend.c.function.memory import Memory
 
 
@@ -15,15 +16,18 @@ class Launcher:
     """Counts launches and simulates some of them while the host runs.
 
     The first ``simulated`` launches of each loop run cycle by cycle, and after them every launch whose number is a
-    power of two; all of them where it is -1. ``counts`` is shared with the host: how often each block ran.
+    power of two; all of them where it is -1. ``counts`` is shared with the host: how often each block ran. Events are
+    kept where ``data_in`` says how long it took to bring the data.
     """
 
-    def __init__(self, compiled: Compiled, memory: Memory, simulated: int) -> None:
+    def __init__(self, compiled: Compiled, memory: Memory, simulated: int, data_in: int | None = None) -> None:
+        self.timeline = None if data_in is None else Timeline(data_in)
         self.compiled, self.memory, self.simulated = compiled, memory, simulated
         self.mapped = [loop for loop in compiled.loops if loop.mapping is not None]
         self.loops: dict[int, LoopCycles] = {loop.plan.number: LoopCycles() for loop in self.mapped}
         self.open: dict[int, Launch] = {}
         self.loaded: int | None = None
+        self.loaded_now = 0
         self.counts: list[int] = []
         self.blocks = {loop.plan.number: self._block_numbers(loop) for loop in self.mapped}
         functions = compiled.program.functions
@@ -59,7 +63,10 @@ class Launcher:
         wanted = self.simulated < 0 or row.launches < self.simulated or row.launches & (row.launches + 1) == 0
         before = binding.image(self.memory) if wanted and not binding.refused else None
         counts = [self.counts[k] for k in self.blocks[number]]
-        self.open[number] = Launch(binding, liveins, rest[len(graph.arrays) :], before, counts)
+        launch = Launch(binding, liveins, rest[len(graph.arrays) :], before, counts)
+        if self.timeline is not None:
+            launch.host, launch.transfer = self.single_issue() - self.on_array, row.transfer
+        self.open[number] = launch
 
     def _leave(self, loop: CompiledLoop, way: int, left: tuple[Any, ...]) -> None:
         """Count a launch, and simulate it where that is wanted."""
@@ -71,10 +78,19 @@ class Launcher:
         if launch.binding.refused or not iterations:
             # The host tests the loop's condition before it starts the array: a loop without iterations costs that.
             row.kept_on_host += bool(launch.binding.refused)
+            row.kept_reason = launch.binding.refused or row.kept_reason
             return
         self._account(loop, launch, iterations, self._cycles(loop, launch, iterations, left, way))
         row.on_host += spent
         self.on_array += spent
+
+    def finish(self, data_out: int) -> tuple[Event, ...]:
+        """The events of the run, if they were kept."""
+        if self.timeline is None:
+            return ()
+        self.timeline.host(self.single_issue() - self.on_array)
+        self.timeline.add("memory", "data out", data_out)
+        return tuple(self.timeline.events)
 
     def _cycles(self, loop: CompiledLoop, launch: Launch, iterations: int, left: Sequence[Any], way: int) -> int:
         """The cycles of a launch: simulated, or by the rule that the simulator follows."""
@@ -92,9 +108,9 @@ class Launcher:
         """Add a launch to what its loop costs."""
         graph, row = loop.plan.graph, self.loops[loop.plan.number]
         assert graph is not None and loop.ii is not None
-        if self.loaded != loop.plan.number:
-            row.configuration += loop.packets
-            self.loaded = loop.plan.number
+        self.loaded_now = loop.packets if self.loaded != loop.plan.number else 0
+        row.configuration += self.loaded_now
+        self.loaded = loop.plan.number
         pieces = 1 if loop.plan.pieces is None else len(pieces_for(iterations))
         carried = 0 if loop.plan.pieces is None else sum(bool(item.livein) for item in loop.plan.pieces.carried)
         row.launches += 1
@@ -103,6 +119,39 @@ class Launcher:
         row.transfer += len(launch.liveins) + len(graph.arrays) + pieces * len(graph.liveouts) + (pieces - 1) * carried
         row.steady += loop.ii * iterations
         row.fill += cycles - loop.ii * iterations
+        if self.timeline is not None:
+            self._tell(loop, launch, cycles, iterations, self.loaded_now)
+
+    def _tell(self, loop: CompiledLoop, launch: Launch, cycles: int, iterations: int, configuration: int) -> None:
+        """Add a launch to the timeline."""
+        graph, timeline, name = loop.plan.graph, self.timeline, loop.plan.name
+        assert graph is not None and timeline is not None
+        timeline.host(launch.host)
+        timeline.add("array", "configuration", configuration)
+        timeline.add("array", "live-ins", len(launch.liveins) + len(graph.arrays))
+        timeline.add("array", name, cycles, iterations)
+        moved = self.loops[loop.plan.number].transfer - launch.transfer - len(launch.liveins) - len(graph.arrays)
+        timeline.add("array", "live-outs", moved)
+
+
+class Timeline:
+    """Events one after the other; the host's come from how many cycles it has spent."""
+
+    def __init__(self, data_in: int) -> None:
+        self.events: list[Event] = []
+        self.now = self.spent = 0
+        self.add("memory", "data in", data_in)
+
+    def add(self, unit: str, what: str, cycles: int, iterations: int = 0) -> None:
+        """What a unit does next."""
+        if cycles:
+            self.events.append(Event(unit, what, self.now, cycles, iterations))
+            self.now += cycles
+
+    def host(self, spent: int) -> None:
+        """What the host has done since it was last asked."""
+        self.add("host", "host", spent - self.spent)
+        self.spent = spent
 
 
 def _iterations(loop: CompiledLoop, visits: Mapping[str, int]) -> int:

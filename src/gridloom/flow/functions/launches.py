@@ -130,6 +130,9 @@ class Launch:
     needed: Sequence[Any]
     before: Words | None
     counts: list[int]
+    #: Cycles of the host and of transfers before the launch, for the timeline.
+    host: int = 0
+    transfer: int = 0
 
 
 def piece_lengths() -> Iterator[int]:

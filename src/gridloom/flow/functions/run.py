@@ -14,6 +14,7 @@ from gridloom.flow.functions.cycles import LoopCycles
 from gridloom.flow.functions.data import Arguments, read_arguments
 from gridloom.flow.functions.launcher import Launcher
 from gridloom.flow.functions.native import Comparison, Outcome
+from gridloom.flow.functions.timeline import Event
 from gridloom.frontend.c.function.host import global_key
 from gridloom.frontend.c.function.memory import Memory
 
@@ -38,6 +39,8 @@ class FunctionRun:
     data_movement: int
     single_issue: int
     native: Comparison
+    #: What happened when; empty unless the run was traced.
+    events: tuple[Event, ...] = ()
 
     @property
     def cycles(self) -> int:
@@ -65,13 +68,14 @@ class FunctionRun:
 
 
 def run_function(
-    compiled: Compiled, given: Mapping[str, Any], *, seed: int | None, simulate: int | str, compare: bool
+    compiled: Compiled, given: Mapping[str, Any], *, seed: int | None, simulate: int | str, compare: bool, trace: bool
 ) -> FunctionRun:
     """Run a compiled function on arguments. See :meth:`Compiled.run`."""
     arguments = read_arguments(compiled.signature, given, seed)
     memory = compiled.host.memory(arguments.objects)
     before = {name: memory.contents(name) for name in memory.objects if name.startswith("@")}
-    launcher = Launcher(compiled, memory, _simulated(simulate))
+    data_in, data_out = _data_movement(compiled, arguments)
+    launcher = Launcher(compiled, memory, _simulated(simulate), data_in if trace else None)
     values = _values(compiled, arguments, memory)
     value = compiled.host.run(memory, compiled.program.function, values, launcher.hooks(), LIMIT, launcher.counts)
     outcome = Outcome(
@@ -82,8 +86,9 @@ def run_function(
     single = launcher.single_issue()
     return FunctionRun(
         value=outcome.value, arrays=_arrays(arguments, outcome), variables=_variables(compiled, outcome),
-        host=single - launcher.on_array, data_movement=_data_movement(arguments), single_issue=single, native=native,
+        host=single - launcher.on_array, data_movement=data_in + data_out, single_issue=single, native=native,
         loops={loop.plan.name: launcher.loops[loop.plan.number] for loop in launcher.mapped},
+        events=launcher.finish(data_out),
     )  # fmt: skip
 
 
@@ -107,10 +112,12 @@ def _variables(compiled: Compiled, outcome: Outcome) -> dict[str, np.ndarray[Any
     return found
 
 
-def _data_movement(arguments: Arguments) -> int:
-    """Words of the array parameters, in once and out once."""
-    own = [contents for name, contents in arguments.objects.items() if not name.startswith("@")]
-    return sum(2 * -(-len(contents) // 4) for contents in own)
+def _data_movement(compiled: Compiled, arguments: Arguments) -> tuple[int, int]:
+    """Words of the array parameters: in once, and out once where the parameter is no pointer to const."""
+    constant = {parameter.name for parameter in compiled.signature.parameters if parameter.type.constant}
+    changed = {key for name, (key, _) in arguments.pointers.items() if name not in constant}
+    words = {name: -(-len(contents) // 4) for name, contents in arguments.objects.items() if not name.startswith("@")}
+    return sum(words.values()), sum(count for name, count in words.items() if name in changed)
 
 
 def _simulated(asked: int | str) -> int:
