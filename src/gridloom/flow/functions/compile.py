@@ -110,8 +110,9 @@ def compile_function(
     told: Callable[[str], None] | None = None,
     progress: Reporter | None = None,
 ) -> Compiled:
-    """Map every loop of ``FILE.c:FUNCTION`` or ``FILE.mlir:FUNCTION`` that the array can take; the rest of the function is code of a host.
+    """Map every loop of a function that the array can take; the rest of the function is code of a host.
 
+    The source is ``FILE.c:FUNCTION`` or ``FILE.mlir:FUNCTION``.
     Each mapping is checked and simulated. A loop that cannot be a graph, or that has no mapping, stays on the host
     with the reason. ``told`` is called with a line about each loop. Errors are GridloomErrors. Costs one search per
     loop, and three runs of clang.
@@ -120,7 +121,7 @@ def compile_function(
         judge = MlirFunction(str(source))
         compiled = compile_program(
             judge.program(), judge.signature(), arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort,
-            told=told,
+            told=told, progress=progress,
         )  # fmt: skip
         compiled.native = judge
         return compiled

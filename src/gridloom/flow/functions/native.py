@@ -133,6 +133,8 @@ class Comparison:
     differences: tuple[str, ...] = ()
     #: Why there was no comparison; "" where there was one.
     missing: str = ""
+    #: What the run was compared with.
+    label: str = "compiled C"
 
     @property
     def equal(self) -> bool:

@@ -193,7 +193,7 @@ def _compared(compiled: Compiled, arguments: Arguments, before: Mapping[str, byt
         wrong = (ours != theirs) & ~((ours != ours) & (theirs != theirs))
         for k in wrong.nonzero()[0][:3].tolist():
             differences.append(f"{name.removeprefix('@')}[{k}] is {ours[k]}, {compiled.native.label} left {theirs[k]}")
-    return Comparison(differences=tuple(differences))
+    return Comparison(differences=tuple(differences), label=compiled.native.label)
 
 
 def _element_type(compiled: Compiled, arguments: Arguments, name: str) -> np.dtype[Any]:
