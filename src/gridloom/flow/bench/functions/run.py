@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -23,7 +23,7 @@ from gridloom.flow.bench.loop_speed import geometric_mean
 from gridloom.flow.bench.suite import Cell
 from gridloom.flow.files import examples_folder
 from gridloom.run import ExecutorSpec, Job, ask, run_jobs
-from gridloom.run.executor import ProgressCallback
+from gridloom.run.progress import ProgressCallback
 
 QUESTION = "gridloom.flow.bench.functions"
 
@@ -132,7 +132,7 @@ def _loop(loop: Any) -> dict[str, Any]:
     return {"name": loop.plan.name, "line": loop.plan.line, "ii": loop.ii, "bound": loop.bound, "reason": loop.reason}
 
 
-def _mean(values: Any) -> int:
+def _mean(values: Iterable[int]) -> int:
     found = list(values)
     return round(sum(found) / len(found))
 

@@ -42,6 +42,7 @@ class Argument:
         """Return a number or an array of the parameter's type."""
         dtype = parameter.type.dtype
         count = 1 if self.elements is None else self.elements
+        drawn: np.ndarray[Any, Any]
         if dtype.kind == "f":
             drawn = random.uniform(self.low, self.high, count)
         else:
