@@ -128,7 +128,7 @@ class FunctionWriter:
     def _while(self, depth: int) -> list[str]:
         f = self._name("f")
         condition = self._comparison()
-        lines = [f"int {f} = 0;", f"while ({f} < {self.random.randint(2, 14)} && {condition}) {{"]
+        lines = [f"int {f} = 0;", f"while ({f} < {self.random.randint(2, 14)} && ({condition})) {{"]
         # The counter goes first, so that a continue in the body cannot skip it.
         return [*lines, f"  {f}++;", *self._body(depth, f), "}"]
 

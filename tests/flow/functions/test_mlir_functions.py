@@ -45,8 +45,8 @@ def test_a_size_that_no_array_gives_is_asked_for():
     with pytest.raises(OptionError) as caught:
         judge.complete({}, None)
     assert str(caught.value) == (
-        "'fir' takes the sizes of 'y' from its array, which has 0 dimensions; give y_dim0=NUMBER, or an array with 1 or "
-        "more"
+        "'fir' takes the sizes of 'y' from its array, which has 0 dimensions; give y_dim0=NUMBER, or an array with 1 "
+        "or more"
     )
 
 
