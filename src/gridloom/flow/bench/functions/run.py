@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gridloom import __version__
+from gridloom._version import __version__
 from gridloom.errors import GridloomError
 from gridloom.flow.bench.functions.suite import Argument, FunctionSuite, data_set
 from gridloom.flow.bench.loop_speed import geometric_mean
