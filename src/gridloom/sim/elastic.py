@@ -49,6 +49,7 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
     """
     dfg = configuration.dfg
     repeats = repetitions(configuration)
+    asked = iterations
     iterations = _affordable(configuration, repeats, iterations)
     expected = _untimed(configuration, repeats, iterations)
     network = _Network(configuration, repeats, iterations)
@@ -58,6 +59,7 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
     return Verdict(
         ok=not mismatches and stuck is None,
         iterations=iterations,
+        asked=asked,
         trip_counts=(iterations,),
         cycles=cycles,
         mismatches=tuple(mismatches[:_LISTED]),

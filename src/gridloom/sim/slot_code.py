@@ -95,6 +95,19 @@ class SlotCode:
         ]
         return max([*ends, -1]) + 1 if iterations else 0
 
+    def length(self, iterations: int) -> int:
+        """Cycles that a run takes: until the last operation's result is there, latency + II * (iterations - 1).
+
+        Moves and spills that come after it carry nothing that anything reads.
+        """
+        ii = self.configuration.ii
+        ends = [
+            (stage + iterations - 1) * ii + slot.slot + slot.latency
+            for stage, slot in zip(self.stages, self.configuration.slots)
+            if slot.kind == "op"
+        ]
+        return max([*ends, 0]) if iterations else 0
+
     @property
     def depth(self) -> int:
         """Iterations in flight: stages from the first issue to the last result.
