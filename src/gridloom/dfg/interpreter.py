@@ -54,6 +54,9 @@ def random_stimulus(dfg: Dfg, iterations: int, seed: int = 0, *, within: Mapping
             stimulus.streams[node.id] = random_words(dfg.domain, rng, iterations, bound)
         elif node.op == "livein":
             stimulus.liveins[node.id] = int(random_words(dfg.domain, rng, 1, bound)[0])
+    for name in dfg.liveins:
+        if name not in stimulus.liveins:
+            stimulus.liveins[name] = int(random_words(dfg.domain, rng, 1, (within or {}).get(name))[0])
     for array in dfg.arrays:
         stimulus.memory[array.name] = random_words(dfg.domain, rng, array.length, None)
     return stimulus
@@ -92,7 +95,11 @@ class Interpreter:
         self._domain = DOMAIN_CODE[dfg.domain]
         self._salts = [salt(node.id) for node in dfg.nodes]
         self._operands = [dfg.operand_edges(node.id) for node in dfg.nodes]
-        self._initial = [[encode(dfg.domain, value) for value in dfg.initial_values(k)] for k in range(len(dfg.edges))]
+        #: For each edge its initial values as carriers; names of live-ins stay names until a run gives them values.
+        self._initial: list[list[int | str]] = [
+            [value if isinstance(value, str) else encode(dfg.domain, value) for value in dfg.initial_values(k)]
+            for k in range(len(dfg.edges))
+        ]
         self._buffer = np.zeros(max([len(row) for row in self._operands] + [1]), dtype=np.int64)
 
     def run(self, stimulus: Stimulus) -> Observation:
@@ -122,7 +129,11 @@ class Interpreter:
         for position, e in enumerate(self._operands[k]):
             edge = dfg.edges[e]
             past = iteration - edge.distance
-            buffer[position] = self._initial[e][iteration] if past < 0 else values[past, dfg.index[edge.source]]
+            if past >= 0:
+                buffer[position] = values[past, dfg.index[edge.source]]
+                continue
+            first = self._initial[e][iteration]
+            buffer[position] = stimulus.liveins[first] if isinstance(first, str) else first
         if node.op == "const":
             return encode(dfg.domain, node.value or 0)
         if node.op == "livein":

@@ -81,7 +81,9 @@ class WordInterpreter(Interpreter):
             )
         super().__init__(dfg)
         self.width = width
-        self._initial = [[word_of(value, width) for value in row] for row in self._initial]
+        self._initial = [
+            [value if isinstance(value, str) else word_of(value, width) for value in row] for row in self._initial
+        ]
 
     def run(self, stimulus: Stimulus) -> Observation:
         """Run ``stimulus.iterations`` iterations of the narrowed stimulus."""

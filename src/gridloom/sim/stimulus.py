@@ -104,18 +104,21 @@ def _bound_memory(stimulus: Stimulus, arrays: set[str], bound: int) -> None:
 def _reaching_an_index(dfg: Dfg) -> tuple[set[str], set[str]]:
     """Streams and live-ins that an index depends on, and arrays whose contents do."""
     seen: set[int] = set()
+    names: set[str] = set()
     work = []
     for node in dfg.nodes:
         if node.op in _ACCESSES:
             work += [e for e in dfg.operand_edges(node.id) if dfg.edges[e].operand == 0]
     while work:
-        k = dfg.index[dfg.edges[work.pop()].source]
+        edge = dfg.edges[work.pop()]
+        names.update(value for value in edge.initial if isinstance(value, str))
+        k = dfg.index[edge.source]
         if k not in seen:
             seen.add(k)
             work += dfg.operand_edges(dfg.nodes[k].id)
     nodes = [dfg.nodes[k] for k in seen]
     arrays = {node.array for node in nodes if node.op in ("load", "load_data") and node.array}
-    return {node.id for node in nodes if node.op in ("input", "livein")}, arrays
+    return names | {node.id for node in nodes if node.op in ("input", "livein")}, arrays
 
 
 def _longest_prefix(

@@ -74,8 +74,8 @@ def simulate(
     wrong = list(outcome.findings)
     if as_json:
         record = {"simulated": not wrong, "iterations": outcome.iterations, "cycles": outcome.cycles, "seed": seed}
-        record |= {"asked": outcome.asked, "trip_counts": list(outcome.trip_counts)}
-        print(json.dumps({**record, "mismatches": wrong, **outcome.rate}))
+        more = {"asked": outcome.asked, "trip_counts": list(outcome.trip_counts)}
+        print(json.dumps({**record, **more, "mismatches": wrong, **outcome.rate}))
         return int(bool(wrong))
     count = f"{outcome.iterations} iteration{'s' if outcome.iterations != 1 else ''}"
     length = f"{count}, {outcome.cycles} cycles"

@@ -73,9 +73,12 @@ def _c_loops(path: Path) -> list[Row]:
     rows = []
     for loop in describe(path):
         level = "innermost" if loop.innermost else "a loop around others"
+        gone = loop.number < 0
+        if gone:
+            level = "not in the compiled code"
         rows.append(
             Row(
-                source=f"{path}:{loop.function},loop={loop.number}",
+                source=f"{path}:{loop.function}" + ("" if gone else f",loop={loop.number}"),
                 place=f"line {loop.line}, {level}",
                 ops=loop.ops,
                 rec_mii=loop.rec_mii,

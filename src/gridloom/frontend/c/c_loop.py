@@ -5,7 +5,7 @@ Instructions and values are records of :mod:`gridloom.frontend.c.llvm.ir`, which
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gridloom.dfg.model import Dfg
@@ -13,6 +13,8 @@ from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.dependences import Overlap, advice
 from gridloom.frontend.c.llvm.ir import Instruction, Module, Value
 from gridloom.frontend.c.region import Region
+from gridloom.frontend.loops.operations import Operation
+from gridloom.frontend.loops.prologue import prologue_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,8 @@ class CLoop:
     streams: Mapping[str, Instruction]
     #: Live-in name -> the IR value that it stands for.
     liveins: Mapping[str, Value]
+    #: Live-ins that are computed before the loop from those above and from memory: name -> its operation, in order.
+    prologue: Mapping[str, Operation]
     #: Live-out name -> the instruction whose last value it is.
     liveouts: Mapping[str, Instruction]
     #: Iterations: a number, the name of the bound, or "" where the source does not say simply.
@@ -42,6 +46,13 @@ class CLoop:
     lines: Mapping[str, int] = field(repr=False)
     region: Region = field(repr=False)
     module: Module = field(repr=False)
+
+    def start(self, liveins: Mapping[str, int], memory: Mapping[str, Sequence[int]]) -> dict[str, int]:
+        """All live-ins of the graph, from the values of :attr:`liveins` and the words of the arrays before the loop.
+
+        Values are signed words; an array is given by its name in ``arrays``.
+        """
+        return {**liveins, **prologue_values(self.prologue, liveins, memory)}
 
     def advice(self) -> list[str]:
         """One line for each pair of arrays that ``restrict`` would set free."""

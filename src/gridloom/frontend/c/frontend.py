@@ -22,6 +22,7 @@ from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.c.loops import Loop, find_loops
 from gridloom.frontend.c.region import flattened, single
+from gridloom.frontend.c.source_loops import GONE, vanished
 from gridloom.frontend.c.translate import translate
 from gridloom.frontend.loops.spec import MAX_UNROLL, Memory, parse
 from gridloom.frontend.loops.unroll import unrolled
@@ -51,6 +52,8 @@ class COptions:
     sizes: Mapping[str, int] = field(default_factory=dict)
     #: ``arrays``: loads and stores with address arithmetic; ``streams``: inputs and outputs, for arrays without memory.
     memory: Memory = "arrays"
+    #: Whether loads are used again, indices become counters and fixed values leave the loop; else it is as written.
+    reduced: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,7 @@ class LoopReport:
     """
 
     function: str
-    #: What ``--loop`` takes together with ``--function``.
+    #: What ``--loop`` takes together with ``--function``; -1 for a loop of the source that clang left none of.
     number: int
     line: int
     depth: int
@@ -98,7 +101,9 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     region = flattened(_outer(chosen, path), str(path)) if asked.flatten else single(chosen, str(path))
     # A file that is named after its only function would say the same word twice.
     name = f"{path.stem}.{chosen.function.name}" if path.stem != chosen.function.name else path.stem
-    translated = translate(module, region, str(path), name, asked.sizes, streams=asked.memory == "streams")
+    translated = translate(
+        module, region, str(path), name, asked.sizes, streams=asked.memory == "streams", reduced=asked.reduced
+    )
     # A stream brings one element per iteration; the copies of a body would need one stream each.
     if asked.unroll > 1 and asked.memory == "streams":
         raise OptionError("unroll and memory=streams do not go together; leave out one of them")
@@ -144,9 +149,16 @@ def describe(path: Path) -> list[LoopReport]:
     """Every loop of a C file: where it is, what its graph has, and why one cannot be mapped. Runs clang once."""
     module = read_module(compile_to_ir(path), str(path))
     reports = []
+    seen = set()
     for function in module.functions.values():
         for number, loop in enumerate(find_loops(module, function)):
+            seen |= {loop.span.start}
             reports.append(_report(module, loop, number, str(path)))
+    for name, line in vanished(read_text(path), module, seen):
+        place = f"{path}:{line}: loop in {name!r}"
+        reports.append(
+            LoopReport(function=name, number=-1, line=line, depth=0, innermost=True, limit=f"{place}: {GONE}")
+        )
     return sorted(reports, key=lambda report: report.line)
 
 

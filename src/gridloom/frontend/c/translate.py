@@ -29,19 +29,29 @@ from gridloom.frontend.c.region import Region, at, constant_step, trip_count
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
+from gridloom.frontend.loops.prologue import needed
+from gridloom.frontend.loops.reduction import reduce
 
 #: Iterations between two stores of a place from which on streams, each at its own time, keep their order.
 FAR = 64
 
 
 def translate(
-    module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int], *, streams: bool = False
+    module: Module,
+    region: Region,
+    file: str,
+    name: str,
+    sizes: Mapping[str, int],
+    *,
+    streams: bool = False,
+    reduced: bool = True,
 ) -> CLoop:
     """The graph of a region. SourceError with file and line for what the array cannot do.
 
-    With ``streams``, loads and stores that move by a fixed step are input and output streams instead of accesses.
+    With ``streams``, loads and stores that move by a fixed step are input and output streams instead of accesses. With
+    ``reduced``, what need not be computed in every iteration is not (:mod:`gridloom.frontend.loops.reduction`).
     """
-    return _Translation(module, region, file, name, sizes, streams).run()
+    return _Translation(module, region, file, name, sizes, streams, reduced).run()
 
 
 class _Translation:
@@ -52,12 +62,20 @@ class _Translation:
     """
 
     def __init__(
-        self, module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int], streams: bool
+        self,
+        module: Module,
+        region: Region,
+        file: str,
+        name: str,
+        sizes: Mapping[str, int],
+        streams: bool,
+        reduced: bool,
     ) -> None:
         self.module = module
         self.region = region
         self.file = file
         self.body = Body(name)
+        self.reduced = reduced
         #: Stream node -> the access that it stands for; None where memory stays memory.
         self.streams: dict[str, Instruction] | None = {} if streams else None
         #: Outputs that write back what they read where nothing is stored.
@@ -80,8 +98,6 @@ class _Translation:
         self.fresh: Operand = TRUE
         self.running: dict[str, Operand] = {}
         self.carried: dict[Instruction, Carried] = {}
-        #: Sums that start from a live-in: the addition -> (the phi it adds to, the live-in).
-        self.sum_steps: dict[Instruction, tuple[Instruction, Operand]] = {}
         #: Carried values that cannot be computed, by the operation that stands for them.
         self.poisons: dict[str, SourceError] = {}
         self.body.reserved = {readable(argument.name) for argument in region.loop.function.arguments}
@@ -123,7 +139,11 @@ class _Translation:
             self._refuse_feedback(accesses, kept)
         self._refuse_poison()
         notes = [f"C loop of {region.loop.function.name}, line {region.loop.span.start}", *map(advice, overlaps)]
+        if self.reduced:
+            reduce(self.body)
         dfg = self.body.build("\n".join(notes))
+        prologue = needed(self.body.prologue, dfg.liveins)
+        given = {*dfg.liveins, *(o.name for made in prologue.values() for o in made.operands if isinstance(o, LiveIn))}
         return CLoop(
             dfg=dfg,
             function=region.loop.function.name,
@@ -131,7 +151,8 @@ class _Translation:
             arrays=tuple(self.arrays.declared.values()),
             accesses={access.item: access.node for access in accesses},
             streams=self.streams or {},
-            liveins={name: value for name, value in self.liveins.items() if name in dfg.index},
+            liveins={name: value for name, value in self.liveins.items() if name in given},
+            prologue=prologue,
             liveouts=outs,
             trip=trip_count(region) if not region.inner else "",
             overlaps=tuple(overlaps),
@@ -156,7 +177,7 @@ class _Translation:
             return self._livein(value)
         raise SourceError("it uses an address as a number")
 
-    def _livein(self, value: Argument | Instruction) -> Operand:
+    def _livein(self, value: Argument | Instruction) -> LiveIn:
         """The live-in that a value from outside the loop becomes, with the range that its type gives it."""
         bits = width(value.type)
         name = next((name for name, known in self.liveins.items() if known is value), None)
@@ -177,7 +198,7 @@ class _Translation:
         """
         if isinstance(value, Argument):
             return readable(value.name)
-        stem = self._element(value) or readable(value.name)
+        stem = self._element(value) or value.variable or readable(value.name)
         name, k = stem, 1
         while name in self.body.reserved or name in self.body.operations:
             k += 1
@@ -216,8 +237,6 @@ class _Translation:
         elif item in self.accesses:
             # What a loop does to memory is needed; an access that cannot be made stops the translation.
             self.known[item] = self._access(self.accesses[item])
-        elif item in self.sum_steps:
-            self._attempt(item, self._sum_step)
         elif item.opcode == "call" and item.callee.startswith(("llvm.assume", "llvm.lifetime", "llvm.experimental")):
             return
         elif item.opcode not in ("br", "switch"):
@@ -244,9 +263,7 @@ class _Translation:
     def _start(self, phi: Instruction) -> Operand:
         """What a header phi holds in an iteration, before its next value is known.
 
-        A constant start is the initial value of the carried edge. Any other start is a live-in, which the edge cannot
-        hold: a sum adds it outside the recurrence (see :meth:`_sum_step`), everything else selects it in the first
-        iteration.
+        What it starts from, a constant or a live-in, is the initial value of the carried edge.
         """
         bits = width(phi.type)
         first = self.region.initial(phi)
@@ -257,17 +274,12 @@ class _Translation:
             self.carried[phi] = carried
             return carried
         start = self._livein(first) if isinstance(first, Argument | Instruction) else self._several(phi)
-        step = self.region.following(phi)
-        carried = self.carried[phi] = self.body.recur(phi.name, 0)
+        carried = self.carried[phi] = self.body.recur(phi.name, start)
         if bits == 1:
             self.body.ranges[carried] = (0, 1)
-        # In a nest the sum may start again from another value, so that the select stays there.
-        if bits == 32 and not self.region.inner and isinstance(step, Instruction) and _adds_to(step, phi):
-            self.sum_steps[step] = (phi, start)
-            return self.body.emit("add", carried, start, hint=phi.name)
-        return self.body.select(self.body.started(), carried, start, phi.name)
+        return carried
 
-    def _several(self, phi: Instruction) -> Operand:
+    def _several(self, phi: Instruction) -> LiveIn:
         """A phi that is entered from several places starts from a live-in of its own."""
         name = f"{readable(phi.name)}_start"
         while name in self.body.reserved:
@@ -275,18 +287,6 @@ class _Translation:
         self.liveins[name] = phi
         self.body.reserved.add(name)
         return LiveIn(name)
-
-    def _sum_step(self, step: Instruction) -> Operand:
-        """The step of a sum that starts from a live-in: the sum is carried from 0, and the live-in is added outside.
-
-        The recurrence stays one op long, where a select between start and sum would make it two.
-        """
-        phi, start = self.sum_steps[step]
-        carried = self.carried[phi]
-        other = step.operands[1] if step.operands[0] is phi else step.operands[0]
-        total = self.body.emit(step.opcode, carried, self.value(other), hint=step.name)
-        self.body.carried[carried.name].next = total
-        return self.body.emit("add", total, start, hint=step.name)
 
     def _enter_inner(self, inner: Loop) -> None:
         """Inner phis start again whenever the inner loop does."""
@@ -605,13 +605,6 @@ class _Translation:
 def _does_work(item: Instruction) -> bool:
     """True for an instruction that computes or touches memory."""
     return item.opcode not in ("br", "switch", "phi")
-
-
-def _adds_to(step: Instruction, phi: Instruction) -> bool:
-    """True for a sum (or difference) of a phi and something else."""
-    if step.opcode == "add":
-        return (step.operands[0] is phi) != (step.operands[1] is phi)
-    return step.opcode == "sub" and step.operands[0] is phi and step.operands[1] is not phi
 
 
 def _users(items: Sequence[Instruction]) -> dict[Instruction, list[Instruction]]:

@@ -34,7 +34,7 @@ def unrolled(dfg: Dfg, factor: int) -> Dfg:
         for j in range(factor):
             edges.append(_copy(edge, j, factor, shared))
     for name, (step, edge) in counters.items():
-        initial = int(edge.initial[0]) if edge.initial else 0
+        initial = edge.initial[0] if edge.initial else 0
         for j in range(factor):
             # The last copy carries; the others count on from what it left.
             amount = made.setdefault(step * (j + 1), f"count{len(made)}")

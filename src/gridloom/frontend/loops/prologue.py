@@ -1,0 +1,140 @@
+"""What whoever starts a loop computes first: live-ins that are made of other live-ins and of memory.
+
+Hoisted values, the starts of address counters and the elements that the first iterations read are not the loop's work.
+They are kept as operations over live-ins and constants, in an order in which each reads only what stands before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gridloom.frontend.loops.affine import Linear
+from gridloom.frontend.loops.operations import Const, LiveIn, Operand, Operation, Result, readable
+
+if TYPE_CHECKING:
+    from gridloom.frontend.loops.body import Body
+
+
+def prologue_values(
+    operations: Mapping[str, Operation], liveins: Mapping[str, int], memory: Mapping[str, Sequence[int]]
+) -> dict[str, int]:
+    """The values of a loop's computed live-ins, from the given ones and from the arrays before the loop.
+
+    A load outside its array yields 0: it stands for an iteration that a short run does not have. Raises KeyError where
+    a live-in or an array is missing. Linear in the operations.
+    """
+    known = dict(liveins)
+    for name, made in operations.items():
+        words = [o.value if isinstance(o, Const) else known[o.name] for o in made.operands if not isinstance(o, Result)]
+        if made.op == "load":
+            array = memory[made.array or ""]
+            known[name] = int(array[words[0]]) if 0 <= words[0] < len(array) else 0
+        else:
+            known[name] = _computed(made.op, words)
+    return {name: known[name] for name in operations}
+
+
+def needed(operations: Mapping[str, Operation], roots: Sequence[str]) -> dict[str, Operation]:
+    """The operations that some live-ins are made of, in their order."""
+    wanted = set(roots)
+    for name in reversed(list(operations)):
+        if name in wanted:
+            wanted |= {operand.name for operand in operations[name].operands if isinstance(operand, LiveIn)}
+    return {name: made for name, made in operations.items() if name in wanted}
+
+
+def text(operations: Mapping[str, Operation], name: str) -> str:
+    """A computed live-in in the source's terms: ``x[i + 3]``, ``(y - 1) * w``."""
+    made = operations[name]
+    parts = [
+        str(o.value) if isinstance(o, Const)
+        else text(operations, o.name) if isinstance(o, LiveIn) and o.name in operations
+        else str(getattr(o, "name", o))
+        for o in made.operands
+    ]  # fmt: skip
+    if made.op == "load":
+        return f"{made.array}[{parts[0].removeprefix('(').removesuffix(')') if parts[0].count('(') == 1 else parts[0]}]"
+    sign = {"add": "+", "sub": "-", "mul": "*", "shl": "<<", "shr": ">>", "and": "&", "or": "|", "xor": "^"}
+    if made.op in sign and len(parts) == 2:
+        return f"({parts[0]} {sign[made.op]} {parts[1]})"
+    return f"{made.op}({', '.join(parts)})"
+
+
+def _computed(op: str, words: list[int]) -> int:
+    """The value of an operation on words, as the graph's own semantics have it."""
+    import numpy as np
+
+    from gridloom.dfg.ops import lookup
+    from gridloom.dfg.semantics import DOMAIN_CODE, evaluate
+
+    return int(
+        evaluate(DOMAIN_CODE["i32"], lookup("i32", op).code, 0, np.array([*words, 0], dtype=np.int64), len(words))
+    )
+
+
+class Prologue:
+    """Adds computed live-ins to a body; equal ones are made once."""
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self._made: dict[tuple[str, str | None, tuple[Operand, ...]], LiveIn] = {}
+
+    def emit(self, op: str, *operands: Operand, array: str | None = None, hint: str = "") -> Operand:
+        """The live-in or constant that holds an operation on live-ins and constants."""
+        from gridloom.frontend.loops.folding import folded, simplified
+
+        constants = [operand.value if isinstance(operand, Const) else None for operand in operands]
+        value = folded(op, constants) if array is None else None
+        if value is not None:
+            return Const(value)
+        kept = simplified(op, constants, operands) if array is None else None
+        if kept is not None:
+            return operands[kept] if kept >= 0 else Const(-1 - kept)
+        key = (op, array, operands)
+        if key not in self._made:
+            name = self._free(hint or op)
+            self.body.reserved.add(name)
+            self.body.prologue[name] = Operation(op, operands, array)
+            self._made[key] = LiveIn(name)
+        return self._made[key]
+
+    def _free(self, hint: str) -> str:
+        """A name that no operation and no live-in has."""
+        stem = name = readable(hint)
+        k = 1
+        while name in self.body.operations or name in self.body.reserved or name in self.body.prologue:
+            k += 1
+            name = f"{stem}_{k}"
+        return name
+
+    def hoisted(self, operand: Operand) -> Operand:
+        """A value that no iteration changes, as a live-in or a constant."""
+        if not isinstance(operand, Result):
+            return operand
+        made = self.body.operations[operand.id]
+        operands = [self.hoisted(o) for o in made.operands]
+        if made.op == "load":
+            return self.element(made.array or "", operands[0])
+        if made.op == "move":
+            return operands[0]
+        return self.emit(made.op, *operands, hint=operand.id)
+
+    def element(self, array: str, index: Operand) -> Operand:
+        """The live-in that holds an element of an array before the loop."""
+        hint = f"{array}_{index.value}" if isinstance(index, Const) and index.value >= 0 else f"{array}_first"
+        return self.emit("load", index, array=array, hint=hint)
+
+    def linear(self, form: Linear, hint: str = "") -> Operand:
+        """A linear form over fixed values, as a live-in or a constant."""
+        total: Operand = Const(form.constant) if not form.terms else Const(0)
+        for atom, coefficient in form.terms:
+            value = self.hoisted(atom)
+            if coefficient == -1:
+                total = self.emit("sub", total, value, hint=hint)
+                continue
+            power = coefficient > 0 and coefficient & (coefficient - 1) == 0
+            amount = Const(coefficient.bit_length() - 1)
+            scaled = self.emit("shl", value, amount) if power else self.emit("mul", value, Const(coefficient))
+            total = scaled if total == Const(0) else self.emit("add", total, scaled, hint=hint)
+        return total if not form.terms else self.emit("add", total, Const(form.constant), hint=hint)
