@@ -24,7 +24,7 @@ from gridloom.frontend.c.loops import Loop, find_loops
 from gridloom.frontend.c.region import flattened, single
 from gridloom.frontend.c.source_loops import GONE, vanished
 from gridloom.frontend.c.translate import translate
-from gridloom.frontend.loops.spec import MAX_UNROLL, Memory, parse
+from gridloom.frontend.loops.spec import AUTO, MAX_UNROLL, Memory, parse
 from gridloom.frontend.loops.unroll import unrolled
 from gridloom.text_file import read_text, shown
 
@@ -84,7 +84,12 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
 
     Without either, the file must have one innermost loop.
     """
-    return pick(read_module(compile_to_ir(path), str(path)), path, options, **changes)
+    return pick(compiled(path), path, options, **changes)
+
+
+def compiled(path: Path) -> Module:
+    """The compiled file, from which any number of loops may be picked. Costs a run of clang, 0.1-0.4 s."""
+    return read_module(compile_to_ir(path), str(path))
 
 
 def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
@@ -94,6 +99,8 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     the function's instructions, apart from the order of its accesses.
     """
     asked = replace(options or COptions(), **changes)
+    if asked.unroll == AUTO:
+        asked = replace(asked, unroll=1)
     if not 1 <= asked.unroll <= MAX_UNROLL:
         raise OptionError(f"unroll = {asked.unroll}; expected 1 to {MAX_UNROLL}")
     loops = {name: find_loops(module, function) for name, function in module.functions.items()}
@@ -106,7 +113,11 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     )
     # A stream brings one element per iteration; the copies of a body would need one stream each.
     if asked.unroll > 1 and asked.memory == "streams":
-        raise OptionError("unroll and memory=streams do not go together; leave out one of them")
+        raise OptionError(
+            f"unroll = {asked.unroll}: the loop's accesses are streams, since the array has no memory units (or "
+            "memory=streams asks for them), and a stream brings one element in each iteration; leave out unroll, or "
+            "map the loop onto an array with memory units (torus)"
+        )
     return replace(translated, dfg=unrolled(translated.dfg, asked.unroll)) if asked.unroll > 1 else translated
 
 
@@ -142,6 +153,7 @@ def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]
         unroll=spec.unroll,
         sizes=spec.sizes,
         memory=spec.memory or memory or "arrays",
+        reduced=spec.reduced is not False,
     )
 
 

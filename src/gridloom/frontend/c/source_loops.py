@@ -18,20 +18,23 @@ GONE: Final = (
 )
 
 _BLANKED: Final = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
+_UNROLL: Final = re.compile(r"[ \t]*#[ \t]*pragma\b.*\bunroll")
 _KEYWORD: Final = re.compile(r"\b(for|while|do)\b")
 
 
 def vanished(text: str, module: Module, seen: set[int]) -> Iterator[tuple[str, int]]:
     """(Function, line) of every loop of the text that stands in a compiled function and starts on no line of ``seen``.
 
-    A loop in a function that was inlined everywhere belongs to no compiled function and is not reported. Linear in the
-    text.
+    A loop in a function that was inlined everywhere belongs to no compiled function and is not reported; neither is one
+    that ``#pragma unroll`` stands above. Linear in the text.
     """
+    lines = text.splitlines()
     starts = sorted((function.line, name) for name, function in module.functions.items() if function.line)
     ends = _ends(text)
     for line in _loop_lines(text):
         around = [(first, name) for first, name in starts if first <= line <= ends.get(first, first)]
-        if around and line not in seen:
+        unrolled = line >= 2 and _UNROLL.match(lines[line - 2])
+        if around and line not in seen and not unrolled:
             yield around[-1][1], line
 
 
@@ -67,7 +70,7 @@ def _ends_a_do(plain: str, position: int) -> bool:
 
 
 def _ends(text: str) -> dict[int, int]:
-    """First line -> last line of every block of braces on the outermost level, from the line that its text starts on."""
+    """Line -> the last line of the function that its text belongs to, by braces on the outermost level."""
     plain = _blank(text)
     ends: dict[int, int] = {}
     depth, line, first = 0, 1, 1
