@@ -414,7 +414,7 @@ class _Compiler:
                 first, length = arrays.get(self.dfg.nodes[record.node].array or "", (0, 0))
             elif record.spill >= 0:
                 first, length = spills[record.spill], self.configuration.spills[record.spill].depth
-            issues.append((kind, op, node_salt, len(operands), len(record.operands), first, length, index))
+            issues.append((kind, op, node_salt, len(operands), len(record.operands), first, length, index, 0))
             for operand in record.operands:
                 operands.append((*self._origin(operand), operand.fifo, operand.distance, len(initial)))
                 values: list[int] = []
@@ -423,7 +423,7 @@ class _Compiler:
                         named[len(initial) + len(values)] = value
                     values.append(kernel.POISON if isinstance(value, str) else encode(self.dfg.domain, value))
                 initial += values + [kernel.POISON] * (operand.distance - len(values))
-        return _table(issues, 8), _table(operands, 5), np.array([*initial, 0], dtype=np.int64), named
+        return _table(issues, 9), _table(operands, 5), np.array([*initial, 0], dtype=np.int64), named
 
     def _action(self, record: Slot) -> tuple[int, int, int, int]:
         """(what the kernel does, op code, salt, constant or stream) of an issue.

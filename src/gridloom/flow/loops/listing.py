@@ -63,7 +63,7 @@ def list_loops(path: Path) -> list[Row]:
 
     Costs one run of clang; a Python file is executed.
     """
-    return _c_loops(path) if path.suffix == ".c" else _python_kernels(path)
+    return _python_kernels(path) if path.suffix == ".py" else _c_loops(path)
 
 
 def _c_loops(path: Path) -> list[Row]:
@@ -73,13 +73,13 @@ def _c_loops(path: Path) -> list[Row]:
     rows = []
     for loop in describe(path):
         level = "innermost" if loop.innermost else "a loop around others"
-        gone = loop.number < 0
+        whole, gone = loop.number is None, loop.number == -1
         if gone:
             level = "not in the compiled code"
         rows.append(
             Row(
-                source=f"{path}:{loop.function}" + ("" if gone else f",loop={loop.number}"),
-                place=f"line {loop.line}, {level}",
+                source=f"{path}:{loop.function}" + (f",loop={loop.number}" if not (gone or whole) else ""),
+                place="function" if whole else f"line {loop.line}, {level}",
                 ops=loop.ops,
                 rec_mii=loop.rec_mii,
                 trip=loop.trip,

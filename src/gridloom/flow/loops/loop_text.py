@@ -56,7 +56,7 @@ def read_loop(text: str, memory: Memory) -> list[Alternative]:
     few traces of a Python function.
     """
     spec = parse(text)
-    return _read_c(text, memory) if spec.path.suffix == ".c" else _read_python(spec, memory)
+    return _read_python(spec, memory) if spec.path.suffix == ".py" else _read_c(text, memory)
 
 
 def trace_kernel(kernel: PythonKernel, memory: Memory) -> list[Alternative]:
@@ -76,7 +76,7 @@ def _read_c(text: str, memory: Memory) -> list[Alternative]:
 
     path, options = parse_spec(text, memory)
     spec = parse(text)
-    module = compiled(path)
+    module = compiled(path, options)
     rows = []
     for reduced in (True, False) if spec.reduced is None else (spec.reduced,):
         factor = 1 if spec.unroll == AUTO else spec.unroll

@@ -17,9 +17,8 @@ from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import OptionError, SourceError
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.frontend.c.llvm.ir import Module
-from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.c.llvm.modules import module_of
 from gridloom.frontend.c.loops import Loop, find_loops
 from gridloom.frontend.c.region import flattened, single
 from gridloom.frontend.c.source_loops import GONE, vanished
@@ -54,6 +53,8 @@ class COptions:
     memory: Memory = "arrays"
     #: Whether loads are used again, indices become counters and fixed values leave the loop; else it is as written.
     reduced: bool = True
+    #: Read every f64 of an MLIR file as f32.
+    singles: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +65,9 @@ class LoopReport:
     """
 
     function: str
-    #: What ``--loop`` takes together with ``--function``; -1 for a loop of the source that clang left none of.
-    number: int
+    #: What ``--loop`` takes together with ``--function``; None for a function that is refused as a whole, -1 for a loop
+    #: of the source that clang left none of.
+    number: int | None
     line: int
     depth: int
     innermost: bool
@@ -84,12 +86,17 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
 
     Without either, the file must have one innermost loop.
     """
-    return pick(compiled(path), path, options, **changes)
+    asked = replace(options or COptions(), **changes)
+    return pick(compiled(path, asked), path, asked)
 
 
-def compiled(path: Path) -> Module:
-    """The compiled file, from which any number of loops may be picked. Costs a run of clang, 0.1-0.4 s."""
-    return read_module(compile_to_ir(path), str(path))
+def compiled(path: Path, options: COptions | None = None) -> Module:
+    """The compiled file, from which any number of loops may be picked. Costs a run of clang, 0.1-0.4 s.
+
+    Of an MLIR file only the function that the options name is lowered.
+    """
+    asked = options or COptions()
+    return module_of(path, asked.function, singles=asked.singles)
 
 
 def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
@@ -154,19 +161,23 @@ def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]
         sizes=spec.sizes,
         memory=spec.memory or memory or "arrays",
         reduced=spec.reduced is not False,
+        singles=spec.singles,
     )
 
 
 def describe(path: Path) -> list[LoopReport]:
     """Every loop of a C file: where it is, what its graph has, and why one cannot be mapped. Runs clang once."""
-    module = read_module(compile_to_ir(path), str(path))
-    reports = []
+    module = module_of(path)
     seen = set()
+    reports = [
+        LoopReport(function=name, number=None, line=line, depth=0, innermost=False, limit=f"{path}:{line}: {reason}")
+        for name, (line, reason) in module.refused.items()
+    ]
     for function in module.functions.values():
         for number, loop in enumerate(find_loops(module, function)):
             seen |= {loop.span.start}
             reports.append(_report(module, loop, number, str(path)))
-    for name, line in vanished(read_text(path), module, seen):
+    for name, line in vanished(read_text(path), module, seen) if path.suffix == ".c" else ():
         place = f"{path}:{line}: loop in {name!r}"
         reports.append(
             LoopReport(function=name, number=-1, line=line, depth=0, innermost=True, limit=f"{place}: {GONE}")
