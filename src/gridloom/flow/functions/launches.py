@@ -7,7 +7,7 @@ host leaves the loop, the words and the live-outs of both must be equal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.memory import Memory, Placed
 from gridloom.frontend.c.llvm.ir import Argument, Value
+from gridloom.frontend.loops.prologue import prologue_values
 from gridloom.sim.kernel import Words
 from gridloom.sim.slot_code import SlotCode
 from gridloom.sim.windows import Window, run_on_memory
@@ -103,6 +104,22 @@ def _region(array: CArray, address: int, memory: Memory) -> Region:
     phase = (address + array.offset - placed.address) % array.stride
     count = max((placed.size - phase - array.size) // array.stride + 1, 0)
     return Region(placed.address + phase, array.stride, array.size, array.signed or array.size == 4, count)
+
+
+def started(graph: CLoop, liveins: Mapping[str, int], addresses: Sequence[int], memory: Memory) -> dict[str, int]:
+    """The live-ins of a launch with those that the host computes from them and from memory."""
+    places = {array.name: (array, address) for array, address in zip(graph.arrays, addresses)}
+
+    def element(name: str, index: int) -> int:
+        array, address = places[name]
+        at = address + array.offset + index * array.stride
+        placed = memory.find(address) or Placed("", 0, len(memory.bytes))
+        if not placed.address <= at <= placed.address + placed.size - array.size:
+            return 0
+        signed = array.signed or array.size == 4
+        return int.from_bytes(bytes(memory.bytes[at : at + array.size]), "little", signed=signed)
+
+    return {**liveins, **prologue_values(graph.prologue, liveins, element)}
 
 
 def word_of(value: Value, number: Any) -> int:

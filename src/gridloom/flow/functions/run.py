@@ -12,7 +12,7 @@ from gridloom.errors import OptionError, SourceError
 from gridloom.flow.functions.compile import Compiled, CompiledLoop
 from gridloom.flow.functions.cycles import LoopCycles, host_cycles
 from gridloom.flow.functions.data import Arguments, read_arguments
-from gridloom.flow.functions.launches import Launch, bind, simulate_launch, word_of
+from gridloom.flow.functions.launches import Launch, bind, simulate_launch, started, word_of
 from gridloom.flow.functions.native import Comparison, Outcome
 from gridloom.frontend.c.function.host import global_key
 from gridloom.frontend.c.function.memory import Memory
@@ -209,7 +209,9 @@ class _Launcher:
         assert graph is not None
         row = self.loops[loop.plan.number]
         liveins = {name: word_of(v, number) for (name, v), number in zip(graph.liveins.items(), values)}
-        binding = bind(graph, values[len(liveins) :], self.memory)
+        addresses = values[len(liveins) :]
+        binding = bind(graph, addresses, self.memory)
+        liveins = started(graph, liveins, addresses, self.memory)
         wanted = self.simulated < 0 or row.launches < self.simulated or row.launches & (row.launches + 1) == 0
         before = binding.image(self.memory) if wanted and not binding.refused else None
         counts = [self.counts[k] for k in self.blocks[loop.plan.number]]
@@ -239,7 +241,8 @@ class _Launcher:
             self.loaded = loop.plan.number
         row.launches += 1
         row.iterations += iterations
-        row.transfer += len(launch.liveins) + len(graph.arrays) + len(graph.liveouts)
+        # The host computes what the loop no longer does, one operation in a cycle, and then sends each live-in.
+        row.transfer += len(graph.prologue) + len(graph.dfg.liveins) + len(graph.arrays) + len(graph.liveouts)
         row.steady += slots.configuration.ii * iterations
         row.fill += cycles - slots.configuration.ii * iterations
         row.on_host += spent

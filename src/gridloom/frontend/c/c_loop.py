@@ -15,7 +15,7 @@ from gridloom.frontend.c.dependences import Overlap, advice
 from gridloom.frontend.c.llvm.ir import Instruction, Module, Value
 from gridloom.frontend.c.region import Region
 from gridloom.frontend.loops.operations import Operation
-from gridloom.frontend.loops.prologue import prologue_values
+from gridloom.frontend.loops.prologue import elements_of, prologue_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class CLoop:
 
         Values are signed words; an array is given by its name in ``arrays``.
         """
-        return {**liveins, **prologue_values(self.prologue, liveins, memory)}
+        return {**liveins, **prologue_values(self.prologue, liveins, elements_of(memory))}
 
     def advice(self) -> list[str]:
         """One line for each pair of arrays that ``restrict`` would set free."""

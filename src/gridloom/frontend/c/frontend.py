@@ -21,7 +21,7 @@ from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.modules import module_of
 from gridloom.frontend.c.loops import Loop, find_loops
 from gridloom.frontend.c.region import flattened, single
-from gridloom.frontend.c.source_loops import GONE, vanished
+from gridloom.frontend.c.source.loop_text import GONE, vanished
 from gridloom.frontend.c.translate import translate
 from gridloom.frontend.loops.spec import AUTO, MAX_UNROLL, Memory, parse
 from gridloom.frontend.loops.unroll import unrolled

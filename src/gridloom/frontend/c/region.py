@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.ir import Block, Constant, Instruction, Value
 from gridloom.frontend.c.loops import Loop, initial_value, next_value
-from gridloom.frontend.c.source_names import iterations
+from gridloom.frontend.c.source.names import iterations
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ They are kept as operations over live-ins and constants, in an order in which ea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gridloom.frontend.loops.affine import Linear
@@ -17,22 +17,32 @@ if TYPE_CHECKING:
 
 
 def prologue_values(
-    operations: Mapping[str, Operation], liveins: Mapping[str, int], memory: Mapping[str, Sequence[int]]
+    operations: Mapping[str, Operation], liveins: Mapping[str, int], element: Callable[[str, int], int]
 ) -> dict[str, int]:
     """The values of a loop's computed live-ins, from the given ones and from the arrays before the loop.
 
-    A load outside its array yields 0: it stands for an iteration that a short run does not have. Raises KeyError where
-    a live-in or an array is missing. Linear in the operations.
+    ``element`` gives a word of an array by its index; an index outside the array has to yield a number, too, since it
+    stands for an iteration that a short run does not have. KeyError for a live-in that is missing. Linear in the
+    operations.
     """
     known = dict(liveins)
     for name, made in operations.items():
         words = [o.value if isinstance(o, Const) else known[o.name] for o in made.operands if not isinstance(o, Result)]
         if made.op == "load":
-            array = memory[made.array or ""]
-            known[name] = int(array[words[0]]) if 0 <= words[0] < len(array) else 0
+            known[name] = element(made.array or "", words[0])
         else:
             known[name] = _computed(made.op, words)
     return {name: known[name] for name in operations}
+
+
+def elements_of(memory: Mapping[str, Sequence[int]]) -> Callable[[str, int], int]:
+    """The words of some arrays by name and index; 0 outside."""
+
+    def element(name: str, index: int) -> int:
+        words = memory[name]
+        return int(words[index]) if 0 <= index < len(words) else 0
+
+    return element
 
 
 def needed(operations: Mapping[str, Operation], roots: Sequence[str]) -> dict[str, Operation]:

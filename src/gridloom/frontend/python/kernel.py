@@ -24,7 +24,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError, SourceError
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import LiveIn, readable
-from gridloom.frontend.loops.prologue import prologue_values
+from gridloom.frontend.loops.prologue import elements_of, prologue_values
 from gridloom.frontend.loops.reduction import reduce
 from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
@@ -116,7 +116,7 @@ class PythonKernel:
         """
         trace = self._traced(memory, sizes or {})
         reduce(trace.body)
-        return {**liveins, **prologue_values(trace.body.prologue, liveins, arrays)}
+        return {**liveins, **prologue_values(trace.body.prologue, liveins, elements_of(arrays))}
 
     def graph_and_lines(
         self,
