@@ -44,11 +44,9 @@ def run_both(kernel: PythonKernel, iterations: int, seed: int = 0, **given) -> D
     arguments = {name: given.get(name, random_argument(kind, rng)) for name, kind in kernel.parameters.items()}
     graph = kernel.graph()
     arrays = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
-    stimulus = Stimulus(
-        iterations=iterations,
-        memory={name: words(value) for name, value in arrays.items()},
-        liveins={name: int(words(v)[0]) for name, v in arguments.items() if name in graph.index and name not in arrays},
-    )
+    memory = {name: words(value) for name, value in arrays.items()}
+    scalars = {name: int(words(value)[0]) for name, value in arguments.items() if name not in arrays}
+    stimulus = Stimulus(iterations=iterations, memory=memory, liveins=kernel.start(scalars, memory))
     seen = Interpreter(graph).run(stimulus)
     with np.errstate(all="ignore"):
         result = kernel(**arguments)

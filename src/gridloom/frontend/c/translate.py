@@ -26,10 +26,11 @@ from gridloom.frontend.c.loops import Loop
 from gridloom.frontend.c.lower import Lowering, width
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
+from gridloom.frontend.c.turns import Turn, outside, turn_of
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
-from gridloom.frontend.loops.prologue import needed
+from gridloom.frontend.loops.prologue import Prologue, needed
 from gridloom.frontend.loops.reduction import reduce
 
 #: Iterations between two stores of a place from which on streams, each at its own time, keep their order.
@@ -90,12 +91,17 @@ class _Translation:
         pausing = frozenset({region.inner.latches[0]}) if region.inner else frozenset()
         self.predicates = Predicates(self.body, region.blocks, region.edges, self.value, pausing)
         self.indexing = Indexing(
-            self.body, region, self.pointers, self.predicates, self.value, self._runs, lambda: self.fresh
+            self.body, region, self.pointers, self.predicates, self.value, self._runs, lambda: self.fresh,
+            lambda: self.turn.count if self.turn else None,
         )
         self.known: dict[Value, Operand | SourceError] = {}
         self.liveins: dict[str, Value] = {}
         self.accesses: dict[Instruction, Access] = {}
         self.fresh: Operand = TRUE
+        #: How far the inner loop of a nest is, where that needs no flag.
+        self.turn: Turn | None = None
+        #: Sums of an inner loop that are taken over the whole nest: the addition -> (running sum, sum before, start).
+        self.running_sums: dict[Instruction, tuple[Carried, Operand, Operand]] = {}
         self.running: dict[str, Operand] = {}
         self.carried: dict[Instruction, Carried] = {}
         #: Carried values that cannot be computed, by the operation that stands for them.
@@ -117,8 +123,7 @@ class _Translation:
         if self.streams is None:
             self.body.arrays = {array.name: array.length for array in self.arrays.declared.values()}
         if region.inner:
-            self.fresh = self.body.recur("fresh", 1)
-            self.body.ranges[self.fresh] = (0, 1)
+            self._begin_nest()
         for phi in region.loop.phis:
             if phi.type != "ptr":
                 self._attempt(phi, self._start)
@@ -132,7 +137,7 @@ class _Translation:
         self._close()
         outs = self._liveouts()
         # Orders name nodes, so that all accesses have to be translated before.
-        kept, overlaps = orders(accesses, self._step_of, region.contains)
+        kept, overlaps = orders(accesses, self._step_of, region.contains, self._outer_step_of)
         if self.streams is None:
             self.body.orders = kept
         else:
@@ -161,6 +166,19 @@ class _Translation:
             region=region,
             module=self.module,
         )
+
+    def _begin_nest(self) -> None:
+        """Make the flag that the inner loop begins again: from a counter that comes round, or a carried one."""
+        region = self.region
+        assert region.inner is not None
+        if self.reduced and region.inner.header in self.predicates.always_after[region.loop.header]:
+            values: dict[Value, LiveIn] = {value: self._livein(value) for value in outside(region)}
+            self.turn = turn_of(region, self.body, Prologue(self.body), values, self.file)
+        if self.turn is not None:
+            self.fresh = self.turn.fresh
+            return
+        self.fresh = self.body.recur("fresh", 1)
+        self.body.ranges[self.fresh] = (0, 1)
 
     # -- values -----------------------------------------------------------------------------------------------------
 
@@ -238,6 +256,8 @@ class _Translation:
         elif item in self.accesses:
             # What a loop does to memory is needed; an access that cannot be made stops the translation.
             self.known[item] = self._access(self.accesses[item])
+        elif item in self.running_sums:
+            self._attempt(item, self._running_sum)
         elif item.opcode == "call" and item.callee.startswith(("llvm.assume", "llvm.lifetime", "llvm.experimental")):
             return
         elif item.opcode not in ("br", "switch"):
@@ -298,6 +318,10 @@ class _Translation:
     def _restart(self, phi: Instruction) -> Operand:
         """What a phi of the inner header holds: its start when the inner loop begins again, else what is carried."""
         bits = width(phi.type)
+        if self.turn is not None and bits == 32 and phi.type == "i32":
+            held = self._turned(phi, self.turn)
+            if held is not None:
+                return held
         carried = self.body.recur(phi.name, 0)
         if bits == 1:
             self.body.ranges[carried] = (0, 1)
@@ -305,6 +329,39 @@ class _Translation:
         first = self.region.initial(phi)
         start = self.value(first) if first is not None else self._several(phi)
         return self.body.select(self.fresh, start, carried, phi.name)
+
+    def _turned(self, phi: Instruction, turn: Turn) -> Operand | None:
+        """A counter of the inner loop by how far that is, or a sum as a difference of two; None for any other phi.
+
+        ``s`` restarts with the inner loop, which would make it a select and an addition long. As words wrap around, it
+        is also what the sum over the whole nest has grown by since the inner loop began.
+        """
+        first = self.region.initial(phi)
+        if first is None:
+            return None
+        step = turn.step(phi)
+        if step is not None:
+            return self.body.emit("add", self.indexing.scaled(turn.count, step), self.value(first), hint=phi.name)
+        following = self.region.following(phi)
+        if not (isinstance(following, Instruction) and _adds_to(following, phi)):
+            return None
+        total = self.body.recur(f"{phi.name}_total", 0)
+        before = self.body.recur(f"{phi.name}_before", 0)
+        base = self.body.select(self.fresh, total, before, f"{phi.name}_before")
+        self.body.carried[before.name].next = base
+        start = self.value(first)
+        self.running_sums[following] = (total, base, start)
+        return self.body.emit("add", self.body.emit("sub", total, base), start, hint=phi.name)
+
+    def _running_sum(self, step: Instruction) -> Operand:
+        """The step of a sum that is taken over the whole nest, as the sum of the inner loop."""
+        total, base, start = self.running_sums[step]
+        phi = next(o for o in step.operands if isinstance(o, Instruction) and self.region.owner(o) is self.region.inner
+                   and self.region.following(o) is step)  # fmt: skip
+        other = step.operands[1] if step.operands[0] is phi else step.operands[0]
+        grown = self.body.emit(step.opcode, total, self.value(other), hint=step.name)
+        self.body.carried[total.name].next = grown
+        return self.body.emit("add", self.body.emit("sub", grown, base), start, hint=step.name)
 
     def _close(self) -> None:
         """Tie every carried value to what the iteration leaves.
@@ -315,7 +372,8 @@ class _Translation:
         region = self.region
         if region.inner:
             advance = self._runs(region.loop.latches[0])
-            self.body.carried["fresh"].next = advance
+            if isinstance(self.fresh, Carried):
+                self.body.carried[self.fresh.name].next = advance
         for phi, carried in self.carried.items():
             recurrence = self.body.carried[carried.name]
             if recurrence.next is None:
@@ -329,6 +387,11 @@ class _Translation:
             after = self.value(region.following(phi))
             # A value of the outer loop changes only when the outer loop goes on.
             if region.inner and phi.block == region.loop.header:
+                step = _constant_addition(region.following(phi), phi)
+                if self.reduced and step is not None and phi.type == "i32":
+                    # A select behind the addition would be part of the recurrence.
+                    amount = self.body.select(self._runs(region.loop.latches[0]), Const(wrap(step)), Const(0))
+                    return self.body.emit("add", self.value(phi), amount)
                 return self.body.select(self._runs(region.loop.latches[0]), after, self.value(phi))
             return after
         except SourceError as error:
@@ -557,6 +620,22 @@ class _Translation:
         move = self.pointers.expand(self.pointers.moves(symbol)[0].minus(Form(0, {symbol: 1})))
         return move.constant if not move.terms else None
 
+    def _outer_step_of(self, access: Access) -> Callable[[Value], int | None] | None:
+        """What symbols move per iteration of a nest's outer loop, for an access that stands around the inner one."""
+        region = self.region
+        if not self.reduced or region.inner is None or access.item.block in region.inner.blocks:
+            return None
+
+        def step(symbol: Value) -> int | None:
+            if not isinstance(symbol, Instruction) or region.owner(symbol) is not region.loop:
+                return None
+            if symbol.type != "ptr":
+                return _constant_addition(region.following(symbol), symbol)
+            move = self.pointers.expand(self.pointers.moves(symbol)[0].minus(Form(0, {symbol: 1})))
+            return move.constant if not move.terms else None
+
+        return step
+
     def _liveouts(self) -> dict[str, Instruction]:
         """Values that the function uses after the loop.
 
@@ -606,6 +685,23 @@ class _Translation:
 def _does_work(item: Instruction) -> bool:
     """True for an instruction that computes or touches memory."""
     return item.opcode not in ("br", "switch", "phi")
+
+
+def _adds_to(step: Instruction, phi: Instruction) -> bool:
+    """True for a sum (or difference) of words: a phi and something else."""
+    if step.type != "i32":
+        return False
+    if step.opcode == "add":
+        return (step.operands[0] is phi) != (step.operands[1] is phi)
+    return step.opcode == "sub" and step.operands[0] is phi and step.operands[1] is not phi
+
+
+def _constant_addition(value: Value, phi: Instruction) -> int | None:
+    """What a value adds to a phi; None where it is no such sum."""
+    if not (isinstance(value, Instruction) and value.opcode == "add" and value.operands[0] is phi):
+        return None
+    added = value.operands[1]
+    return added.value if isinstance(added, Constant) else None
 
 
 def _users(items: Sequence[Instruction]) -> dict[Instruction, list[Instruction]]:
