@@ -185,7 +185,7 @@ class Machine:
                     assert word == UNTOUCHED, f"{name} writes {word} where nothing is stored"
         for name, item in loop.liveouts.items():
             if visits:
-                env[item] = wrap(seen.liveouts[name], bits_of(item.type))
+                env[item] = wrap(loop.last(name, seen.liveouts), bits_of(item.type))
             else:
                 env[item] = self.value(env, item.operands[item.incoming.index(previous)])
         # What the loop hands on unchanged is no live-out of the graph.

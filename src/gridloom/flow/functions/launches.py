@@ -162,7 +162,7 @@ def simulate_launch(graph: CLoop, compiled: SlotCode, launch: Launch, iterations
     for (name, item), value in zip(graph.liveouts.items(), left):
         bits = int(item.type[1:]) if item.type.startswith("i") else 32
         mask = (1 << bits) - 1
-        if name in found.liveouts and (found.liveouts[name] ^ word_of(item, value)) & mask:
+        if name in found.liveouts and (graph.last(name, found.liveouts) ^ word_of(item, value)) & mask:
             if item.type == "float" and np.isnan(value):
                 continue
             raise SimulationError(

@@ -41,6 +41,8 @@ class CLoop:
     prologue: Mapping[str, Operation]
     #: Live-out name -> the instruction whose last value it is.
     liveouts: Mapping[str, Instruction]
+    #: Live-out of 64 bits -> the live-out that holds its high word.
+    high_words: Mapping[str, str]
     #: Iterations: a number, the name of the bound, or "" where the source does not say simply.
     trip: str
     #: Arrays that are kept in order because C lets them overlap.
@@ -56,6 +58,13 @@ class CLoop:
         Values are signed words; an array is given by its name in ``arrays``.
         """
         return {**liveins, **prologue_values(self.prologue, liveins, elements_of(memory))}
+
+    def last(self, name: str, liveouts: Mapping[str, int]) -> int:
+        """What an instruction of :attr:`liveouts` was last, from the graph's live-outs: a word, or two joined."""
+        low = liveouts[name]
+        if name not in self.high_words:
+            return low
+        return (low & 0xFFFFFFFF) | liveouts[self.high_words[name]] << 32
 
     def advice(self) -> list[str]:
         """One line for each pair of arrays that ``restrict`` would set free."""

@@ -61,20 +61,12 @@ class Indexing:
             if total is not None and factor == -1:
                 total = self.body.emit("sub", total, term)
                 continue
-            scaled = self.scaled(term, factor)
-            total = scaled if total is None else self.body.emit("add", total, scaled)
+            product = scaled(self.body, term, factor)
+            total = product if total is None else self.body.emit("add", total, product)
         if form.constant % unit:
             raise SourceError(f"an address is {form.constant % unit} bytes off its elements of {unit} bytes")
         offset = Const(wrap(form.constant // unit))
         return offset if total is None else self.body.emit("add", total, offset)
-
-    def scaled(self, term: Operand, factor: int) -> Operand:
-        """A term times a constant: a shift where that is enough."""
-        if factor == 1:
-            return term
-        if factor > 0 and factor & (factor - 1) == 0:
-            return self.body.emit("shl", term, Const(factor.bit_length() - 1))
-        return self.body.emit("mul", term, Const(wrap(factor)))
 
     def _symbol(self, symbol: Value) -> Operand:
         """The operand of a symbol: an integer value, or what a pointer has moved, in its units."""
@@ -96,7 +88,7 @@ class Indexing:
         move = self._fixed_move(phi)
         count = self._turned()
         if count is not None and move is not None and self.region.inner and phi.block == self.region.inner.header:
-            return self.scaled(count, move)
+            return scaled(self.body, count, move)
         carried = self.body.recur(phi.name, 0)
         self._carried[phi] = carried
         if self.region.inner and phi.block == self.region.inner.header:
@@ -136,3 +128,12 @@ class Indexing:
             yes, no = (value if value is not None else Const(0) for value in alternatives)
             return self.body.select(self.value(item.operands[0]), yes, no)
         return self.predicates.merge(item.block, list(zip(item.incoming, alternatives)), item.name)
+
+
+def scaled(body: Body, term: Operand, factor: int) -> Operand:
+    """A term times a constant: a shift where that is enough."""
+    if factor == 1:
+        return term
+    if factor > 0 and factor & (factor - 1) == 0:
+        return body.emit("shl", term, Const(factor.bit_length() - 1))
+    return body.emit("mul", term, Const(wrap(factor)))
