@@ -297,8 +297,9 @@ class Lowering:
         name = item.callee.removeprefix("llvm.")
         stem, _, suffix = name.rpartition(".") if item.callee.startswith("llvm.") else (name, "", "")
         if stem in _LIBRARY:
+            called = f"{stem}f" if suffix == "f32" else stem
             raise SourceError(
-                f"it calls {stem}, which no unit of an array computes; read a table, compute a polynomial, or leave it "
+                f"it calls {called}, which no unit of an array computes; read a table, compute a polynomial, or leave it "
                 "to the host"
             )
         if stem not in INTRINSICS:

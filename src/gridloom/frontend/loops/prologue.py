@@ -7,13 +7,15 @@ They are kept as operations over live-ins and constants, in an order in which ea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gridloom.frontend.loops.affine import Linear
-from gridloom.frontend.loops.operations import Const, LiveIn, Operand, Operation, Result, readable
+from gridloom.frontend.loops.operations import Carried, Const, LiveIn, Operand, Operation, Result, readable
 
 if TYPE_CHECKING:
     from gridloom.frontend.loops.body import Body
+
+_SIGNS: Final = {"add": "+", "sub": "-", "mul": "*", "shl": "<<", "shr": ">>", "and": "&", "or": "|", "xor": "^"}
 
 
 def prologue_values(
@@ -27,7 +29,9 @@ def prologue_values(
     """
     known = dict(liveins)
     for name, made in operations.items():
-        words = [o.value if isinstance(o, Const) else known[o.name] for o in made.operands if not isinstance(o, Result)]
+        words = [
+            o.value if isinstance(o, Const) else known[o.name] for o in made.operands if isinstance(o, Const | LiveIn)
+        ]
         if made.op == "load":
             known[name] = element(made.array or "", words[0])
         else:
@@ -56,18 +60,22 @@ def needed(operations: Mapping[str, Operation], roots: Sequence[str]) -> dict[st
 
 def text(operations: Mapping[str, Operation], name: str) -> str:
     """A computed live-in in the source's terms: ``x[i + 3]``, ``(y - 1) * w``."""
-    made = operations[name]
-    parts = [
-        str(o.value) if isinstance(o, Const)
-        else text(operations, o.name) if isinstance(o, LiveIn) and o.name in operations
-        else str(getattr(o, "name", o))
-        for o in made.operands
-    ]  # fmt: skip
+    spoken = _spoken(operations, LiveIn(name))
+    return spoken[1:-1] if spoken.startswith("(") else spoken
+
+
+def _spoken(operations: Mapping[str, Operation], operand: Operand) -> str:
+    """An operand of the prologue as an expression, in brackets where it has a sign."""
+    if isinstance(operand, Const):
+        return str(operand.value)
+    if not isinstance(operand, LiveIn) or operand.name not in operations:
+        return str(getattr(operand, "name", operand))
+    made = operations[operand.name]
+    parts = [_spoken(operations, o) for o in made.operands]
     if made.op == "load":
-        return f"{made.array}[{parts[0].removeprefix('(').removesuffix(')') if parts[0].count('(') == 1 else parts[0]}]"
-    sign = {"add": "+", "sub": "-", "mul": "*", "shl": "<<", "shr": ">>", "and": "&", "or": "|", "xor": "^"}
-    if made.op in sign and len(parts) == 2:
-        return f"({parts[0]} {sign[made.op]} {parts[1]})"
+        return f"{made.array}[{parts[0][1:-1] if parts[0].startswith('(') else parts[0]}]"
+    if made.op in _SIGNS and len(parts) == 2:
+        return f"({parts[0]} {_SIGNS[made.op]} {parts[1]})"
     return f"{made.op}({', '.join(parts)})"
 
 
@@ -120,6 +128,10 @@ class Prologue:
 
     def hoisted(self, operand: Operand) -> Operand:
         """A value that no iteration changes, as a live-in or a constant."""
+        if isinstance(operand, Carried):
+            # A carried value that no iteration changes is what it starts from.
+            first = self.body.carried[operand.name].initial
+            return LiveIn(first) if isinstance(first, str) else Const(first)
         if not isinstance(operand, Result):
             return operand
         made = self.body.operations[operand.id]
