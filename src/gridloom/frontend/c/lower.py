@@ -299,8 +299,8 @@ class Lowering:
         if stem in _LIBRARY:
             called = f"{stem}f" if suffix == "f32" else stem
             raise SourceError(
-                f"it calls {called}, which no unit of an array computes; read a table, compute a polynomial, or leave it "
-                "to the host"
+                f"it calls {called}, which no unit of an array computes; read a table, compute a polynomial, or leave "
+                "it to the host"
             )
         if stem not in INTRINSICS:
             raise SourceError(
