@@ -35,6 +35,13 @@ def loads_in_one_row(second: int) -> Mapping:
     return sketch(dfg, "torus:2x2", {"a": ("pe_0_0", 0), "b": ("pe_0_1", second)}, {}, ii=2)
 
 
+def divided(second: int, ii: int = 4) -> Mapping:
+    """Two divisions on one tile that keeps each for two cycles, the first at cycle 0."""
+    dfg = Dfg(name="divided", domain="opaque", nodes=(Node(id="a", op="div"), Node(id="b", op="div")))
+    arch = build({"extends": "torus:2x2", "tiles": [{"occupancy": {"div": 2}}]})
+    return sketch(dfg, arch, {"a": ("pe_0_0", 0), "b": ("pe_0_0", second)}, {}, ii=ii)
+
+
 def ordered(cycle: int, kind: str = "order", place: str = "pe_0_1", spec: str = "torus:2x2") -> Mapping:
     """Two nodes with an edge that takes no route, the second at the given cycle and place; II 4, delay 2."""
     nodes = (Node(id="a", op="load_address"), Node(id="b", op="load_data"))
@@ -270,6 +277,12 @@ DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
         lambda: made.held(rotating=0),
         lambda: with_instance(made.rdu(), "e", place="cu_0_0"),
     ],
+    "occupancy": [
+        lambda: divided(1),
+        lambda: divided(3),
+        lambda: divided(5),
+        lambda: replace(divided(0, 1), instances=divided(0, 1).instances[:1]),
+    ],
     "pool": [lambda: loads_in_one_row(0), lambda: loads_in_one_row(2), lambda: spill_on_a_taken_bus()],
     "data-memory": [
         lambda: made.torus("torus:2x2,regs=2,data_memory=508"),
@@ -441,7 +454,7 @@ def test_hand_made_mapping_is_legal(name: str):
 
 @pytest.mark.parametrize(
     "mapping",
-    [recomputed(), loads_in_one_row(1), ordered(2), ordered(3), ordered(2, "pair"), waiting(4)]
+    [recomputed(), loads_in_one_row(1), divided(2), divided(6), ordered(2), ordered(3), ordered(2, "pair"), waiting(4)]
     + [ordered(2, "pair", "pe_0_0"), ordered(2, "pair", "pe_1_1", "torus:2x2,bus=none")]
     + [around_the_ring("p.out@1 u@1 q.in1@1"), made.reconvergent(fifo=16), circle(takes=1), fed_back()]
     + [adding(ordered(2, "pair"), routes=[Route(edge=0, hops=())])],

@@ -41,7 +41,7 @@ def mii(dfg: Dfg, arch: Arch) -> Mii:
     the graph does not fit.
     """
     demand, missing = _demand(dfg, arch)
-    bounds = [*_tile_bounds(demand, arch), *_pool_bounds(dfg, arch)]
+    bounds = [*_tile_bounds(demand, arch), *_pool_bounds(dfg, arch), *_unit_bounds(demand, arch)]
     res = max([1, *(bound for bound, _ in bounds)])
     classes = {dfg.op_class(node.id) for node in dfg.nodes}
     least = {name: _least_latency(arch, name) for name in classes}
@@ -86,6 +86,14 @@ def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]
             supply = len(frozenset[int]().union(*chosen))
             needed = sum(demand[name] for name in names)
             yield -(-needed // supply), f"{' + '.join(names)} take {needed} slots on {supply} tiles"
+
+
+def _unit_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]]:
+    """For each op class that keeps its unit for several cycles the II below which it would meet itself, and why."""
+    for name in sorted(demand):
+        kept = min(arch.tiles[t].occupancy_of(name) for t in arch.tiles_for(name))
+        if kept > 1:
+            yield kept, f"{name} keeps its unit for {kept} cycles"
 
 
 def _pool_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:

@@ -74,12 +74,13 @@ def _compare(compiled: SlotCode, iterations: int, seed: int) -> Verdict:
         if wrong and divergence is None:
             divergence = _first_divergence(dfg, expected, found.observation)
     return Verdict(
-        ok=not mismatches,
+        ok=not mismatches and not compiled.lost,
         iterations=max(counts),
         trip_counts=tuple(sorted(counts)),
         cycles=cycles,
         mismatches=tuple(mismatches[:_LISTED]),
         divergence=divergence,
+        error=compiled.lost[0] if compiled.lost else None,
     )
 
 

@@ -46,6 +46,7 @@ KINDS: Final[Mapping[str, str]] = {
     "pair-place": "the ends of a pair edge share neither a tile nor a pool",
     # resources
     "conflict": "a resource carries more signals in a slot than it can",
+    "occupancy": "an op issues while its tile's unit is busy with another one, or with itself",
     "pool": "more ops of a shared capacity in a slot than it allows",
     "data-memory": "arrays and spilled values need more data memory than there is",
     "combinational-cycle": "steps without latency close a cycle",

@@ -6,12 +6,12 @@ description and read back has the same fingerprint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gridloom.archs.described.draft import Cell, Draft, TileDraft
 from gridloom.archs.families.grid_parts import add_pe
-from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile, Tile
 from gridloom.errors import ArchError
 
 
@@ -38,8 +38,14 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
         inputs=draft.inputs,
         data_memory=draft.data_memory,
         route_uses_fu=not static,
-        traits=frozenset(traits | draft.traits | ({"memory_access"} if accesses else set())),
+        traits=frozenset(traits | draft.traits | ({"memory_access"} if accesses else set())) | traits_of(builder.tiles),
     )
+
+
+def traits_of(tiles: Iterable[Tile]) -> frozenset[str]:
+    """Return the traits that follow from what the tiles are, however they are joined."""
+    blocking = any(tile.occupancy_of(name) > 1 for tile in tiles for name in tile.classes)
+    return frozenset({"blocking"} if blocking else ())
 
 
 def _tile_name(cell: Cell) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final
 
+from gridloom.archs.described.assembly import traits_of
 from gridloom.archs.described.keys import (
     count_at,
     entries_at,
@@ -142,7 +143,7 @@ def build_graph(data: dict[str, Any], spec: Mapping[str, Any]) -> Arch:
         rules=tuple(_words(graph.get("rules", []), "graph.rules", _RULES)),
         data_memory=count_at(graph.get("data_memory"), "graph.data_memory", 0, _LARGE, none="no limit"),
         route_uses_fu=flag_at(graph.get("route_uses_fu", False), "graph.route_uses_fu"),
-        traits=frozenset(_words(graph.get("traits", []), "graph.traits", TRAITS)),
+        traits=frozenset(_words(graph.get("traits", []), "graph.traits", TRAITS)) | traits_of(builder.tiles),
     )
 
 

@@ -166,7 +166,7 @@ def _facts(arch: Arch) -> dict[Cell, dict[str, Any]]:
         facts: dict[str, Any] = {
             "ops": [name for name in _ORDER if name in tile.classes],
             "latency": _cycles(tile.latency),
-            "occupancy": _cycles(tile.occupancy),
+            "occupancy": _cycles({name: n for name, n in tile.occupancy.items() if name != "route"}),
             "operands": tile.operands,
         }
         if arch.style == "static":

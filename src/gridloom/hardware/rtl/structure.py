@@ -107,6 +107,9 @@ class Shape:
     contexts: int = 1
     #: How many settings of the array reach the unit.
     gates: int = 0
+    #: (opcodes as a mask, cycles) for those that keep the function unit for several cycles; the same for accesses.
+    keeps: tuple[tuple[int, int], ...] = ()
+    keeps_access: int = 1
 
     @property
     def opcode_bits(self) -> int:
@@ -351,6 +354,8 @@ class Hardware:
             moves=arch.route_uses_fu and "route" in tile.classes,
             exports=self._has_central_file,
             gates=len(gates),
+            keeps=self._keeps(t),
+            keeps_access=tile.occupancy_of("mem") if self.has_memory(t) else 1,
         )
         return Unit(
             name=tile.name,
@@ -388,6 +393,16 @@ class Hardware:
                 muxes.append(Mux(f"{local[r]}_lane_{lane}" if lane else local[r], sources, bool(kind == Kind.SWITCH)))
                 arcs.append(tuple(rows))
         return tuple(muxes), tuple(arcs)
+
+    def _keeps(self, t: int) -> tuple[tuple[int, int], ...]:
+        """The opcodes of a tile that keep its function unit for several cycles, as masks, with these cycles."""
+        tile, base = self.arch.tiles[t], _CODE_BASE[self.domain]
+        masks: dict[int, int] = defaultdict(int)
+        for op in OP_TABLE[self.domain].values():
+            bit = 1 << op.code - base if 0 <= op.code - base < OPCODES else 0
+            if op.name != "move" and bit & self._ops(t) and tile.occupancy_of(op.op_class) > 1:
+                masks[tile.occupancy_of(op.op_class)] |= bit
+        return tuple(sorted((mask, cycles) for cycles, mask in masks.items()))
 
     def _ops(self, t: int) -> int:
         """The opcodes of a tile as a mask; fused ops that nobody names are only on arrays whose graphs have them.

@@ -212,7 +212,9 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int
     allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
     for (needed, operands, signals, _), row in keys.items():
         for t, tile in enumerate(arch.tiles):
-            allowed[row, t] = needed <= tile.classes and tile.operands >= operands and entering[t] >= signals
+            # A new iteration starts in each cycle, so that an op may not keep its unit for longer.
+            able = needed <= tile.classes and all(tile.occupancy_of(name) == 1 for name in needed)
+            allowed[row, t] = able and tile.operands >= operands and entering[t] >= signals
     return np.array(kind, dtype=np.int32), allowed
 
 

@@ -80,7 +80,9 @@ def _classes(problem: StaticProblem) -> Failure | None:
     dfg, arch = problem.dfg, problem.arch
     demand = Counter(name for k in problem.nodes.tolist() for name in dfg.required_classes(dfg.nodes[k].id))
     for op_class, count in demand.items():
-        bound = len(arch.tiles_for(op_class))
+        bound = sum(1 for t in arch.tiles_for(op_class) if arch.tiles[t].occupancy_of(op_class) == 1)
+        if count > bound and bound < len(arch.tiles_for(op_class)):
+            return _blocked(problem, op_class, count, bound)
         if count > bound:
             lever = f"{_plural(count - bound, 'tile')} more with {op_class}"
             return Failure(
@@ -90,6 +92,16 @@ def _classes(problem: StaticProblem) -> Failure | None:
                 levers=(lever,),
             )
     return None
+
+
+def _blocked(problem: StaticProblem, op_class: str, count: int, bound: int) -> Failure:
+    """The failure for an op class whose tiles are kept for longer than the one cycle between two iterations."""
+    return Failure(
+        constraint=f"op class {op_class} on units that take an op in each cycle",
+        demand=_plural(count, "tile"),
+        bound=f"{bound or 'none'} on {problem.arch.name}, whose iterations start in each cycle",
+        levers=(f"occupancy 1 for {op_class}", "an array of style modulo"),
+    )
 
 
 def _operands(dfg: Dfg, arch: Arch) -> Failure | None:

@@ -142,7 +142,9 @@ class _Reader:
         return latency
 
     def _load(self, tile: int) -> int:
-        """Cycles from a load on a tile to its output register; 0: the tile has no memory."""
+        """Cycles from a load on a tile to its output register; 0: the tile has no memory, or is kept too long by it."""
+        if self.arch.tiles[tile].occupancy_of("mem") > 1:
+            return 0
         loads = [r for r, kind in enumerate(self.kind) if kind == Kind.LOAD and self.tile[r] == tile]
         return self._latency(loads[0], int(self.arch.out[tile])) if loads else 0
 
@@ -300,10 +302,14 @@ class ModuloProblem:
         both = [(n, e) for e, pair in enumerate(ends) for n in sorted(set(pair), reverse=True)]
         touch_at, touch = _csr(count, both)
         least = least_distances(count, self.dependences, ii)
-        able, latency, pool = (table[[self.class_of(k) for k in self.nodes]] for table in self.tables)
+        rows = [self.class_of(k) for k in self.nodes]
+        able, latency, pool = (table[rows] for table in self.tables)
+        taken = self.taken[rows]
+        # An op that keeps its unit for longer than an II would meet itself.
+        able = able * (taken <= ii)
         return Loop(
             nodes=count,
-            allowed=self._allowed(able), latency=latency, pool=pool, together=self.together(),
+            allowed=self._allowed(able), latency=latency, pool=pool, taken=taken, together=self.together(),
             has_result=_ints([dfg.ops[k].result and dfg.ops[k].op_class != "output" for k in self.nodes]),
             source=_ints([a for a, _ in ends]),
             target=_ints([b for _, b in ends]),
@@ -412,14 +418,18 @@ class ModuloProblem:
                 able[row, t] = needed <= tile.classes
                 latency[row, t] = tile.latency_of(name)
                 found = [p for p, record in enumerate(self.arch.pools) if t in record.tiles and name in record.classes]
-                if len(found) > 1 or tile.occupancy_of(name) != 1:
-                    has = f"{len(found)} pools and {tile.occupancy_of(name)} slots"
+                if len(found) > 1:
                     raise OptionError(
-                        f"tiles with one pool and one slot for each op are mapped to; tile {tile.name!r} has {has} "
-                        f"for {name}"
+                        f"tiles with one pool for each op are mapped to; tile {tile.name!r} has {len(found)} for {name}"
                     )
                 pool[row, t] = found[0] if found else -1
         return able, latency, pool
+
+    @cached_property
+    def taken(self) -> Int64s:
+        """[row of ``classes``, tile] -> the cycles for which such an op keeps the issue slot."""
+        names = [self.op_class(row) for row in range(len(self.classes))]
+        return np.array([[tile.occupancy_of(name) for tile in self.arch.tiles] for name in names], dtype=np.int64)
 
     @cached_property
     def pool_room(self) -> Int64s:
