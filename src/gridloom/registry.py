@@ -135,6 +135,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "a mapping or a proof that there is none, by constraint solving (CP-SAT)",
             "exact",
             role="proof",
+            without=("banks",),
         ),
         "portfolio": Mapper(
             dict.fromkeys((GRID, REGISTERS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
@@ -151,17 +152,17 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "ramp": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.ramp:ramp"},
             "RAMP: modulo schedules, maximum cliques and routing strategies, a reference",
-            without=("blocking",),
+            without=("blocking", "banks"),
         ),
         "regimap": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.regimap:regimap"},
             "REGIMap: maximum cliques with the registers of a PE, a reference",
-            without=("blocking",),
+            without=("blocking", "banks"),
         ),
         "memmap": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.memmap:memmap"},
             "MEMMap: long dependences go through memory, a reference",
-            without=("blocking",),
+            without=("blocking", "banks"),
         ),
         "genetic": Mapper(
             {ROWS: "gridloom.mappers.rows.genetic:genetic"}, "the published NSGA-II mapper, a reference", "genetic"

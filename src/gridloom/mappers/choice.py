@@ -101,7 +101,7 @@ def _refusal(name: str, arch: Arch) -> str:
     hint = f"; mappers that take it: {', '.join(others)}" if others else ""
     for trait in entry.without:
         if arch.has(trait) and any(_is_of(arch, kind) for kind in entry.takes):
-            return f"mapper {name!r} does not take arrays that are {trait!r}, as array {arch.name!r} is{hint}"
+            return f"mapper {name!r} takes no arrays with trait {trait!r}, which array {arch.name!r} has{hint}"
     return f"mapper {name!r} takes {taken}; array {arch.name!r} is none of them{hint}"
 
 

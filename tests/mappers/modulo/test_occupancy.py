@@ -79,7 +79,7 @@ def test_below_the_occupancy_there_is_no_mapping() -> None:
 
 @pytest.mark.parametrize("name", ["ramp", "regimap", "memmap"])
 def test_mappers_that_cannot_say_so(name: str) -> None:
-    message = f"mapper '{name}' does not take arrays that are 'blocking', as array 'array:3x3' is"
+    message = f"mapper '{name}' takes no arrays with trait 'blocking', which array 'array:3x3' has"
     with pytest.raises(OptionError, match=message):
         function_for(name, array(2))
 

@@ -148,11 +148,13 @@ class Bus:
     """A memory port and the units that share it; ``units`` are numbers of tiles.
 
     At most one of them asks in a cycle: the mapping has to see to it, as the pool's capacity demands, for the bus has
-    no arbiter.
+    no arbiter. A port of a bank serves the tiles that reach the bank in turn.
     """
 
     name: str
     units: tuple[int, ...]
+    #: The bank of which it is a port; -1: the memory has no banks.
+    bank: int = -1
 
 
 class Hardware:
@@ -198,7 +200,7 @@ class Hardware:
     @cached_property
     def address_bits(self) -> int:
         """How many bits an address of the data memory has."""
-        return max(1, bits_for(self.parameters.memory_words))
+        return max(1, bits_for(self.parameters.memory_words), bank_bits(self.arch) + 1 if self.arch.banks else 1)
 
     @cached_property
     def turn_bits(self) -> int:
@@ -263,7 +265,7 @@ class Hardware:
         """Return True when a tile has a memory port."""
         wanted = self.parameters.memory
         if wanted is None:
-            wanted = bool(self.arch.pools) or bool((self.arch.kind == Kind.MEM).any())
+            wanted = bool(self.arch.pools or self.arch.banks) or bool((self.arch.kind == Kind.MEM).any())
         return wanted and "mem" in self.arch.tiles[tile].classes
 
     # -- construction -------------------------------------------------------------------------------------------------
@@ -452,6 +454,15 @@ class Hardware:
             registers=tuple(registers),
         )
 
+    def _bank_ports(self) -> list[Bus]:
+        """The ports of the memory banks, bank by bank."""
+        taken = set(self.verilog_names.values())
+        return [
+            Bus(name=free_name(f"{bank.name}_{k}", taken), units=bank.tiles, bank=b)
+            for b, bank in enumerate(self.arch.banks)
+            for k in range(bank.ports)
+        ]
+
     def _build_buses(self) -> list[Bus]:
         """The memory buses: one for each pool of tiles, and one for each further tile with a memory port.
 
@@ -459,15 +470,23 @@ class Hardware:
         """
         # A tile is on one bus only: the first pool that lists it takes it.
         left = [unit.tile for unit in self.units if unit.tile >= 0 and unit.shape.memory]
+        if self.arch.banks and left:
+            return self._bank_ports()
         buses: list[tuple[str, tuple[int, ...]]] = []
         for pool in self.arch.pools:
             members = tuple(t for t in pool.tiles if t in left)
-            if members:
+            # Tiles that may ask at the same time have ports of their own: a bus carries one access.
+            if members and pool.capacity == 1:
                 buses.append((pool.name, members))
                 left = [t for t in left if t not in members]
         buses += [(f"bus_{self.arch.tiles[t].name}", (t,)) for t in left]
         taken = set(self.verilog_names.values())
         return [Bus(name=free_name(name, taken), units=units) for name, units in buses]
+
+
+def bank_bits(arch: Arch) -> int:
+    """Return how many of the upper bits of an address name the memory bank."""
+    return bits_for(len(arch.banks))
 
 
 def hardware_domain(arch: Arch) -> str:
