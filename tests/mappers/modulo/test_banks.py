@@ -60,7 +60,7 @@ def mapped(dfg: Dfg, arch: Arch, **settings: Any) -> Mapping | Failure:
         ([{"ports": 3}], 1),
         ([{}, {}], 2),
         ([{}, {}, {}], 1),
-        ([{"where": {"row": 0}, "ports": 3}], 1),
+        ([{"where": {"rows": [0, 1]}, "ports": 3}], 1),
         ([{"where": [1, 1], "ports": 3}], 3),
     ],
 )

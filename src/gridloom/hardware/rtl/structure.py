@@ -23,7 +23,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from gridloom.archs.model import Arch, Kind
+from gridloom.archs.model import Arch, Kind, RegisterFile
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import ArchError
 from gridloom.hardware.parameters import OPCODE_BITS, OPCODES, HardwareParameters, bits_for
@@ -292,18 +292,16 @@ class Hardware:
         return table
 
     def _build_units(self) -> list[Unit]:
-        """One unit for each tile, in order, then the central register file where there is one."""
+        """One unit for each tile, in order, then the register files that several tiles share."""
         arch = self.arch
         owned: dict[int, list[int]] = defaultdict(list)
         for r, tile in enumerate(arch.tile.tolist()):
             owned[tile].append(r)
         read_outside = self._read_outside()
         units = [self._tile_unit(t, owned[t], read_outside) for t in range(len(arch.tiles))]
-        # Registers without a tile belong to the whole array: they make up the central file, which is a unit of its own.
-        central = [r for r in owned[-1] if arch.kind[r] == Kind.REG]
-        if central:
-            units.append(self._file_unit(central))
-        return units
+        # A file whose registers belong to no tile is a unit of its own.
+        shared = [file for file in arch.register_files if arch.tile[file.registers[0]] < 0]
+        return units + [self._file_unit(file, len(units) + 1 + k) for k, file in enumerate(shared)]
 
     def _read_outside(self) -> set[int]:
         """Resources that a multiplexer of another unit reads."""
@@ -321,8 +319,10 @@ class Hardware:
         return [bool(wire) for wire in np.isin(self.arch.kind, [int(kind) for kind in _WIRES])]
 
     @cached_property
-    def _has_central_file(self) -> bool:
-        return bool(((self.arch.kind == Kind.REG) & (self.arch.tile < 0)).any())
+    def _exporting(self) -> set[int]:
+        """The tiles whose results go to a register file that several tiles share."""
+        shared = np.flatnonzero((self.arch.kind == Kind.REG) & (self.arch.tile < 0))
+        return {int(self.arch.tile[s]) for r in shared.tolist() for s, _, _ in self._incoming[r]}
 
     def _tile_unit(self, t: int, owned: list[int], read_outside: set[int]) -> Unit:
         """The unit of a tile: its ports, multiplexers and sizes, and the resources behind them."""
@@ -354,7 +354,7 @@ class Hardware:
             emits="output" in tile.classes or "output" in arch.free,
             memory=self.has_memory(t),
             moves=arch.route_uses_fu and "route" in tile.classes,
-            exports=self._has_central_file,
+            exports=t in self._exporting,
             gates=len(gates),
             keeps=self._keeps(t),
             keeps_access=tile.occupancy_of("mem") if self.has_memory(t) else 1,
@@ -427,10 +427,10 @@ class Hardware:
             return self.arch.tiles[t].operands
         return int("input" in self.arch.tiles[t].classes)
 
-    def _file_unit(self, registers: list[int]) -> Unit:
-        """The unit of the central register file."""
-        arch = self.arch
-        # All registers of the central file have the same writers, so the first one tells.
+    def _file_unit(self, file: RegisterFile, number: int) -> Unit:
+        """The unit of a register file that several tiles share."""
+        arch, registers = self.arch, list(file.registers)
+        # All registers of a file have the same writers, so the first one tells.
         writers = sorted({int(arch.tile[s]) for s, _, _ in self._incoming[registers[0]]})
         shape = Shape(
             "file",
@@ -442,10 +442,9 @@ class Hardware:
             writers=len(writers),
             rotates=True,
         )
-        name = arch.register_files[0].name
         return Unit(
-            name=name,
-            id=len(arch.tiles) + 1,
+            name=file.name,
+            id=number,
             tile=-1,
             shape=shape,
             inputs=tuple(writers),

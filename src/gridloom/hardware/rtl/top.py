@@ -32,7 +32,6 @@ class _Top:
         self.ports: list[str] = []
         self.body: list[str] = []
         self.bus_of = {tile: bus for bus in hardware.buses for tile in bus.units}
-        self.central = next((unit for unit in hardware.units if unit.shape.kind == "file"), None)
 
     def text(self) -> str:
         """Return the whole module."""

@@ -118,6 +118,8 @@ class _UnitModule:
         if name not in self.fields:
             return "1'b0"
         place = self.fields[name]
+        if self.layout.bits == 1:
+            return "word"
         return f"word[{place.offset + place.width - 1}:{place.offset}]" if place.width > 1 else f"word[{place.offset}]"
 
     # -- kinds of units -----------------------------------------------------------------------------------------------

@@ -90,7 +90,9 @@ def choose_banks(dfg: Dfg, arch: Arch, given: Mapping[str, str]) -> BankChoice:
 
 
 def bank_bounds(dfg: Dfg, arch: Arch, choice: BankChoice) -> list[tuple[int, str]]:
-    """For each bank the II that its accesses need, and why."""
+    """For each bank the II that its accesses need, and why; nothing on arrays without banks."""
+    if not arch.banks:
+        return []
     names: dict[int, list[str]] = {}
     for k in range(len(dfg.nodes)):
         array = accessed_array(dfg, k)
