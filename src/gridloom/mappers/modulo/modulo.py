@@ -41,6 +41,7 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     IIs found nothing better. OptionError for another kind of array, or a placement that names what is not there.
     """
     refuse_unsuited("modulo", dfg, arch)
+    clock = budget.start()
     pinned, first = given_tiles(dfg, arch, config, shared=True)
     problem = ModuloProblem(dfg, arch, pinned=pinned, first=first)
     bound = with_pins(mii(dfg, arch), problem)
@@ -49,7 +50,7 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
         return reason
     search = ModuloSearch(problem)
     search.warm_up()
-    clock = budget.start()
+    clock.prepared()
     walk = (TimedWalk if takes_slices(config, budget) else Walk)(search, config, clock, bound)
     best = walk.best()
     clock.report("done", "" if best is None else f"II {best.ii}")

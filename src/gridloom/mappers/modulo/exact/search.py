@@ -51,6 +51,7 @@ def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     """
     refuse_unsuited("exact", dfg, arch)
     cp_model()
+    clock = budget.start()
     problem = ModuloProblem(dfg, arch)
     bound = mii(dfg, arch)
     reason = screen(problem, bound, config.ii)
@@ -58,7 +59,7 @@ def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
         return reason
     least_distances(1, [], 1)  # compiled before the clock starts
     try:
-        return _Walk(problem, bound, config, budget.start()).result()
+        return _Walk(problem, bound, config, clock.prepared()).result()
     except ModelTooLargeError as error:
         return too_large(error.size, "modulo")
 
