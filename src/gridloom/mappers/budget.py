@@ -33,7 +33,7 @@ _TICK = 0.02
 _PREPARATION = 0.7
 
 # A run that is past its limit by this share of it and so many seconds drops what it would otherwise finish.
-_LATE_SHARE, _LATE_SECONDS = 0.04, 0.3
+_LATE_SHARE, _LATE_SECONDS = 0.02, 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ class Clock:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.moves = 0
-        #: Read by kernels: not 0 means stop.
+        #: Read by kernels: not 0 means stop, 2 means stop without finishing what there is to return.
         self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
         # The import of numba is no search, either.
         compiling.listen()
@@ -162,7 +162,7 @@ class Clock:
         flag: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
 
         def look() -> None:
-            flag[0] = self.late
+            flag[0] = 2 if self.late else 0
 
         with _repeated(look):
             yield flag
@@ -188,10 +188,12 @@ class Clock:
         asked = self.budget.interrupted is not None and self.budget.interrupted()
         if asked or self.remaining == 0.0:
             self.end()
+        if self.stop[0] and self.late:
+            self.stop[0] = 2
 
     def end(self) -> None:
         """Ask everything that runs under the clock to return what it has."""
-        self.stop[0] = 1
+        self.stop[0] = max(1, int(self.stop[0]))
 
     def report(self, phase: str, best: str = "") -> None:
         """Tell the budget's reporter."""

@@ -20,6 +20,7 @@ seed and effort give the same mapping with any number of workers.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -160,6 +161,8 @@ class _Evolution:
         self.tiles = [k for k, tile in enumerate(arch.tiles) if tile.kind == "pe"]
         self.tile_at = {(arch.tiles[k].row, arch.tiles[k].col): k for k in self.tiles}
         self.arrays: dict[int, RowArray] = {}
+        #: Seconds that making the layout of the result takes, about.
+        self.last = 0.0
         self.kernel_graph = self._kernel_graph()
 
     def _highest_rows(self) -> dict[int, int]:
@@ -255,7 +258,11 @@ class _Evolution:
         """Compile the kernels, so that the clock only sees the search."""
         place, bits = self.random_genes()
         array = self.array(bits)
+        began = time.monotonic()
+        self.array([1] * self.length)
         self._evaluate(place, array, self._blank(array))
+        # The result is built and routed once more: that much of a time limit is kept for it.
+        self.last = 1.2 * (time.monotonic() - began)
 
     def layout(self, best: _Individual) -> Layout:
         """The layout of an individual: it is routed once more, under its own bits."""
@@ -274,7 +281,7 @@ class _Evolution:
             population = [self._unevaluated()]
         best = min(population, key=lambda one: one.key)
         generation = waited = 0
-        while not clock.over():
+        while not clock.over() and (clock.remaining is None or clock.remaining > self.last):
             population = _distinct(population)
             population = self.tools.selNSGA2(population, min(config.survivors, len(population)))
             genes = [self.child(population) for _ in range(config.offspring)]
