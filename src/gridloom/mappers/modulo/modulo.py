@@ -49,6 +49,7 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     cells = unit_cells(dfg, arch, config, budget)
     if cells is not None and cells.final:
         return cells.mapping
+    clock = budget.start()
     pinned, first = given_tiles(dfg, arch, config, shared=True)
     banks = choose_banks(dfg, arch, given_banks(config.banks))
     if banks.failure is not None:
@@ -62,7 +63,7 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     search.warm_up()
     if cells is not None:
         return _below(cells, search, config, bound)
-    clock = budget.start()
+    clock.prepared()
     walk = (TimedWalk if takes_slices(config, budget) else Walk)(search, config, clock, bound)
     best = walk.best()
     clock.report("done", "" if best is None else f"II {best.ii}")
