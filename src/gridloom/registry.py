@@ -101,6 +101,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
         ),
         "genmap": Entry("gridloom.archs.families.genmap:build", "array that a GenMap XML file describes"),
         "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
+        "array": Entry("gridloom.archs.described.family:build", "array that is described tile by tile"),
     },
     "mappers": {
         "anneal": Mapper(
