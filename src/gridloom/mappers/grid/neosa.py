@@ -7,7 +7,8 @@ algorithm 1). The idea:
 2. at each temperature every pair of cells is offered a swap, kept if no worse or with probability exp(-delta / T);
 3. T falls from 100, times 0.999, until 1e-5 or until the wirelength is 0: after each sweep as the thesis prints the
    algorithm, or after each first cell of a sweep as the released program has it;
-4. a node never leaves the region (tiles with the same op classes) that it begins in.
+4. a node never leaves the region that it begins in: tiles with the same op classes, and in the released program either
+   those on the border of the array or those inside, whatever its op classes.
 
 The published router and FIFO count are not part of it: routes and FIFOs are ours (PathFinder, exact balancing), so
 that a placement counts only if it is legal. Cost: 16,111 sweeps of tiles^2 / 2 pairs for each instance as printed, and
@@ -27,7 +28,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gridloom.archs.model import Arch
+from gridloom.archs.model import Arch, Tile
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget, Clock
@@ -71,8 +72,8 @@ class NeosaConfig:
     cold: float = 1e-5
     #: What the temperature is multiplied by after each sweep over all pairs of cells.
     cooling: float = 0.999
-    #: When the temperature falls: after each sweep, as the thesis prints the algorithm, or after each first cell of a
-    #: sweep, as in the released program.
+    #: ``printed``: the temperature falls after each sweep, as the thesis prints the algorithm. ``released``: it falls
+    #: after each first cell of a sweep, and nodes do not cross between the border and the inside, as in the program.
     schedule: Literal["printed", "released"] = "printed"
     #: Where instances are placed: ``cpu``, ``gpu``, or ``auto`` for a GPU if there is one. The result is the same.
     device: Device = "cpu"
@@ -144,7 +145,7 @@ class _Instances:
         self.config = config
         self.gpu = on_gpu(config.device)
         self.search = StaticSearch(problem, config, {})
-        self.region = _regions(problem.arch)
+        self.region = regions(problem.arch, border=config.schedule == "released")
         self.made = 0
         self.legal = 0
         self.search.warm_up()
@@ -261,7 +262,15 @@ class _Instances:
         )
 
 
-def _regions(arch: Arch) -> Int32s:
-    """A number for each tile; tiles with the same op classes have the same one."""
-    numbers: dict[frozenset[str], int] = {}
-    return np.array([numbers.setdefault(tile.classes, len(numbers)) for tile in arch.tiles], dtype=np.int32)
+def regions(arch: Arch, *, border: bool) -> Int32s:
+    """A number for each tile; tiles with the same op classes have the same one, and with ``border`` the same place.
+
+    The place is the border of the array or its inside.
+    """
+    numbers: dict[tuple[frozenset[str], bool], int] = {}
+    keys = [(tile.classes, border and _on_border(arch, tile)) for tile in arch.tiles]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
+
+
+def _on_border(arch: Arch, tile: Tile) -> bool:
+    return tile.row in (0, arch.rows - 1) or tile.col in (0, arch.cols - 1)

@@ -18,7 +18,7 @@ import numpy as np
 from tests.mappers.conftest import random_dag
 from gridloom.archs.spec import build
 from gridloom.mappers.core.annealing import logarithms
-from gridloom.mappers.grid.neosa import NeosaConfig, _regions
+from gridloom.mappers.grid.neosa import NeosaConfig, regions
 from gridloom.mappers.grid.place import neosa_gpu, neosa_kernel
 from gridloom.mappers.grid.problem import build_problem
 from gridloom.mappers.grid.search import StaticSearch
@@ -29,7 +29,7 @@ equal = 0
 for graph in range(int(sys.argv[1])):
     family = ("mesh", "onehop", "hex", "chess")[graph % 4]
     problem = build_problem(random_dag(4 + graph % 5, graph), build(f"{family}:4x4"))
-    search, region = StaticSearch(problem, NeosaConfig(), {}), _regions(problem.arch)
+    search, region = StaticSearch(problem, NeosaConfig(), {}), regions(problem.arch, border=graph % 3 == 0)
     schedule = neosa_kernel.Schedule(20.0, 0.05, 0.5 if graph % 2 else 0.95, graph % 2 == 0)
     seeds = np.array([graph, graph + 1000], dtype=np.uint64)
     begin = np.stack([search.scattered(np.random.default_rng(int(seed)), problem.allowed) for seed in seeds])
@@ -97,9 +97,7 @@ def test_a_device_that_is_not_there_is_refused_in_words(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba.cuda", types.SimpleNamespace(is_available=lambda: False))
     monkeypatch.setattr("numba.cuda", sys.modules["numba.cuda"], raising=False)
     assert not devices.on_gpu("auto")
-    with pytest.raises(
-        OptionError, match="cannot be used: CUDA finds no GPU on this machine, or take device=cpu"
-    ):
+    with pytest.raises(OptionError, match="cannot be used: CUDA finds no GPU on this machine, or take device=cpu"):
         devices.on_gpu("gpu")
 
 

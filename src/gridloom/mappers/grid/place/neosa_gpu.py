@@ -69,7 +69,7 @@ def launched() -> Any:
     return cuda.jit(_instances())
 
 
-def _instances() -> FunctionType:
+def _instances() -> Any:
     """What each thread runs, with the functions of the CPU's kernel compiled for the device."""
     sweep, cells_of, graph_of, grid_of = _on_device(), neosa_kernel.Cells, Graph, Grid
     schedule_of, table_of = Schedule, annealing.Logarithms
