@@ -309,6 +309,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "satmapit": Entry("gridloom.frontend.graphs.satmapit:read", "loops of SAT-MapIt: *_nodes with *_edges"),
         "morpher": Entry("gridloom.frontend.graphs.morpher:read", "graphs of Morpher: *.xml"),
         "c": Entry("gridloom.frontend.c:read", "a loop of a C file: *.c, or FILE.c:FUNCTION,key=value,...", "c"),
+        "mlir": Entry(
+            "gridloom.frontend.c:read", "a loop of an MLIR file: *.mlir, or FILE.mlir:FUNCTION,key=value,...", "mlir"
+        ),
         "python": Entry(
             "gridloom.frontend.python.kernel:read", "a function with @gridloom.kernel: *.py, or FILE.py:FUNCTION"
         ),

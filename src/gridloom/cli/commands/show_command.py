@@ -113,7 +113,7 @@ def _list_loops(path: Path, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"file": str(path), "loops": [row.to_dict() for row in rows]}))
         return 0
-    what = "loops" if path.suffix == ".c" else "kernels"
+    what = "kernels" if path.suffix == ".py" else "loops"
     print("\n".join(line for row in rows for line in row.lines()) if rows else f"{path} has no {what}")
     return 0
 
