@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus, random_stimulus
+from gridloom.dfg.interpreter import Interpreter, Observation, OutOfBounds, Stimulus, random_stimulus
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
 
@@ -61,6 +61,9 @@ def _candidates(dfg: Dfg, iterations: int, seed: int) -> list[Stimulus]:
     shortest = min(array.length for array in dfg.arrays)
     indexing, arrays = _reaching_an_index(dfg)
     rows = [wild]
+    if not indexing and not arrays:
+        # Counters alone decide on indices, whatever the stimulus.
+        return rows
     # Sums of indices may still leave the array, hence the smaller bounds.
     for bound in (shortest, max(shortest // 4, 1), 1):
         for k in range(_SEEDS_TRIED if bound > 1 else 1):
@@ -97,18 +100,14 @@ def _longest_prefix(
 ) -> tuple[Stimulus, Observation] | None:
     """The longest run of a stimulus that stays in bounds, if it beats ``more_than`` iterations.
 
-    Bisection, by a run of the interpreter for each trial: a run that leaves its arrays does so for every longer
-    prefix.
+    A run that leaves its arrays ends in the iteration in which it does so; those before it are then run once more,
+    since the run has already written to memory in the last one.
     """
-    best: tuple[Stimulus, Observation] | None = None
-    low, high = more_than, stimulus.iterations
-    trial = high
-    while low < high:
-        prefix = shortened(stimulus, trial)
-        try:
-            best = prefix, interpreter.run(prefix)
-            low = trial
-        except SimulationError:
-            high = trial - 1
-        trial = (low + high + 1) // 2
-    return best
+    try:
+        return stimulus, interpreter.run(stimulus)
+    except OutOfBounds as error:
+        within = error.iteration
+    if within <= more_than:
+        return None
+    prefix = shortened(stimulus, within)
+    return prefix, interpreter.run(prefix)

@@ -7,6 +7,7 @@ Both load the mapping as anyone's: nothing in the file is trusted but its format
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,7 +31,10 @@ def check(
     """
     from gridloom.flow.confirmation import illegalities, metrics
     from gridloom.flow.files import load_mapping
+    from gridloom.flow.functions.files import is_function_file
 
+    if is_function_file(Path(mapping)):
+        return _check_function(Path(mapping), as_json)
     loaded = load_mapping(mapping)
     findings = illegalities(loaded)
     if as_json:
@@ -47,6 +51,24 @@ def check(
     if len(findings) > _SHOWN:
         print(f"  and {len(findings) - _SHOWN} more (--json has them all)")
     return 1
+
+
+def _check_function(path: Path, as_json: bool) -> int:
+    """Check the mapping of every loop of a compiled function."""
+    from gridloom.flow.confirmation import illegalities
+    from gridloom.flow.functions.files import mappings
+
+    found = [(name, mapping, illegalities(mapping)) for name, mapping in mappings(path)]
+    wrong = any(violations for _, _, violations in found)
+    if as_json:
+        rows = [{"loop": name, "legal": not violations, "violations": violations} for name, _, violations in found]
+        print(json.dumps({"legal": not wrong, "loops": rows}))
+        return int(wrong)
+    for name, mapping, violations in found:
+        print(f"{'not legal' if violations else 'legal'}: loop {name} on {mapping.arch.name} at II {mapping.ii}")
+        for violation in violations[:_SHOWN]:
+            print(f"  {violation}")
+    return int(wrong)
 
 
 def simulate(
