@@ -341,7 +341,10 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "gridloom.flow.bench.suite:built_in", "the 15 graphs of neosa that are not forests"
         ),
         "neosa-files": Entry("gridloom.flow.bench.suite:built_in", "neosa with the published files"),
-        "neosa-border": Entry("gridloom.flow.bench.suite:built_in", "neosa with inputs and outputs on the border"),
+        "neosa-border": Entry("gridloom.flow.bench.suite:built_in", "neosa with inputs and results on the border"),
+        "neosa-released": Entry(
+            "gridloom.flow.bench.suite:built_in", "neosa-border by 1,000 instances of the released NeoSA schedule"
+        ),
         "neosa-multipliers": Entry(
             "gridloom.flow.bench.suite:built_in", "neosa-border with multipliers on some tiles only"
         ),

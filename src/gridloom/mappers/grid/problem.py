@@ -218,7 +218,8 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int
     kind = []
     for k in placed:
         node = dfg.nodes[k]
-        key = (dfg.required_classes(node.id), operand_count(dfg, k), _signals_in(dfg, k, number), node.op == "input")
+        needed = dfg.required_classes(node.id, results_leave=True)
+        key = (needed, operand_count(dfg, k), _signals_in(dfg, k, number), node.op == "input")
         kind.append(keys.setdefault(key, len(keys)))
     allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
     for (needed, operands, signals, _), row in keys.items():
