@@ -22,7 +22,7 @@ MOST_NODES: Final = 1200
 
 
 def is_large(details: Details) -> bool:
-    """True when a mapping is too large for pictures of the whole; elastic arrays and those of spokes always have them."""
+    """True when a mapping is too large for pictures of the whole; elastic arrays and spokes always have them."""
     grid = details.arch.style != "elastic" and not details.arch.has("spokes")
     cells = len(details.arch.tiles) * details.ii
     return grid and (cells > MOST_CELLS or len(details.dfg.nodes) > MOST_NODES)
