@@ -76,13 +76,14 @@ def _compare(compiled: SlotCode, iterations: int, seed: int) -> Verdict:
         if wrong and divergence is None:
             divergence = _first_divergence(dfg, expected, found.observation)
     return Verdict(
-        ok=not mismatches,
+        ok=not mismatches and not compiled.lost,
         iterations=counts[0],
         asked=iterations,
         trip_counts=tuple(sorted(counts)),
         cycles=cycles[0],
         mismatches=tuple(mismatches[:_LISTED]),
         divergence=divergence,
+        error=compiled.lost[0] if compiled.lost else None,
     )
 
 

@@ -24,6 +24,7 @@ from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Operand, Slot
 from gridloom.sim import kernel
 from gridloom.sim.flows import start_stages
+from gridloom.sim.hazards import lost_issues
 from gridloom.sim.kernel import Words
 
 _WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
@@ -87,6 +88,8 @@ class SlotCode:
     #: (node position, copy) -> issue; stream row by node position.
     issue_of: dict[tuple[int, int], int]
     stream_of: dict[int, int]
+    #: Why issues are lost, in words.
+    lost: tuple[str, ...] = ()
 
     def cycles(self, iterations: int) -> int:
         """Cycles until the last result of a run is there; 0 for no iterations."""
@@ -146,6 +149,7 @@ class _Compiler:
         self.ii = configuration.ii
         self.resources = len(self.arch.kind)
         self.stages = start_stages(configuration, seed)
+        self.lost = lost_issues(configuration)
         self.issue_of = {(slot.node, slot.copy): k for k, slot in enumerate(configuration.slots) if slot.kind == "op"}
         self.stream_of = {k: row for row, k in enumerate(self._nodes("input"))}
         arcs = zip(self.arch.arc_source.tolist(), self.arch.arc_target.tolist())
@@ -193,6 +197,7 @@ class _Compiler:
             words=words,
             issue_of=self.issue_of,
             stream_of=self.stream_of,
+            lost=tuple(self.lost.values()),
         )
 
     # -- rows that something reads ------------------------------------------------------------------------------------
@@ -407,16 +412,21 @@ class _Compiler:
         operands: list[tuple[int, ...]] = []
         initial: list[int] = []
         named: dict[int, str] = {}
-        for record in self.configuration.slots:
+        for number, record in enumerate(self.configuration.slots):
             kind, op, node_salt, index = self._action(record)
+            lost = number in self.lost
             first, length = 0, 0
-            if record.kind == "op":
+            if lost:
+                # No word of memory is there for it, and none of its operands.
+                kind = kernel.EVALUATE if kind in (kernel.STREAM, kernel.CONSTANT) else kind
+            elif record.kind == "op":
                 first, length = arrays.get(self.dfg.nodes[record.node].array or "", (0, 0))
             elif record.spill >= 0:
                 first, length = spills[record.spill], self.configuration.spills[record.spill].depth
             issues.append((kind, op, node_salt, len(operands), len(record.operands), first, length, index, 0))
             for operand in record.operands:
-                operands.append((*self._origin(operand), operand.fifo, operand.distance, len(initial)))
+                origin = (kernel.FROM_NOWHERE, 0) if lost else self._origin(operand)
+                operands.append((*origin, operand.fifo, operand.distance, len(initial)))
                 values: list[int] = []
                 for value in operand.initial[: operand.distance]:
                     if isinstance(value, str):

@@ -21,7 +21,7 @@ from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import MappingError
 from gridloom.hardware.bitstream.packets import Fields, UnitFields
 from gridloom.hardware.parameters import HardwareParameters
-from gridloom.hardware.rtl.structure import Hardware, Unit, hardware_domain
+from gridloom.hardware.rtl.structure import Hardware, Unit, bank_bits, hardware_domain
 from gridloom.mapping.configuration import Configuration, Operand, Slot
 
 MOVE = OP_TABLE["i32"]["move"].code
@@ -51,11 +51,14 @@ class MemoryLayout:
     words: int
 
 
-def memory_layout(configuration: Configuration) -> MemoryLayout:
+def memory_layout(configuration: Configuration, words: int = 0) -> MemoryLayout:
     """Return where arrays and spill buffers are in the data memory: arrays first, in the order of the graph.
 
-    Spill buffers follow, each rounded up to a power of two words. Linear in arrays and spills.
+    Spill buffers follow, each rounded up to a power of two words. With memory banks each array is in its bank, and all
+    banks have equal parts of the ``words`` that addresses reach. Linear in arrays and spills.
     """
+    if configuration.arch.banks:
+        return _bank_layout(configuration, words)
     arrays: dict[str, tuple[int, int]] = {}
     word = 0
     for array in configuration.dfg.arrays:
@@ -66,6 +69,22 @@ def memory_layout(configuration: Configuration) -> MemoryLayout:
         spills.append(word)
         word += power_of_two(spill.depth)
     return MemoryLayout(arrays=arrays, spills=tuple(spills), words=word)
+
+
+def _bank_layout(configuration: Configuration, words: int) -> MemoryLayout:
+    """Where arrays are in the banks; values are not spilled there. An array without a bank is in the first one."""
+    names = [bank.name for bank in configuration.arch.banks]
+    chosen = configuration.settings.get("banks", {})
+    taken = [0] * len(names)
+    places: dict[str, tuple[int, int, int]] = {}
+    for array in configuration.dfg.arrays:
+        bank = names.index(chosen.get(array.name, names[0]))
+        places[array.name] = (bank, taken[bank], array.length)
+        taken[bank] += array.length
+    bits = bank_bits(configuration.arch)
+    span = max(power_of_two(max(taken)), words >> bits)
+    arrays = {name: (bank * span + first, length) for name, (bank, first, length) in places.items()}
+    return MemoryLayout(arrays=arrays, spills=(), words=span << bits)
 
 
 def power_of_two(count: int) -> int:
@@ -197,7 +216,7 @@ class _Encoder:
         self.hardware = hardware
         self.liveins = liveins
         self.arch, self.dfg, self.ii = configuration.arch, configuration.dfg, configuration.ii
-        self.layout = memory_layout(configuration)
+        self.layout = memory_layout(configuration, 1 << hardware.address_bits)
         self.pools: dict[int, list[Token]] = defaultdict(list)
         self.settings = [bit for s in self.arch.settings for bit in configuration.settings[s.name]]
         self.lane_of = self._lanes()
