@@ -83,7 +83,11 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
     Without either, the file must have one innermost loop.
     """
     asked = replace(options or COptions(), **changes)
-    return pick(module_of(path, asked.function, singles=asked.singles), path, asked)
+    module = module_of(path, asked.function, singles=asked.singles)
+    if not module.functions and module.refused:
+        line, reason = next(iter(module.refused.values()))
+        raise SourceError(reason, where=f"{path}:{line}")
+    return pick(module, path, asked)
 
 
 def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
