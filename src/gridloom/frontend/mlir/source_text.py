@@ -63,8 +63,7 @@ def modernised(text: str) -> str:
     and what another tool wants to remember; their syntax has changed over the years, and nothing here needs them.
     """
     shadow = _shadow(text)
-    for start, end in [*_module_frames(shadow), *_host_globals(shadow)]:
-        text = text[:start] + _blank(text[start:end]) + text[end:]
+    text = _without(text, [*_module_frames(shadow), *_host_globals(shadow)])
     if not _OLD_FUNCTION.search(shadow):
         return text
     text = _OLD_FUNCTION.sub(r"\1func.func\2", text)
@@ -117,9 +116,16 @@ def functions_of(text: str) -> list[FunctionText]:
 
 def without(text: str, functions: list[FunctionText]) -> str:
     """The text with some functions blanked out."""
-    for function in sorted(functions, key=lambda row: -row.start):
-        text = text[: function.start] + _blank(text[function.start : function.end]) + text[function.end :]
-    return text
+    return _without(text, [(function.start, function.end) for function in functions])
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    """The text with some spans blanked out; linear in its length."""
+    pieces, at = [], 0
+    for start, end in sorted(spans):
+        pieces += [text[at:start], _blank(text[max(at, start) : end])]
+        at = max(at, end)
+    return "".join([*pieces, text[at:]])
 
 
 def unreachable(text: str, functions: list[FunctionText], root: str) -> list[FunctionText]:
