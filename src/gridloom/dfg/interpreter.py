@@ -54,6 +54,9 @@ def random_stimulus(dfg: Dfg, iterations: int, seed: int = 0, *, within: Mapping
             stimulus.streams[node.id] = random_words(dfg.domain, rng, iterations, bound)
         elif node.op == "livein":
             stimulus.liveins[node.id] = int(random_words(dfg.domain, rng, 1, bound)[0])
+    for name in dfg.liveins:
+        if name not in stimulus.liveins:
+            stimulus.liveins[name] = int(random_words(dfg.domain, rng, 1, (within or {}).get(name))[0])
     for array in dfg.arrays:
         stimulus.memory[array.name] = random_words(dfg.domain, rng, array.length, None)
     return stimulus
@@ -106,10 +109,15 @@ class Interpreter:
         self._accesses = [interpreted and op.op_class in ("mem", "mem_data") for op in dfg.ops]
         self._buffer = np.zeros(max([len(row) for row in self._operands] + [1]), dtype=np.int64)
 
-    def _operand(self, e: int) -> tuple[int, int, list[int]]:
-        """What an edge reads: the position of its source, its distance, and the values of the first iterations."""
+    def _operand(self, e: int) -> tuple[int, int, list[int | str]]:
+        """What an edge reads: the position of its source, its distance, and the values of the first iterations.
+
+        Names of live-ins stay names until a run gives them values.
+        """
         edge = self.dfg.edges[e]
-        initial = [encode(self.dfg.domain, value) for value in self.dfg.initial_values(e)]
+        initial = [
+            value if isinstance(value, str) else encode(self.dfg.domain, value) for value in self.dfg.initial_values(e)
+        ]
         return self.dfg.index[edge.source], edge.distance, initial
 
     def run(self, stimulus: Stimulus) -> Observation:
@@ -152,7 +160,11 @@ class Interpreter:
         buffer = self._buffer
         operands = self._operands[k]
         for position, (source, distance, initial) in enumerate(operands):
-            buffer[position] = initial[iteration] if iteration < distance else rows[iteration - distance][source]
+            if iteration >= distance:
+                buffer[position] = rows[iteration - distance][source]
+                continue
+            first = initial[iteration]
+            buffer[position] = stimulus.liveins[first] if isinstance(first, str) else first
         if node.op == "const":
             return self._constant[k]
         if node.op == "livein":

@@ -82,9 +82,9 @@ class WordInterpreter(Interpreter):
         self.width = width
         super().__init__(dfg)
 
-    def _operand(self, e: int) -> tuple[int, int, list[int]]:
+    def _operand(self, e: int) -> tuple[int, int, list[int | str]]:
         source, distance, initial = super()._operand(e)
-        return source, distance, [word_of(value, self.width) for value in initial]
+        return source, distance, [v if isinstance(v, str) else word_of(v, self.width) for v in initial]
 
     def run(self, stimulus: Stimulus) -> Observation:
         """Run ``stimulus.iterations`` iterations of the narrowed stimulus."""

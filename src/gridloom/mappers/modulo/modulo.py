@@ -24,11 +24,12 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.modulo.banks import choose_banks, given_banks
 from gridloom.mappers.modulo.cells.cells import UnitCells, unit_cells
 from gridloom.mappers.modulo.config import ModuloConfig
 from gridloom.mappers.modulo.mapping import Solution, to_mapping
 from gridloom.mappers.modulo.problem import ModuloProblem
-from gridloom.mappers.modulo.screening import screen, with_pins
+from gridloom.mappers.modulo.screening import screen, with_banks, with_pins
 from gridloom.mappers.modulo.search import ModuloSearch
 from gridloom.mappers.modulo.timed import TimedWalk, takes_slices
 from gridloom.mappers.modulo.walk import Walk
@@ -50,8 +51,11 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
         return cells.mapping
     clock = budget.start()
     pinned, first = given_tiles(dfg, arch, config, shared=True)
-    problem = ModuloProblem(dfg, arch, pinned=pinned, first=first)
-    bound = with_pins(mii(dfg, arch), problem)
+    banks = choose_banks(dfg, arch, given_banks(config.banks))
+    if banks.failure is not None:
+        return banks.failure
+    problem = ModuloProblem(dfg, arch, pinned=pinned, first=first, banks=banks)
+    bound = with_banks(with_pins(mii(dfg, arch), problem), problem)
     reason = misplaced(dfg, arch, pinned | first) or screen(problem, bound, config.ii)
     if reason is not None:
         return reason
@@ -65,7 +69,9 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     clock.report("done", "" if best is None else f"II {best.ii}")
     if best is None:
         return walk.failure()
-    return to_mapping(best, origin("modulo", config, clock, optimal=best.ii == bound.total, **walk.record()))
+    return to_mapping(
+        best, origin("modulo", config, clock, optimal=best.ii == bound.total and banks.best, **walk.record())
+    )
 
 
 def _below(cells: UnitCells, search: ModuloSearch, config: ModuloConfig, bound: Mii) -> Mapping:

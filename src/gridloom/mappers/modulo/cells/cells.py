@@ -93,7 +93,7 @@ def unit_cells(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Un
     time to find that out, which is near-linear in the graph.
     """
     grid = Grid(arch)
-    if len(dfg.nodes) < LEAST_NODES or _given(config) or not grid.regular:
+    if len(dfg.nodes) < LEAST_NODES or _given(config) or not grid.regular or _beyond_cells(arch):
         return None
     bound, found = mii(dfg, arch), repetition(dfg, arch)
     if found is None or bound.missing:
@@ -111,6 +111,11 @@ def _left(budget: Budget, clock: Clock) -> Budget:
     """What a run has left of a budget that is not used up."""
     effort = None if budget.effort is None else budget.effort - clock.moves
     return replace(budget, time_limit=clock.remaining, effort=effort)
+
+
+def _beyond_cells(arch: Arch) -> bool:
+    """True for an array with rules that cells know nothing of: banks of memory, and ops that keep their unit."""
+    return bool(arch.banks) or any(max(tile.occupancy.values(), default=1) > 1 for tile in arch.tiles)
 
 
 def _given(config: ModuloConfig) -> bool:
