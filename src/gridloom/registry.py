@@ -330,6 +330,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "se": Entry(
             "gridloom.flow.bench.suite:built_in", "kernels and random graphs on a streaming engine, at both levels"
         ),
+        "functions": Entry(
+            "gridloom.flow.bench.suite:built_in", "34 whole C functions on two torus arrays, compared with compiled C"
+        ),
         "smoke": Entry("gridloom.flow.bench.suite:built_in", "ten small kernels on the four static grids"),
         "neosa": Entry(
             "gridloom.flow.bench.suite:built_in", "37 graphs on the smallest square of each static topology"

@@ -175,8 +175,12 @@ Flatten = Annotated[
     bool, typer.Option("--flatten", help="For C files: run the two innermost levels of a nest as one loop.")
 ]
 Unroll = Annotated[
-    int | None,
-    typer.Option("--unroll", metavar="N", help="For C and Python files: put this many iterations into one."),
+    str | None,
+    typer.Option(
+        "--unroll",
+        metavar="N|auto",
+        help="For C and Python files: put this many iterations into one; auto: as many as suit the array.",
+    ),
 ]
 Size = Annotated[
     list[str] | None,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import networkx
 
 EdgeKind = Literal["data", "order", "pair", "async"]
+#: A number, or the name of a live-in whose value is known when the loop starts.
+Initial = int | float | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +71,9 @@ class Edge:
     kind: EdgeKind = "data"
     #: Iterations between the firing that makes the value and the one that reads it, 0 to 4096.
     distance: int = 0
-    #: What the first ``distance`` firings read; missing ones are 0 (in domain ``opaque`` distinct numbers).
-    initial: tuple[int | float, ...] = ()
+    #: What the first ``distance`` firings read: numbers, or names of live-ins (which need no node: their values stand
+    #: beside the operand as numbers do); missing ones are 0 (in domain ``opaque`` distinct numbers).
+    initial: tuple[int | float | str, ...] = ()
     #: ``order``: the least number of cycles between the issues; ``pair``: the exact number.
     delay: int = 1
     #: Tensor graphs: tokens that one firing of the source puts on the edge, and one of the target takes.
@@ -196,10 +199,18 @@ class Dfg:
         """The value-carrying edges into a node, by operand."""
         return tuple(k for k in self.in_edges[self.index[node_id]] if self.edges[k].carries_value)
 
-    def initial_values(self, edge: int) -> tuple[int | float, ...]:
+    @cached_property
+    def liveins(self) -> tuple[str, ...]:
+        """The names of all live-ins: nodes first, then those that are only initial values, in the order of edges."""
+        names = {node.id: None for node, op in zip(self.nodes, self.ops) if op.name == "livein"}
+        names.update((value, None) for edge in self.edges for value in edge.initial if isinstance(value, str))
+        return tuple(names)
+
+    def initial_values(self, edge: int) -> tuple[Initial, ...]:
         """What the first ``distance`` firings of an edge's target read.
 
-        Values that the graph does not give are 0; in domain ``opaque`` distinct numbers, so that a wrong one shows.
+        A text is the name of a live-in. Values that the graph does not give are 0; in domain ``opaque`` distinct
+        numbers, so that a wrong one shows.
         """
         record = self.edges[edge]
         missing = record.distance - len(record.initial)
@@ -321,7 +332,7 @@ class DfgBuilder:
         return self.add("store", index, value, id=id, array=array)
 
     def carry(
-        self, source: str, target: str, *, operand: int, distance: int = 1, initial: Iterable[int | float] = ()
+        self, source: str, target: str, *, operand: int, distance: int = 1, initial: Iterable[Initial] = ()
     ) -> None:
         """A loop-carried value: operand ``operand`` of ``target`` is ``source`` of ``distance`` iterations ago."""
         self.edges.append(

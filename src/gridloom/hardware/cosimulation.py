@@ -370,7 +370,8 @@ class _Reader:
             slot = slots.get(k) or slots.get(dfg.index[edge.source])
             for firing in range(self.n):
                 if firing < distance:
-                    words[firing] = self._given(dfg.initial_values(edge_number)[firing])
+                    first = dfg.initial_values(edge_number)[firing]
+                    words[firing] = self.stimulus.liveins[first] if isinstance(first, str) else self._given(first)
                 elif slot is not None:
                     at = self._cycle(slot, firing - distance), slot.tile
                     words[firing] = emitted.get(at, UNDEFINED)

@@ -72,6 +72,8 @@ class SlotCode:
     issues: Words
     operands: Words
     initial: Words
+    #: Position in ``initial`` -> the live-in whose value stands there.
+    initial_liveins: dict[int, str]
     #: First cell and ring mask of each row; how many cells there are; which row of ``driver`` each is.
     base: Words
     mask: Words
@@ -97,6 +99,19 @@ class SlotCode:
             for stage, slot in zip(self.stages, self.configuration.slots)
         ]
         return max([*ends, -1]) + 1 if iterations else 0
+
+    def length(self, iterations: int) -> int:
+        """Cycles that a run takes: until the last operation's result is there, latency + II * (iterations - 1).
+
+        Moves and spills that come after it carry nothing that anything reads.
+        """
+        ii = self.configuration.ii
+        ends = [
+            (stage + iterations - 1) * ii + slot.slot + slot.latency
+            for stage, slot in zip(self.stages, self.configuration.slots)
+            if slot.kind == "op"
+        ]
+        return max([*ends, 0]) if iterations else 0
 
     @property
     def depth(self) -> int:
@@ -154,7 +169,7 @@ class _Compiler:
         """The code and all tables. What is wanted has to be known first, since it decides which rows exist."""
         self._collect_wanted()
         file_start, file_rows = self._file_tables()
-        issues, operands, initial = self._issue_tables()
+        issues, operands, initial, named = self._issue_tables()
         start, code = [0], []
         for slot in range(self.ii):
             code += self._code_of(slot)
@@ -170,6 +185,7 @@ class _Compiler:
             issues=issues,
             operands=operands,
             initial=initial,
+            initial_liveins=named,
             base=np.cumsum(depth) - depth,
             mask=depth - 1,
             cells=int(depth.sum()),
@@ -386,8 +402,8 @@ class _Compiler:
             word += spill.depth
         return arrays, tuple(spills), word
 
-    def _issue_tables(self) -> tuple[Words, Words, Words]:
-        """The tables of issues and operands, and the initial values that operands point to.
+    def _issue_tables(self) -> tuple[Words, Words, Words, dict[int, str]]:
+        """The tables of issues and operands, the initial values that operands point to, and the live-ins among these.
 
         Values that the graph does not give for a first firing are poison here; a graph gives all of them.
         """
@@ -395,6 +411,7 @@ class _Compiler:
         issues: list[tuple[int, ...]] = []
         operands: list[tuple[int, ...]] = []
         initial: list[int] = []
+        named: dict[int, str] = {}
         for number, record in enumerate(self.configuration.slots):
             kind, op, node_salt, index = self._action(record)
             lost = number in self.lost
@@ -410,9 +427,13 @@ class _Compiler:
             for operand in record.operands:
                 origin = (kernel.FROM_NOWHERE, 0) if lost else self._origin(operand)
                 operands.append((*origin, operand.fifo, operand.distance, len(initial)))
-                values = [encode(self.dfg.domain, value) for value in operand.initial[: operand.distance]]
+                values: list[int] = []
+                for value in operand.initial[: operand.distance]:
+                    if isinstance(value, str):
+                        named[len(initial) + len(values)] = value
+                    values.append(kernel.POISON if isinstance(value, str) else encode(self.dfg.domain, value))
                 initial += values + [kernel.POISON] * (operand.distance - len(values))
-        return _table(issues, 9), _table(operands, 5), np.array([*initial, 0], dtype=np.int64)
+        return _table(issues, 9), _table(operands, 5), np.array([*initial, 0], dtype=np.int64), named
 
     def _action(self, record: Slot) -> tuple[int, int, int, int]:
         """(what the kernel does, op code, salt, constant or stream) of an issue.

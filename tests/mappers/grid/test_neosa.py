@@ -53,7 +53,7 @@ def test_the_published_schedule_is_the_default_and_finds_the_tree_without_wires(
 @pytest.mark.parametrize("options", ["io=border,mul=checkerboard", "mul=columns", "io=border"])
 def test_nodes_swap_only_within_the_region_they_begin_in(options):
     problem = build_problem(registry.load("kernels", "distance").build(), build(f"mesh:6x6,{options}"))
-    run = _Instances(problem, FEW, Budget())
+    run = _Instances(problem, FEW, Budget().start())
     begin = run.search.scattered(np.random.default_rng(5), problem.allowed)
     end, sweeps = run.place(5, cooling=0.9, stop=np.zeros(1, dtype=np.uint8))
     assert sweeps > 0
@@ -64,7 +64,7 @@ def test_nodes_swap_only_within_the_region_they_begin_in(options):
 
 def test_the_kernel_reports_the_wirelength_of_what_it_leaves():
     problem = build_problem(random_dag(20, 3), build("mesh:6x6"))
-    run = _Instances(problem, FEW, Budget())
+    run = _Instances(problem, FEW, Budget().start())
     position = run.search.scattered(np.random.default_rng(1), problem.allowed)
     graph, grid = run.search.graph, run.search.grid
     before = wirelength(position, graph.starts, graph.neighbour, grid.hops)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gridloom.cli.options import AsJson, MappingFile, Quiet, Seed
 from gridloom.errors import OptionError
+
+if TYPE_CHECKING:
+    from gridloom.mapping.model import Mapping
 
 #: More findings than this say nothing new on a terminal; JSON has them all.
 _SHOWN = 50
@@ -93,11 +96,23 @@ def simulate(
     wrong = list(outcome.findings)
     if as_json:
         record = {"simulated": not wrong, "iterations": outcome.iterations, "cycles": outcome.cycles, "seed": seed}
-        print(json.dumps({**record, "mismatches": wrong, **outcome.rate}))
+        more = {"asked": outcome.asked, "trip_counts": list(outcome.trip_counts)}
+        print(json.dumps({**record, **more, "mismatches": wrong, **outcome.rate}))
         return int(bool(wrong))
-    length = f"{outcome.iterations} iterations, {outcome.cycles} cycles"
+    count = f"{outcome.iterations} iteration{'s' if outcome.iterations != 1 else ''}"
+    length = f"{count}, {outcome.cycles} cycles"
     title = f"{loaded.dfg.name} on {loaded.arch.name}, {length}, seed {seed}"
     print(f"{'different values' if wrong else 'the same values'}: {title}")
+    if outcome.iterations < outcome.asked:
+        print(f"  of the {outcome.asked} iterations asked for: {_why_short(loaded)}")
     for finding in wrong:
         print(f"  {finding}")
     return int(bool(wrong))
+
+
+def _why_short(mapping: Mapping) -> str:
+    """Why a run has fewer iterations than were asked for."""
+    if mapping.arch.style == "elastic":
+        return "a longer run of so large a graph would take minutes"
+    lengths = ", ".join(f"{array.name}: {array.length} words" for array in mapping.dfg.arrays)
+    return f"a longer run would leave the graph's arrays ({lengths})"

@@ -25,7 +25,7 @@ def compile_source(
     *,
     source: Annotated[
         str,
-        typer.Argument(metavar="FUNCTION", help="FILE.c:FUNCTION, or a file that -o wrote before."),
+        typer.Argument(metavar="FUNCTION", help="FILE.c:FUNCTION, FILE.mlir:FUNCTION, or a file that -o wrote before."),
     ],
     arch: Annotated[
         str | None,
@@ -64,10 +64,10 @@ def compile_source(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
-    """Map every loop of a C function onto an array, run the function on data, and compare it with compiled C.
+    """Map every loop of a C or MLIR function onto an array, run it on data, and compare it with compiled code.
 
     Without --args, --data and --random the function is mapped and not run. --effort and --time-limit hold for the
-    search of each loop. The exit status is 1 when the values differ from those of compiled C.
+    search of each loop. The exit status is 1 when the values differ from those of the compiled code.
     """
     from gridloom.flow.functions.describing import compiled_record, compiled_text, run_record, run_text
     from gridloom.flow.functions.files import dumps

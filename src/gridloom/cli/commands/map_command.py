@@ -169,7 +169,7 @@ def describe(result: Result) -> str:
         "  legal, and simulated to compute what the graph computes",
     ]
     # What the front end has to say of a loop: which restrict would set its accesses free.
-    remarks = [f"note: {line}" for line in result.dfg.notes.splitlines()[1:]]
+    remarks = [f"note: {line}" for line in (*result.dfg.notes.splitlines()[1:], *result.remarks)]
     return "\n".join([*lines, *("  " + line for line in metric_lines(record) + proof_lines(record) + remarks)])
 
 

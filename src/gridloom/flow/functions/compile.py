@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridloom.archs.model import Arch
 from gridloom.errors import GridloomError, OptionError
+from gridloom.flow.functions.mlir import MlirFunction, source_of
 from gridloom.flow.inputs import ArchLike, fitted, memory_of, read_arch
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
@@ -69,8 +70,8 @@ class Compiled:
     arch: Arch = field(repr=False)
     loops: tuple[CompiledLoop, ...]
     host: Host = field(repr=False)
-    #: The same function compiled for this machine; None where there is no C source.
-    native: NativeFunction | None = field(default=None, repr=False)
+    #: The same function compiled for this machine; None where there is no source.
+    native: NativeFunction | MlirFunction | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -109,12 +110,21 @@ def compile_function(
     told: Callable[[str], None] | None = None,
     progress: Reporter | None = None,
 ) -> Compiled:
-    """Map every loop of ``FILE.c:FUNCTION`` that the array can take; the rest of the function is code of a host.
+    """Map every loop of a function that the array can take; the rest of the function is code of a host.
 
+    The source is ``FILE.c:FUNCTION`` or ``FILE.mlir:FUNCTION``.
     Each mapping is checked and simulated. A loop that cannot be a graph, or that has no mapping, stays on the host
     with the reason. ``told`` is called with a line about each loop. Errors are GridloomErrors. Costs one search per
     loop, and three runs of clang.
     """
+    if source_of(source) is not None:
+        judge = MlirFunction(str(source))
+        compiled = compile_program(
+            judge.program(), judge.signature(), arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort,
+            told=told, progress=progress,
+        )  # fmt: skip
+        compiled.native = judge
+        return compiled
     path, function = _parse(str(source))
     signature = read_signature(path, function)
     program = read_program(path, function)
@@ -177,7 +187,7 @@ def _parse(text: str) -> tuple[Path, str]:
         name, function = text, ""
     path = Path(name)
     if path.suffix != ".c":
-        raise OptionError(f"expected FILE.c:FUNCTION, found {shown(text)}")
+        raise OptionError(f"expected FILE.c:FUNCTION or FILE.mlir:FUNCTION, found {shown(text)}")
     if not function:
         raise OptionError(f"{path} names no function; write {path}:FUNCTION")
     return path, function

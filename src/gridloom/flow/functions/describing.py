@@ -26,11 +26,11 @@ def run_text(compiled: Compiled, run: FunctionRun) -> str:
     """A run in lines of text: what it returned, whether native code agrees, and where the cycles went."""
     lines = [] if run.value is None else [f"returned {value_text(run.value)}"]
     if run.native.missing:
-        lines.append(f"not compared with compiled C: {run.native.missing}")
+        lines.append(f"not compared with {run.native.label}: {run.native.missing}")
     elif run.native.equal:
-        lines.append("equal to compiled C on the same data")
+        lines.append(f"equal to {run.native.label} on the same data")
     else:
-        lines += ["DIFFERENT from compiled C:", *(f"  {line}" for line in run.native.differences)]
+        lines += [f"DIFFERENT from {run.native.label}:", *(f"  {line}" for line in run.native.differences)]
     lines.append(f"{run.cycles} cycles; the host alone takes {run.single_issue}")
     width = max(len(name) for name in run.breakdown)
     lines += [f"  {name:<{width}}  {cycles:>9}" for name, cycles in run.breakdown.items() if cycles or name == "total"]

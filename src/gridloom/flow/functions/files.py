@@ -14,6 +14,7 @@ from typing import Any, Final
 from gridloom.errors import MappingError
 from gridloom.flow.confirmation import illegalities
 from gridloom.flow.functions.compile import Compiled, CompiledLoop, compiled_loop, finished
+from gridloom.flow.functions.mlir import MlirFunction
 from gridloom.frontend.c.function.program import LoopPlan, read_program
 from gridloom.frontend.c.function.signature import read_signature
 from gridloom.mapping import json_format
@@ -32,6 +33,7 @@ def dumps(compiled: Compiled) -> str:
         "version": _VERSION,
         "source": str(Path(compiled.program.file).resolve()),
         "function": compiled.name,
+        **({"f64": "f32"} if getattr(compiled.native, "singles", False) else {}),
         "loops": [
             {
                 "name": loop.plan.name,
@@ -60,8 +62,12 @@ def load(path: Path) -> Compiled:
     """
     record = _record(path)
     source = Path(record["source"])
-    program = read_program(source, record["function"])
-    signature = read_signature(source, record["function"])
+    judge = None
+    if source.suffix == ".mlir":
+        judge = MlirFunction(f"{source}:{record['function']}" + (",f64=f32" if record.get("f64") == "f32" else ""))
+        program, signature = judge.program(), judge.signature()
+    else:
+        program, signature = read_program(source, record["function"]), read_signature(source, record["function"])
     if len(record["loops"]) != len(program.loops):
         raise MappingError(
             f"has {len(record['loops'])} loops, but {source} has {len(program.loops)} now; compile it again",
@@ -71,7 +77,9 @@ def load(path: Path) -> Compiled:
     archs = [loop.mapping.arch for loop in loops if loop.mapping is not None]
     if not archs:
         raise MappingError("has no mapping; compile the function again", where=str(path))
-    return finished(program, signature, archs[0], loops, source)
+    compiled = finished(program, signature, archs[0], loops, None if judge else source)
+    compiled.native = judge or compiled.native
+    return compiled
 
 
 def mappings(path: Path) -> list[tuple[str, Any]]:

@@ -7,7 +7,15 @@ from typing import Any
 
 from gridloom.flow.functions.compile import Compiled, CompiledLoop
 from gridloom.flow.functions.cycles import LoopCycles, host_cycles
-from gridloom.flow.functions.launches import Launch, bind, pieces_for, simulate_launch, simulate_pieces, word_of
+from gridloom.flow.functions.launches import (
+    Launch,
+    bind,
+    pieces_for,
+    simulate_launch,
+    simulate_pieces,
+    started,
+    word_of,
+)
 from gridloom.flow.functions.timeline import Event
 from gridloom.frontend.c.function.memory import Memory
 
@@ -59,6 +67,8 @@ class Launcher:
         row = self.loops[number]
         liveins = {name: word_of(v, word) for (name, v), word in zip(graph.liveins.items(), values)}
         rest = values[len(liveins) :]
+        known = started(graph, liveins, rest[: len(graph.arrays)], self.memory)
+        liveins = {name: known[name] for name in graph.dfg.liveins}
         binding = bind(graph, rest[: len(graph.arrays)], self.memory)
         wanted = self.simulated < 0 or row.launches < self.simulated or row.launches & (row.launches + 1) == 0
         before = binding.image(self.memory) if wanted and not binding.refused else None
@@ -116,7 +126,9 @@ class Launcher:
         row.launches += 1
         row.pieces += pieces
         row.iterations += iterations
-        row.transfer += len(launch.liveins) + len(graph.arrays) + pieces * len(graph.liveouts) + (pieces - 1) * carried
+        # What the loop need not do in every iteration the host does once, an operation in a cycle.
+        begun = len(graph.prologue) + len(launch.liveins) + len(graph.arrays)
+        row.transfer += begun + pieces * len(graph.liveouts) + (pieces - 1) * carried
         row.steady += loop.ii * iterations
         row.fill += cycles - loop.ii * iterations
         if self.timeline is not None:
@@ -128,9 +140,10 @@ class Launcher:
         assert graph is not None and timeline is not None
         timeline.host(launch.host)
         timeline.add("array", "configuration", configuration)
-        timeline.add("array", "live-ins", len(launch.liveins) + len(graph.arrays))
+        begun = len(graph.prologue) + len(launch.liveins) + len(graph.arrays)
+        timeline.add("array", "live-ins", begun)
         timeline.add("array", name, cycles, iterations)
-        moved = self.loops[loop.plan.number].transfer - launch.transfer - len(launch.liveins) - len(graph.arrays)
+        moved = self.loops[loop.plan.number].transfer - launch.transfer - begun
         timeline.add("array", "live-outs", moved)
 
 

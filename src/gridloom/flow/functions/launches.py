@@ -21,6 +21,7 @@ from gridloom.frontend.c.function.exits import ExitLoop
 from gridloom.frontend.c.function.memory import Memory, Placed
 from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.c.llvm.ir import Argument, Value
+from gridloom.frontend.loops.prologue import prologue_values
 from gridloom.sim.kernel import Words
 from gridloom.sim.slot_code import SlotCode
 from gridloom.sim.windows import Window, run_on_memory
@@ -111,6 +112,22 @@ def _region(array: CArray, address: int, memory: Memory) -> Region:
     return Region(placed.address + phase, array.stride, array.size, array.signed or array.size == 4, count)
 
 
+def started(graph: CLoop, liveins: Mapping[str, int], addresses: Sequence[int], memory: Memory) -> dict[str, int]:
+    """The live-ins of a launch with those that the host computes from them and from memory."""
+    places = {array.name: (array, address) for array, address in zip(graph.arrays, addresses)}
+
+    def element(name: str, index: int) -> int:
+        array, address = places[name]
+        at = address + array.offset + index * array.stride
+        placed = memory.find(address) or Placed("", 0, len(memory.bytes))
+        if not placed.address <= at <= placed.address + placed.size - array.size:
+            return 0
+        signed = array.signed or array.size == 4
+        return int.from_bytes(bytes(memory.bytes[at : at + array.size]), "little", signed=signed)
+
+    return {**liveins, **prologue_values(graph.prologue, liveins, element)}
+
+
 def word_of(value: Value, number: Any) -> int:
     """A value of the host as a word of the array: singles are patterns, narrow integers have their sign."""
     if value.type == "float":
@@ -172,7 +189,7 @@ def simulate_launch(
     _compare_memory(graph, launch, found.memory, memory, where)
     for (name, item), value in zip(graph.liveouts.items(), left):
         if name in found.liveouts:
-            _compare_value(name, item, found.liveouts[name], value, where)
+            _compare_value(name, item, graph.last(name, found.liveouts), value, where)
     return found.cycles
 
 

@@ -71,6 +71,8 @@ def run_function(
     compiled: Compiled, given: Mapping[str, Any], *, seed: int | None, simulate: int | str, compare: bool, trace: bool
 ) -> FunctionRun:
     """Run a compiled function on arguments. See :meth:`Compiled.run`."""
+    if compiled.native is not None:
+        given = compiled.native.complete(given, seed)
     arguments = read_arguments(compiled.signature, given, seed)
     memory = compiled.host.memory(arguments.objects)
     before = {name: memory.contents(name) for name in memory.objects if name.startswith("@")}
@@ -184,14 +186,14 @@ def _compared(compiled: Compiled, arguments: Arguments, before: Mapping[str, byt
     differences = []
     result = compiled.signature.result
     if result is not None and not result.pointer and not _same(found.value, outcome.value):
-        differences.append(f"returned {outcome.value}, compiled C returned {found.value}")
+        differences.append(f"returned {outcome.value}, {compiled.native.label} returned {found.value}")
     for name, contents in found.objects.items():
         kind = _element_type(compiled, arguments, name)
         ours, theirs = _elements(outcome.objects[name], kind), _elements(contents, kind)
         wrong = (ours != theirs) & ~((ours != ours) & (theirs != theirs))
         for k in wrong.nonzero()[0][:3].tolist():
-            differences.append(f"{name.removeprefix('@')}[{k}] is {ours[k]}, compiled C left {theirs[k]}")
-    return Comparison(differences=tuple(differences))
+            differences.append(f"{name.removeprefix('@')}[{k}] is {ours[k]}, {compiled.native.label} left {theirs[k]}")
+    return Comparison(differences=tuple(differences), label=compiled.native.label)
 
 
 def _element_type(compiled: Compiled, arguments: Arguments, name: str) -> np.dtype[Any]:

@@ -31,8 +31,8 @@ FROM_VALUE, FROM_STREAM = 1, 2
 LOAD, STORE, STORE_IF = 1, 2, 3
 _ACCESS = {"load": LOAD, "store": STORE, "store_if": STORE_IF}
 
-#: A word that a tile keeps: ("word", number), or ("livein", node).
-Token = tuple[str, int]
+#: A word that a tile keeps: ("word", number), ("livein", node), or ("named", live-in) for an initial value.
+Token = tuple[str, int | str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,10 @@ def _tokens(configuration: Configuration, operand: Operand) -> list[Token]:
     This order is that of the hardware: the first ``count`` firings read from ``base`` upwards, and an immediate is the
     word behind them. A live-in stays symbolic, since its value is only known when the bits are made.
     """
-    tokens: list[Token] = [("word", _carrier(configuration, value)) for value in operand.initial[: operand.distance]]
+    tokens: list[Token] = [
+        ("named", value) if isinstance(value, str) else ("word", _carrier(configuration, value))
+        for value in operand.initial[: operand.distance]
+    ]
     if operand.kind == "const":
         tokens.append(("word", _carrier(configuration, configuration.dfg.nodes[operand.node].value or 0)))
     elif operand.kind == "livein":
@@ -254,7 +257,7 @@ class _Encoder:
         numbers = [(f"node {node.id!r}: constant", node.value or 0) for node in self.dfg.nodes if node.op == "const"]
         for k, edge in enumerate(self.dfg.edges):
             place = f"edge {edge.source!r} -> {edge.target!r}: initial value"
-            numbers += [(place, value) for value in self.dfg.initial_values(k)]
+            numbers += [(place, value) for value in self.dfg.initial_values(k) if not isinstance(value, str)]
         numbers += [(f"live-in {name!r}:", value) for name, value in self.liveins.items()]
         for place, value in numbers:
             if not _fits(value, width):
@@ -336,6 +339,12 @@ class _Encoder:
             node = self.configuration.preset.get(register)
             if node is not None:
                 record.registers[k] = self._livein(node)
+
+    def _word(self, kind: str, what: int | str) -> int:
+        """The number that a token stands for."""
+        if isinstance(what, str):
+            return self.liveins.get(what, 0) & 0xFFFFFFFF
+        return self._livein(what) if kind == "livein" else what
 
     def _livein(self, node: int) -> int:
         """The word of a live-in or a constant."""
@@ -455,4 +464,4 @@ class _Encoder:
                 f"{self.hardware.parameters.values}: raise values"
             )
         for k, (kind, number) in enumerate(pool):
-            record.values[k] = self._livein(number) if kind == "livein" else number
+            record.values[k] = self._word(kind, number)

@@ -92,11 +92,12 @@ def neosa(dfg: Dfg, arch: Arch, config: NeosaConfig, budget: Budget) -> Mapping 
     at a figure of 0 that nothing can be below. OptionError for another kind of array.
     """
     refuse_unsuited("neosa", dfg, arch)
+    clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem)
     if reason is not None:
         return reason
-    run = _Instances(problem, config, budget)
+    run = _Instances(problem, config, clock)
     best = run.best()
     run.clock.report("done", f"{run.legal} of {run.made} instances legal")
     if not best.legal:
@@ -111,7 +112,7 @@ class _Instances:
     instances, ``legal`` those of them that could be routed and balanced.
     """
 
-    def __init__(self, problem: StaticProblem, config: NeosaConfig, budget: Budget) -> None:
+    def __init__(self, problem: StaticProblem, config: NeosaConfig, clock: Clock) -> None:
         self.problem = problem
         self.config = config
         self.search = StaticSearch(problem, config, {})
@@ -120,7 +121,7 @@ class _Instances:
         self.legal = 0
         self.search.warm_up()
         self.place(0, cooling=0.5, stop=np.ones(1, dtype=np.uint8))
-        self.clock: Clock = budget.start()
+        self.clock = clock.prepared()
 
     def best(self) -> Candidate:
         """Run batches until the configuration or the budget ends them.
@@ -130,8 +131,8 @@ class _Instances:
         best: Candidate | None = None
         while best is None or not self._ended(best):
             count = min(BATCH, self.config.instances - self.made)
-            candidates = self.clock.run([self._job(self.made + k) for k in range(count)])
-            self.made += count
+            candidates = self.clock.run_some([self._job(self.made + k) for k in range(count)])
+            self.made += len(candidates)
             for candidate in candidates:
                 self.clock.moves += candidate.moves
                 self.legal += candidate.legal
@@ -166,14 +167,20 @@ class _Instances:
 
     def _job(self, number: int) -> Callable[[], Candidate]:
         seed = np.random.SeedSequence((self.clock.budget.seed, number)).generate_state(1, np.uint64)[0]
-        # The first instance is routed even when time is up, so that a short run has something to return.
-        stop = self.clock.stop if number > 0 else np.zeros(1, dtype=np.uint8)
-        return partial(self._instance, int(seed >> np.uint64(2)), self._cooling(), stop)
+        return partial(self._instance, int(seed >> np.uint64(2)), self._cooling(), number == 0)
 
-    def _instance(self, seed: int, cooling: float, stop: Flag) -> Candidate:
-        """Place, route and balance; ``stop`` ends the routing, the clock's own flag the placing."""
+    def _instance(self, seed: int, cooling: float, first: bool) -> Candidate:
+        """Place, route and balance.
+
+        The first instance is routed even when time is up, so that a short run has something to return, but not for
+        longer than a run needs to wind up.
+        """
         position, sweeps = self.place(seed, cooling=cooling, stop=self.clock.stop)
-        return self.search.realise(position, seed, sweeps * self.pairs, stop)
+        moves = sweeps * self.pairs
+        if not first:
+            return self.search.realise(position, seed, moves, self.clock.stop)
+        with self.clock.winding_up() as stop:
+            return self.search.realise(position, seed, moves, stop)
 
     def place(self, seed: int, *, cooling: float, stop: Flag) -> tuple[Int32s, int]:
         """(placement, sweeps made) of one instance."""

@@ -93,6 +93,20 @@ class _Reader:
         self.arcs = arcs
         self.kind: list[int] = arch.kind.tolist()
         self.tile: list[int] = arch.tile.tolist()
+        #: The first resource of each tile that loads.
+        self.load: dict[int, int] = {}
+        for r in np.flatnonzero(arch.kind == Kind.LOAD).tolist():
+            self.load.setdefault(self.tile[r], r)
+        #: The outputs that each operand input may read: (tile, the link in between, -1: none), by tile.
+        self.seen_by: dict[int, list[tuple[int, int]]] = {}
+        for u, out in enumerate(arch.out.tolist()):
+            following = self.arcs.get(out, {})
+            for r in following:
+                self.seen_by.setdefault(r, []).append((u, -1))
+            for link in following:
+                if self.kind[link] == Kind.LINK:
+                    for r in self.arcs.get(link, {}):
+                        self.seen_by.setdefault(r, []).append((u, link))
 
     def structure(self) -> Structure:
         """The structure; OptionError where a tile has no output register."""
@@ -116,14 +130,14 @@ class _Reader:
     def _reads(self, tile: int) -> dict[int, int]:
         """The tiles whose output register a tile reads, with the link in between; -1: it reads it directly."""
         wanted = self._operands(tile)
+        if not wanted:
+            return dict.fromkeys(range(len(self.arch.tiles)), -1)
+        ways = [self.seen_by.get(r, []) for r in sorted(wanted)]
+        common = set(ways[0]).intersection(*ways[1:])
         found: dict[int, int] = {}
-        for u, out in enumerate(self.arch.out.tolist()):
-            following = self.arcs.get(out, {})
-            if wanted <= following.keys():
-                found[u] = -1
-            for link in following:
-                if self.kind[link] == Kind.LINK and wanted <= self.arcs.get(link, {}).keys():
-                    found.setdefault(u, link)
+        for u, link in ways[0]:
+            if (u, link) in common:
+                found.setdefault(u, link)
         return found
 
     def _file(self, tile: int) -> int:
@@ -146,8 +160,7 @@ class _Reader:
         """Cycles from a load on a tile to its output register; 0: the tile has no memory, or is kept too long by it."""
         if self.arch.tiles[tile].occupancy_of("mem") > 1:
             return 0
-        loads = [r for r, kind in enumerate(self.kind) if kind == Kind.LOAD and self.tile[r] == tile]
-        return self._latency(loads[0], int(self.arch.out[tile])) if loads else 0
+        return self._latency(self.load[tile], int(self.arch.out[tile])) if tile in self.load else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,9 +302,15 @@ class ModuloProblem:
 
     def least_latency(self, position: int) -> int:
         """The least cycles from issue to result of a graph node on any tile."""
-        row = self.class_of(position)
-        name, needed = self.op_class(row), self.classes[row]
-        return min((tile.latency_of(name) for tile in self.arch.tiles if needed <= tile.classes), default=1)
+        return self._least_latencies[self.class_of(position)]
+
+    @cached_property
+    def _least_latencies(self) -> list[int]:
+        """The least cycles from issue to result on any tile, by the row of ``classes``."""
+        return [
+            min((t.latency_of(self.op_class(row)) for t in self.arch.tiles if needed <= t.classes), default=1)
+            for row, needed in enumerate(self.classes)
+        ]
 
     def loop(self, ii: int) -> Loop:
         """The graph's arrays for an II. Cubic in the nodes for the distances, so callers keep it.
