@@ -216,9 +216,11 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int
     entering = np.bincount([b for _, b, _ in arch.links], minlength=len(arch.tiles))
     keys: dict[tuple[frozenset[str], int, int, bool], int] = {}
     kind = []
+    # Where every tile outputs, results are like other nodes, so that they need no kind of their own.
+    leave = not all("output" in tile.classes for tile in arch.tiles)
     for k in placed:
         node = dfg.nodes[k]
-        needed = dfg.required_classes(node.id, results_leave=True)
+        needed = dfg.required_classes(node.id, results_leave=leave)
         key = (needed, operand_count(dfg, k), _signals_in(dfg, k, number), node.op == "input")
         kind.append(keys.setdefault(key, len(keys)))
     allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
