@@ -71,7 +71,8 @@ def compare(
     """Run VPR with the seeds 1 to ``runs``, then ``anneal`` for as long as all of these took together.
 
     Each row is a placement of VPR, the last one our mapping. Without the program, rows that were measured elsewhere
-    take the place of VPR's (``elsewhere`` is the folder of published graphs); OptionError where there are none, or where VPR fails.
+    take the place of VPR's (``elsewhere`` is the folder of published graphs). OptionError where there are none, or
+    where VPR fails.
     """
     array = read_arch(arch)
     dfg = prepare(source, array).dfg
