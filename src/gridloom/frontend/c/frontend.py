@@ -95,10 +95,14 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
 def compiled(path: Path, options: COptions | None = None) -> Module:
     """The compiled file, from which any number of loops may be picked. Costs a run of clang, 0.1-0.4 s.
 
-    Of an MLIR file only the function that the options name is lowered.
+    Of an MLIR file only the function that the options name is lowered. SourceError where no function of it is taken.
     """
     asked = options or COptions()
-    return module_of(path, asked.function, singles=asked.singles)
+    module = module_of(path, asked.function, singles=asked.singles)
+    if not module.functions and module.refused:
+        line, reason = next(iter(module.refused.values()))
+        raise SourceError(reason, where=f"{path}:{line}")
+    return module
 
 
 def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
