@@ -53,6 +53,8 @@ class COptions:
     memory: Memory = "arrays"
     #: Whether loads are used again, indices become counters and fixed values leave the loop; else it is as written.
     reduced: bool = True
+    #: Iterations of the loop around that run side by side.
+    jam: int = 1
     #: Read every f64 of an MLIR file as f32.
     singles: bool = False
 
@@ -120,7 +122,14 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     # A file that is named after its only function would say the same word twice.
     name = f"{path.stem}.{chosen.function.name}" if path.stem != chosen.function.name else path.stem
     translated = translate(
-        module, region, str(path), name, asked.sizes, streams=asked.memory == "streams", reduced=asked.reduced
+        module,
+        region,
+        str(path),
+        name,
+        asked.sizes,
+        streams=asked.memory == "streams",
+        reduced=asked.reduced,
+        jammed=asked.jam,
     )
     # A stream brings one element per iteration; the copies of a body would need one stream each.
     if asked.unroll > 1 and asked.memory == "streams":
@@ -165,6 +174,7 @@ def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]
         sizes=spec.sizes,
         memory=spec.memory or memory or "arrays",
         reduced=spec.reduced is not False,
+        jam=spec.jam,
         singles=spec.singles,
     )
 
