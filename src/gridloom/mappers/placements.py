@@ -91,6 +91,9 @@ def misplaced(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> Failure | N
     """
     for position, tile in placed.items():
         name, record = dfg.nodes[position].id, arch.tiles[tile]
+        op = dfg.nodes[position].op
+        if dfg.required_classes(name) <= record.classes and not record.runs(op, dfg.required_classes(name)):
+            return cannot_sit(name, record, f"op {op}")
         if not dfg.required_classes(name) <= record.classes:
             return cannot_sit(name, record, f"op class {' and '.join(sorted(dfg.required_classes(name)))}")
     return None

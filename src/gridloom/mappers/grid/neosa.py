@@ -207,5 +207,7 @@ class _Instances:
 
 def _regions(arch: Arch) -> Int32s:
     """A number for each tile; tiles with the same op classes have the same one."""
-    numbers: dict[frozenset[str], int] = {}
-    return np.array([numbers.setdefault(tile.classes, len(numbers)) for tile in arch.tiles], dtype=np.int32)
+    numbers: dict[tuple[frozenset[str], frozenset[str]], int] = {}
+    return np.array(
+        [numbers.setdefault((tile.classes, tile.lacks), len(numbers)) for tile in arch.tiles], dtype=np.int32
+    )
