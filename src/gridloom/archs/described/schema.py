@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gridloom.archs.described.links import PATTERNS
-from gridloom.archs.described.tile_entries import CLASSES, GROUPS, MAX_CYCLES
+from gridloom.archs.described.tile_entries import CLASSES, GROUPS, MAX_CYCLES, OPS
 from gridloom.archs.selectors import LAYOUTS
 
 _NAME: Final = {"type": "string"}
@@ -85,8 +85,8 @@ def _cycles() -> dict[str, Any]:
 
 
 def _ops() -> dict[str, Any]:
-    """The schema of op classes: a list, one of them, or what is added and removed."""
-    names = _one_or_more({"enum": [*CLASSES, *GROUPS]})
+    """The schema of op classes and ops: a list, one of them, or what is added and removed."""
+    names = _one_or_more({"enum": list(dict.fromkeys([*CLASSES, *GROUPS, *OPS]))})
     return {"anyOf": [names, _closed([], add=names, remove=names)]}
 
 

@@ -418,7 +418,7 @@ class Hardware:
             1 << op.code - base
             for name, op in OP_TABLE[self.domain].items()
             if op.code - base < limit and op.op_class in classes & {"alu", "mul", "div"}
-            if chosen is None or name in chosen or name == "move"
+            if ((chosen is None or name in chosen) and name not in self.arch.tiles[t].lacks) or name == "move"
         )
 
     def _streams(self, t: int) -> int:

@@ -331,6 +331,7 @@ class ModuloProblem:
         taken = self.taken[rows]
         # An op that keeps its unit for longer than an II would meet itself.
         able = able * (taken <= ii)
+        self._keep_to_ops(able)
         self._keep_to_banks(able, pool)
         return Loop(
             nodes=count,
@@ -349,6 +350,14 @@ class ModuloProblem:
             least=least,
             preferred=self._preferred(least, ii),
         )  # fmt: skip
+
+    def _keep_to_ops(self, able: Int64s) -> None:
+        """Take tiles away, in place, that lack the op of a node though they have its class."""
+        for t, tile in enumerate(self.arch.tiles):
+            if tile.lacks:
+                for n, k in enumerate(self.nodes):
+                    node = self.dfg.nodes[k]
+                    able[n, t] *= tile.runs(node.op, self.dfg.required_classes(node.id))
 
     def _keep_to_banks(self, able: Int64s, pool: Int64s) -> None:
         """Let accesses sit only on tiles that reach the bank of their array, and take one of its ports.
@@ -439,8 +448,9 @@ class ModuloProblem:
         )  # fmt: skip
 
     def usable(self, file: int, limit: int) -> tuple[int, ...]:
-        """The registers of a file that a search may use."""
-        return self.arch.register_files[file].registers[:limit]
+        """The registers of a file that a search may use; those that rotate in any case are among them."""
+        record = self.arch.register_files[file]
+        return record.registers[: limit if record.adjustable else max(limit, record.rotating)]
 
     def rotating(self, file: int, registers: Registers) -> int:
         """How many registers of a file rotate."""
