@@ -45,6 +45,7 @@ class ArrayKind:
 
 GRID: Final = ArrayKind("static", ("grid",), "static grids such as mesh")
 REGISTERS: Final = ArrayKind("modulo", ("registers",), "modulo-scheduled arrays with registers such as torus")
+CROSSBARS: Final = ArrayKind("modulo", ("crossbars",), "modulo-scheduled arrays with crossbars such as hycube")
 ROWS: Final = ArrayKind("static", ("rows",), "rows of ALUs such as vpcma")
 SPOKES: Final = ArrayKind("modulo", ("spokes",), "tiles with spokes such as streaming-engine")
 SWITCHES: Final = ArrayKind("elastic", ("switches",), "elastic arrays such as rdu", domains=("tensor",))
@@ -95,6 +96,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
             f"ramp-{k}": Entry("gridloom.archs.families.torus:build", f"torus preset {k} of the RAMP evaluation")
             for k in range(1, 13)
         },
+        "hycube": Entry(
+            "gridloom.archs.families.hycube:build", "modulo-scheduled mesh of crossbars that pass several links per cycle"
+        ),
         "vpcma": Entry("gridloom.archs.families.vpcma:build", "static rows of combinational ALUs with pipeline bits"),
         "streaming-engine": Entry(
             "gridloom.archs.families.streaming_engine:build", "modulo-scheduled row of tiles with spokes"
@@ -109,7 +113,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             role="search",
         ),
         "modulo": Mapper(
-            {REGISTERS: "gridloom.mappers.modulo.modulo:modulo"},
+            dict.fromkeys((REGISTERS, CROSSBARS), "gridloom.mappers.modulo.modulo:modulo"),
             "scheduling, placement and negotiated routing in one search",
             role="search",
         ),
@@ -134,7 +138,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             role="proof",
         ),
         "portfolio": Mapper(
-            dict.fromkeys((GRID, REGISTERS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
+            dict.fromkeys((GRID, REGISTERS, CROSSBARS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
             "a race of the mappers that suit the array; the best result wins",
         ),
         "neosa": Mapper({GRID: "gridloom.mappers.grid.neosa:neosa"}, "the published NeoSA placer, with our routes"),

@@ -34,6 +34,7 @@ _TIMED: Final[tuple[Rule, ...]] = (
     conflicts.check_pools,
     memory.check_data_memory,
     combinational.check_cycles,
+    combinational.check_links_per_cycle,
     array_rules.check_rules,
 )
 _ELASTIC: Final[tuple[Rule, ...]] = (
