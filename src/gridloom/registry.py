@@ -97,13 +97,15 @@ REGISTRY: dict[str, dict[str, Any]] = {
             for k in range(1, 13)
         },
         "hycube": Entry(
-            "gridloom.archs.families.hycube:build", "modulo-scheduled mesh of crossbars that pass several links per cycle"
+            "gridloom.archs.families.hycube:build",
+            "modulo-scheduled mesh of crossbars that pass several links per cycle",
         ),
         "vpcma": Entry("gridloom.archs.families.vpcma:build", "static rows of combinational ALUs with pipeline bits"),
         "streaming-engine": Entry(
             "gridloom.archs.families.streaming_engine:build", "modulo-scheduled row of tiles with spokes"
         ),
         "genmap": Entry("gridloom.archs.families.genmap:build", "array that a GenMap XML file describes"),
+        "morpher": Entry("gridloom.archs.morpher.array:build", "array that a Morpher JSON file describes"),
         "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
     },
     "mappers": {

@@ -1,4 +1,4 @@
-"""Steps that take no time: of all routes and ops together they are acyclic, and cross no more links than a cycle allows.
+"""Steps without latency, of all routes and ops together: they are acyclic, and cross no more links than allowed.
 
 Each route by itself may be sound and two of them together still close a ring of wires and ALUs without a register,
 whose value is undefined in hardware. Rows of combinational ALUs make this a real danger. The check builds a graph over

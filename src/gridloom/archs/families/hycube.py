@@ -151,9 +151,7 @@ def _operands(builder: ArchBuilder, p: HycubeParameters, tile: int) -> list[int]
     return [builder.index[f"{builder.tiles[tile].name}.in{k}"] for k in range(p.operands)]
 
 
-def _add_ports(
-    builder: ArchBuilder, p: HycubeParameters, tile: int, arriving: list[Link], leaving: list[Link]
-) -> None:
+def _add_ports(builder: ArchBuilder, p: HycubeParameters, tile: int, arriving: list[Link], leaving: list[Link]) -> None:
     """Add an input port with one register for each link that arrives: the port carries the link or the register.
 
     A port is one input of the crossbar, so that what waits in its register and what passes by it exclude each other in
@@ -196,7 +194,5 @@ def _add_file(builder: ArchBuilder, p: HycubeParameters, tile: int, arriving: li
     if registers:
         rotating = 0 if p.rotating == "free" else p.rotating
         builder.register_files.append(
-            RegisterFile(
-                name=name, registers=tuple(registers), rotating=rotating, adjustable=p.rotating == "free"
-            )
+            RegisterFile(name=name, registers=tuple(registers), rotating=rotating, adjustable=p.rotating == "free")
         )

@@ -189,8 +189,8 @@ def add_memory(builder: ArchBuilder, rows: int, bus: Bus, *, writes_registers: b
     """Add the spill slots, the memory that they lead to, and the buses.
 
     The memory is one resource without a limit on signals: what fits is counted in bytes by ``verify``. A spill load or
-    store shares the issue slot of its PE (``group``) and counts against the bus as class ``mem``. A loaded value goes to
-    the output register and, where ``writes_registers`` says so, may go to registers that the PE writes.
+    store shares the issue slot of its PE (``group``) and counts against the bus as class ``mem``. A loaded value goes
+    to the output register and, where ``writes_registers`` says so, may go to registers that the PE writes.
     """
     memory = builder.add("mem", Kind.MEM, capacity=0)
     builder.arc(memory, memory, 1)

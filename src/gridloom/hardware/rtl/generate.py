@@ -13,8 +13,8 @@ from gridloom.hardware.rtl.top import TOP, top_module
 from gridloom.hardware.rtl.unit_module import unit_module
 
 PRIMITIVES = (
-    "gl_mux", "gl_link_mux", "gl_delay", "gl_fifo", "gl_config_port", "gl_context_memory", "gl_values", "gl_window", "gl_operand",
-    "gl_alu", "gl_cma_alu", "gl_pe", "gl_result", "gl_registers", "gl_memory_bus", "gl_sequencer",
+    "gl_mux", "gl_link_mux", "gl_delay", "gl_fifo", "gl_config_port", "gl_context_memory", "gl_values", "gl_window",
+    "gl_operand", "gl_alu", "gl_cma_alu", "gl_pe", "gl_result", "gl_registers", "gl_memory_bus", "gl_sequencer",
 )  # fmt: skip
 
 

@@ -7,7 +7,8 @@ same *shape*) share one module: ports are numbered in the order of the array's r
 The resources of the array become hardware as follows: IN, LINK and SWITCH resources are multiplexers of the unit that
 owns them; FU and OUT are the function unit and its output register; REG resources are registers of the tile's own file,
 or of the central one where no tile owns them; each pool of tiles with memory ports becomes a memory bus. A local
-register takes the result of its tile, or a wire that has an arc of one cycle to it. An arc may be *gated*: a setting of the mapping switches a pipeline register on, which adds a cycle.
+register takes the result of its tile, or a wire that has an arc of one cycle to it. An arc may be *gated*: a setting of
+the mapping switches a pipeline register on, which adds a cycle.
 
 A wire that only its own unit reads is internal; one that another unit reads is an output port. Since ports are numbered
 and not named by position in the array, all inner tiles of a grid have the same shape: an 8 x 8 mesh needs three modules
@@ -410,7 +411,9 @@ class Hardware:
             rows = self._incoming[r]
             sources = tuple(Source(local[s], c, gates.index(gate) if gate >= 0 else -1) for s, c, gate in rows)
             for lane in range(lanes if kind == Kind.IN else 1):
-                muxes.append(Mux(f"{local[r]}_lane_{lane}" if lane else local[r], sources, self._idles(r), self._in_ring(r)))
+                muxes.append(
+                    Mux(f"{local[r]}_lane_{lane}" if lane else local[r], sources, self._idles(r), self._in_ring(r))
+                )
                 arcs.append(tuple(rows))
         return tuple(muxes), tuple(arcs)
 

@@ -178,7 +178,7 @@ class Copy:
 class WireArrays(NamedTuple):
     """The wire states of crossbars in the numbers of a ``Fabric``, whose fields ``wire_...`` explain them."""
 
-    count: int
+    states: int
     depth: int
     at: Int64s
     sources: Int64s
@@ -398,8 +398,8 @@ class ModuloProblem:
     def fabric(self, loop: Loop, ii: int, registers: Registers, move_price: float = 1.0) -> Fabric:
         """The array's arrays for an II and a use of its register files.
 
-        Storages are numbered: output registers by tile, then the usable registers file by file, then the states of wires
-        where the array has crossbars, then the memory.
+        Storages are numbered: output registers by tile, then the usable registers file by file, then the wire states of
+        crossbars, then the memory.
         ``span`` is how long one value may stay: a cycle in an output register that cannot hold, an II in one that can
         and in a register that does not rotate, m * II in one of m that do, and as long as it takes in the memory.
         """
@@ -420,11 +420,11 @@ class ModuloProblem:
         first = tiles + int(at[-1])
         reads = [[*sorted(s.reads[t]), *(first + w for w in wires.readers[t])] for t in range(tiles)]
         read_at, read = csr64(reads)
-        span += [0] * wires.count + [_LONG]
+        span += [0] * wires.states + [_LONG]
         pool = self.tables[2]
         return Fabric(
             ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files),
-            elements=4 * tiles + int(at[-1]) + wires.count + 1,
+            elements=4 * tiles + int(at[-1]) + wires.states + 1,
             horizon=self.horizon(loop, ii),
             read_at=read_at, read=read, file_at=at,
             file_of=_ints(s.file_of), turn=turn, span=_ints(span), keeps=keeps,
@@ -432,7 +432,7 @@ class ModuloProblem:
             move_pool=pool[self.classes.index(frozenset({"route"}))],
             memory_pool=pool[self.classes.index(frozenset({"mem"}))],
             move_price=move_price,
-            wires=wires.count, wire_depth=wires.depth, wire_at=wires.at, wire_from=wires.sources,
+            wires=wires.states, wire_depth=wires.depth, wire_at=wires.at, wire_from=wires.sources,
             wire_group=wires.group, wire_price=wires.price, wire_file=wires.file,
         )  # fmt: skip
 
@@ -450,7 +450,7 @@ class ModuloProblem:
         ]
         at, sources = csr64(rows)
         return WireArrays(
-            count=len(wires.states), depth=wires.depth, at=at, sources=sources,
+            states=len(wires.states), depth=wires.depth, at=at, sources=sources,
             group=_ints([tiles + first + wire for wire, _ in wires.states]),
             price=np.array(wires.prices, dtype=np.float64),
             file=_ints([k if k >= 0 and files[k] else -1 for k in wires.writes]),

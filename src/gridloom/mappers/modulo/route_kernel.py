@@ -11,8 +11,8 @@ slot), then storages. A route is a list of codes ``cycle * elements + element`` 
 With t tiles, elements 0 to t - 1 are moves, t to 2t - 1 loads, 2t to 3t - 1 stores, 3t to 4t - 1 output registers, then
 registers, and at last the memory. On arrays with crossbars the wires come before the memory, as storages that hold
 nothing (see :mod:`gridloom.mappers.modulo.wire_kernel`). The *groups* of ``Usage`` are t issue slots, t output
-registers, the registers and the wires; the memory has no limit here (its size is checked once a mapping is found). One net is *open* at a time: its tree is
-spread out in ``Tree`` so that "is this state already ours" is one look.
+registers, the registers and the wires; the memory has no limit here (its size is checked once a mapping is found). One
+net is *open* at a time: its tree is spread out in ``Tree`` so that "is this state already ours" is one look.
 
 Prices follow PathFinder: (base + history) * (1 + present * signals there). A forward sweep (``spread``) prices all
 states from a net's tree on; a backward sweep (``gather``) prices all states up to one reader. Both cost O(cycles *
@@ -50,6 +50,7 @@ HOLD_PRICE = 0.35
 REGISTER_PRICE = 0.12
 MEMORY_PRICE = 0.02
 KEEP_PRICE = 0.3
+
 
 @borrowing
 def pool_price(usage: Usage, pool: int, slot: int, present: float) -> float:
