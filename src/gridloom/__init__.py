@@ -20,9 +20,10 @@ if _TYPE_CHECKING:
     from gridloom.archs.model import Arch
     from gridloom.dfg.model import Dfg, DfgBuilder
     from gridloom.errors import GridloomError
-    from gridloom.flow.api import arch, bench, check, load, map, measure, names, save, show, simulate
+    from gridloom.flow.api import arch, bench, check, compile, load, map, measure, names, save, show, simulate
     from gridloom.flow.display.picture import Picture
     from gridloom.flow.files import load_mapping
+    from gridloom.flow.functions.compile import Compiled
     from gridloom.flow.request import Request
     from gridloom.flow.result import Result
     from gridloom.frontend.python.arrays import loop
@@ -46,6 +47,7 @@ if _TYPE_CHECKING:
 __all__ = [  # noqa: RUF022
     "Arch",
     "Array",
+    "Compiled",
     "Dfg",
     "DfgBuilder",
     "Failure",
@@ -58,6 +60,7 @@ __all__ = [  # noqa: RUF022
     "arch",
     "bench",
     "check",
+    "compile",
     "float32",
     "int16",
     "int32",
@@ -83,6 +86,7 @@ __all__ = [  # noqa: RUF022
 _HOME = {
     "Arch": "archs.model",
     "Array": "frontend.python.numbers",
+    "Compiled": "flow.functions.compile",
     "Dfg": "dfg.model",
     "DfgBuilder": "dfg.model",
     "Failure": "mapping.model",
@@ -94,6 +98,7 @@ _HOME = {
     "arch": "flow.api",
     "bench": "flow.api",
     "check": "flow.api",
+    "compile": "flow.api",
     "float32": "frontend.python.numbers",
     "int16": "frontend.python.numbers",
     "int32": "frontend.python.numbers",

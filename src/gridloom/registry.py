@@ -107,6 +107,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "genmap": Entry("gridloom.archs.families.genmap:build", "array that a GenMap XML file describes"),
         "morpher": Entry("gridloom.archs.morpher.array:build", "array that a Morpher JSON file describes"),
         "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
+        "array": Entry("gridloom.archs.described.family:build", "array that is described tile by tile"),
     },
     "mappers": {
         "anneal": Mapper(
@@ -314,6 +315,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "satmapit": Entry("gridloom.frontend.graphs.satmapit:read", "loops of SAT-MapIt: *_nodes with *_edges"),
         "morpher": Entry("gridloom.frontend.graphs.morpher:read", "graphs of Morpher: *.xml"),
         "c": Entry("gridloom.frontend.c:read", "a loop of a C file: *.c, or FILE.c:FUNCTION,key=value,...", "c"),
+        "mlir": Entry(
+            "gridloom.frontend.c:read", "a loop of an MLIR file: *.mlir, or FILE.mlir:FUNCTION,key=value,...", "mlir"
+        ),
         "python": Entry(
             "gridloom.frontend.python.kernel:read", "a function with @gridloom.kernel: *.py, or FILE.py:FUNCTION"
         ),

@@ -59,7 +59,7 @@ def test_python_examples_give_what_they_show(page: str) -> None:
     assert runner.failures == 0, "".join(said)
 
 
-@pytest.mark.parametrize("block", blocks("formats.md", "yaml"))
+@pytest.mark.parametrize("block", [*blocks("formats.md", "yaml"), *blocks("describing-arrays.md", "yaml")])
 def test_yaml_examples_describe_sound_arrays(tmp_path: Path, block: str) -> None:
     path = tmp_path / "array.yaml"
     path.write_text(block, encoding="utf-8")

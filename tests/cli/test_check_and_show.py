@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from gridloom.archs import build
+
 
 def damaged(path, change):
     data = json.loads(path.read_text())
@@ -138,3 +140,21 @@ def test_nothing_is_run_for_a_mapping(gridloom, saved, command, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", refuse)
     monkeypatch.setattr(module_file, "execute", refuse)
     assert gridloom(command, saved).status == 0
+
+
+def test_an_array_is_printed_as_a_description(gridloom, tmp_path):
+    printed = gridloom("show", "torus:3x3,regs=2", "--yaml")
+    assert printed.status == 0
+    path = tmp_path / "array.yaml"
+    path.write_text(printed.out, encoding="utf-8")
+    assert build(path).fingerprint == build("torus:3x3,regs=2").fingerprint
+
+
+def test_the_array_of_a_mapping_is_printed_as_a_description(gridloom, saved):
+    assert gridloom("show", saved, "--yaml").out.startswith('name: "mesh:2x2"\n')
+
+
+def test_a_graph_is_not_printed_as_an_array(gridloom):
+    done = gridloom("show", "kernel:fir", "--yaml")
+    assert done.status == 2
+    assert "--yaml: a graph has no description as an array; give an array or a mapping" in done.err

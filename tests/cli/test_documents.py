@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = ["docs/cli.md"]
+PAGES = ["docs/cli.md", "docs/describing-arrays.md"]
 
 
 def blocks(page, language):

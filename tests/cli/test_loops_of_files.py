@@ -218,7 +218,7 @@ WRONG = {
     "built-in": (
         ("kernel:fir", "--flatten"),
         "'kernel:fir' takes none of --function, --loop, --flatten, --unroll and --size; they are for loops of *.c and "
-        "kernels of *.py",
+        "*.mlir and kernels of *.py",
     ),
 }
 

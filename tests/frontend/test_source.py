@@ -61,8 +61,8 @@ def test_a_satmapit_drawing_names_its_loop_and_is_plain_dot_alone(tmp_path: Path
         (
             "a.csv",
             "x",
-            "is of no kind that is read; expected *.c, *.py, *.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with "
-            "*_edge.txt), *_nodes with *_edges, or kernel:NAME",
+            "is of no kind that is read; expected *.c, *.mlir, *.py, *.dot, *.gv, *.json, *.xml, *.txt (*_node.txt "
+            "with *_edge.txt), *_nodes with *_edges, or kernel:NAME",
         ),
         ("a.xml", '<PEArray name="x">', "describes an array, not a graph; give it to --arch"),
         ("a.json", "{", "is not JSON: Expecting property name enclosed in double quotes at line 1, column 2"),

@@ -1,6 +1,8 @@
 """From text to an Arch: ARCH strings (``mesh:8x8,inputs=skewed``), YAML files, plain dictionaries.
 
-All three end as a dictionary with ``family`` and that family's parameters; the family's ``build`` makes it an Arch.
+All three end as a dictionary with ``family`` and that family's parameters; the family's ``build`` makes it an Arch. A
+description by tile (``gridloom.archs.described``) is the family ``array``, which may be left out. Any description may
+have a ``name``, which stands in tables and reports.
 
 ``build`` is the only function that most callers need. The rest serves the families: ``parameters`` turns a dictionary
 into the family's record with the errors that a user understands, ``check_*`` bound its numbers, and ``build_described``
@@ -11,7 +13,8 @@ names the array after its description. An error raised below begins with the key
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +27,10 @@ from gridloom.yaml_text import YamlProblem, parse_marked
 
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 _YAML_LIMIT = 4_000_000
+#: A description with one of these keys and without a family is one by tile.
+_BY_TILE = frozenset({"extends", "style", "links", "tiles", "graph"})
+#: So many files may extend one another.
+_MOST_FILES = 16
 P = TypeVar("P")
 
 
@@ -48,7 +55,7 @@ def build(description: str | Path | Mapping[str, Any]) -> Arch:
 
 def build_spec(spec: dict[str, Any], where: str) -> Arch:
     """Return the array of a dictionary with ``family`` and its parameters; errors are located at ``where``."""
-    family = spec.get("family")
+    family = spec.get("family", "array" if _BY_TILE & spec.keys() else None)
     if not isinstance(family, str):
         raise ArchError(f"family: expected the name of a family, found {family!r}", where=where)
     try:
@@ -56,12 +63,23 @@ def build_spec(spec: dict[str, Any], where: str) -> Arch:
     except OptionError as error:
         raise ArchError(error.message, where=where) from None
     try:
-        arch: Arch = builder(spec)
+        arch: Arch = _named(builder, {"family": family, **spec})
     except ArchError as error:
         raise error.at(where) from None
     except RecursionError:
         raise ArchError("is nested too deeply to describe an array", where=where) from None
     return arch
+
+
+def _named(builder: Callable[[Mapping[str, Any]], Arch], spec: dict[str, Any]) -> Arch:
+    """Return the array that a family builds, under the ``name`` that its description gives it."""
+    if "name" not in spec:
+        return builder(spec)
+    name = spec["name"]
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 100:
+        raise ArchError(f"name: expected 1 to 100 printable characters, found {name!r}")
+    arch = builder({key: value for key, value in spec.items() if key != "name"})
+    return replace(arch, name=name, spec=spec)
 
 
 def parse_string(text: str) -> dict[str, Any]:
@@ -119,6 +137,36 @@ def load_yaml(path: Path) -> Arch:
 
     Texts of more than 4 million characters, anchors and aliases are refused, so that the cost is linear in the file.
     """
+    return _load(path, ())
+
+
+def _load(path: Path, above: tuple[Path, ...]) -> Arch:
+    """Return the array of a YAML file that the files ``above`` extend, one the next."""
+    where = str(path)
+    data = _read_marked(path)
+    spec = plain(data)
+    try:
+        if isinstance(spec.get("extends"), str) and spec["extends"].endswith((".yaml", ".yml")):
+            spec["extends"] = dict(_load(_extended_file(path, spec["extends"], above), (*above, path)).spec)
+        return build_spec(spec, where)
+    except ArchError as error:
+        if error.where != where:
+            raise
+        raise ArchError(error.message, where=_line_of(data, error.message, where)) from None
+
+
+def _extended_file(path: Path, named: str, above: tuple[Path, ...]) -> Path:
+    """Return the file that another one extends, which stands beside it; ArchError where files extend each other."""
+    target = path.parent / named
+    if target.resolve() in [file.resolve() for file in (*above, path)]:
+        raise ArchError(f"extends: {named!r} extends this file in turn; leave one of the two out", where=str(path))
+    if len(above) >= _MOST_FILES:
+        raise ArchError(f"extends: more than {_MOST_FILES} files extend one another", where=str(path))
+    return target
+
+
+def _read_marked(path: Path) -> Any:
+    """Return the data of a YAML file with the lines of its keys; ArchError for a file that is none."""
     where = str(path)
     try:
         # A character has up to four bytes; how many characters there are is counted below.
@@ -126,20 +174,18 @@ def load_yaml(path: Path) -> Arch:
     except SourceError as error:
         raise ArchError(error.message, where=where) from None
     try:
-        data = parse_marked(text, _YAML_LIMIT)
+        return parse_marked(text, _YAML_LIMIT)
     except YamlProblem as problem:
         raise ArchError(problem.message, where=f"{where}:{problem.line}" if problem.line else where) from None
-    try:
-        return build_spec(plain(data), where)
-    except ArchError as error:
-        raise ArchError(error.message, where=_line_of(data, error.message, where)) from None
 
 
 def _line_of(data: Any, message: str, path: str) -> str:
     """Find the line of the key that a message starts with, as deep as the file has lines for it."""
     keys = message.partition(":")[0].split(".")
     line = None
-    for key in keys if keys[0] in data else ["family"]:
+    # What is missing has no line: the family, or the first key of a description by tile, stands for it.
+    whole = "family" if "family" in data or not _BY_TILE & data.keys() else next(iter(data))
+    for key in keys if keys[0] in data else [whole]:
         try:
             line, data = (data.lc.item(int(key)), data[int(key)]) if key.isdecimal() else (data.lc.key(key), data[key])
         except (AttributeError, IndexError, KeyError, TypeError):

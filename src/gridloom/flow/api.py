@@ -30,6 +30,7 @@ from gridloom.mapping.model import Mapping
 from gridloom.run import ExecutorSpec, Store
 
 if TYPE_CHECKING:
+    from gridloom.flow.functions.compile import Compiled
     from gridloom.mappers.budget import Reporter
     from gridloom.sim import Verdict
     from gridloom.verify import Stats, Violation
@@ -110,6 +111,34 @@ def map(
             interrupted=interrupted,
         )
     )
+
+
+def compile(
+    source: str | Path,
+    arch: ArchLike,
+    *,
+    mapper: str = "auto",
+    seed: int = 0,
+    time_limit: float | None = None,
+    effort: int | None = None,
+    told: Callable[[str], None] | None = None,
+) -> Compiled:
+    """Map every loop of a whole C function onto an array; returns what can be run on data: ``compiled.run(a=array)``.
+
+    Raises a GridloomError for bad input; a loop that the array cannot take stays on the host, with the reason in
+    ``compiled.loops``. Costs one search per loop.
+
+    source: ``FILE.c:FUNCTION``
+    arch: an Arch, an ARCH string (``torus:4x4``), a YAML file, or a dictionary with ``family`` and its parameters
+    mapper: the mapper's name; ``auto`` takes the one that suits the array
+    seed: the random seed; the same seed and effort give the same mappings
+    time_limit: seconds of search for each loop; without it and ``effort``, 20
+    effort: moves of each search (or the mapper's own unit of work)
+    told: is called with one line about each loop
+    """
+    from gridloom.flow.functions.compile import compile_function
+
+    return compile_function(source, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort, told=told)
 
 
 def load(source: Source) -> Dfg:

@@ -38,11 +38,14 @@ ENDINGS: Final = (
     (".xml", "morpher"),
     (".txt", "e2emap"),
     (".c", "c"),
+    (".mlir", "mlir"),
     (".py", "python"),
     (".onnx", "onnx"),
 )
 
-_KINDS: Final = "*.c, *.py, *.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with *_edge.txt), *_nodes with *_edges"
+_KINDS: Final = (
+    "*.c, *.mlir, *.py, *.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with *_edge.txt), *_nodes with *_edges"
+)
 
 
 def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
@@ -76,8 +79,8 @@ def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
 
 
 def _read_loop(text: str, memory: Memory | None) -> Dfg:
-    """The graph of a loop of a C or Python file."""
-    if parse(text).path.suffix == ".c":
+    """The graph of a loop of a C, MLIR or Python file."""
+    if parse(text).path.suffix != ".py":
         from gridloom.frontend.c import read_spec
 
         return read_spec(text, memory)

@@ -71,6 +71,8 @@ I_COUNT: Final = 4
 I_BASE: Final = 5
 I_LENGTH: Final = 6
 I_INDEX: Final = 7
+#: The least address of the array, 0 but where a pointer leads into the middle of it.
+I_LOW: Final = 8
 
 # Columns of the operand table.
 O_KIND: Final = 0
@@ -200,9 +202,9 @@ def _read_operands(cycle: int, firing: int, issue: int, buffer: Words, rings: Ri
 
 
 @_inlined
-def _trapped(address: int, length: int, issue: int, firing: int, trap: Words) -> bool:
+def _trapped(address: int, low: int, length: int, issue: int, firing: int, trap: Words) -> bool:
     """Whether an address is outside its array; the first such access is recorded."""
-    outside = address < 0 or address >= length
+    outside = address < low or address >= length
     if outside:
         if trap[TRAP_COUNT] == 0:
             trap[TRAP_ISSUE] = issue
@@ -233,7 +235,7 @@ def _access(
     result = 0
     if kind != STORE_IF or scratch.buffer[2] != 0:
         cell = issues[issue, I_BASE] + address
-        if _trapped(address, length, issue, firing, scratch.trap):
+        if _trapped(address, issues[issue, I_LOW], length, issue, firing, scratch.trap):
             if kind == LOAD:
                 result = poison(issue, cycle)
         elif kind in (LOAD, SPILL_LOAD):

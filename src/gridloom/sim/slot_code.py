@@ -397,12 +397,12 @@ class _Compiler:
                 first, length = arrays.get(self.dfg.nodes[record.node].array or "", (0, 0))
             elif record.spill >= 0:
                 first, length = spills[record.spill], self.configuration.spills[record.spill].depth
-            issues.append((kind, op, node_salt, len(operands), len(record.operands), first, length, index))
+            issues.append((kind, op, node_salt, len(operands), len(record.operands), first, length, index, 0))
             for operand in record.operands:
                 operands.append((*self._origin(operand), operand.fifo, operand.distance, len(initial)))
                 values = [encode(self.dfg.domain, value) for value in operand.initial[: operand.distance]]
                 initial += values + [kernel.POISON] * (operand.distance - len(values))
-        return _table(issues, 8), _table(operands, 5), np.array([*initial, 0], dtype=np.int64)
+        return _table(issues, 9), _table(operands, 5), np.array([*initial, 0], dtype=np.int64)
 
     def _action(self, record: Slot) -> tuple[int, int, int, int]:
         """(what the kernel does, op code, salt, constant or stream) of an issue.

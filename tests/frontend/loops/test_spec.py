@@ -81,7 +81,7 @@ def test_options_join_the_text():
             "kernel:fir",
             {"unroll": 2},
             "'kernel:fir' takes none of --function, --loop, --flatten, --unroll and --size; they are for loops of *.c "
-            "and kernels of *.py",
+            "and *.mlir and kernels of *.py",
         ),
         ("a.c:g", {"function": "f"}, "--function: 'a.c:g' names function 'g' already"),
         ("a.c:unroll=2", {"unroll": 2}, "'a.c:unroll=2,unroll=2': unroll is given twice"),

@@ -50,6 +50,9 @@ def show(
     as_json: Annotated[
         bool, typer.Option("--json", help="For C and Python files: print the loops as one JSON object.")
     ] = False,
+    as_yaml: Annotated[
+        bool, typer.Option("--yaml", help="Print an array, or that of a mapping, as a description by tile.")
+    ] = False,
     function: Function = None,
     loop: Loop = None,
     flatten: Flatten = False,
@@ -59,7 +62,8 @@ def show(
 ) -> int:
     """Draw a mapping, an array or a graph in the terminal, or into a file with --svg.
 
-    Of a C or Python file, list the loops. Of configuration bits, with --arch, say what each of them sets.
+    With --yaml, print an array as a description that can be changed and given to --arch. Of a C or Python file, list
+    the loops. Of configuration bits, with --arch, say what each of them sets.
     """
     from gridloom.flow.files import load_any
     from gridloom.frontend.loops.spec import is_loop, is_part, with_options
@@ -73,12 +77,29 @@ def show(
     if as_json:
         raise OptionError("only the loops of a C or Python file are listed; leave it out", where="--json")
     shown = load_any(what)
+    if as_yaml:
+        return _print_description(shown, svg)
     if svg is None:
         _draw(shown)
         return 0
     from gridloom.emit import svg as picture_of
 
     write_and_tell({svg: picture_of(shown)})
+    return 0
+
+
+def _print_description(shown: Mapping | Arch | Dfg, svg: Path | None) -> int:
+    """Print an array as YAML; OptionError for a graph, and for ``--svg`` beside it."""
+    from gridloom.archs import Arch
+    from gridloom.archs.described.text import yaml_text
+    from gridloom.archs.described.writing import describe
+
+    if svg is not None:
+        raise OptionError("a description is text; leave --svg or --yaml out", where="--yaml")
+    arch = shown if isinstance(shown, Arch) else getattr(shown, "arch", None)
+    if arch is None:
+        raise OptionError("a graph has no description as an array; give an array or a mapping", where="--yaml")
+    print(yaml_text(describe(arch)), end="")
     return 0
 
 
@@ -92,7 +113,7 @@ def _list_loops(path: Path, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"file": str(path), "loops": [row.to_dict() for row in rows]}))
         return 0
-    what = "loops" if path.suffix == ".c" else "kernels"
+    what = "kernels" if path.suffix == ".py" else "loops"
     print("\n".join(line for row in rows for line in row.lines()) if rows else f"{path} has no {what}")
     return 0
 

@@ -63,7 +63,7 @@ def list_loops(path: Path) -> list[Row]:
 
     Costs one run of clang; a Python file is executed.
     """
-    return _c_loops(path) if path.suffix == ".c" else _python_kernels(path)
+    return _python_kernels(path) if path.suffix == ".py" else _c_loops(path)
 
 
 def _c_loops(path: Path) -> list[Row]:
@@ -75,8 +75,8 @@ def _c_loops(path: Path) -> list[Row]:
         level = "innermost" if loop.innermost else "a loop around others"
         rows.append(
             Row(
-                source=f"{path}:{loop.function},loop={loop.number}",
-                place=f"line {loop.line}, {level}",
+                source=f"{path}:{loop.function}" + (f",loop={loop.number}" if loop.number is not None else ""),
+                place=f"line {loop.line}, {level}" if loop.number is not None else "function",
                 ops=loop.ops,
                 rec_mii=loop.rec_mii,
                 trip=loop.trip,

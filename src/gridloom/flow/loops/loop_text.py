@@ -47,7 +47,7 @@ def read_loop(text: str, memory: Memory) -> tuple[Dfg, LoopText]:
     trace of a Python function.
     """
     spec = parse(text)
-    return _read_c(text, memory) if spec.path.suffix == ".c" else _read_python(spec, memory)
+    return _read_python(spec, memory) if spec.path.suffix == ".py" else _read_c(text, memory)
 
 
 def trace_kernel(kernel: PythonKernel, memory: Memory) -> tuple[Dfg, LoopText | None]:

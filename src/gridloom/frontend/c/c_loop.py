@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gridloom.dfg.model import Dfg
+from gridloom.frontend.c.address import Base
 from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.dependences import Overlap, advice
 from gridloom.frontend.c.llvm.ir import Instruction, Module, Value
@@ -26,6 +27,8 @@ class CLoop:
     function: str
     line: int
     arrays: tuple[CArray, ...]
+    #: Array -> the pointer that its words are counted from.
+    bases: Mapping[str, Base] = field(repr=False)
     #: Load or store -> the node that does it (which may be left out where nothing needs it).
     accesses: Mapping[Instruction, str] = field(repr=False)
     #: Input or output node -> the load or store that it stands for.

@@ -17,9 +17,8 @@ from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import OptionError, SourceError
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.frontend.c.llvm.ir import Module
-from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.c.llvm.modules import module_of
 from gridloom.frontend.c.loops import Loop, find_loops
 from gridloom.frontend.c.region import flattened, single
 from gridloom.frontend.c.translate import translate
@@ -51,6 +50,8 @@ class COptions:
     sizes: Mapping[str, int] = field(default_factory=dict)
     #: ``arrays``: loads and stores with address arithmetic; ``streams``: inputs and outputs, for arrays without memory.
     memory: Memory = "arrays"
+    #: Read every f64 of an MLIR file as f32.
+    singles: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +62,8 @@ class LoopReport:
     """
 
     function: str
-    #: What ``--loop`` takes together with ``--function``.
-    number: int
+    #: What ``--loop`` takes together with ``--function``; None for a function that is refused as a whole.
+    number: int | None
     line: int
     depth: int
     innermost: bool
@@ -81,7 +82,8 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
 
     Without either, the file must have one innermost loop.
     """
-    return pick(read_module(compile_to_ir(path), str(path)), path, options, **changes)
+    asked = replace(options or COptions(), **changes)
+    return pick(module_of(path, asked.function, singles=asked.singles), path, asked)
 
 
 def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
@@ -137,13 +139,17 @@ def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]
         unroll=spec.unroll,
         sizes=spec.sizes,
         memory=spec.memory or memory or "arrays",
+        singles=spec.singles,
     )
 
 
 def describe(path: Path) -> list[LoopReport]:
     """Every loop of a C file: where it is, what its graph has, and why one cannot be mapped. Runs clang once."""
-    module = read_module(compile_to_ir(path), str(path))
-    reports = []
+    module = module_of(path)
+    reports = [
+        LoopReport(function=name, number=None, line=line, depth=0, innermost=False, limit=f"{path}:{line}: {reason}")
+        for name, (line, reason) in module.refused.items()
+    ]
     for function in module.functions.values():
         for number, loop in enumerate(find_loops(module, function)):
             reports.append(_report(module, loop, number, str(path)))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.ir import Instruction
+from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import Const, Operand
 
 if TYPE_CHECKING:
@@ -169,6 +170,25 @@ def _single_extremum(op: str) -> Rule:
     return rule
 
 
+def _ordered_extremum(op: str, joined: str) -> Rule:
+    """The rule of IEEE 754's minimum and maximum: a NaN wins, and a zero with a sign is the smaller one.
+
+    Equal numbers have one pattern, but for the zeros, of which ``joined`` gives the right one.
+    """
+
+    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+        a, b = map(to.value, item.operands)
+        if isinstance(a, Const):
+            a, b = b, a
+        result = to.body.emit(op, a, b)
+        # The op hands on its second operand where the two are equal: a constant settles the zeros.
+        if not (isinstance(b, Const) and b.value != (wrap(1 << 31) if op == "fmax" else 0)):
+            result = to.body.select(to.body.emit("feq", a, b), to.body.emit(joined, a, b), result)
+        return to.body.select(to.body.emit("feq", a, a), result, a, item.name)
+
+    return rule
+
+
 def _copy_sign(to: Lowering, item: Instruction, bits: int) -> Operand:
     """The size of one single with the sign of another."""
     size, sign = map(to.value, item.operands)
@@ -211,6 +231,8 @@ INTRINSICS: Final[dict[str, Rule]] = {
     "maxnum": _single_extremum("fmax"),
     "minimumnum": _single_extremum("fmin"),
     "maximumnum": _single_extremum("fmax"),
+    "minimum": _ordered_extremum("fmin", "or"),
+    "maximum": _ordered_extremum("fmax", "and"),
     "copysign": _copy_sign,
     "copysignf": _copy_sign,
     "fmuladd": _multiply_add,

@@ -162,6 +162,9 @@ def _nested(function: Function, headers: list[tuple[str, list[str], LoopSpan | N
             (i.line for name in order if name in inside for i in function.blocks[name].instructions if i.line), 0
         )
         blocks = [name for name in order if name in inside]
+        # MLIR notes no lines of loops, but the branch back has the line of the loop's own op.
+        back = function.blocks[sources[0]].terminator.line
+        line = min(line, back) if line and back else line or back
         loops.append(Loop(function, header, blocks, sources, span or LoopSpan(line, line)))
     # Loops that start on one line are sorted from the outside in.
     loops.sort(key=lambda loop: (loop.span.start, -len(loop.blocks)))

@@ -129,6 +129,7 @@ class _Translation:
             function=region.loop.function.name,
             line=region.loop.span.start,
             arrays=tuple(self.arrays.declared.values()),
+            bases=self.arrays.bases,
             accesses={access.item: access.node for access in accesses},
             streams=self.streams or {},
             liveins={name: value for name, value in self.liveins.items() if name in dfg.index},

@@ -20,10 +20,11 @@ Memory = Literal["arrays", "streams"]
 #: Copies of a body that one iteration may have.
 MAX_UNROLL: Final = 64
 
-_FILE: Final = re.compile(r"(?P<file>.+\.(?P<kind>c|py))(?::(?P<rest>.*))?", re.S)
+_FILE: Final = re.compile(r"(?P<file>.+\.(?P<kind>c|py|mlir))(?::(?P<rest>.*))?", re.S)
 _FLAGS: Final = {"true": True, "false": False}
 _KEYS: Final = {
     "c": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}, memory=arrays|streams or size.ARRAY=N",
+    "mlir": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}, memory=arrays|streams, f64=f32 or size.ARRAY=N",
     "py": f"unroll=1..{MAX_UNROLL}, memory=arrays|streams or size.ARRAY=N",
 }
 
@@ -44,6 +45,8 @@ class LoopSpec:
     memory: Memory | None = None
     #: Words of arrays, by name.
     sizes: Mapping[str, int] = field(default_factory=dict)
+    #: Read every f64 of an MLIR file as f32.
+    singles: bool = False
 
 
 def is_loop(text: str) -> bool:
@@ -63,7 +66,7 @@ def parse(text: str) -> LoopSpec:
     >>> parse("fir.c:dot,unroll=2").function
     'dot'
     """
-    match = None if Path(text).suffix in (".c", ".py") and Path(text).exists() else _FILE.fullmatch(text)
+    match = None if Path(text).suffix in (".c", ".py", ".mlir") and Path(text).exists() else _FILE.fullmatch(text)
     if match is None:
         return LoopSpec(path=Path(text))
     parts = [part.strip() for part in (match["rest"] or "").split(",")]
@@ -82,7 +85,7 @@ def parse(text: str) -> LoopSpec:
         if key.startswith("size."):
             sizes[key.removeprefix("size.")] = int(known)
         else:
-            given[key] = known
+            given["singles" if key == "f64" else key] = known
     return LoopSpec(path=Path(match["file"]), function=function, sizes=sizes, **given)  # type: ignore[arg-type]
 
 
@@ -95,9 +98,11 @@ def _value(key: str, value: str, kind: str) -> int | bool | str | None:
         return count if count is not None and 1 <= count <= MAX_UNROLL else None
     if key == "memory":
         return value if value in ("arrays", "streams") else None
-    if kind == "c" and key == "loop":
+    if kind == "mlir" and key == "f64":
+        return True if value == "f32" else None
+    if kind != "py" and key == "loop":
         return count
-    return _FLAGS.get(value) if kind == "c" and key == "flatten" else None
+    return _FLAGS.get(value) if kind != "py" and key == "flatten" else None
 
 
 def with_options(
@@ -125,7 +130,9 @@ def with_options(
         return text
     if not is_loop(text):
         options = "--function, --loop, --flatten, --unroll and --size"
-        raise OptionError(f"{shown(text)} takes none of {options}; they are for loops of *.c and kernels of *.py")
+        raise OptionError(
+            f"{shown(text)} takes none of {options}; they are for loops of *.c and *.mlir and kernels of *.py"
+        )
     known = parse(text)
     if function is not None and known.function not in (None, function):
         raise OptionError(f"{shown(text)} names function {known.function!r} already", where="--function")

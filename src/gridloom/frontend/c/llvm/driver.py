@@ -56,6 +56,12 @@ _FLAGS: Final = (
     "-Wno-unknown-pragmas", "-Wno-unused-command-line-argument",
 )  # fmt: skip
 
+# For IR, which has its language's meaning and its lines already.
+_IR_FLAGS: Final = (
+    *(flag for flag in _FLAGS if flag != "-gline-tables-only"),
+    "-fno-sanitize=all", "-ffp-contract=off", "-Wno-override-module",
+)  # fmt: skip
+
 _DIAGNOSTIC: Final = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)$", re.M)
 
 
@@ -134,6 +140,23 @@ def compile_to_ir(path: Path, *, time_limit: float | None = None) -> str:
         message = run_compiler(words, Path(folder), path, limit, limits=Limits(MAX_MEMORY, MAX_IR_BYTES))
         if not output.is_file():
             raise SourceError(_complaint(message), where=_position(message, path))
+        return output.read_text(encoding="utf-8", errors="replace")
+
+
+def optimise_ir(text: str, path: Path, *, time_limit: float | None = None) -> str:
+    """LLVM IR of another front end, optimised as :func:`compile_to_ir` does it for C.
+
+    ``path`` is the file that messages name. Costs 0.1 to 0.3 s.
+    """
+    compiler = find_compiler()
+    limit = TIME_LIMIT if time_limit is None else time_limit
+    with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
+        source, output = Path(folder) / "module.ll", Path(folder) / "loop.ll"
+        source.write_text(text, encoding="utf-8")
+        words = [*compiler.command, *compiler.target, *_IR_FLAGS, "-o", str(output), str(source)]
+        message = run_compiler(words, Path(folder), path, limit, limits=Limits(MAX_MEMORY, MAX_IR_BYTES))
+        if not output.is_file():
+            raise SourceError(_complaint(message), where=str(path))
         return output.read_text(encoding="utf-8", errors="replace")
 
 

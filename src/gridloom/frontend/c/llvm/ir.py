@@ -154,3 +154,5 @@ class Module:
     structs: dict[str, str]
     #: Branch instruction -> the loop that it closes.
     spans: dict[Instruction, LoopSpan]
+    #: Functions of the source that are not in the module: name -> (line, reason).
+    refused: dict[str, tuple[int, str]] = field(default_factory=dict)

@@ -10,6 +10,7 @@ Metadata (``!dbg``, ``!tbaa``, ``!llvm.loop``) is resolved from the definitions 
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from typing import Any, Final
@@ -32,6 +33,7 @@ from gridloom.frontend.c.llvm.layout import Layout
 
 MAX_INSTRUCTIONS: Final = 20_000
 
+_REFUSED: Final = re.compile(r"^; gridloom refused (\[.*\])$", re.M)
 _METADATA: Final = re.compile(r",? !([\w.]+) !(\d+)")
 _NAMED: Final = re.compile(r'^\s*%("[^"]*"|[\w.$-]+) = ')
 _LABEL: Final = re.compile(r"label %(\"[^\"]*\"|[\w.$-]+)")
@@ -62,7 +64,15 @@ def read_module(text: str, where: str) -> Module:
             "that does not know: pip install 'gridloom[c]' brings a pair that fits",
             where=where,
         ) from None
-    return _Reader(parsed, where).module()
+    module = _Reader(parsed, where).module()
+    module.refused = _refused(text)
+    return module
+
+
+def _refused(text: str) -> dict[str, tuple[int, str]]:
+    """The functions that a front end left out, by the comments that it wrote."""
+    rows = [json.loads(match[1]) for match in _REFUSED.finditer(text)]
+    return {name: (line, reason) for name, line, reason in rows}
 
 
 class _Reader:

@@ -1,0 +1,176 @@
+"""From the draft of an array to the Arch: tiles, then links, registers, memory and its ports.
+
+Resources are added in the order in which the built-in grids add theirs, so that an array that is written as a
+description and read back has the same fingerprint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gridloom.archs.described.draft import Cell, Draft, TileDraft
+from gridloom.archs.families.grid_parts import add_pe
+from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile
+from gridloom.errors import ArchError
+
+
+def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
+    """Return the array of a draft. Linear in its arcs; ArchError where tiles contradict each other."""
+    builder = ArchBuilder()
+    number = {cell: k for k, cell in enumerate(draft.cells)}
+    for cell in draft.cells:
+        _add_tile(builder, draft, cell)
+    _add_links(builder, draft, number)
+    static = draft.style == "static"
+    if not static:
+        _add_registers(builder, draft, number)
+        _add_memory(builder, draft)
+    accesses = not static and any("mem" in tile.classes for tile in builder.tiles)
+    traits = {"grid"} if static else {"registers"}
+    return builder.build(
+        name=name,
+        style=draft.style,
+        rows=draft.rows,
+        cols=draft.cols,
+        spec=dict(spec),
+        free=frozenset({"const"} | ({"livein"} if draft.live_ins == "immediate" else set())),
+        inputs=draft.inputs,
+        data_memory=draft.data_memory,
+        route_uses_fu=not static,
+        traits=frozenset(traits | draft.traits | ({"memory_access"} if accesses else set())),
+    )
+
+
+def _tile_name(cell: Cell) -> str:
+    """Return the name of the tile at a place."""
+    return f"pe_{cell[0]}_{cell[1]}"
+
+
+def _add_tile(builder: ArchBuilder, draft: Draft, cell: Cell) -> None:
+    """Add the tile of a place, with an output register that holds its value where the draft says so."""
+    tile = draft.tiles[cell]
+    classes = {*tile.classes, *(["route"] if tile.moves else [])}
+    occupancy = {
+        name: cycles for name, cycles in tile.occupancy.items() if name == "*" or cycles != tile.occupancy["*"]
+    }
+    add_pe(builder, tile, *cell, classes, moves=draft.style == "modulo", fifo=tile.fifo, contexts=tile.contexts,
+           occupancy=occupancy)  # fmt: skip
+    if tile.holds:
+        out = builder.index[f"{_tile_name(cell)}.out"]
+        builder.arc(out, out, 1)
+
+
+def _add_links(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> None:
+    """Add the links; on static arrays also the crossbar arcs, which lead on to every tile but the one before."""
+    leaving: dict[Cell, list[tuple[Cell, int]]] = {cell: [] for cell in draft.cells}
+    for a, b in sorted(draft.links):
+        link = builder.add(f"{_tile_name(a)}>{_tile_name(b)}", Kind.LINK, number[a], position=len(leaving[a]))
+        leaving[a].append((b, link))
+        builder.arc(builder.index[f"{_tile_name(a)}.out"], link)
+        for k in range(draft.tiles[b].operands):
+            builder.arc(link, builder.index[f"{_tile_name(b)}.in{k}"])
+    if draft.style == "modulo":
+        return
+    for a in draft.cells:
+        for b, link in leaving[a]:
+            for c, onward in leaving[b]:
+                if c != a:
+                    builder.arc(link, onward, 1)
+
+
+def _add_registers(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> None:
+    """Add the register files: those that tiles share, then those of single tiles."""
+    shared = {cell: file.name for file in draft.files for cell in file.members}
+    for file in draft.files:
+        _add_file(builder, draft, file.name, -1, file.count, file.rotating, file.members)
+    for cell in draft.cells:
+        tile = draft.tiles[cell]
+        if tile.registers and cell in shared:
+            raise ArchError(
+                f"files: tile {list(cell)} is in file {shared[cell]!r} and has {tile.registers} registers of its own; "
+                "a tile reads one file: write registers: 0 for it, or leave it out of the file"
+            )
+        if tile.rotating is not None and tile.rotating > tile.registers:
+            raise ArchError(
+                f"tiles: tile {list(cell)} has {tile.registers} registers, of which {tile.rotating} rotate; "
+                "write a smaller number for rotating"
+            )
+        if tile.registers:
+            _add_file(builder, draft, _tile_name(cell), number[cell], tile.registers, tile.rotating, [cell])
+
+
+def _add_file(
+    builder: ArchBuilder, draft: Draft, name: str, owner: int, count: int, rotating: int | None, members: list[Cell]
+) -> None:
+    """Add one register file: function units write it beside their output registers, operands read it at no cost."""
+    registers = []
+    for k in range(count):
+        register = builder.add(f"{name}.r{k}", Kind.REG, owner, position=k)
+        registers.append(register)
+        builder.arc(register, register, 1)
+        for cell in members:
+            builder.arc(builder.index[f"{_tile_name(cell)}.fu"], register, _route_latency(draft.tiles[cell]))
+            for operand in range(draft.tiles[cell].operands):
+                builder.arc(register, builder.index[f"{_tile_name(cell)}.in{operand}"])
+    builder.register_files.append(
+        RegisterFile(name=name, registers=tuple(registers), rotating=rotating or 0, adjustable=rotating is None)
+    )
+
+
+def _route_latency(tile: TileDraft) -> int:
+    """Return the cycles that a move takes."""
+    return tile.latency.get("route", tile.latency.get("*", 1))
+
+
+def _add_memory(builder: ArchBuilder, draft: Draft) -> None:
+    """Add the memory to which values are spilled, the slots that load and store them, and the memory ports."""
+    members = [k for k, tile in enumerate(builder.tiles) if "mem" in tile.classes]
+    if not members:
+        return
+    memory = builder.add("mem", Kind.MEM, capacity=0)
+    builder.arc(memory, memory, 1)
+    files = _files_of_tiles(builder, draft)
+    for k in members:
+        tile = builder.tiles[k]
+        unit = builder.index[f"{tile.name}.fu"]
+        load = builder.add(f"{tile.name}.load", Kind.LOAD, k, group=unit)
+        store = builder.add(f"{tile.name}.store", Kind.STORE, k, group=unit)
+        builder.arc(memory, load)
+        builder.arc(load, builder.index[f"{tile.name}.out"], tile.latency_of("mem"))
+        builder.arc(builder.index[f"{tile.name}.in0"], store)
+        builder.arc(store, memory, 1)
+        for register in files.get((tile.row, tile.col), ()):
+            builder.arc(load, register, tile.latency_of("mem"))
+    _add_ports(builder, draft, members)
+
+
+def _files_of_tiles(builder: ArchBuilder, draft: Draft) -> dict[Cell, tuple[int, ...]]:
+    """Return for each place the registers that its tile writes."""
+    registers = {file.name: file.registers for file in builder.register_files}
+    table = {cell: registers[file.name] for file in draft.files for cell in file.members}
+    for cell in draft.cells:
+        if _tile_name(cell) in registers:
+            table.setdefault(cell, registers[_tile_name(cell)])
+    return table
+
+
+def _add_ports(builder: ArchBuilder, draft: Draft, members: list[int]) -> None:
+    """Add a pool for each memory port, which says how many tiles access memory through it in one cycle."""
+    for name, capacity, cells in _ports(draft):
+        tiles = tuple(k for k in members if (builder.tiles[k].row, builder.tiles[k].col) in cells)
+        if tiles:
+            builder.pools.append(Pool(name=name, capacity=capacity, tiles=tiles, classes=frozenset({"mem"})))
+
+
+def _ports(draft: Draft) -> list[tuple[str, int, set[Cell]]]:
+    """Return the name, the capacity and the places of every memory port."""
+    if not isinstance(draft.ports, str):
+        return [(port.name, port.capacity, set(port.members)) for port in draft.ports]
+    if draft.ports == "row":
+        return [(f"bus_{r}", 1, {(r, c) for c in range(draft.cols)}) for r in range(draft.rows)]
+    if draft.ports == "column":
+        return [(f"bus_col_{c}", 1, {(r, c) for r in range(draft.rows)}) for c in range(draft.cols)]
+    if draft.ports == "tile":
+        return [(f"bus_{_tile_name(cell)}", 1, {cell}) for cell in draft.cells]
+    return []

@@ -1,0 +1,98 @@
+"""A draft of an array: what a description has said of it so far. Later entries change it, and ``assembly`` builds it.
+
+A draft is a grid of tile drafts, a set of links and what the tiles share. It knows nothing of resources and arcs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Cell = tuple[int, int]
+
+#: What a tile computes unless its description says otherwise.
+COMPUTES = ("alu", "mul", "div", "fp")
+MEMORY = ("mem", "mem_data")
+PORTS = ("input", "output")
+
+
+@dataclass(slots=True)
+class TileDraft:
+    """What a description has said of one tile so far."""
+
+    classes: set[str] = field(default_factory=set)
+    latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
+    occupancy: dict[str, int] = field(default_factory=lambda: {"*": 1})
+    operands: int = 3
+    fifo: int | None = 0
+    #: Registers of its own file, and how many rotate; None: the mapping chooses.
+    registers: int = 0
+    rotating: int | None = None
+    #: Whether its output register keeps a value until the next write.
+    holds: bool = True
+    #: Whether a value can pass through its function unit.
+    moves: bool = True
+    contexts: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class FileDraft:
+    """A register file that several tiles share."""
+
+    name: str
+    count: int
+    members: list[Cell]
+    rotating: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class PortDraft:
+    """A memory port that several tiles share: so many of them access memory through it in one cycle."""
+
+    name: str
+    members: list[Cell]
+    capacity: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """What a description has said of an array so far."""
+
+    style: Literal["static", "modulo"]
+    rows: int
+    cols: int
+    tiles: dict[Cell, TileDraft]
+    links: set[tuple[Cell, Cell]] = field(default_factory=set)
+    #: Traits that follow from the patterns of the links: what drawings need to know.
+    traits: set[str] = field(default_factory=set)
+    files: list[FileDraft] = field(default_factory=list)
+    #: The memory ports, or for what there is one port each: ``row``, ``column``, ``tile``; ``none``: no limit.
+    ports: list[PortDraft] | str = "row"
+    inputs: Literal["aligned", "skewed", "free"] = "free"
+    live_ins: Literal["immediate", "registers"] = "registers"
+    data_memory: int | None = None
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The places of the grid, row by row."""
+        return [(r, c) for r in range(self.rows) for c in range(self.cols)]
+
+
+def empty_draft(style: Literal["static", "modulo"], rows: int, cols: int) -> Draft:
+    """Return a draft without links, whose tiles have everything that a tile of the style has by default."""
+    static = style == "static"
+    classes = {*COMPUTES, *MEMORY, *(PORTS if static else ())}
+    fields = {"fifo": None, "moves": False, "holds": False, "contexts": 1} if static else {}
+    tiles = {
+        (r, c): TileDraft(classes=set(classes), **fields)  # type: ignore[arg-type]
+        for r in range(rows)
+        for c in range(cols)
+    }
+    return Draft(
+        style=style,
+        rows=rows,
+        cols=cols,
+        tiles=tiles,
+        inputs="aligned" if static else "free",
+        live_ins="immediate" if static else "registers",
+    )

@@ -1,0 +1,72 @@
+"""What the tiles of a described array share: register files of several tiles, the data memory and its ports."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from gridloom.archs.described.draft import Cell, Draft, FileDraft, PortDraft
+from gridloom.archs.described.keys import count_at, entries_at, joined, mapping_at, name_at, number_at
+from gridloom.archs.described.places import places
+from gridloom.archs.described.tile_entries import rotating_at
+from gridloom.errors import ArchError
+
+_FILE_KEYS: Final = ("name", "count", "where", "rotating")
+_PORT_KEYS: Final = ("name", "where", "count")
+_MEMORY_KEYS: Final = ("bytes", "ports")
+
+
+def read_files(draft: Draft, value: Any, key: str) -> None:
+    """Set the register files that several tiles share; a tile belongs to one of them at most."""
+    if draft.style != "modulo":
+        raise ArchError(f"{key}: a static array has no registers; leave it out, or write style: modulo")
+    draft.files = []
+    taken: dict[Cell, str] = {}
+    for at, entry in entries_at(value, key):
+        data = mapping_at(entry, _FILE_KEYS, at, "a register file")
+        name = name_at(data.get("name"), joined(at, "name"))
+        if name in [file.name for file in draft.files]:
+            raise ArchError(f"{joined(at, 'name')}: two register files are called {name!r}")
+        count = number_at(data.get("count"), joined(at, "count"), 1, 1024)
+        rotating = rotating_at(data.get("rotating", "free"), joined(at, "rotating"))
+        if rotating is not None and rotating > count:
+            raise ArchError(f"{joined(at, 'rotating')}: {rotating} registers rotate, but the file has {count}")
+        members = places(data.get("where", "all"), draft.rows, draft.cols, joined(at, "where"))
+        for cell in members:
+            if taken.setdefault(cell, name) != name:
+                where = joined(at, "where")
+                raise ArchError(f"{where}: tile {list(cell)} is in file {taken[cell]!r} already; a tile reads one file")
+        draft.files.append(FileDraft(name=name, count=count, members=members, rotating=rotating))
+
+
+def read_memory(draft: Draft, value: Any, key: str) -> None:
+    """Set the size of the data memory and the ports through which tiles access it."""
+    if draft.style != "modulo":
+        raise ArchError(f"{key}: static arrays take their data from streams; leave it out, or write style: modulo")
+    data = mapping_at(value, _MEMORY_KEYS, key, "the memory")
+    if "bytes" in data:
+        draft.data_memory = count_at(data["bytes"], joined(key, "bytes"), 0, 1 << 40, none="no limit")
+    if "ports" in data:
+        draft.ports = _ports(draft, data["ports"], joined(key, "ports"))
+
+
+def _ports(draft: Draft, value: Any, key: str) -> list[PortDraft] | str:
+    """Return the memory ports: one for each row, column or tile, no limit, or a list of them."""
+    if value is None or value in ("row", "column", "tile", "none"):
+        return value or "none"
+    if not isinstance(value, list):
+        raise ArchError(f"{key}: expected row, column, tile, none or a list of ports, found {value!r}")
+    ports: list[PortDraft] = []
+    taken: dict[Cell, str] = {}
+    for k, (at, entry) in enumerate(entries_at(value, key)):
+        data = mapping_at(entry, _PORT_KEYS, at, "a memory port")
+        name = name_at(data.get("name", f"bus_{k}"), joined(at, "name"))
+        if name in [port.name for port in ports]:
+            raise ArchError(f"{joined(at, 'name')}: two memory ports are called {name!r}")
+        members = places(data.get("where", "all"), draft.rows, draft.cols, joined(at, "where"))
+        for cell in members:
+            if taken.setdefault(cell, name) != name:
+                where = joined(at, "where")
+                raise ArchError(f"{where}: tile {list(cell)} has port {taken[cell]!r} already; a tile has one port")
+        capacity = number_at(data.get("count", 1), joined(at, "count"), 1, 1024)
+        ports.append(PortDraft(name=name, members=members, capacity=capacity))
+    return ports

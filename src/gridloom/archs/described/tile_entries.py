@@ -1,0 +1,151 @@
+"""Entries about tiles: their ops, latencies, occupancies, registers and FIFOs. Later entries refine earlier ones.
+
+An entry without ``where`` is about all tiles. What an entry does not name stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from gridloom.archs.described.draft import COMPUTES, MEMORY, PORTS, Draft, TileDraft
+from gridloom.archs.described.keys import count_at, entries_at, flag_at, joined, mapping_at, number_at, suggestion
+from gridloom.archs.described.places import places
+from gridloom.errors import ArchError
+
+#: Words for several op classes at once.
+GROUPS: Final = {"memory": MEMORY, "io": PORTS, "compute": COMPUTES}
+CLASSES: Final = (*COMPUTES, *MEMORY, *PORTS)
+MAX_CYCLES: Final = 1024
+
+
+def refine_tiles(draft: Draft, value: Any, key: str) -> None:
+    """Change the tiles of a draft as a list of entries says, one after another."""
+    for at, entry in entries_at(value, key):
+        data = mapping_at(entry, ("where", *_READERS), at, "a tile")
+        chosen = places(data.pop("where", "all"), draft.rows, draft.cols, joined(at, "where"))
+        for name, part in data.items():
+            for cell in chosen:
+                _READERS[name](draft, draft.tiles[cell], part, joined(at, name))
+
+
+def _ops(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+    """Set the op classes of a tile, or add some to them, or remove some."""
+    if not isinstance(value, dict):
+        tile.classes = set(_classes(value, key))
+        return
+    data = mapping_at(value, ("add", "remove"), key, "ops")
+    added = set(_classes(data.get("add", []), joined(key, "add")))
+    removed = set(_classes(data.get("remove", []), joined(key, "remove")))
+    both = sorted(added & removed)
+    if both:
+        raise ArchError(f"{key}: {both[0]!r} is both added and removed; leave one of them out")
+    tile.classes = (tile.classes | added) - removed
+
+
+def _classes(value: Any, key: str) -> Iterable[str]:
+    """Return the op classes that a list of names stands for."""
+    for at, name in entries_at(value, key):
+        if name in GROUPS:
+            yield from GROUPS[name]
+        elif name in CLASSES:
+            yield name
+        else:
+            raise ArchError(f"{at}: no op class is called {name!r}; {suggestion(name, [*CLASSES, *GROUPS])}")
+
+
+def _latency(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+    """Set the cycles from issue to result: one number for all op classes, or some by op class."""
+    tile.latency = _cycles(tile.latency, value, key)
+
+
+def _occupancy(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+    """Set the cycles for which an op keeps the function unit: one number for all op classes, or some by op class."""
+    tile.occupancy = _cycles(tile.occupancy, value, key)
+
+
+def _cycles(before: dict[str, int], value: Any, key: str) -> dict[str, int]:
+    """Return numbers of cycles by op class, changed as a description says; ``"*"`` is the rest, and sets all anew."""
+    if not isinstance(value, dict):
+        return {"*": number_at(value, key, 1, MAX_CYCLES)}
+    after = {} if "*" in value else dict(before)
+    for name, number in value.items():
+        at = joined(key, name)
+        known = ("*", "route", *CLASSES, *GROUPS)
+        if name not in known:
+            raise ArchError(f"{at}: no op class is called {name!r}; {suggestion(name, known)}")
+        after |= dict.fromkeys(GROUPS.get(name, (name,)), number_at(number, at, 1, MAX_CYCLES))
+    return after
+
+
+def _operands(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+    """Set how many operands the function unit has."""
+    tile.operands = number_at(value, key, 1, 8)
+
+
+def _fifo(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+    """Set how many cycles an operand may wait in its FIFO."""
+    if draft.style != "static":
+        raise ArchError(f"{key}: operands wait in FIFOs on static arrays only; here values wait in registers")
+    tile.fifo = count_at(value, key, 0, 1 << 20, none="no limit")
+
+
+def _registers(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+    """Set the registers of a tile's own file: how many, and how many of them rotate."""
+    _modulo_only(draft, key, "registers")
+    if not isinstance(value, dict):
+        tile.registers = number_at(value, key, 0, 1024)
+        return
+    data = mapping_at(value, ("count", "rotating"), key, "registers")
+    if "count" in data:
+        tile.registers = number_at(data["count"], joined(key, "count"), 0, 1024)
+    if "rotating" in data:
+        tile.rotating = rotating_at(data["rotating"], joined(key, "rotating"))
+
+
+def rotating_at(value: Any, key: str) -> int | None:
+    """Return how many registers rotate; None for ``free``: the mapping chooses."""
+    if value == "free":
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 1024:
+        raise ArchError(f"{key}: expected 'free' or a whole number from 0 to 1024, found {value!r}")
+    return value
+
+
+def _hold(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+    """Set how long an output register keeps its value."""
+    _modulo_only(draft, key, "output registers that hold")
+    if value not in ("until-write", "next"):
+        raise ArchError(f"{key}: expected 'until-write' or 'next', found {value!r}")
+    tile.holds = value == "until-write"
+
+
+def _moves(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+    """Set whether values can pass through the function unit."""
+    _modulo_only(draft, key, "moves through function units")
+    tile.moves = flag_at(value, key)
+
+
+def _contexts(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+    """Set how many slots the context memory has."""
+    _modulo_only(draft, key, "more than one context")
+    tile.contexts = count_at(value, key, 1, 1 << 20, none="no limit")
+
+
+def _modulo_only(draft: Draft, key: str, what: str) -> None:
+    """Raise ArchError on a static array, which does not have what the key is about."""
+    if draft.style != "modulo":
+        raise ArchError(f"{key}: a static array has no {what}; leave it out, or write style: modulo")
+
+
+_READERS: Final[dict[str, Callable[[Draft, TileDraft, Any, str], None]]] = {
+    "ops": _ops,
+    "latency": _latency,
+    "occupancy": _occupancy,
+    "operands": _operands,
+    "fifo": _fifo,
+    "registers": _registers,
+    "hold": _hold,
+    "moves": _moves,
+    "contexts": _contexts,
+}

@@ -1,0 +1,247 @@
+"""From an Arch to its description: tile by tile where that says all of it, else resource by resource.
+
+A description by tile is built and compared with the array before it is given out: whatever the array has beyond tiles,
+links, registers and memory ports makes the fingerprints differ, and the array is described by its resources instead.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from gridloom.archs.described.draft import COMPUTES, MEMORY, PORTS, Cell
+from gridloom.archs.described.links import PATTERNS, Link
+from gridloom.archs.described.selecting import selector
+from gridloom.archs.model import Arch, Kind, Pool, RegisterFile, Tile
+from gridloom.errors import ArchError
+
+_ORDER: Final = (*COMPUTES, *MEMORY, *PORTS)
+#: In this order patterns are tried: the first that has all links of an array names them.
+_NAMED: Final = ("mesh", "torus", "onehop", "hex", "chess", "diagonal", "row", "column")
+
+
+def describe(arch: Arch) -> dict[str, Any]:
+    """Return a description that is built into the same resource graph: by tile, by resource, or by its parameters.
+
+    Elastic arrays are described by the parameters of their family, from which their units are made. Costs as much as
+    building the array.
+    """
+    from gridloom.archs.described.graph_form import describe_graph
+
+    described = dict(arch.spec) if arch.style == "elastic" else describe_by_tile(arch) or describe_graph(arch)
+    return {**({} if arch.name == _plain_name(arch) else {"name": arch.name}), **described}
+
+
+def _plain_name(arch: Arch) -> str:
+    """Return the name that the description alone would give the array."""
+    return f"array:{arch.rows}x{arch.cols}"
+
+
+def describe_by_tile(arch: Arch) -> dict[str, Any] | None:
+    """Return the description of an array by tile, without a name; None where it would not say all of the array."""
+    from gridloom.archs.described.family import build
+
+    if arch.style == "elastic" or not _is_grid(arch):
+        return None
+    described: dict[str, Any] = {"family": "array", "style": arch.style, "rows": arch.rows, "cols": arch.cols}
+    described["links"] = _links(arch)
+    described["tiles"] = _tile_entries(arch)
+    if arch.style == "modulo":
+        described |= _shared(arch)
+        if "livein" in arch.free:
+            described["live_ins"] = "immediate"
+    elif arch.inputs != "aligned":
+        described["inputs"] = arch.inputs
+    try:
+        same = build(described).fingerprint == arch.fingerprint
+    except ArchError:
+        return None
+    return described if same else None
+
+
+def _is_grid(arch: Arch) -> bool:
+    """Return whether the tiles stand row by row and are named after their places."""
+    names = [f"pe_{r}_{c}" for r in range(arch.rows) for c in range(arch.cols)]
+    return [tile.name for tile in arch.tiles] == names
+
+
+def _cell(tile: Tile) -> Cell:
+    """Return the place of a tile."""
+    return tile.row, tile.col
+
+
+# -- links ------------------------------------------------------------------------------------------------------------
+
+
+def _links(arch: Arch) -> Any:
+    """Return the links as a sum of patterns, as far as patterns cover them, and single links for the rest."""
+    wanted = {(_cell(arch.tiles[a]), _cell(arch.tiles[b])) for a, b, _ in arch.links}
+    if not wanted:
+        return "none"
+    entries: list[Any] = []
+    covered: set[Link] = set()
+    for entry, links in _candidates(arch):
+        if links <= wanted and links - covered:
+            entries.append(entry)
+            covered |= links
+    entries += _single_links(wanted - covered)
+    return entries[0] if len(entries) == 1 else entries
+
+
+def _candidates(arch: Arch) -> list[tuple[Any, set[Link]]]:
+    """Return the patterns with their links: those of the array's traits first, then those with the most links."""
+    fitting = [name for name, trait in (("torus", "wraps"), ("hex", "hexagonal")) if arch.has(trait)]
+    whole = {name: PATTERNS[name](arch.rows, arch.cols) for name in _NAMED}
+    rest = sorted((n for n in _NAMED if n not in fitting), key=lambda n: (-len(whole[n]), _NAMED.index(n)))
+    found: list[tuple[Any, set[Link]]] = [(name, whole[name]) for name in fitting + rest]
+    for name in ("torus", "onehop", "mesh"):
+        for side, along in enumerate(("rows", "cols")):
+            part = {(a, b) for a, b in whole[name] if a[side] == b[side]}
+            found.append(({"pattern": name, "along": along}, part))
+    return found
+
+
+def _single_links(links: set[Link]) -> list[dict[str, Any]]:
+    """Return an entry for each link, or one for both directions where both are there."""
+    entries: list[dict[str, Any]] = []
+    for a, b in sorted(links):
+        back = (b, a) in links
+        if back and b < a:
+            continue
+        entries.append({"from": list(a), "to": list(b), **({"both": True} if back else {})})
+    return entries
+
+
+# -- tiles ------------------------------------------------------------------------------------------------------------
+
+
+def _tile_entries(arch: Arch) -> list[dict[str, Any]]:
+    """Return the entries about tiles: one for all of them, then one for each set of tiles that differ in something.
+
+    Keys that differ in the same tiles are said together.
+    """
+    facts = _facts(arch)
+    first: dict[str, Any] = {}
+    differing: dict[tuple[Cell, ...], dict[str, Any]] = {}
+    for key in next(iter(facts.values())):
+        spelled = {cell: repr(fact[key]) for cell, fact in facts.items()}
+        values = {repr(fact[key]): fact[key] for fact in facts.values()}
+        common = Counter(spelled.values()).most_common(1)[0][0]
+        if values[common] != _DEFAULTS[arch.style].get(key, object()) or len(values) > 1:
+            first[key] = _beside(values[common], 1)
+        for text, value in values.items():
+            if text != common:
+                cells = tuple(cell for cell in facts if spelled[cell] == text)
+                differing.setdefault(cells, {})[key] = _beside(value, values[common])
+    entries = [first] if first else []
+    for cells, entry in sorted(differing.items()):
+        entries.append({"where": selector(list(cells), arch.rows, arch.cols), **entry})
+    return entries
+
+
+def _beside(value: Any, common: Any) -> Any:
+    """Return cycles by op class without ``"*"`` where an earlier entry, or the default, has said that already."""
+    if isinstance(value, dict) and "*" in value and value["*"] == common:
+        return {name: cycles for name, cycles in value.items() if name != "*"}
+    return value
+
+
+#: What need not be said, since it is the default of the style.
+_DEFAULTS: Final[dict[str, dict[str, Any]]] = {
+    "static": {"latency": 1, "occupancy": 1, "operands": 3, "fifo": None},
+    "modulo": {
+        "latency": 1, "occupancy": 1, "operands": 3, "registers": 0, "hold": "until-write", "moves": True,
+        "contexts": None,
+    },
+}  # fmt: skip
+
+
+def _facts(arch: Arch) -> dict[Cell, dict[str, Any]]:
+    """Return for each place what entries say of its tile, by their keys."""
+    files = {file.name: file for file in arch.register_files}
+    holding = set(arch.arc_source[arch.arc_source == arch.arc_target].tolist())
+    table = {}
+    for k, tile in enumerate(arch.tiles):
+        facts: dict[str, Any] = {
+            "ops": [name for name in _ORDER if name in tile.classes],
+            "latency": _cycles(tile.latency),
+            "occupancy": _cycles(tile.occupancy),
+            "operands": tile.operands,
+        }
+        if arch.style == "static":
+            facts["fifo"] = tile.fifo
+        else:
+            facts["registers"] = _registers(files.get(tile.name))
+            facts["hold"] = "until-write" if int(arch.out[k]) in holding else "next"
+            facts["moves"] = "route" in tile.classes
+            facts["contexts"] = tile.contexts
+        table[_cell(tile)] = facts
+    return table
+
+
+def _cycles(numbers: Mapping[str, int]) -> int | dict[str, int]:
+    """Return cycles by op class as an entry says them: one number where it is the same for all classes."""
+    rest = {name: cycles for name, cycles in sorted(numbers.items()) if name != "*"}
+    usual = numbers.get("*", 1)
+    return {"*": usual, **rest} if rest else usual
+
+
+def _registers(file: RegisterFile | None) -> int | dict[str, int]:
+    """Return a tile's own registers as an entry says them."""
+    if file is None:
+        return 0
+    count = len(file.registers)
+    return count if file.adjustable else {"count": count, "rotating": file.rotating}
+
+
+# -- what tiles share -------------------------------------------------------------------------------------------------
+
+
+def _shared(arch: Arch) -> dict[str, Any]:
+    """Return the shared register files, and the memory where tiles access it."""
+    described: dict[str, Any] = {}
+    files = [_shared_file(arch, file) for file in arch.register_files if arch.tile[file.registers[0]] < 0]
+    if files:
+        described["files"] = files
+    if any("mem" in tile.classes for tile in arch.tiles):
+        ports = _ports(arch)
+        bytes_ = {} if arch.data_memory is None else {"bytes": arch.data_memory}
+        described["memory"] = {**bytes_, "ports": ports}
+    elif arch.data_memory is not None:
+        described["memory"] = {"bytes": arch.data_memory}
+    return described
+
+
+def _shared_file(arch: Arch, file: RegisterFile) -> dict[str, Any]:
+    """Return the entry of a register file that several tiles write."""
+    writers = arch.arc_source[(arch.arc_target == file.registers[0]) & (arch.kind[arch.arc_source] == Kind.FU)]
+    cells = sorted(_cell(arch.tiles[arch.tile[r]]) for r in writers)
+    entry: dict[str, Any] = {"name": file.name, "count": len(file.registers)}
+    if len(cells) < len(arch.tiles):
+        entry["where"] = selector(cells, arch.rows, arch.cols)
+    return entry if file.adjustable else {**entry, "rotating": file.rotating}
+
+
+def _ports(arch: Arch) -> Any:
+    """Return the memory ports: a word where there is one for each row, column or tile, else a list."""
+    usual: dict[str, Callable[[Tile], str]] = {
+        "row": lambda tile: f"bus_{tile.row}",
+        "column": lambda tile: f"bus_col_{tile.col}",
+        "tile": lambda tile: f"bus_{tile.name}",
+    }
+    if not arch.pools:
+        return "none"
+    members = [tile for tile in arch.tiles if "mem" in tile.classes]
+    for word, name_of in usual.items():
+        names = {name_of(tile) for tile in members}
+        expected = {n: tuple(arch.tile_index[t.name] for t in members if name_of(t) == n) for n in names}
+        if {p.name: p.tiles for p in arch.pools} == expected and all(p.capacity == 1 for p in arch.pools):
+            return word
+    return [_port(arch, pool) for pool in arch.pools]
+
+
+def _port(arch: Arch, pool: Pool) -> dict[str, Any]:
+    """Return the entry of one memory port."""
+    where = selector([_cell(arch.tiles[k]) for k in pool.tiles], arch.rows, arch.cols)
+    return {"name": pool.name, "where": where, **({"count": pool.capacity} if pool.capacity != 1 else {})}

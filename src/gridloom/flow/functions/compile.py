@@ -1,0 +1,218 @@
+"""From a function to a mapped program: each loop that can be a graph is mapped and confirmed; the host has the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gridloom.archs.model import Arch
+from gridloom.errors import GridloomError, OptionError
+from gridloom.flow.inputs import ArchLike, fitted, memory_of, read_arch
+from gridloom.flow.request import Request
+from gridloom.flow.result import Result
+from gridloom.flow.run import map_graph
+from gridloom.frontend.c.function.host import Host
+from gridloom.frontend.c.function.host_code import host_code
+from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, read_program
+from gridloom.frontend.c.function.signature import Signature, read_signature
+from gridloom.mapping.model import Mapping
+from gridloom.text_file import shown
+
+if TYPE_CHECKING:
+    from gridloom.flow.functions.native import NativeFunction
+    from gridloom.flow.functions.run import FunctionRun
+    from gridloom.sim.slot_code import SlotCode
+
+#: Seconds of search for each loop where the caller sets no limit.
+DEFAULT_TIME_LIMIT = 20.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledLoop:
+    """A loop of a compiled function. ``mapping`` is None where it stays on the host, for the reason given."""
+
+    plan: LoopPlan = field(repr=False)
+    mapping: Mapping | None = field(default=None, repr=False)
+    #: The slots of the mapping, ready to be simulated.
+    slots: SlotCode | None = field(default=None, repr=False)
+    reason: str = ""
+    #: The lower bound on the II; None on the host.
+    bound: int | None = None
+    #: Cycles that it takes to load the configuration.
+    packets: int = 0
+
+    @property
+    def ii(self) -> int | None:
+        """The II of the mapping."""
+        return None if self.mapping is None else self.mapping.ii
+
+
+@dataclass(kw_only=True)
+class Compiled:
+    """A function with its loops on an array. :meth:`run` runs it on data."""
+
+    program: FunctionProgram = field(repr=False)
+    signature: Signature
+    arch: Arch = field(repr=False)
+    loops: tuple[CompiledLoop, ...]
+    host: Host = field(repr=False)
+    #: The same function compiled for this machine; None where there is no C source.
+    native: NativeFunction | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.program.name
+
+    def run(
+        self, seed: int | None = None, simulate: int | str = 16, compare: bool = True, **arguments: Any
+    ) -> FunctionRun:
+        """Call the function with numbers and NumPy arrays by name; returns value, arrays, cycles and the comparison.
+
+        Arrays that are given are not changed; what the function left in them is in the result's ``arrays``. With a
+        ``seed``, arguments that are not given are random. ``simulate`` says how many launches of each loop run cycle
+        by cycle: a number, ``"first"`` or ``"all"``. OptionError for an argument that is missing or of a wrong type,
+        SourceError where the function leaves its arrays or does not end. Costs about 0.1 s for a million instructions
+        of the function, besides the simulation.
+        """
+        from gridloom.flow.functions.run import run_function
+
+        return run_function(self, arguments, seed=seed, simulate=simulate, compare=compare)
+
+
+def compile_function(
+    source: str | Path,
+    arch: ArchLike,
+    *,
+    mapper: str = "auto",
+    seed: int = 0,
+    time_limit: float | None = None,
+    effort: int | None = None,
+    told: Callable[[str], None] | None = None,
+) -> Compiled:
+    """Map every loop of ``FILE.c:FUNCTION`` that the array can take; the rest of the function is code of a host.
+
+    Each mapping is checked and simulated. A loop that cannot be a graph, or that has no mapping, stays on the host
+    with the reason. ``told`` is called with a line about each loop. Errors are GridloomErrors. Costs one search per
+    loop, and three runs of clang.
+    """
+    path, function = _parse(str(source))
+    signature = read_signature(path, function)
+    program = read_program(path, function)
+    compiled = compile_program(
+        program, signature, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort, told=told
+    )
+    from gridloom.flow.functions.native import NativeFunction
+
+    compiled.native = NativeFunction(path, signature, _variables(program, signature))
+    return compiled
+
+
+def compile_program(
+    program: FunctionProgram,
+    signature: Signature,
+    arch: ArchLike,
+    *,
+    mapper: str = "auto",
+    seed: int = 0,
+    time_limit: float | None = None,
+    effort: int | None = None,
+    told: Callable[[str], None] | None = None,
+) -> Compiled:
+    """:func:`compile_function` for a program whose IR comes from elsewhere: it is compared with nothing."""
+    array = read_arch(arch)
+    if array.style == "elastic":
+        raise OptionError(f"array {array.name!r} is elastic; functions need a static or modulo-scheduled array")
+    limit = DEFAULT_TIME_LIMIT if time_limit is None and effort is None else time_limit
+    request = Request(source="", arch=array, mapper=mapper, seed=seed, time_limit=limit, effort=effort)
+    loops = []
+    for plan in program.loops:
+        loops.append(_mapped(plan, array, request))
+        if told is not None:
+            told(describe(loops[-1]))
+    marks = [loop.plan.mark for loop in loops if loop.mapping is not None]
+    code = host_code(program.module, program.functions, marks, program.file)
+    return Compiled(
+        program=program, signature=signature, arch=array, loops=tuple(loops),
+        host=Host(program.module, code, program.file),
+    )  # fmt: skip
+
+
+def describe(loop: CompiledLoop) -> str:
+    """One line about a loop: its mapping, or why it stays on the host."""
+    where = f"line {loop.plan.line}" if loop.plan.line else loop.plan.name
+    if loop.mapping is None:
+        return f"{where}: on the host: {loop.reason}"
+    return f"{where}: II {loop.ii} (bound {loop.bound}), {len(loop.mapping.dfg.nodes)} nodes"
+
+
+def _parse(text: str) -> tuple[Path, str]:
+    """The file and the function of ``FILE.c:FUNCTION``; of a file with one function, that one."""
+    name, between, function = text.rpartition(":")
+    if not between or "/" in function:
+        name, function = text, ""
+    path = Path(name)
+    if path.suffix != ".c":
+        raise OptionError(f"expected FILE.c:FUNCTION, found {shown(text)}")
+    if not function:
+        raise OptionError(f"{path} names no function; write {path}:FUNCTION")
+    return path, function
+
+
+def _mapped(plan: LoopPlan, arch: Arch, request: Request) -> CompiledLoop:
+    """A loop on the array, or the reason why it stays on the host."""
+    if plan.graph is None:
+        return CompiledLoop(plan=plan, reason=plan.reason)
+    if memory_of(arch) != "arrays":
+        return CompiledLoop(plan=plan, reason=f"array {arch.name} has no memory units")
+    try:
+        result = map_graph(request, fitted(plan.graph.dfg, arch), arch)
+    except GridloomError as error:
+        return CompiledLoop(plan=plan, reason=str(error))
+    if result.mapping is None:
+        return CompiledLoop(plan=plan, reason=_failure(result))
+    return compiled_loop(plan, result.mapping, None if result.bound is None else result.bound.total)
+
+
+def compiled_loop(plan: LoopPlan, mapping: Mapping, bound: int | None) -> CompiledLoop:
+    """A loop with its mapping, ready to be simulated."""
+    from gridloom.mapping.configuration import configure
+    from gridloom.sim.slot_code import compile_slots
+
+    configuration = configure(mapping)
+    return CompiledLoop(
+        plan=plan, mapping=mapping, slots=compile_slots(configuration), bound=bound, packets=_packets(configuration)
+    )
+
+
+def _failure(result: Result) -> str:
+    """Why there is no mapping."""
+    failure = result.failure
+    if failure is None:
+        return "no mapping was found"
+    return f"no mapping: {failure.constraint}: needs {failure.demand}, has {failure.bound}"
+
+
+def _packets(configuration: Any) -> int:
+    """Cycles to load a configuration: a word for each issue slot and each multiplexer that is set."""
+    return len(configuration.slots) + int((configuration.driver >= 0).sum())
+
+
+def _variables(program: FunctionProgram, signature: Signature) -> Sequence[tuple[str, int]]:
+    """The variables of the file that C can name and the function may change, with their bytes."""
+    found = []
+    for name, variable in program.module.globals.items():
+        kind = signature.variables.get(name)
+        if kind is not None and not variable.constant and kind.bytes:
+            found.append((name, kind.bytes))
+    return found
+
+
+def with_loops(compiled: Compiled, loops: Sequence[CompiledLoop]) -> Compiled:
+    """A compiled function with other mappings of its loops."""
+    marks = [loop.plan.mark for loop in loops if loop.mapping is not None]
+    code = host_code(compiled.program.module, compiled.program.functions, marks, compiled.program.file)
+    host = Host(compiled.program.module, code, compiled.program.file)
+    return replace(compiled, loops=tuple(loops), host=host)

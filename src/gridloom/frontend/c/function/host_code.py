@@ -1,0 +1,338 @@
+"""A function of the IR as Python source: blocks behind a dispatch, loops that are marked, executions counted.
+
+Each block counts how often it runs. Where control enters a marked loop, the code calls ``ENTER_k`` with the values
+that the mark asks for; where it leaves the loop, ``LEAVE_k`` with the number of the exit and the values that the loop
+leaves. A block that only loops to itself becomes a ``while`` of its own, which is most of the speed.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gridloom.errors import SourceError
+from gridloom.frontend.c.function.host_calls import IGNORED, known
+from gridloom.frontend.c.function.host_ops import SCALARS, expression, is_real
+from gridloom.frontend.c.llvm.ir import (
+    Argument,
+    Block,
+    Constant,
+    Function,
+    Global,
+    GlobalAddress,
+    Instruction,
+    Module,
+    Opaque,
+    Value,
+)
+from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.frontend.c.loops import Loop
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """A loop of a function that the code tells about.
+
+    ``number`` is unique in the module. ``given`` are the values that are read when the loop is entered (header phis
+    hold what they start from), ``left`` those that are read when it is left.
+    """
+
+    number: int
+    loop: Loop
+    given: Sequence[Value]
+    left: Sequence[Instruction]
+
+
+@dataclass
+class HostCode:
+    """Python source of the functions of a module, and the objects that it names."""
+
+    text: str = ""
+    #: Name -> what the source means by it, where that does not depend on the memory.
+    constants: dict[str, Any] = field(default_factory=dict)
+    #: Name -> (callee, types of result and operands, line).
+    calls: dict[str, tuple[str, tuple[str, ...], int]] = field(default_factory=dict)
+    #: Function -> the number of its first block in the counts; blocks follow in their order.
+    first_block: dict[str, int] = field(default_factory=dict)
+    blocks: int = 0
+
+    def block_number(self, function: Function, name: str) -> int:
+        """The position of a block in the counts."""
+        return self.first_block[function.name] + list(function.blocks).index(name)
+
+
+def host_code(module: Module, functions: Sequence[Function], marks: Sequence[Mark], file: str) -> HostCode:
+    """The Python source of some functions; SourceError for what the host does not know, with file and line.
+
+    Linear in instructions.
+    """
+    code = HostCode()
+    for function in functions:
+        code.first_block[function.name] = code.blocks
+        code.blocks += len(function.blocks)
+    parts = []
+    for function in functions:
+        own = [mark for mark in marks if mark.loop.function is function]
+        parts.append(_Writer(module, function, own, file, code).source())
+    code.text = "\n\n".join(parts) + "\n"
+    return code
+
+
+def python_name(function: str) -> str:
+    """The name of a function in the generated code."""
+    return f"F_{re.sub(r'[^A-Za-z0-9_]', '_', function)}"
+
+
+class _Writer:
+    """Writes one function."""
+
+    def __init__(self, module: Module, function: Function, marks: Sequence[Mark], file: str, code: HostCode) -> None:
+        self.module, self.function, self.marks, self.file, self.code = module, function, marks, file, code
+        self.layout = Layout(module.structs)
+        self.number = {name: k for k, name in enumerate(function.blocks)}
+        self.names: dict[Value, str] = {argument: f"a{k}" for k, argument in enumerate(function.arguments)}
+        for block in function.blocks.values():
+            for item in block.instructions:
+                self.names[item] = f"v{len(self.names)}"
+        self.lines: list[str] = []
+        self.inside = {mark.number: set(mark.loop.blocks) for mark in marks}
+        self.headers = _loop_headers(function)
+        self.has_stack = any(i.opcode == "alloca" for b in function.blocks.values() for i in b.instructions)
+
+    def source(self) -> str:
+        """The text of the function."""
+        parameters = ", ".join(self.names[argument] for argument in self.function.arguments)
+        self._emit(0, f"def {python_name(self.function.name)}({parameters}):")
+        # What a loop leaves may not be computed on every way out of it.
+        for name in sorted({self.names[item] for mark in self.marks for item in mark.left}):
+            self._emit(1, f"{name} = 0")
+        depth = 1
+        if self.has_stack:
+            self._emit(1, "mark = MEMORY.mark")
+            self._emit(1, "try:")
+            depth = 2
+        self._emit(depth, "b = 0")
+        self._emit(depth, "while True:")
+        self._dispatch(depth + 1, list(self.function.blocks))
+        if self.has_stack:
+            self._emit(1, "finally:")
+            self._emit(2, "MEMORY.release(mark)")
+        return "\n".join(self.lines)
+
+    def _emit(self, depth: int, text: str) -> None:
+        self.lines.append(" " * depth + text)
+
+    def _dispatch(self, depth: int, names: list[str]) -> None:
+        """A binary search over block numbers, with the block's code at each leaf."""
+        if len(names) == 1:
+            self._block(depth, self.function.blocks[names[0]])
+            return
+        half = len(names) // 2
+        self._emit(depth, f"if b < {self.number[names[half]]}:")
+        self._dispatch(depth + 1, names[:half])
+        self._emit(depth, "else:")
+        self._dispatch(depth + 1, names[half:])
+
+    # -- blocks -----------------------------------------------------------------------------------------------------
+
+    def _block(self, depth: int, block: Block) -> None:
+        """The code of a block: its count, its instructions and where control goes."""
+        loops = block.name in block.successors
+        if loops:
+            self._emit(depth, "while True:")
+            depth += 1
+        count = f"COUNT[{self.code.first_block[self.function.name] + self.number[block.name]}]"
+        self._emit(depth, f"{count} += 1")
+        if block.name in self.headers:
+            self._emit(depth, f"if {count} > LIMIT: STOP({self._line(block)})")
+        for item in block.instructions:
+            if item.opcode != "phi" and item is not block.terminator:
+                self._instruction(depth, item)
+        self._terminator(depth, block, loops)
+
+    def _line(self, block: Block) -> int:
+        return next((item.line for item in block.instructions if item.line), self.function.line)
+
+    def _instruction(self, depth: int, item: Instruction) -> None:
+        """One instruction as a line of Python. SourceError with file and line for what is not known."""
+        try:
+            text = self._text(item)
+        except SourceError as error:
+            raise error if error.where else error.at(f"{self.file}:{item.line or self.function.line}") from None
+        for line in text.splitlines():
+            self._emit(depth, f"{self.names[item]} = {line}" if item.type != "void" else line)
+
+    def _text(self, item: Instruction) -> str:
+        operands = [self.value(operand) for operand in item.operands]
+        if item.opcode == "load":
+            return self._load(item, operands[0])
+        if item.opcode == "store":
+            return self._store(item, operands[0], operands[1])
+        if item.opcode == "alloca":
+            return f"MEMORY.push({self._stack_size(item)})"
+        if item.opcode == "call":
+            return self._call(item, operands)
+        return expression(item, operands, self.layout)
+
+    def _load(self, item: Instruction, address: str) -> str:
+        """A read through the view of its type, or through the memory where it is not whole and aligned."""
+        kind = _stored_type(item.type)
+        size = self.layout.size(kind)
+        shift = size.bit_length() - 1
+        index = f"{address} >> {shift}" if shift else address
+        view = f"V_{kind}"
+        text = f"{view}[{index}] if W{size}[{address}] else LOAD({address}, {kind!r}, {item.line})"
+        if item.type in ("float", "double"):
+            return f"{'F32' if item.type == 'float' else 'F64'}({text})"
+        if item.type == "ptr":
+            return f"({text}) & 0xffffffff"
+        return f"({text}) & 1" if item.type == "i1" else text
+
+    def _store(self, item: Instruction, value: str, address: str) -> str:
+        """A write, in two lines."""
+        source = item.operands[0].type
+        kind = _stored_type(source)
+        size = self.layout.size(kind)
+        shift = size.bit_length() - 1
+        index = f"{address} >> {shift}" if shift else address
+        if source == "ptr":
+            value = f"((({value}) + 0x80000000) & 0xffffffff) - 0x80000000"
+        whole = f"if W{size}[{address}]: V_{kind}[{index}] = {value}"
+        return f"{whole}\nelse: STORE({address}, {value}, {kind!r}, {item.line})"
+
+    def _stack_size(self, item: Instruction) -> int:
+        """Bytes of a local variable."""
+        match = re.search(r"alloca ([^,]+(?:\[[^\]]*\])?)(?:, i\d+ (\S+?))?(?:, align \d+)?$", item.text.strip())
+        count = item.operands[0] if item.operands else None
+        if match is None or not isinstance(count, Constant | None):
+            raise SourceError("it has a local array whose length is not fixed")
+        return self.layout.size(match[1].strip()) * (count.value if count else 1)
+
+    def _call(self, item: Instruction, operands: list[str]) -> str:
+        """A call of a function of the module, or of one that the host knows."""
+        if item.callee.startswith(IGNORED):
+            return ""
+        if item.callee in self.code.first_block:
+            return f"{python_name(item.callee)}({', '.join(operands)})"
+        if not known(item.callee):
+            raise SourceError(
+                f"it calls {item.callee or 'through a pointer'!r}, which has no body in the file; write one"
+            )
+        name = f"K{len(self.code.calls)}"
+        self.code.calls[name] = (item.callee, (item.type, *(operand.type for operand in item.operands)), item.line)
+        return f"{name}({', '.join(operands)})"
+
+    # -- values -----------------------------------------------------------------------------------------------------
+
+    def value(self, value: Value) -> str:
+        """The expression of a value."""
+        if isinstance(value, Argument | Instruction):
+            return self.names[value]
+        if isinstance(value, Global):
+            return self._global(value)
+        if isinstance(value, GlobalAddress):
+            return f"({self._global(value.base)} + {value.offset})"
+        if isinstance(value, Constant):
+            return self._constant(value)
+        return self._opaque(value)
+
+    def _global(self, variable: Global) -> str:
+        """The name that holds a global's address."""
+        return f"G_{list(self.module.globals).index(variable.name)}"
+
+    def _constant(self, value: Constant) -> str:
+        if value.type == "float":
+            return self._number(np.frombuffer(struct.pack("<I", value.value & 0xFFFFFFFF), np.float32)[0])
+        if value.type == "double":
+            return self._number(np.float64(0.0))
+        if value.type == "i1":
+            return str(value.value & 1)
+        return str(value.value)
+
+    def _opaque(self, value: Opaque) -> str:
+        """A constant that the reader leaves as text: doubles are read here, anything else is refused."""
+        match = re.match(r"double (\S+)", value.text)
+        if match and match[1].startswith("0x"):
+            return self._number(np.float64(struct.unpack(">d", int(match[1], 16).to_bytes(8, "big"))[0]))
+        if match:
+            return self._number(np.float64(float(match[1])))
+        if value.text.startswith("{"):
+            return "(0, 0)"
+        raise SourceError(f"it uses a constant that is not read here: {value.text}")
+
+    def _number(self, number: Any) -> str:
+        name = f"N{len(self.code.constants)}"
+        self.code.constants[name] = number
+        return name
+
+    # -- control ----------------------------------------------------------------------------------------------------
+
+    def _terminator(self, depth: int, block: Block, loops: bool) -> None:
+        """Where control goes at the end of a block."""
+        item = block.terminator
+        if item.opcode == "ret":
+            self._emit(depth, f"return {self.value(item.operands[0])}" if item.operands else "return None")
+        elif item.opcode == "br" and not item.operands:
+            self._edge(depth, block.name, item.targets[0], loops)
+        elif item.opcode == "br":
+            self._emit(depth, f"if {self.value(item.operands[0])}:")
+            self._edge(depth + 1, block.name, item.targets[0], loops)
+            self._emit(depth, "else:")
+            self._edge(depth + 1, block.name, item.targets[1], loops)
+        elif item.opcode == "switch":
+            subject = self.value(item.operands[0])
+            word = "if"
+            for case, target in zip(item.operands[1:], item.targets[1:]):
+                self._emit(depth, f"{word} {subject} == {self.value(case)}:")
+                self._edge(depth + 1, block.name, target, loops)
+                word = "elif"
+            self._emit(depth, "if True:" if word == "if" else "else:")
+            self._edge(depth + 1, block.name, item.targets[0], loops)
+        elif item.opcode == "unreachable":
+            self._emit(depth, f"STOP({item.line}, 'reaches what C leaves undefined')")
+        else:
+            where = f"{self.file}:{item.line or self.function.line}"
+            raise SourceError(f"instruction {item.opcode!r} is not known to the host", where=where)
+
+    def _edge(self, depth: int, source: str, target: str, loops: bool) -> None:
+        """Go from a block to another: tell about loops that end, copy what the target's phis take, tell what begins."""
+        for mark in self.marks:
+            if source in self.inside[mark.number] and target not in self.inside[mark.number]:
+                exits = mark.loop.exits.index((source, target))
+                left = "".join(f"{self.names[item]}, " for item in mark.left)
+                self._emit(depth, f"LEAVE_{mark.number}({exits}, ({left}))")
+        phis = [item for item in self.function.blocks[target].instructions if item.opcode == "phi"]
+        pairs = [(self.names[phi], self.value(phi.operands[phi.incoming.index(source)])) for phi in phis]
+        pairs = [(name, text) for name, text in pairs if name != text]
+        if pairs:
+            self._emit(depth, f"{', '.join(name for name, _ in pairs)} = {', '.join(text for _, text in pairs)}")
+        for mark in self.marks:
+            if target == mark.loop.header and source not in self.inside[mark.number]:
+                given = "".join(f"{self.value(value)}, " for value in mark.given)
+                self._emit(depth, f"ENTER_{mark.number}(({given}))")
+        if source == target:
+            self._emit(depth, "continue")
+            return
+        self._emit(depth, f"b = {self.number[target]}")
+        if loops:
+            self._emit(depth, "break")
+
+
+def _stored_type(kind: str) -> str:
+    """The type of the view that holds a value in memory."""
+    kind = {"i1": "i8", "ptr": "i32"}.get(kind, kind)
+    if kind not in SCALARS:
+        is_real(kind)
+        raise SourceError(f"it loads or stores {kind}; 8-, 16-, 32- and 64-bit integers, float and double are taken")
+    return kind
+
+
+def _loop_headers(function: Function) -> set[str]:
+    """Blocks that an edge from a later block, or from themselves, goes to: every cycle has one."""
+    rank: Mapping[str, int] = {name: k for k, name in enumerate(function.blocks)}
+    return {t for name, block in function.blocks.items() for t in block.successors if rank[t] <= rank[name]}

@@ -1,0 +1,55 @@
+"""A ``*.mlir`` file as optimised LLVM IR: lowered by MLIR's passes, named, and cleaned up by clang as C is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from gridloom.errors import SourceError
+from gridloom.frontend.c.llvm.driver import optimise_ir
+from gridloom.frontend.mlir.child import call
+from gridloom.frontend.mlir.naming import named
+from gridloom.frontend.mlir.signatures import Parameter
+from gridloom.text_file import read_text
+
+MAX_SOURCE_BYTES: Final = 4 * 1024 * 1024
+
+#: How the IR text carries what was refused to whoever reads it: one comment for each function.
+REFUSED: Final = "; gridloom refused "
+
+
+def parameters_of(path: Path, function: str, *, singles: bool = False) -> list[Parameter]:
+    """The parameters of a function in their order, sizes of open shapes and buffers for results included.
+
+    Errors and cost are those of :func:`compile_to_ir`.
+    """
+    rows = _lowered(path, function, singles)["parameters"][function]
+    return [Parameter(row["name"], row["element"], _tuple(row["shape"]), _tuple(row["size_of"])) for row in rows]
+
+
+def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
+    return None if values is None else tuple(values)
+
+
+def compile_to_ir(path: Path, *, function: str | None = None, singles: bool = False) -> str:
+    """The optimised LLVM IR of an MLIR file, with a comment for every function that is not taken.
+
+    With a function's name only that function and what it calls have to be taken. ``singles`` reads every f64 as f32.
+    SourceError with file and line names the op, dialect or type that is not taken. Costs 0.4 to 0.8 s.
+    """
+    found = _lowered(path, function, singles)
+    names = {name: [row["name"] for row in rows] for name, rows in found["parameters"].items()}
+    text = optimise_ir(named(found["ir"], found["text"], names, str(path)), path)
+    notes = [REFUSED + json.dumps([name, line, reason]) for name, (line, reason) in found["refused"].items()]
+    return "\n".join([*notes, text])
+
+
+def _lowered(path: Path, function: str | None, singles: bool) -> dict[str, Any]:
+    """What the passes make of a file, in a process of its own; SourceError where it has no such function."""
+    source = read_text(path, limit=MAX_SOURCE_BYTES)
+    found: dict[str, Any] = call("gridloom.frontend.mlir.lowering:lower_to_text", path, source, function, singles)
+    if function is not None and function not in found["parameters"]:
+        known = ", ".join(found["lines"]) or "none"
+        raise SourceError(f"has no function {function!r}; functions: {known}", where=str(path))
+    return found
