@@ -18,15 +18,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gridloom.archs.families.crossbar_parts import MAX_HOPS, Link, add_ports, add_ways
 from gridloom.archs.families.grid_parts import add_pe
 from gridloom.archs.families.torus import MEMORY_CLASSES, Bus, add_memory
 from gridloom.archs.model import Arch, ArchBuilder, Kind, RegisterFile
 from gridloom.archs.selectors import select
 from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
 from gridloom.errors import ArchError
-
-#: The most links that a value may cross in one cycle: a longer chain of multiplexers is no single cycle of any clock.
-MAX_HOPS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +77,11 @@ def build(spec: Mapping[str, Any]) -> Arch:
             _add_tile(builder, p, row, col, bool(memory[row, col]), bool(multiply[row, col]))
     links = _add_links(builder, p)
     for tile in range(len(builder.tiles)):
-        arriving = [link for link in links if link[1] == tile]
-        leaving = [link for link in links if link[0] == tile]
+        near = [link for link in links if tile in link[:2]]
         if p.regs is None:
-            _add_ports(builder, p, tile, arriving, leaving)
+            add_ports(builder, tile, near)
         else:
-            _add_file(builder, p, tile, arriving, leaving)
+            _add_file(builder, p, tile, near)
     if memory.any():
         add_memory(builder, p.rows, p.bus, writes_registers=p.regs is not None)
     return build_described(
@@ -127,10 +124,6 @@ def _add_tile(builder: ArchBuilder, p: HycubeParameters, row: int, col: int, mem
         builder.arc(out, out, 1)
 
 
-#: (source tile, target tile, resource) of a link.
-Link = tuple[int, int, int]
-
-
 def _add_links(builder: ArchBuilder, p: HycubeParameters) -> list[Link]:
     """Add the links between neighbours, each driven by the output register of its tile; returns them in order."""
     links: list[Link] = []
@@ -146,53 +139,19 @@ def _add_links(builder: ArchBuilder, p: HycubeParameters) -> list[Link]:
     return links
 
 
-def _operands(builder: ArchBuilder, p: HycubeParameters, tile: int) -> list[int]:
-    """Return the operand inputs of a tile."""
-    return [builder.index[f"{builder.tiles[tile].name}.in{k}"] for k in range(p.operands)]
-
-
-def _add_ports(builder: ArchBuilder, p: HycubeParameters, tile: int, arriving: list[Link], leaving: list[Link]) -> None:
-    """Add an input port with one register for each link that arrives: the port carries the link or the register.
-
-    A port is one input of the crossbar, so that what waits in its register and what passes by it exclude each other in
-    a cycle. Nothing goes back to where it came from.
-    """
-    name = builder.tiles[tile].name
-    for k, (source, _, link) in enumerate(arriving):
-        port = builder.add(f"{name}.p{k}", Kind.SWITCH, tile, position=k)
-        register = builder.add(f"{name}.r{k}", Kind.REG, tile, position=k)
-        builder.arc(register, register, 1)
-        builder.arc(link, register, 1)
-        builder.arc(register, port)
-        builder.arc(link, port)
-        for operand in _operands(builder, p, tile):
-            builder.arc(port, operand)
-        for _, target, onward in leaving:
-            if target != source:
-                builder.arc(port, onward)
-        builder.register_files.append(RegisterFile(name=f"{name}.p{k}", registers=(register,), adjustable=False))
-
-
-def _add_file(builder: ArchBuilder, p: HycubeParameters, tile: int, arriving: list[Link], leaving: list[Link]) -> None:
+def _add_file(builder: ArchBuilder, p: HycubeParameters, tile: int, links: list[Link]) -> None:
     """Add a register file that links and results write, and the ways of the crossbar around it."""
-    name, count = builder.tiles[tile].name, p.regs or 0
-    operands = _operands(builder, p, tile)
-    registers = [builder.add(f"{name}.r{k}", Kind.REG, tile, position=k) for k in range(count)]
+    record = builder.tiles[tile]
+    registers = [builder.add(f"{record.name}.r{k}", Kind.REG, tile, position=k) for k in range(p.regs or 0)]
     for register in registers:
         builder.arc(register, register, 1)
-        builder.arc(builder.index[f"{name}.fu"], register, builder.tiles[tile].latency_of("route"))
-        for target in (*operands, *(link for _, _, link in leaving)):
-            builder.arc(register, target)
-        for _, _, link in arriving:
-            builder.arc(link, register, 1)
-    for source, _, link in arriving:
-        for operand in operands:
-            builder.arc(link, operand)
-        for _, target, onward in leaving:
-            if target != source and p.hops > 1:
-                builder.arc(link, onward)
+        builder.arc(builder.index[f"{record.name}.fu"], register, record.latency_of("route"))
+        for k in range(record.operands):
+            builder.arc(register, builder.index[f"{record.name}.in{k}"])
+    add_ways(builder, tile, links, registers, p.hops)
     if registers:
         rotating = 0 if p.rotating == "free" else p.rotating
+        free = p.rotating == "free"
         builder.register_files.append(
-            RegisterFile(name=name, registers=tuple(registers), rotating=rotating, adjustable=p.rotating == "free")
+            RegisterFile(name=record.name, registers=tuple(registers), rotating=rotating, adjustable=free)
         )

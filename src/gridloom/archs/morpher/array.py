@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from gridloom.archs.families.hycube import MAX_HOPS
+from gridloom.archs.families.crossbar_parts import MAX_HOPS
 from gridloom.archs.model import Arch, ArchBuilder, Kind, RegisterFile, Tile
 from gridloom.archs.morpher.modules import TOP, Instance, parse
 from gridloom.archs.morpher.netlist import Netlist
