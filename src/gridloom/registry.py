@@ -105,6 +105,10 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "gridloom.archs.families.streaming_engine:build", "modulo-scheduled row of tiles with spokes"
         ),
         "genmap": Entry("gridloom.archs.families.genmap:build", "array that a GenMap XML file describes"),
+        "adres": Entry("gridloom.archs.classics:build", "8 x 8 array like ADRES, with a shared file in the first row"),
+        "openedge-cgra": Entry(
+            "gridloom.archs.classics:build", "4 x 4 torus with a memory port for each column"
+        ),
         "morpher": Entry("gridloom.archs.morpher.array:build", "array that a Morpher JSON file describes"),
         "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
         "array": Entry("gridloom.archs.described.family:build", "array that is described tile by tile"),

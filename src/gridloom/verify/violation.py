@@ -49,6 +49,7 @@ KINDS: Final[Mapping[str, str]] = {
     "pool": "more ops of a shared capacity in a slot than it allows",
     "data-memory": "arrays and spilled values need more data memory than there is",
     "combinational-cycle": "steps without latency close a cycle",
+    "links-per-cycle": "a value crosses more links in one cycle than the array allows",
     # rules of single families
     "outputs-together": "the outputs do not all issue in the last pipeline stage",
     "constant-range": "a constant does not fit a constant register",

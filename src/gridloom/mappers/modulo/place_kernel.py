@@ -20,7 +20,7 @@ from numba import njit
 from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.core.random import RandomState, random_unit
-from gridloom.mappers.modulo.price_kernel import FAR, price
+from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
 from gridloom.mappers.modulo.route_kernel import (
     ADD,
     ISSUE_PRICE,

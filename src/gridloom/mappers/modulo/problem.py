@@ -4,7 +4,7 @@ The array is seen as registers and the tiles that read and write them: an operan
 the register before them holds, and are taken exactly when the tile behind them issues, so neither is ever short of room
 where registers and issue slots are not. Routes are written out over every resource again in
 :mod:`gridloom.mappers.modulo.mapping`. Only arrays with crossbars have links that routes compete for: those are wires
-of :mod:`gridloom.mappers.modulo.wires`.
+of :mod:`gridloom.mappers.modulo.crossbars.wires`.
 
 Numbers: *nodes*, which take an issue slot, come first, then *live-ins*, which registers or memory keep; both together
 are the *nets* that can be the source of an edge. A node that is computed more than once has one number for each copy,
@@ -26,10 +26,10 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.csr import csr64
+from gridloom.mappers.modulo.crossbars.wires import Wires, read_wires
 from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
 from gridloom.mappers.modulo.schedule.resources import resources
 from gridloom.mappers.modulo.state import Fabric, Loop
-from gridloom.mappers.modulo.wires import Wires, read_wires
 
 #: Bytes of a word of the data memory.
 WORD_BYTES = 4

@@ -10,9 +10,9 @@ slot), then storages. A route is a list of codes ``cycle * elements + element`` 
 
 With t tiles, elements 0 to t - 1 are moves, t to 2t - 1 loads, 2t to 3t - 1 stores, 3t to 4t - 1 output registers, then
 registers, and at last the memory. On arrays with crossbars the wires come before the memory, as storages that hold
-nothing (see :mod:`gridloom.mappers.modulo.wire_kernel`). The *groups* of ``Usage`` are t issue slots, t output
-registers, the registers and the wires; the memory has no limit here (its size is checked once a mapping is found). One
-net is *open* at a time: its tree is spread out in ``Tree`` so that "is this state already ours" is one look.
+nothing (see :mod:`gridloom.mappers.modulo.crossbars.wire_kernel`). The *groups* of ``Usage`` are t issue slots, t
+output registers, the registers and the wires; the memory has no limit here (its size is checked once a mapping is
+found). One net is *open* at a time: its tree is spread out in ``Tree`` so that "is this state already ours" is one look.
 
 Prices follow PathFinder: (base + history) * (1 + present * signals there). A forward sweep (``spread``) prices all
 states from a net's tree on; a backward sweep (``gather``) prices all states up to one reader. Both cost O(cycles *
@@ -27,9 +27,9 @@ import numpy as np
 
 from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.core.kernels import borrowing
-from gridloom.mappers.modulo.price_kernel import FAR, price
+from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
+from gridloom.mappers.modulo.crossbars.wire_kernel import cross, cross_back
 from gridloom.mappers.modulo.state import Fabric, Labels, Routes, Tree, Usage
-from gridloom.mappers.modulo.wire_kernel import cross, cross_back
 
 #: Steps of a count, and answers. They have a type, since a function is compiled once more for each literal.
 ADD: Any = np.int64(1)
