@@ -6,7 +6,7 @@ from typing import Any
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float),
-    "null": (type(None),),
+    "null": (type(None),), "boolean": (bool,),
 }  # fmt: skip
 _KNOWN = {
     "$defs", "$ref", "additionalProperties", "anyOf", "const", "default", "description", "enum", "items", "maxItems",

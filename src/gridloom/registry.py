@@ -63,6 +63,8 @@ class Mapper:
     summary: str
     extra: str | None = None
     role: Role = "named"
+    #: Traits of arrays that it does not take, whatever their kind.
+    without: tuple[str, ...] = ()
 
     def load(self, kind: ArrayKind | None = None) -> Any:
         """The function for a kind of array; without one, the function of a mapper that has just one."""
@@ -106,9 +108,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
         ),
         "genmap": Entry("gridloom.archs.families.genmap:build", "array that a GenMap XML file describes"),
         "adres": Entry("gridloom.archs.classics:build", "8 x 8 array like ADRES, with a shared file in the first row"),
-        "openedge-cgra": Entry(
-            "gridloom.archs.classics:build", "4 x 4 torus with a memory port for each column"
-        ),
+        "openedge-cgra": Entry("gridloom.archs.classics:build", "4 x 4 torus with a memory port for each column"),
         "morpher": Entry("gridloom.archs.morpher.array:build", "array that a Morpher JSON file describes"),
         "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
         "array": Entry("gridloom.archs.described.family:build", "array that is described tile by tile"),
@@ -143,6 +143,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "a mapping or a proof that there is none, by constraint solving (CP-SAT)",
             "exact",
             role="proof",
+            without=("banks",),
         ),
         "portfolio": Mapper(
             dict.fromkeys((GRID, REGISTERS, CROSSBARS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
@@ -159,14 +160,17 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "ramp": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.ramp:ramp"},
             "RAMP: modulo schedules, maximum cliques and routing strategies, a reference",
+            without=("blocking", "banks"),
         ),
         "regimap": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.regimap:regimap"},
             "REGIMap: maximum cliques with the registers of a PE, a reference",
+            without=("blocking", "banks"),
         ),
         "memmap": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.memmap:memmap"},
             "MEMMap: long dependences go through memory, a reference",
+            without=("blocking", "banks"),
         ),
         "genetic": Mapper(
             {ROWS: "gridloom.mappers.rows.genetic:genetic"}, "the published NSGA-II mapper, a reference", "genetic"
@@ -334,6 +338,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "se": Entry(
             "gridloom.flow.bench.suite:built_in", "kernels and random graphs on a streaming engine, at both levels"
         ),
+        "functions": Entry(
+            "gridloom.flow.bench.suite:built_in", "34 whole C functions on two torus arrays, compared with compiled C"
+        ),
         "smoke": Entry("gridloom.flow.bench.suite:built_in", "ten small kernels on the four static grids"),
         "neosa": Entry(
             "gridloom.flow.bench.suite:built_in", "37 graphs on the smallest square of each static topology"
@@ -342,7 +349,10 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "gridloom.flow.bench.suite:built_in", "the 15 graphs of neosa that are not forests"
         ),
         "neosa-files": Entry("gridloom.flow.bench.suite:built_in", "neosa with the published files"),
-        "neosa-border": Entry("gridloom.flow.bench.suite:built_in", "neosa with inputs and outputs on the border"),
+        "neosa-border": Entry("gridloom.flow.bench.suite:built_in", "neosa with inputs and results on the border"),
+        "neosa-released": Entry(
+            "gridloom.flow.bench.suite:built_in", "neosa-border by 1,000 instances of the released NeoSA schedule"
+        ),
         "neosa-multipliers": Entry(
             "gridloom.flow.bench.suite:built_in", "neosa-border with multipliers on some tiles only"
         ),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from gridloom.archs import TRAITS, build
+from gridloom.archs.described import schema as described_schema
 from gridloom.archs.families.hycube import HycubeParameters
 from gridloom.archs.families.mesh import MeshParameters
 from gridloom.archs.families.rdu import RduParameters
@@ -28,7 +29,7 @@ from gridloom.mapping import Instance, Route
 from gridloom.mapping import json_format as mapping_format
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "docs"
-SCHEMAS = {"dfg": dfg_format.schema, "mapping": mapping_format.schema}
+SCHEMAS = {"dfg": dfg_format.schema, "mapping": mapping_format.schema, "arch": described_schema.schema}
 PARAMETERS = {
     "mesh": MeshParameters,
     "torus": TorusParameters,

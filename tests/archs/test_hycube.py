@@ -39,7 +39,9 @@ def test_without_further_hops_links_of_a_file_lead_to_no_links() -> None:
 
 def test_the_chip_has_one_register_at_each_input_port_and_memory_in_the_first_column() -> None:
     arch = build("hycube:4x4")
-    ports = [tile.name for tile in arch.tiles for _ in range(sum(b == arch.tile_index[tile.name] for _, b, _ in arch.links))]
+    ports = [
+        tile.name for tile in arch.tiles for _ in range(sum(b == arch.tile_index[tile.name] for _, b, _ in arch.links))
+    ]
     assert len(arch.links) == len(ports) == 48
     assert int((arch.kind == Kind.REG).sum()) == int((arch.kind == Kind.SWITCH).sum()) == 48
     assert {arch.tiles[k].col for k in arch.tiles_for("mem")} == {0}
@@ -78,7 +80,9 @@ def test_what_a_description_may_not_say(text: str, message: str) -> None:
     assert error.value.message.startswith(message)
 
 
-@pytest.mark.parametrize("text", ["hycube:3x3", "hycube:2x3,regs=3,hops=2", "hycube:2x2,regs=2,rotating=free,hold=next"])
+@pytest.mark.parametrize(
+    "text", ["hycube:3x3", "hycube:2x3,regs=3,hops=2", "hycube:2x2,regs=2,rotating=free,hold=next"]
+)
 def test_it_is_written_tile_by_tile_and_read_back(text: str) -> None:
     arch = build(text)
     described = describe_by_tile(arch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from tests.archs.test_conformance import NAMES, default
@@ -11,6 +12,7 @@ from gridloom.archs import TRAITS, Kind, build
 from gridloom.archs.families import genmap
 from gridloom.errors import ArchError
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "arrays"
 GENMAP = """<PEArray name="little" width="1" height="1" input_port="1" output_port="{stores}" const_reg="X">
 <PE coord="(0, 0)"><ALU><operation>ADD</operation><input type="IN_PORT" index="0"/></ALU></PE></PEArray>"""
 
@@ -19,7 +21,8 @@ GENMAP = """<PEArray name="little" width="1" height="1" input_port="1" output_po
 def test_a_trait_is_explained_by_one_sentence_and_some_family_has_it(trait: str) -> None:
     assert TRAITS[trait][0].isupper()
     assert TRAITS[trait].endswith(".")
-    assert any(default(name).has(trait) for name in NAMES if name != "genmap")
+    arrays = [default(name) for name in NAMES if name != "genmap"] + [build(path) for path in EXAMPLES.glob("*.yaml")]
+    assert any(arch.has(trait) for arch in arrays)
 
 
 @pytest.mark.parametrize(

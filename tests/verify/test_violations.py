@@ -16,7 +16,7 @@ from tests.verify.sketch import adding, edge_number, hops, sketch, with_instance
 
 import gridloom as gl
 from gridloom.archs import Arch, ArchBuilder, Kind, Tile, build
-from gridloom.dfg import Dfg, DfgBuilder, Edge, Node
+from gridloom.dfg import Array, Dfg, DfgBuilder, Edge, Node
 from gridloom.mapping import Instance, Mapping, Route
 from gridloom.verify import KINDS, Violation, elastic, legal
 
@@ -33,6 +33,24 @@ def loads_in_one_row(second: int) -> Mapping:
     nodes = (Node(id="a", op="load"), Node(id="b", op="load"))
     dfg = Dfg(name="loads", domain="opaque", nodes=nodes)
     return sketch(dfg, "torus:2x2", {"a": ("pe_0_0", 0), "b": ("pe_0_1", second)}, {}, ii=2)
+
+
+def divided(second: int, ii: int = 4) -> Mapping:
+    """Two divisions on one tile that keeps each for two cycles, the first at cycle 0."""
+    dfg = Dfg(name="divided", domain="opaque", nodes=(Node(id="a", op="div"), Node(id="b", op="div")))
+    arch = build({"extends": "torus:2x2", "tiles": [{"occupancy": {"div": 2}}]})
+    return sketch(dfg, arch, {"a": ("pe_0_0", 0), "b": ("pe_0_0", second)}, {}, ii=ii)
+
+
+def banked(second: int, banks: dict[str, str], ii: int = 2) -> Mapping:
+    """Two loads of arrays of 16 words in two rows, each of which reaches a bank of 64 bytes of its own."""
+    arrays = (Array(name="p", length=16), Array(name="q", length=16))
+    nodes = (Node(id="k", op="const", value=0), Node(id="a", op="load", array="p"), Node(id="b", op="load", array="q"))
+    edges = (Edge(source="k", target="a"), Edge(source="k", target="b"))
+    dfg = Dfg(name="banked", domain="i32", nodes=nodes, edges=edges, arrays=arrays)
+    rows = [{"name": f"m{row}", "where": {"rows": [0, row]}, "bytes": 64} for row in (0, 1)]
+    arch = build({"extends": "torus:2x2", "memory": {"banks": rows}})
+    return sketch(dfg, arch, {"a": ("pe_0_0", 0), "b": ("pe_1_1", second)}, {}, ii=ii, settings={"banks": banks})
 
 
 def ordered(cycle: int, kind: str = "order", place: str = "pe_0_1", spec: str = "torus:2x2") -> Mapping:
@@ -270,11 +288,20 @@ DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
         lambda: made.held(rotating=0),
         lambda: with_instance(made.rdu(), "e", place="cu_0_0"),
     ],
+    "occupancy": [
+        lambda: divided(1),
+        lambda: divided(3),
+        lambda: divided(5),
+        lambda: replace(divided(0, 1), instances=divided(0, 1).instances[:1]),
+    ],
     "pool": [lambda: loads_in_one_row(0), lambda: loads_in_one_row(2), lambda: spill_on_a_taken_bus()],
     "data-memory": [
         lambda: made.torus("torus:2x2,regs=2,data_memory=508"),
         lambda: made.spilled("torus:2x2,data_memory=4"),
     ],
+    "bank": [lambda: banked(1, {"p": "m1", "q": "m0"}), lambda: banked(1, {"p": "m0"})],
+    "bank-size": [lambda: banked(1, {"p": "m1", "q": "m1"})],
+    "bank-ports": [lambda: banked(0, {"p": "m1", "q": "m1"}), lambda: banked(2, {"p": "m1", "q": "m1"})],
     "combinational-cycle": [
         lambda: around_the_ring("p.out@1 v@1 u@1 q.in1@1"),
         lambda: around_the_ring("p.out@1 u@1 v@1 u@1 q.in1@1"),
@@ -441,7 +468,17 @@ def test_hand_made_mapping_is_legal(name: str):
 
 @pytest.mark.parametrize(
     "mapping",
-    [recomputed(), loads_in_one_row(1), ordered(2), ordered(3), ordered(2, "pair"), waiting(4)]
+    [
+        recomputed(),
+        loads_in_one_row(1),
+        divided(2),
+        divided(6),
+        banked(0, {"p": "m0", "q": "m1"}),
+        ordered(2),
+        ordered(3),
+        ordered(2, "pair"),
+        waiting(4),
+    ]
     + [ordered(2, "pair", "pe_0_0"), ordered(2, "pair", "pe_1_1", "torus:2x2,bus=none")]
     + [around_the_ring("p.out@1 u@1 q.in1@1"), made.reconvergent(fifo=16), circle(takes=1), fed_back()]
     + [adding(ordered(2, "pair"), routes=[Route(edge=0, hops=())])],

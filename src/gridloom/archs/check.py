@@ -32,6 +32,7 @@ def check_arch(arch: Arch) -> list[str]:
         *_islands(arch),
         *_missing_classes(arch),
         *_pools(arch),
+        *_banks(arch),
         *_undriven(arch),
         *_double_arcs(arch),
     ]
@@ -111,6 +112,16 @@ def _pools(arch: Arch) -> list[str]:
             findings.append(f"pool {pool.name}: its capacity is {pool.capacity}")
         if pool.tiles and not any(pool.classes & arch.tiles[k].classes for k in pool.tiles):
             findings.append(f"pool {pool.name}: none of its tiles has {' or '.join(sorted(pool.classes))}")
+    return findings
+
+
+def _banks(arch: Arch) -> list[str]:
+    """Find banks that no tile with memory access reaches, and tiles with memory access that reach no bank."""
+    accessing = {k for k, tile in enumerate(arch.tiles) if "mem" in tile.classes}
+    findings = [f"bank {bank.name}: no tile reaches it" for bank in arch.banks if not accessing & set(bank.tiles)]
+    if arch.banks:
+        reached = {k for bank in arch.banks for k in bank.tiles}
+        findings += [f"tile {arch.tiles[k].name}: it reaches no bank" for k in sorted(accessing - reached)]
     return findings
 
 

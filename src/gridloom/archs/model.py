@@ -146,6 +146,23 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bank:
+    """A part of the data memory, in which arrays of the program lie: so many accesses start in it per slot.
+
+    ``tiles`` holds the indices of the tiles that reach it. The mapping says which array lies in which bank
+    (``settings["banks"]``); loads and stores of the array then run on tiles that reach the bank. How long an access
+    takes is the tile's latency for class ``mem``.
+    """
+
+    name: str
+    tiles: tuple[int, ...]
+    #: Accesses that may start in one cycle.
+    ports: int = 1
+    #: Bytes; None: no limit.
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterFile:
     """Registers that rotate together. The mapping sets how many rotate (``settings["rotating"][name]``).
 
@@ -219,6 +236,7 @@ class Arch:
     arc_gate: Ints
     pools: tuple[Pool, ...] = ()
     register_files: tuple[RegisterFile, ...] = ()
+    banks: tuple[Bank, ...] = ()
     settings: tuple[Setting, ...] = ()
     #: Op classes that need no tile here: immediates, streams from a tile's base.
     free: frozenset[str] = frozenset({"const", "livein"})
@@ -345,6 +363,9 @@ class Arch:
         # Left out where there is no limit, so that arrays without such links keep the fingerprints that they had.
         if self.links_per_cycle is not None:
             digest.update(f"links per cycle {self.links_per_cycle}".encode())
+        # Left out where there are none, so that arrays without banks keep the fingerprints that they had.
+        if self.banks:
+            digest.update(repr(self.banks).encode())
         return digest.hexdigest()
 
     @property
@@ -428,6 +449,7 @@ class ArchBuilder:
         self.arcs: list[tuple[int, int, int, int]] = []
         self.pools: list[Pool] = []
         self.register_files: list[RegisterFile] = []
+        self.banks: list[Bank] = []
 
     def add_tile(self, tile: Tile) -> int:
         """Add a tile and return its index."""
@@ -482,5 +504,6 @@ class ArchBuilder:
             arc_gate=arcs[:, 3].copy(),
             pools=tuple(self.pools),
             register_files=tuple(self.register_files),
+            banks=tuple(self.banks),
             **fields,
         )

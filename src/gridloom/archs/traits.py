@@ -25,6 +25,8 @@ TRAITS: Final[Mapping[str, str]] = {
     "a graph has a width in columns.",
     "switches": "The array is elastic: units between switches exchange tokens over time-shared links.",
     "fuses": "A function unit multiplies or shifts and then adds in one instruction.",
+    "blocking": "Some op keeps its function unit for more than one cycle, in which the unit takes no other op.",
+    "banks": "Arrays of the program lie in memory banks, which start a few accesses per cycle from some tiles.",
     "memory_access": "The array accesses of a loop stay loads and stores; without this trait they become streams.",
     "wraps": "Links join the opposite borders of the array.",
     "hexagonal": "A tile has six neighbours, and odd rows are drawn half a tile to the right.",

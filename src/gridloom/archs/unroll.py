@@ -140,7 +140,8 @@ def _rotate(arch: Arch, settings: Mapping[str, Any], source: Ints, goal: Any, sl
 def check_settings(arch: Arch, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings with defaults filled in; raise ArchError for one that the array does not have.
 
-    Every array takes ``rotating`` (register file -> how many of its registers rotate), where it may be empty.
+    Every array takes ``rotating`` (register file -> how many of its registers rotate), where it may be empty, and an
+    array with banks takes ``banks`` (array of the program -> the bank in which it lies).
 
     >>> from gridloom.archs import build
     >>> check_settings(build("vpcma:3x2"), {"pipeline": [0, 1]})
@@ -152,6 +153,8 @@ def check_settings(arch: Arch, settings: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in settings.items():
         if name == "rotating":
             chosen["rotating"] = _check_rotating(arch, value)
+        elif name == "banks" and arch.banks:
+            chosen["banks"] = _check_banks(arch, value)
         elif name not in known:
             raise ArchError(f"array {arch.name!r} has no setting {name!r}; it has: {', '.join(chosen)}")
         else:
@@ -164,6 +167,17 @@ def _check_bits(arch: Arch, length: int, name: str, value: Any) -> list[int]:
     if not isinstance(value, list | tuple) or len(value) != length or any(bit not in (0, 1) for bit in value):
         raise ArchError(f"setting {name!r} of array {arch.name!r} takes {length} bits, found {value!r}")
     return [int(bit) for bit in value]
+
+
+def _check_banks(arch: Arch, value: Any) -> dict[str, str]:
+    """Return the bank of each array of the program; ArchError for banks that the array does not have."""
+    names = [bank.name for bank in arch.banks]
+    if not isinstance(value, Mapping):
+        raise ArchError(f"setting 'banks' takes a bank for each array of the program, found {value!r}")
+    for array, bank in value.items():
+        if bank not in names:
+            raise ArchError(f"array {arch.name!r} has no bank {bank!r} for {array!r}; it has: {', '.join(names)}")
+    return {str(array): str(bank) for array, bank in value.items()}
 
 
 def _check_rotating(arch: Arch, value: Any) -> dict[str, int]:

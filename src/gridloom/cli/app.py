@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from gridloom._version import __version__
 from gridloom.cli.commands.bench_command import bench
 from gridloom.cli.commands.check_commands import check, simulate
+from gridloom.cli.commands.compile_command import compile_source
 from gridloom.cli.commands.estimate_command import estimate, mappability_figure
 from gridloom.cli.commands.explore_command import explore
 from gridloom.cli.commands.list_command import list_names
@@ -25,6 +26,7 @@ from gridloom.cli.commands.partition_command import partition
 from gridloom.cli.commands.program_command import program
 from gridloom.cli.commands.rtl_command import rtl
 from gridloom.cli.commands.show_command import show
+from gridloom.cli.commands.vpr_command import vpr
 from gridloom.cli.options import Quiet
 
 
@@ -51,11 +53,13 @@ app = typer.Typer(
 #: Name, function and the line of the overview, which has room for 54 characters on a terminal of 80 columns.
 COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
     ("map", map_source, "Map a graph onto an array, check and simulate it."),
+    ("compile", compile_source, "Map a whole C function and run it on data."),
     ("check", check, "Check a saved mapping against every rule of its array."),
     ("simulate", simulate, "Run a saved mapping and compare its values."),
     ("show", show, "Draw a mapping, an array or a graph, or list loops."),
     ("bench", bench, "Run a suite: every source on every array."),
     ("rtl", rtl, "Write the Verilog of an array, the bits of a mapping."),
+    ("vpr", vpr, "Write files for VPR, and compare its placements."),
     ("program", program, "Map several flows with channels onto one array."),
     ("partition", partition, "Cut a graph into parts that map one after the other."),
     ("estimate", estimate, "Estimate the columns that a graph needs."),

@@ -105,6 +105,12 @@ Estimator = Annotated[
 # -- where it runs, and what it keeps ---------------------------------------------------------------------------------
 
 Workers = Annotated[int, typer.Option("--jobs", metavar="N", help="How many workers search at the same time.")]
+DeviceName = Annotated[
+    str | None,
+    typer.Option(
+        "--device", metavar="NAME", help="Where the instances of neosa are placed: cpu, gpu, or auto for a GPU if any."
+    ),
+]
 Processes = Annotated[
     int | None,
     typer.Option("--jobs", metavar="N", help="How many processes work at the same time; default: one for each core."),
@@ -175,8 +181,12 @@ Flatten = Annotated[
     bool, typer.Option("--flatten", help="For C files: run the two innermost levels of a nest as one loop.")
 ]
 Unroll = Annotated[
-    int | None,
-    typer.Option("--unroll", metavar="N", help="For C and Python files: put this many iterations into one."),
+    str | None,
+    typer.Option(
+        "--unroll",
+        metavar="N|auto",
+        help="For C and Python files: put this many iterations into one; auto: as many as suit the array.",
+    ),
 ]
 Size = Annotated[
     list[str] | None,

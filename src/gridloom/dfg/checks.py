@@ -131,7 +131,9 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
             where=here,
         )
     for value in edge.initial:
-        if not _representable(dfg.domain, value):
+        if isinstance(value, str):
+            _check_initial_name(dfg, edge, value, here)
+        elif not _representable(dfg.domain, value):
             raise DfgError(f"has initial value {value}, which domain {dfg.domain!r} cannot hold", where=here)
     if edge.delay < 0:
         raise DfgError(f"has delay {edge.delay}; expected at least 0", where=here)
@@ -146,6 +148,14 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
         raise DfgError(f"carries a value of {edge.source!r}, but op {dfg.node(edge.source).op!r} has none", where=here)
     if edge.distance and dfg.op(edge.source).timeless:
         raise DfgError(f"has distance {edge.distance}, but its source is the same in every iteration", where=here)
+
+
+def _check_initial_name(dfg: Dfg, edge: Edge, name: str, here: str) -> None:
+    """A live-in as an initial value has a name that no other node has, and a value of the graph to stand for."""
+    if not name or edge.kind != "data" or dfg.domain in ("opaque", "tensor"):
+        raise DfgError(f"has the initial value {name!r}; data edges of graphs with numbers take names", where=here)
+    if name in dfg.index and dfg.node(name).op != "livein":
+        raise DfgError(f"has the initial value {name!r}, which is a {dfg.node(name).op}, no live-in", where=here)
 
 
 def _check_operands(dfg: Dfg, node: Node, where: str) -> None:

@@ -54,6 +54,9 @@ def random_stimulus(dfg: Dfg, iterations: int, seed: int = 0, *, within: Mapping
             stimulus.streams[node.id] = random_words(dfg.domain, rng, iterations, bound)
         elif node.op == "livein":
             stimulus.liveins[node.id] = int(random_words(dfg.domain, rng, 1, bound)[0])
+    for name in dfg.liveins:
+        if name not in stimulus.liveins:
+            stimulus.liveins[name] = int(random_words(dfg.domain, rng, 1, (within or {}).get(name))[0])
     for array in dfg.arrays:
         stimulus.memory[array.name] = random_words(dfg.domain, rng, array.length, None)
     return stimulus
@@ -80,6 +83,14 @@ def random_words(domain: str, rng: np.random.Generator, count: int, bound: int |
     return np.where(rng.random(count) < 0.5, small, wide)
 
 
+class OutOfBounds(SimulationError):
+    """An access outside its array; ``iteration`` is the one in which it happens."""
+
+    def __init__(self, message: str, *, where: str | None = None, iteration: int = 0) -> None:
+        super().__init__(message, where=where)
+        self.iteration = iteration
+
+
 class Interpreter:
     """Runs a graph iteration by iteration; O(iterations * edges) kernel calls.
 
@@ -91,9 +102,23 @@ class Interpreter:
         self.dfg = dfg
         self._domain = DOMAIN_CODE[dfg.domain]
         self._salts = [salt(node.id) for node in dfg.nodes]
-        self._operands = [dfg.operand_edges(node.id) for node in dfg.nodes]
-        self._initial = [[encode(dfg.domain, value) for value in dfg.initial_values(k)] for k in range(len(dfg.edges))]
+        #: For each node what its operands read: the position of the source, the distance, the first values.
+        self._operands = [tuple(self._operand(e) for e in dfg.operand_edges(node.id)) for node in dfg.nodes]
+        self._constant = [encode(dfg.domain, node.value or 0) if node.op == "const" else 0 for node in dfg.nodes]
+        interpreted = dfg.domain != "opaque"
+        self._accesses = [interpreted and op.op_class in ("mem", "mem_data") for op in dfg.ops]
         self._buffer = np.zeros(max([len(row) for row in self._operands] + [1]), dtype=np.int64)
+
+    def _operand(self, e: int) -> tuple[int, int, list[int | str]]:
+        """What an edge reads: the position of its source, its distance, and the values of the first iterations.
+
+        Names of live-ins stay names until a run gives them values.
+        """
+        edge = self.dfg.edges[e]
+        initial = [
+            value if isinstance(value, str) else encode(self.dfg.domain, value) for value in self.dfg.initial_values(e)
+        ]
+        return self.dfg.index[edge.source], edge.distance, initial
 
     def run(self, stimulus: Stimulus) -> Observation:
         """Run ``stimulus.iterations`` iterations and return everything that can be observed.
@@ -102,38 +127,42 @@ class Interpreter:
         leaves out are zero. The stimulus is not changed. SimulationError for an index outside its array.
         """
         dfg, n = self.dfg, stimulus.iterations
-        values = np.zeros((n, len(dfg.nodes)), dtype=np.int64)
+        rows: list[list[int]] = []
         memory = {name: words.copy() for name, words in stimulus.memory.items()}
         for array in dfg.arrays:
             memory.setdefault(array.name, np.zeros(array.length, dtype=np.int64))
         for iteration in range(n):
+            row = [0] * len(dfg.nodes)
+            rows.append(row)
             for k in dfg.topological:
-                values[iteration, k] = self._fire(k, iteration, values, memory, stimulus)
+                row[k] = self._fire(k, iteration, rows, memory, stimulus)
+        values = np.array(rows, dtype=np.int64).reshape(n, len(dfg.nodes))
         outputs = {node.id: values[:, k].copy() for k, node in enumerate(dfg.nodes) if node.op == "output"}
         liveouts = {node.liveout: int(values[n - 1, k]) for k, node in enumerate(dfg.nodes) if node.liveout and n > 0}
         return Observation(iterations=n, outputs=outputs, memory=memory, liveouts=liveouts, values=values)
 
-    def _fire(self, k: int, iteration: int, values: Words, memory: dict[str, Words], stimulus: Stimulus) -> int:
-        """The value of node k in an iteration; operands of earlier iterations are looked up in ``values``."""
-        dfg = self.dfg
-        node = dfg.nodes[k]
+    def _fire(self, k: int, iteration: int, rows: list[list[int]], memory: dict[str, Words], stimulus: Stimulus) -> int:
+        """The value of node k in an iteration; operands of earlier iterations are looked up in ``rows``."""
+        node = self.dfg.nodes[k]
         buffer = self._buffer
-        count = len(self._operands[k])
-        for position, e in enumerate(self._operands[k]):
-            edge = dfg.edges[e]
-            past = iteration - edge.distance
-            buffer[position] = self._initial[e][iteration] if past < 0 else values[past, dfg.index[edge.source]]
+        operands = self._operands[k]
+        for position, (source, distance, initial) in enumerate(operands):
+            if iteration >= distance:
+                buffer[position] = rows[iteration - distance][source]
+                continue
+            first = initial[iteration]
+            buffer[position] = stimulus.liveins[first] if isinstance(first, str) else first
         if node.op == "const":
-            return encode(dfg.domain, node.value or 0)
+            return self._constant[k]
         if node.op == "livein":
             return stimulus.liveins[node.id]
         if node.op == "input":
             return int(stimulus.streams[node.id][iteration])
         if node.op == "output":
             return int(buffer[0])
-        if dfg.ops[k].op_class in ("mem", "mem_data") and dfg.domain != "opaque":
+        if self._accesses[k]:
             return self._access(k, buffer, iteration, memory)
-        return self._compute(k, buffer, count)
+        return self._compute(k, buffer, len(operands))
 
     def _compute(self, k: int, buffer: Words, count: int) -> int:
         """The result of an op of the op table."""
@@ -156,9 +185,10 @@ class Interpreter:
             return 0
         words = memory[node.array or ""]
         if not 0 <= address < len(words):
-            raise SimulationError(
+            raise OutOfBounds(
                 f"iteration {iteration}: node {node.id!r} indexes {node.array}[{address}]; it has {len(words)} words",
                 where=f"graph {self.dfg.name!r}",
+                iteration=iteration,
             )
         if node.op in ("load", "load_data"):
             return int(words[address])

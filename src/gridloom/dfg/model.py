@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import networkx
 
 EdgeKind = Literal["data", "order", "pair", "async"]
+#: A number, or the name of a live-in whose value is known when the loop starts.
+Initial = int | float | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +71,9 @@ class Edge:
     kind: EdgeKind = "data"
     #: Iterations between the firing that makes the value and the one that reads it, 0 to 4096.
     distance: int = 0
-    #: What the first ``distance`` firings read; missing ones are 0 (in domain ``opaque`` distinct numbers).
-    initial: tuple[int | float, ...] = ()
+    #: What the first ``distance`` firings read: numbers, or names of live-ins (which need no node: their values stand
+    #: beside the operand as numbers do); missing ones are 0 (in domain ``opaque`` distinct numbers).
+    initial: tuple[int | float | str, ...] = ()
     #: ``order``: the least number of cycles between the issues; ``pair``: the exact number.
     delay: int = 1
     #: Tensor graphs: tokens that one firing of the source puts on the edge, and one of the target takes.
@@ -164,11 +167,30 @@ class Dfg:
         k = self.index[node_id]
         return self.nodes[k].op_class or self.ops[k].op_class
 
-    def required_classes(self, node_id: str) -> frozenset[str]:
-        """The op classes that a tile must have all of: a stream that enters through a multiplier needs both."""
+    def required_classes(self, node_id: str, *, results_leave: bool = False) -> frozenset[str]:
+        """The op classes that a tile must have all of: a stream that enters through a multiplier needs both.
+
+        With ``results_leave`` a value that no edge carries on leaves the array where it is computed, so that its tile
+        needs class ``output`` too. Static grids have this rule; elsewhere results are read from registers.
+        """
         op = self.op(node_id).op_class
         port = {op} if op in ("input", "output") else set()
+        if results_leave and node_id in self.results:
+            port.add("output")
         return frozenset({self.op_class(node_id)} | port)
+
+    @cached_property
+    def results(self) -> frozenset[str]:
+        """The nodes whose value no edge carries on, so that it can only be a result; ``output`` ops are not among them.
+
+        An edge of a node onto itself carries its value to a later iteration of the same node and to nobody else.
+        """
+        read = {edge.source for edge in self.edges if edge.carries_value and edge.source != edge.target}
+        return frozenset(
+            node.id
+            for node, op in zip(self.nodes, self.ops)
+            if node.id not in read and node.op != "output" and op.result and not op.timeless
+        )
 
     def has_result(self, node_id: str) -> bool:
         """False for stores: they yield nothing that an edge could carry."""
@@ -196,10 +218,18 @@ class Dfg:
         """The value-carrying edges into a node, by operand."""
         return tuple(k for k in self.in_edges[self.index[node_id]] if self.edges[k].carries_value)
 
-    def initial_values(self, edge: int) -> tuple[int | float, ...]:
+    @cached_property
+    def liveins(self) -> tuple[str, ...]:
+        """The names of all live-ins: nodes first, then those that are only initial values, in the order of edges."""
+        names = {node.id: None for node, op in zip(self.nodes, self.ops) if op.name == "livein"}
+        names.update((value, None) for edge in self.edges for value in edge.initial if isinstance(value, str))
+        return tuple(names)
+
+    def initial_values(self, edge: int) -> tuple[Initial, ...]:
         """What the first ``distance`` firings of an edge's target read.
 
-        Values that the graph does not give are 0; in domain ``opaque`` distinct numbers, so that a wrong one shows.
+        A text is the name of a live-in. Values that the graph does not give are 0; in domain ``opaque`` distinct
+        numbers, so that a wrong one shows.
         """
         record = self.edges[edge]
         missing = record.distance - len(record.initial)
@@ -321,7 +351,7 @@ class DfgBuilder:
         return self.add("store", index, value, id=id, array=array)
 
     def carry(
-        self, source: str, target: str, *, operand: int, distance: int = 1, initial: Iterable[int | float] = ()
+        self, source: str, target: str, *, operand: int, distance: int = 1, initial: Iterable[Initial] = ()
     ) -> None:
         """A loop-carried value: operand ``operand`` of ``target`` is ``source`` of ``distance`` iterations ago."""
         self.edges.append(

@@ -79,16 +79,19 @@ class WordInterpreter(Interpreter):
             raise SimulationError(
                 f"graph {dfg.name!r} is in domain {dfg.domain!r}; words of {width} bits mean something in 'i32' only"
             )
-        super().__init__(dfg)
         self.width = width
-        self._initial = [[word_of(value, width) for value in row] for row in self._initial]
+        super().__init__(dfg)
+
+    def _operand(self, e: int) -> tuple[int, int, list[int | str]]:
+        source, distance, initial = super()._operand(e)
+        return source, distance, [v if isinstance(v, str) else word_of(v, self.width) for v in initial]
 
     def run(self, stimulus: Stimulus) -> Observation:
         """Run ``stimulus.iterations`` iterations of the narrowed stimulus."""
         return super().run(narrowed(stimulus, self.width))
 
-    def _fire(self, k: int, iteration: int, values: Words, memory: dict[str, Words], stimulus: Stimulus) -> int:
-        return word_of(super()._fire(k, iteration, values, memory, stimulus), self.width)
+    def _fire(self, k: int, iteration: int, rows: list[list[int]], memory: dict[str, Words], stimulus: Stimulus) -> int:
+        return word_of(super()._fire(k, iteration, rows, memory, stimulus), self.width)
 
     def _compute(self, k: int, buffer: Words, count: int) -> int:
         return evaluate_word(self.dfg.nodes[k].op, self.width, *buffer[:count].tolist())

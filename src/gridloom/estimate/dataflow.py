@@ -86,6 +86,11 @@ class Decisions:
         starts = self.route_start[decision * flows : (decision + 1) * flows + 1]
         return starts - starts[0], self.route_links[starts[0] : starts[-1]]
 
+    def only(self, decision: int) -> Decisions:
+        """A batch of one decision."""
+        starts, links = self.routes(decision)
+        return Decisions(places=self.places[decision : decision + 1], route_start=starts, route_links=links)
+
 
 class CostModel(Protocol):
     """Predicts how well decisions run."""

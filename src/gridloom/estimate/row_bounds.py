@@ -29,9 +29,10 @@ def heard_in_row(arch: Arch) -> int | None:
     highest = _highest_source(arch)
     most = 0
     wires: dict[int, set[int]] = {}
-    for source, target in zip(arch.arc_source.tolist(), arch.arc_target.tolist(), strict=True):
-        tile = arch.tiles[arch.tile[target]] if arch.tile[target] >= 0 else None
-        if arch.kind[target] != Kind.IN or tile is None or tile.kind != "pe":
+    heard = np.flatnonzero((arch.kind == Kind.IN)[arch.arc_target] & (arch.tile >= 0)[arch.arc_target])
+    for source, target in zip(arch.arc_source[heard].tolist(), arch.arc_target[heard].tolist(), strict=True):
+        tile = arch.tiles[arch.tile[target]]
+        if tile.kind != "pe":
             continue
         if highest[source] > tile.row:
             return None

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -95,7 +96,7 @@ def latency_bound(dfg: Dfg, arch: Arch) -> Bound:
     for n in dfg.topological:
         if not placed[n]:
             continue
-        done = ready[n] + arch.tiles[0].latency_of(dfg.op_class(dfg.nodes[n].id))
+        done = ready[n] + _least_latency(arch, dfg.op_class(dfg.nodes[n].id))
         last = max(last, done)
         for e in dfg.out_edges[n]:
             edge = dfg.edges[e]
@@ -131,7 +132,7 @@ def least_links(dfg: Dfg, arch: Arch, fifo: int) -> int:
     """
     import networkx
 
-    latency = {node.id: arch.tiles[0].latency_of(dfg.op_class(node.id)) for node in dfg.nodes}
+    latency = {node.id: _least_latency(arch, dfg.op_class(node.id)) for node in dfg.nodes}
     placed = {node.id for node in dfg.nodes if dfg.op_class(node.id) not in arch.free}
     edges = [e for e in dfg.edges if e.kind == "data" and {e.source, e.target} <= placed and e.source != e.target]
     readers: dict[str, set[str]] = {}
@@ -291,3 +292,10 @@ def _closed(above: dict[int, int], a: int, b: int) -> list[int]:
         left.append(above[left[-1]])
         right.append(above[right[-1]])
     return left + right[-2::-1]
+
+
+@lru_cache(maxsize=256)
+def _least_latency(arch: Arch, op_class: str) -> int:
+    """The least cycles of an op class on any tile that has it; those of the first tile where none has it."""
+    able = arch.tiles_for(op_class) or (0,)
+    return min(arch.tiles[t].latency_of(op_class) for t in able)

@@ -57,8 +57,12 @@ class Simulation:
     """What a simulation showed: findings (none: all values are right) and, on elastic arrays, the period."""
 
     findings: tuple[str, ...] = ()
+    #: Iterations and cycles of the run that was asked for; fewer iterations where more would leave the arrays.
     iterations: int = 0
     cycles: int = 0
+    asked: int = 0
+    #: Trip counts of all runs, that one among them.
+    trip_counts: tuple[int, ...] = ()
     period: float | None = None
 
     @property
@@ -94,6 +98,8 @@ def _told(verdict: Verdict) -> Simulation:
         findings=() if verdict.ok else tuple(found) or ("the values differ",),
         iterations=verdict.iterations,
         cycles=verdict.cycles,
+        asked=verdict.asked,
+        trip_counts=verdict.trip_counts,
         period=verdict.period,
     )
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
+from gridloom.flow.loops.alternatives import Alternative, ranked
 from gridloom.frontend.loops.spec import Memory, is_loop
 from gridloom.frontend.source import load_source, names_module
 from gridloom.transform.fuse import fuse
@@ -43,6 +44,8 @@ class Prepared:
     arch: Arch
     #: The text of the loop that the graph was read from, for the report; None for other sources.
     text: LoopText | None = None
+    #: All graphs that the source stands for, the best by its bounds first: that is ``dfg``.
+    alternatives: tuple[Alternative, ...] = ()
 
 
 def prepare(source: Source, arch: ArchLike) -> Prepared:
@@ -53,8 +56,9 @@ def prepare(source: Source, arch: ArchLike) -> Prepared:
     Costs one run of the front end (of clang for C) and passes that are linear in the graph.
     """
     array = read_arch(arch)
-    dfg, text = _read(source, memory_of(array))
-    return Prepared(dfg=fitted(dfg, array), arch=array, text=text)
+    rows = [replace(row, dfg=fitted(row.dfg, array)) for row in _read(source, memory_of(array))]
+    alternatives = ranked(rows, array)
+    return Prepared(dfg=alternatives[0].dfg, arch=array, text=alternatives[0].text, alternatives=alternatives)
 
 
 def read_arch(arch: ArchLike) -> Arch:
@@ -78,7 +82,7 @@ def read_source(source: Source, memory: Memory | None = None) -> Dfg:
 
     ``memory`` says what the accesses of a loop become where the source does not: loads and stores by default.
     """
-    return _read(source, memory or "arrays")[0]
+    return _read(source, memory or "arrays")[0].dfg
 
 
 def memory_of(arch: Arch) -> Memory:
@@ -96,10 +100,10 @@ def fitted(dfg: Dfg, arch: Arch) -> Dfg:
     return streams_to_memory(dfg) if needs_memory(dfg, arch) else dfg
 
 
-def _read(source: Source, memory: Memory) -> tuple[Dfg, LoopText | None]:
-    """Return the graph of a source, and its text where the source is a loop."""
+def _read(source: Source, memory: Memory) -> list[Alternative]:
+    """Return the graph of a source, or the graphs that a loop stands for, with its text."""
     if isinstance(source, Dfg):
-        return source, None
+        return [Alternative(label="", dfg=source)]
     if not isinstance(source, str | Path):
         from gridloom.flow.loops.loop_text import trace_kernel
 
@@ -109,4 +113,4 @@ def _read(source: Source, memory: Memory) -> tuple[Dfg, LoopText | None]:
         from gridloom.flow.loops.loop_text import read_loop
 
         return read_loop(text, memory)
-    return load_source(text, memory=memory), None
+    return [Alternative(label="", dfg=load_source(text, memory=memory))]

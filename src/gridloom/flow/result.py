@@ -70,6 +70,10 @@ class Result:
     sections: tuple[MappedSection, ...] = ()
     #: The text of the loop that was mapped, for the report; None for graphs that were not read from a loop.
     text: LoopText | None = None
+    #: What was tried where a source stands for several graphs, and which one was kept.
+    remarks: tuple[str, ...] = ()
+    #: Iterations of the source's loop that one iteration of the graph does.
+    copies: int = 1
 
     @property
     def status(self) -> Literal["mapped", "failed"]:
@@ -115,6 +119,7 @@ class Result:
             "proof": found.get("proof"),
             **({"sections": [item.to_dict() for item in self.sections]} if self.sections else {}),
             "found_by": found.get("found_by"),
+            **({"remarks": list(self.remarks), "copies": self.copies} if self.remarks else {}),
         }
 
 

@@ -22,6 +22,7 @@ from gridloom.flow.bounds import count_failure, lower_bound
 from gridloom.flow.choice import choose, make_config
 from gridloom.flow.confirmation import confirm
 from gridloom.flow.inputs import prepare
+from gridloom.flow.loops.alternatives import map_best
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
@@ -42,7 +43,7 @@ def run(request: Request) -> Result:
     check_ii(request.ii, prepared.arch)
     if is_tensor_program(prepared.dfg):
         return run_sections(request, prepared.dfg, prepared.arch, map_graph)
-    return replace(map_graph(request, prepared.dfg, prepared.arch), text=prepared.text)
+    return map_best(request, prepared.alternatives, prepared.arch, map_graph)
 
 
 def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:

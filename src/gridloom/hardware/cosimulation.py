@@ -185,13 +185,13 @@ def cycles_of(configuration: Configuration, iterations: int) -> int:
     return max([*ends, -1]) + 1 if iterations else 0
 
 
-def memory_image(configuration: Configuration, stimulus: Stimulus) -> list[int | None]:
+def memory_image(configuration: Configuration, stimulus: Stimulus, reach: int = 0) -> list[int | None]:
     """Return the data memory before a run: arrays, and live-ins that are loaded from it; None: undefined.
 
     A spill buffer begins undefined, unless it holds a live-in: that is then its word 0, as the reload expects it. An
-    array that the stimulus does not give is zero.
+    array that the stimulus does not give is zero. ``reach`` is the number of words that addresses reach.
     """
-    layout = memory_layout(configuration)
+    layout = memory_layout(configuration, reach)
     words: list[int | None] = [None] * layout.words
     for name, (first, length) in layout.arrays.items():
         given = stimulus.memory[name][:length].tolist() if name in stimulus.memory else [0] * length
@@ -212,7 +212,7 @@ def _write_inputs(folder: Path, hardware: Hardware, configuration: Configuration
     _check_room("words of streams", len(words), STREAM_WORDS, "fewer iterations")
     _write_hex(folder / "stream_index.hex", index, 32)
     _write_hex(folder / "streams.hex", words, width)
-    image = memory_image(configuration, stimulus)
+    image = memory_image(configuration, stimulus, 1 << hardware.address_bits)
     _write_hex(folder / "memory.hex", image, width)
     return {
         "packets": len(packets), "iterations": stimulus.iterations,
@@ -370,7 +370,8 @@ class _Reader:
             slot = slots.get(k) or slots.get(dfg.index[edge.source])
             for firing in range(self.n):
                 if firing < distance:
-                    words[firing] = self._given(dfg.initial_values(edge_number)[firing])
+                    first = dfg.initial_values(edge_number)[firing]
+                    words[firing] = self.stimulus.liveins[first] if isinstance(first, str) else self._given(first)
                 elif slot is not None:
                     at = self._cycle(slot, firing - distance), slot.tile
                     words[firing] = emitted.get(at, UNDEFINED)
@@ -383,7 +384,7 @@ class _Reader:
         words = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("//", "@"))]
         numbers = [self._number(word) for word in " ".join(words).split()]
         table: dict[str, Words] = {}
-        for name, (first, length) in memory_layout(self.configuration).arrays.items():
+        for name, (first, length) in memory_layout(self.configuration, 1 << self.hardware.address_bits).arrays.items():
             if numbers:
                 table[name] = np.array(numbers[first : first + length], dtype=np.int64)
             else:

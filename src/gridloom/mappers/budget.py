@@ -10,8 +10,10 @@ of the batch. A run that ends by effort is therefore the same for the same seed,
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -26,6 +28,12 @@ T = TypeVar("T")
 
 # How often a waiting run looks at its time limit.
 _TICK = 0.02
+
+# Seconds of preparation that a time limit does not count: a short limit is for the search, not for loading kernels.
+_PREPARATION = 0.7
+
+# A run that is past its limit by this share of it and so many seconds drops what it would otherwise finish.
+_LATE_SHARE, _LATE_SECONDS = 0.02, 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +80,7 @@ class Budget:
     True
     """
 
-    #: Seconds of search, compilation of kernels excluded; None: no limit.
+    #: Seconds of search and of building its tables, compilation of kernels excluded; None: no limit.
     time_limit: float | None = None
     #: Moves over all starts; None: no limit. Batches are not cut short: a run may make a batch more.
     effort: int | None = None
@@ -106,16 +114,18 @@ class Budget:
 class Clock:
     """A run under a budget: the time and the moves it has used, and the flag that ends it.
 
-    :meth:`Budget.start` makes it, as a rule after tables are built and kernels are warm, so that its seconds are search
-    alone. The mapper adds the moves that it makes to ``moves``. Once ``stop[0]`` is 1 it stays so: a clock is for one
-    run.
+    :meth:`Budget.start` makes it when the mapper is called, so that the tables of a large problem count. Once they are
+    built and kernels are warm the mapper calls :meth:`prepared`, which gives a little of that time back. The mapper
+    adds the moves that it makes to ``moves``. Once ``stop[0]`` is 1 it stays so: a clock is for one run.
     """
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.moves = 0
-        #: Read by kernels: not 0 means stop.
+        #: Read by kernels: not 0 means stop, 2 means stop without finishing what there is to return.
         self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
+        # The import of numba is no search, either.
+        compiling.listen()
         self._began = time.monotonic()
         self._compiled = compiling.seconds()
 
@@ -123,6 +133,39 @@ class Clock:
     def seconds(self) -> float:
         """Seconds since the start, without those in which kernels were compiled."""
         return time.monotonic() - self._began - (compiling.seconds() - self._compiled)
+
+    def prepared(self) -> Clock:
+        """Note that the search begins: the first part of a second of preparation is not counted. Returns the clock."""
+        self._began += min(_PREPARATION, max(0.0, self.seconds))
+        return self
+
+    @property
+    def late(self) -> bool:
+        """True when the caller asks for an end, or the time limit is past by more than a run needs to wind up.
+
+        For steps that a run finishes even when it is out of time, so that there is something to return.
+        """
+        if self.budget.interrupted is not None and self.budget.interrupted():
+            return True
+        limit = self.budget.time_limit
+        return limit is not None and self.seconds > (1 + _LATE_SHARE) * limit + _LATE_SECONDS
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Within the block the flag is set as soon as the run has to end, for a kernel on the calling thread."""
+        with _repeated(self._look):
+            yield
+
+    @contextlib.contextmanager
+    def winding_up(self) -> Iterator[NDArray[np.uint8]]:
+        """A flag for kernels that is set once the run is :attr:`late`, and not before; watched within the block."""
+        flag: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
+
+        def look() -> None:
+            flag[0] = 2 if self.late else 0
+
+        with _repeated(look):
+            yield flag
 
     @property
     def remaining(self) -> float | None:
@@ -145,10 +188,12 @@ class Clock:
         asked = self.budget.interrupted is not None and self.budget.interrupted()
         if asked or self.remaining == 0.0:
             self.end()
+        if self.stop[0] and self.late:
+            self.stop[0] = 2
 
     def end(self) -> None:
         """Ask everything that runs under the clock to return what it has."""
-        self.stop[0] = 1
+        self.stop[0] = max(1, int(self.stop[0]))
 
     def report(self, phase: str, best: str = "") -> None:
         """Tell the budget's reporter."""
@@ -169,6 +214,19 @@ class Clock:
                 wait(futures)
             return [future.result() for future in futures]
 
+    def run_some(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
+        """As :meth:`run`, but jobs that have not begun when the run has to end are left out, except the first.
+
+        So a run that is out of time does not go through what is left of a batch of long jobs.
+        """
+
+        def unless_over(job: Callable[[], T]) -> Callable[[], list[T]]:
+            return lambda: [] if self.stop[0] else [job()]
+
+        first, *others = jobs
+        done = self.run([lambda: [first()], *map(unless_over, others)])
+        return [result for results in done for result in results]
+
     def _interrupt(self) -> None:
         self.end()
 
@@ -182,6 +240,24 @@ class Clock:
         while waiting:
             self._look()
             _, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
+
+
+@contextlib.contextmanager
+def _repeated(look: Callable[[], None]) -> Iterator[None]:
+    """Call a function about 50 times per second on a thread of its own, within the block."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_TICK):
+            look()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
 
 
 class Slice(Clock):

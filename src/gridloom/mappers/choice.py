@@ -24,9 +24,8 @@ MapperFunction = Callable[[Dfg, Arch, Any, Any], "Mapping | Failure"]
 
 def kind_for(name: str, arch: Arch) -> ArrayKind:
     """The kind of array, among those that a mapper takes, that an array is of; OptionError where it is of none."""
-    for kind in registry.entry("mappers", name).takes:
-        if _is_of(arch, kind):
-            return kind  # type: ignore[no-any-return]
+    for kind in _kinds(name, arch):
+        return kind
     raise OptionError(_refusal(name, arch))
 
 
@@ -51,7 +50,7 @@ def mappers_for(arch: Arch, *roles: Role) -> list[str]:
     suited = []
     for name in registry.names("mappers"):
         entry = registry.entry("mappers", name)
-        if (not roles or entry.role in roles) and any(_is_of(arch, kind) for kind in entry.takes):
+        if (not roles or entry.role in roles) and _kinds(name, arch):
             suited.append(name)
     return suited
 
@@ -81,6 +80,14 @@ def config_type(mapper: MapperFunction) -> type[Any]:
     return kinds[0]
 
 
+def _kinds(name: str, arch: Arch) -> list[ArrayKind]:
+    """The kinds among those that a mapper takes that an array is of; none where it has a trait that keeps it out."""
+    entry = registry.entry("mappers", name)
+    if any(arch.has(trait) for trait in entry.without):
+        return []
+    return [kind for kind in entry.takes if _is_of(arch, kind)]
+
+
 def _is_of(arch: Arch, kind: ArrayKind) -> bool:
     """Whether an array is of a kind: the same style, and every trait that the kind names."""
     return arch.style == kind.style and all(arch.has(trait) for trait in kind.traits)
@@ -88,9 +95,13 @@ def _is_of(arch: Arch, kind: ArrayKind) -> bool:
 
 def _refusal(name: str, arch: Arch) -> str:
     """The sentence that refuses an array: what the mapper takes, and which mappers take this array instead."""
-    taken = _listed([kind.words for kind in registry.entry("mappers", name).takes])
+    entry = registry.entry("mappers", name)
+    taken = _listed([kind.words for kind in entry.takes])
     others = mappers_for(arch)
     hint = f"; mappers that take it: {', '.join(others)}" if others else ""
+    for trait in entry.without:
+        if arch.has(trait) and any(_is_of(arch, kind) for kind in entry.takes):
+            return f"mapper {name!r} takes no arrays with trait {trait!r}, which array {arch.name!r} has{hint}"
     return f"mapper {name!r} takes {taken}; array {arch.name!r} is none of them{hint}"
 
 

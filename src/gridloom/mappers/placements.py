@@ -91,8 +91,9 @@ def misplaced(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> Failure | N
     """
     for position, tile in placed.items():
         name, record = dfg.nodes[position].id, arch.tiles[tile]
-        if not dfg.required_classes(name) <= record.classes:
-            return cannot_sit(name, record, f"op class {' and '.join(sorted(dfg.required_classes(name)))}")
+        needed = dfg.required_classes(name, results_leave=arch.has("grid"))
+        if not needed <= record.classes:
+            return cannot_sit(name, record, f"op class {' and '.join(sorted(needed))}")
     return None
 
 

@@ -50,7 +50,7 @@ class Operand:
     #: Firings to look back for ``pair`` and ``async``; the number of initial values otherwise.
     distance: int = 0
     #: What the first firings read, as the graph gives it.
-    initial: tuple[int | float, ...] = ()
+    initial: tuple[int | float | str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ No modulo schedule is below the MII; that there is one at it is not said.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -41,7 +42,12 @@ def mii(dfg: Dfg, arch: Arch) -> Mii:
     the graph does not fit.
     """
     demand, missing = _demand(dfg, arch)
-    bounds = [*_tile_bounds(demand, arch), *_pool_bounds(dfg, arch)]
+    bounds = [
+        *_tile_bounds(demand, arch),
+        *_pool_bounds(dfg, arch),
+        *_unit_bounds(demand, arch),
+        *_bank_bounds(dfg, arch),
+    ]
     res = max([1, *(bound for bound, _ in bounds)])
     classes = {dfg.op_class(node.id) for node in dfg.nodes}
     least = {name: _least_latency(arch, name) for name in classes}
@@ -88,6 +94,14 @@ def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]
             yield -(-needed // supply), f"{' + '.join(names)} take {needed} slots on {supply} tiles"
 
 
+def _unit_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]]:
+    """For each op class that keeps its unit for several cycles the II below which it would meet itself, and why."""
+    for name in sorted(demand):
+        kept = min(arch.tiles[t].occupancy_of(name) for t in arch.tiles_for(name))
+        if kept > 1:
+            yield kept, f"{name} keeps its unit for {kept} cycles"
+
+
 def _pool_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:
     """For each set of classes that pools limit: the II that its ops need, and why.
 
@@ -109,6 +123,18 @@ def _pool_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:
                 -(-needed // supply),
                 f"{' + '.join(sorted(classes))} ops need {needed} of {supply} bus cycles per slot",
             )
+
+
+def _bank_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:
+    """The II that the accesses need whichever arrays lie in which banks: all of them, and those of one array."""
+    if not arch.banks:
+        return
+    rooms = [min(bank.ports, len(bank.tiles)) for bank in arch.banks]
+    count = Counter(node.array or "" for node in dfg.nodes if dfg.op_class(node.id) == "mem")
+    total = sum(count.values())
+    yield -(-total // sum(rooms)), f"{total} accesses start at {sum(rooms)} per cycle in {len(rooms)} banks"
+    for name, number in sorted(count.items()):
+        yield -(-number // max(rooms)), f"{number} accesses to {name!r} start at {max(rooms)} per cycle in one bank"
 
 
 def _least_latency(arch: Arch, name: str) -> int:

@@ -156,7 +156,7 @@ def _check_ends(channel: Channel, source: Dfg, target: Dfg) -> None:
         _named(channel, "input streams", channel.into, inputs)
         return
     liveouts = [node.liveout for node in source.nodes if node.liveout]
-    liveins = [node.id for node in target.nodes if node.op == "livein"]
+    liveins = list(target.liveins)
     if channel.value in source.array_length:
         _named(channel, "arrays", channel.into, list(target.array_length))
         lengths = source.array_length[channel.value or ""], target.array_length[channel.into or ""]

@@ -208,7 +208,7 @@ class Store:
         """Return the row of a job, or None. A failed job has a row, too."""
         with self._reading() as connection:
             record = connection.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
-        return None if record is None else _row(record)
+        return None if record is None else _row(record, self.path)
 
     def rows(self) -> Iterator[Row]:
         """Yield all rows as of now, ordered by key, whatever is written meanwhile. One row is in memory at a time."""
@@ -227,7 +227,7 @@ class Store:
             connection = self._connect(readonly=True)
             try:
                 connection.execute("BEGIN")
-                yield lambda: map(_row, connection.execute(f"{_SELECT} ORDER BY key"))
+                yield lambda: (_row(found, self.path) for found in connection.execute(f"{_SELECT} ORDER BY key"))
             finally:
                 connection.close()
 
@@ -373,19 +373,26 @@ def _refuse_special(path: Path) -> None:
 _SELECT = "SELECT key, asked, status, value, error, seconds, worker, finished FROM results"
 
 
-def _row(found: tuple[Any, ...]) -> Row:
-    """The record of a row of the table."""
+def _row(found: tuple[Any, ...], path: Path) -> Row:
+    """The record of a row of the table; StoreError for one that is damaged."""
     key, asked, status, value, error, seconds, worker, finished = found
-    return Row(
-        key,
-        json.loads(asked),
-        status,
-        None if value is None else json.loads(value),
-        None if error is None else JobError(**json.loads(error)),
-        seconds,
-        worker,
-        finished,
-    )
+    try:
+        return Row(
+            key,
+            json.loads(asked),
+            status,
+            None if value is None else json.loads(value),
+            None if error is None else JobError(**json.loads(error)),
+            seconds,
+            worker,
+            finished,
+        )
+    except (ValueError, TypeError, RecursionError) as damage:
+        raise StoreError(
+            f"row {key!s:.80}: is damaged ({damage}); delete it with "
+            f"sqlite3 {path} \"DELETE FROM results WHERE key = '...'\", and run again",
+            where=str(path),
+        ) from None
 
 
 def _encoded(outcome: Outcome[Any]) -> tuple[Status, str | None, str | None]:

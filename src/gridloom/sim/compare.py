@@ -27,7 +27,9 @@ _LISTED = 8
 def simulate(mapping: Mapping, *, iterations: int = 64, seed: int = 0) -> Verdict:
     """Simulate a mapping on random inputs and compare every output, store and live-out with the interpreter.
 
-    Runs ``iterations`` iterations, and shorter runs down to a single one, so that prologue and epilogue overlap.
+    Runs ``iterations`` iterations, and shorter runs down to a single one, so that prologue and epilogue overlap. The
+    verdict's ``iterations`` and ``cycles`` are those of the first run; it has fewer iterations than asked for where
+    more would leave the graph's arrays.
     Nodes without a reader are compared as well, in domain ``opaque`` all nodes. An elastic mapping is run token by
     token; its verdict has the period. A configuration that cannot run (a combinational cycle, a deadlock) gives a
     verdict that is not ok.
@@ -61,25 +63,27 @@ def _compare(compiled: SlotCode, iterations: int, seed: int) -> Verdict:
     dfg = compiled.configuration.dfg
     interpreter = Interpreter(dfg)
     counts: list[int] = []
-    cycles = 0
+    cycles: list[int] = []
     mismatches: list[Mismatch] = []
     # The first wrong run is looked at closely; later ones mostly repeat it.
     divergence: Mismatch | None = None
     for stimulus, expected in _runs(interpreter, compiled.depth, iterations, seed):
         found = execute(compiled, stimulus)
         counts.append(stimulus.iterations)
-        cycles += found.cycles
+        cycles.append(compiled.length(stimulus.iterations))
         wrong = list(differences(dfg, expected, found))
         mismatches += wrong
         if wrong and divergence is None:
             divergence = _first_divergence(dfg, expected, found.observation)
     return Verdict(
-        ok=not mismatches,
-        iterations=max(counts),
+        ok=not mismatches and not compiled.lost,
+        iterations=counts[0],
+        asked=iterations,
         trip_counts=tuple(sorted(counts)),
-        cycles=cycles,
+        cycles=cycles[0],
         mismatches=tuple(mismatches[:_LISTED]),
         divergence=divergence,
+        error=compiled.lost[0] if compiled.lost else None,
     )
 
 

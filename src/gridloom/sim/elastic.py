@@ -49,6 +49,7 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
     """
     dfg = configuration.dfg
     repeats = repetitions(configuration)
+    asked = iterations
     iterations = _affordable(configuration, repeats, iterations)
     expected = _untimed(configuration, repeats, iterations)
     network = _Network(configuration, repeats, iterations)
@@ -58,6 +59,7 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
     return Verdict(
         ok=not mismatches and stuck is None,
         iterations=iterations,
+        asked=asked,
         trip_counts=(iterations,),
         cycles=cycles,
         mismatches=tuple(mismatches[:_LISTED]),
@@ -116,8 +118,14 @@ def early_tokens(dfg: Dfg, e: int) -> list[int]:
     There are ``distance`` firings' worth of them, with the values that the graph gives as initial.
     """
     edge = dfg.edges[e]
+    values = dfg.initial_values(e)
+    if any(isinstance(value, str) for value in values):
+        raise SimulationError(f"edge {edge.source} -> {edge.target} starts from a live-in; elastic arrays take numbers")
     return [
-        int(kernel.token(encode(dfg.domain, value), j)) for value in dfg.initial_values(e) for j in range(edge.tokens)
+        int(kernel.token(encode(dfg.domain, value), j))
+        for value in values
+        if not isinstance(value, str)
+        for j in range(edge.tokens)
     ]
 
 

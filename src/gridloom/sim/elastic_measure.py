@@ -99,9 +99,15 @@ class Meter:
 
         They are those of the smallest tile that can run it, or fewer where the edge says so.
         """
-        tiles = self.arch.tiles_for(self.dfg.op_class(target))
-        room = min((self.arch.tiles[t].buffer for t in tiles), default=0)
+        room = self._buffers[self.dfg.op_class(target)]
         return room if asked is None else min(room, asked)
+
+    @cached_property
+    def _buffers(self) -> dict[str, int]:
+        """The smallest input buffer of the tiles that can run an op class, for each class of the graph."""
+        arch = self.arch
+        classes = sorted({self.dfg.op_class(node.id) for node in self.dfg.nodes})
+        return {name: min((arch.tiles[t].buffer for t in arch.tiles_for(name)), default=0) for name in classes}
 
     @cached_property
     def link_number(self) -> NDArray[np.int32]:
@@ -123,7 +129,7 @@ class Meter:
     ) -> Measurement:
         """The period over so many iterations after ``skip`` ones that are not counted.
 
-        Both are 2 to 16 unless told (or 0): short iterations take more of them to settle. Edge e goes over the links
+        Both are 2 to 16 unless told: short iterations take more of them to settle. Edge e goes over the links
         ``route_links[route_start[e]:route_start[e + 1]]`` (numbers as in ``link_number``), at least one each. With
         ``cap`` no unit runs more iterations than that; a cap below ``skip + iterations`` ends like a deadlock. Unless
         ``fair``, links serve the flow of the lowest number first instead of taking turns. Costs the packets of the
@@ -133,7 +139,10 @@ class Meter:
         from gridloom.sim.elastic_kernel import Network
 
         settle = min(16, max(2, _SETTLED // self.bound))
-        skip, iterations = skip or settle, iterations or settle
+        skip = settle if skip is None else skip
+        iterations = settle if iterations is None else iterations
+        if skip < 0 or iterations < 1:
+            raise SimulationError(f"expected a skip of at least 0 and 1 iteration, found {skip} and {iterations}")
         count, links = len(self.units), int(self.link_number.max()) + 1
         last = skip + iterations
         finish = np.full(last + 64, -1, dtype=np.int64)

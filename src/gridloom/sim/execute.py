@@ -7,6 +7,7 @@ few at a time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,7 +96,7 @@ class Execution:
         width = int(compiled.issues[:, kernel.I_COUNT].max(initial=0))
         self._rings = kernel.Rings(_cells(compiled, self.constants), compiled.base, compiled.mask)
         self._code = kernel.Code(
-            compiled.start, compiled.code, compiled.issues, compiled.operands, compiled.initial,
+            compiled.start, compiled.code, compiled.issues, compiled.operands, _initial(compiled, stimulus),
             compiled.file_start, compiled.file_rows,
         )  # fmt: skip
         self._data = kernel.Data(self.constants, self.streams, self.results, self.memory)
@@ -129,6 +130,16 @@ def _constants(configuration: Configuration, stimulus: Stimulus) -> Words:
         elif node.op == "livein":
             values[k] = stimulus.liveins[node.id]
     return values
+
+
+def _initial(compiled: SlotCode, stimulus: Stimulus) -> Words:
+    """The initial values of all operands, with the live-ins among them filled in."""
+    if not compiled.initial_liveins:
+        return compiled.initial
+    table = compiled.initial.copy()
+    for position, name in compiled.initial_liveins.items():
+        table[position] = stimulus.liveins[name]
+    return table
 
 
 def _streams(compiled: SlotCode, stimulus: Stimulus) -> Words:
@@ -183,7 +194,7 @@ def _observe(compiled: SlotCode, stimulus: Stimulus, constants: Words, results: 
         elif node.op == "input" and "input" in compiled.configuration.arch.free:
             values[:, k] = stimulus.streams[node.id][:n]
     if "output" in compiled.configuration.arch.free:
-        _observe_free_outputs(compiled, values)
+        _observe_free_outputs(compiled, values, stimulus.liveins)
     return Observation(
         iterations=n,
         outputs={node.id: values[:, k].copy() for k, node in enumerate(dfg.nodes) if node.op == "output"},
@@ -193,7 +204,7 @@ def _observe(compiled: SlotCode, stimulus: Stimulus, constants: Words, results: 
     )
 
 
-def _observe_free_outputs(compiled: SlotCode, values: Words) -> None:
+def _observe_free_outputs(compiled: SlotCode, values: Words, liveins: Mapping[str, int]) -> None:
     """An output that needs no tile shows what its producer yields.
 
     A loop-carried edge into the output shifts the values by its distance, with the initial values before them.
@@ -206,7 +217,7 @@ def _observe_free_outputs(compiled: SlotCode, values: Words) -> None:
             edge = dfg.edges[e]
             shown = np.roll(values[:, dfg.index[edge.source]], edge.distance)
             for firing, value in enumerate(dfg.initial_values(e)[: len(values)]):
-                shown[firing] = encode(dfg.domain, value)
+                shown[firing] = liveins[value] if isinstance(value, str) else encode(dfg.domain, value)
             values[:, k] = shown
 
 

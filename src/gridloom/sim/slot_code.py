@@ -24,6 +24,7 @@ from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Operand, Slot
 from gridloom.sim import kernel
 from gridloom.sim.flows import start_stages
+from gridloom.sim.hazards import lost_issues
 from gridloom.sim.kernel import Words
 
 _WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
@@ -71,6 +72,8 @@ class SlotCode:
     issues: Words
     operands: Words
     initial: Words
+    #: Position in ``initial`` -> the live-in whose value stands there.
+    initial_liveins: dict[int, str]
     #: First cell and ring mask of each row; how many cells there are; which row of ``driver`` each is.
     base: Words
     mask: Words
@@ -85,6 +88,8 @@ class SlotCode:
     #: (node position, copy) -> issue; stream row by node position.
     issue_of: dict[tuple[int, int], int]
     stream_of: dict[int, int]
+    #: Why issues are lost, in words.
+    lost: tuple[str, ...] = ()
 
     def cycles(self, iterations: int) -> int:
         """Cycles until the last result of a run is there; 0 for no iterations."""
@@ -94,6 +99,19 @@ class SlotCode:
             for stage, slot in zip(self.stages, self.configuration.slots)
         ]
         return max([*ends, -1]) + 1 if iterations else 0
+
+    def length(self, iterations: int) -> int:
+        """Cycles that a run takes: until the last operation's result is there, latency + II * (iterations - 1).
+
+        Moves and spills that come after it carry nothing that anything reads.
+        """
+        ii = self.configuration.ii
+        ends = [
+            (stage + iterations - 1) * ii + slot.slot + slot.latency
+            for stage, slot in zip(self.stages, self.configuration.slots)
+            if slot.kind == "op"
+        ]
+        return max([*ends, 0]) if iterations else 0
 
     @property
     def depth(self) -> int:
@@ -131,6 +149,7 @@ class _Compiler:
         self.ii = configuration.ii
         self.resources = len(self.arch.kind)
         self.stages = start_stages(configuration, seed)
+        self.lost = lost_issues(configuration)
         self.issue_of = {(slot.node, slot.copy): k for k, slot in enumerate(configuration.slots) if slot.kind == "op"}
         self.stream_of = {k: row for row, k in enumerate(self._nodes("input"))}
         arcs = zip(self.arch.arc_source.tolist(), self.arch.arc_target.tolist())
@@ -150,7 +169,7 @@ class _Compiler:
         """The code and all tables. What is wanted has to be known first, since it decides which rows exist."""
         self._collect_wanted()
         file_start, file_rows = self._file_tables()
-        issues, operands, initial = self._issue_tables()
+        issues, operands, initial, named = self._issue_tables()
         start, code = [0], []
         for slot in range(self.ii):
             code += self._code_of(slot)
@@ -166,6 +185,7 @@ class _Compiler:
             issues=issues,
             operands=operands,
             initial=initial,
+            initial_liveins=named,
             base=np.cumsum(depth) - depth,
             mask=depth - 1,
             cells=int(depth.sum()),
@@ -177,6 +197,7 @@ class _Compiler:
             words=words,
             issue_of=self.issue_of,
             stream_of=self.stream_of,
+            lost=tuple(self.lost.values()),
         )
 
     # -- rows that something reads ------------------------------------------------------------------------------------
@@ -381,8 +402,8 @@ class _Compiler:
             word += spill.depth
         return arrays, tuple(spills), word
 
-    def _issue_tables(self) -> tuple[Words, Words, Words]:
-        """The tables of issues and operands, and the initial values that operands point to.
+    def _issue_tables(self) -> tuple[Words, Words, Words, dict[int, str]]:
+        """The tables of issues and operands, the initial values that operands point to, and the live-ins among these.
 
         Values that the graph does not give for a first firing are poison here; a graph gives all of them.
         """
@@ -390,19 +411,29 @@ class _Compiler:
         issues: list[tuple[int, ...]] = []
         operands: list[tuple[int, ...]] = []
         initial: list[int] = []
-        for record in self.configuration.slots:
+        named: dict[int, str] = {}
+        for number, record in enumerate(self.configuration.slots):
             kind, op, node_salt, index = self._action(record)
+            lost = number in self.lost
             first, length = 0, 0
-            if record.kind == "op":
+            if lost:
+                # No word of memory is there for it, and none of its operands.
+                kind = kernel.EVALUATE if kind in (kernel.STREAM, kernel.CONSTANT) else kind
+            elif record.kind == "op":
                 first, length = arrays.get(self.dfg.nodes[record.node].array or "", (0, 0))
             elif record.spill >= 0:
                 first, length = spills[record.spill], self.configuration.spills[record.spill].depth
             issues.append((kind, op, node_salt, len(operands), len(record.operands), first, length, index, 0))
             for operand in record.operands:
-                operands.append((*self._origin(operand), operand.fifo, operand.distance, len(initial)))
-                values = [encode(self.dfg.domain, value) for value in operand.initial[: operand.distance]]
+                origin = (kernel.FROM_NOWHERE, 0) if lost else self._origin(operand)
+                operands.append((*origin, operand.fifo, operand.distance, len(initial)))
+                values: list[int] = []
+                for value in operand.initial[: operand.distance]:
+                    if isinstance(value, str):
+                        named[len(initial) + len(values)] = value
+                    values.append(kernel.POISON if isinstance(value, str) else encode(self.dfg.domain, value))
                 initial += values + [kernel.POISON] * (operand.distance - len(values))
-        return _table(issues, 9), _table(operands, 5), np.array([*initial, 0], dtype=np.int64)
+        return _table(issues, 9), _table(operands, 5), np.array([*initial, 0], dtype=np.int64), named
 
     def _action(self, record: Slot) -> tuple[int, int, int, int]:
         """(what the kernel does, op code, salt, constant or stream) of an issue.

@@ -7,14 +7,20 @@ taken; where none fits for all iterations, the longest prefix of one is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus, random_stimulus
+import numpy as np
+
+from gridloom.dfg.interpreter import Interpreter, Observation, OutOfBounds, Stimulus, random_stimulus
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
 
 _SEEDS_TRIED: Final = 4
+_SPREADS_TRIED: Final = 48
+#: Where the range of a live-in may begin.
+_LOWS: Final = (0, 1, 1, 2, 2, 3, 4, 8, 16)
 _ACCESSES: Final = ("load", "store", "store_if", "load_address", "store_address")
 
 
@@ -22,9 +28,10 @@ def stimulus_for(dfg: Dfg, iterations: int, seed: int = 0) -> Stimulus:
     """A random stimulus whose run stays within the bounds of every array.
 
     Values are as wild as the graph allows: first unbounded, then with the streams, live-ins and array contents that
-    reach an index kept below the shortest array, then 0. Where even that runs off an array (a counter that counts past
-    its end), the stimulus has fewer iterations than asked for: as many as fit. SimulationError when not one fits.
-    Runs the interpreter once for graphs without memory accesses, up to a hundred times for stubborn ones.
+    reach an index kept below the shortest array, then 0, then each within a range of its own: the counter of an outer
+    loop that starts at 1, a row and its stride. Where even that runs off an array (a counter that counts past its end),
+    the stimulus has fewer iterations than asked for: as many as fit. SimulationError when not one fits. Runs the
+    interpreter once for graphs without memory accesses, a few hundred times for stubborn ones.
     """
     return fitting_stimulus(Interpreter(dfg), iterations, seed)[0]
 
@@ -53,20 +60,42 @@ def shortened(stimulus: Stimulus, iterations: int) -> Stimulus:
     return replace(stimulus, iterations=iterations, streams=streams)
 
 
-def _candidates(dfg: Dfg, iterations: int, seed: int) -> list[Stimulus]:
+def _candidates(dfg: Dfg, iterations: int, seed: int) -> Iterator[Stimulus]:
     """Stimuli from the wildest to the tamest; the first one alone for a graph without arrays."""
-    wild = random_stimulus(dfg, iterations, seed)
+    yield random_stimulus(dfg, iterations, seed)
     if not dfg.arrays:
-        return [wild]
+        return
     shortest = min(array.length for array in dfg.arrays)
     indexing, arrays = _reaching_an_index(dfg)
-    rows = [wild]
+    if not indexing and not arrays:
+        # Counters alone decide on indices, whatever the stimulus.
+        return
     # Sums of indices may still leave the array, hence the smaller bounds.
     for bound in (shortest, max(shortest // 4, 1), 1):
         for k in range(_SEEDS_TRIED if bound > 1 else 1):
-            rows.append(random_stimulus(dfg, iterations, seed + k, within=dict.fromkeys(indexing, bound)))
-            _bound_memory(rows[-1], arrays, bound)
-    return rows
+            tame = random_stimulus(dfg, iterations, seed + k, within=dict.fromkeys(indexing, bound))
+            _bound_memory(tame, arrays, bound)
+            yield tame
+    rng = np.random.default_rng(seed)
+    for k in range(_SPREADS_TRIED):
+        yield _spread(dfg, iterations, seed + k, shortest, indexing, arrays, rng)
+
+
+def _spread(
+    dfg: Dfg, iterations: int, seed: int, shortest: int, indexing: set[str], arrays: set[str], rng: np.random.Generator
+) -> Stimulus:
+    """A stimulus in which every live-in that reaches an index has a range of its own.
+
+    An index may need one live-in above 0 (the row of ``x[y - 1][i]``) and another one small (``x[y * stride + i]``), so
+    each starts from a small number and reaches up to a power of two of its own.
+    """
+    bound = 1 << int(rng.integers(0, max(shortest, 2).bit_length()))
+    stimulus = random_stimulus(dfg, iterations, seed, within=dict.fromkeys(indexing, bound))
+    _bound_memory(stimulus, arrays, bound)
+    for name in sorted(indexing & stimulus.liveins.keys()):
+        low = int(rng.choice(_LOWS))
+        stimulus.liveins[name] = low + int(rng.integers(0, 1 << int(rng.integers(0, shortest.bit_length() + 1))))
+    return stimulus
 
 
 def _bound_memory(stimulus: Stimulus, arrays: set[str], bound: int) -> None:
@@ -78,18 +107,21 @@ def _bound_memory(stimulus: Stimulus, arrays: set[str], bound: int) -> None:
 def _reaching_an_index(dfg: Dfg) -> tuple[set[str], set[str]]:
     """Streams and live-ins that an index depends on, and arrays whose contents do."""
     seen: set[int] = set()
+    names: set[str] = set()
     work = []
     for node in dfg.nodes:
         if node.op in _ACCESSES:
             work += [e for e in dfg.operand_edges(node.id) if dfg.edges[e].operand == 0]
     while work:
-        k = dfg.index[dfg.edges[work.pop()].source]
+        edge = dfg.edges[work.pop()]
+        names.update(value for value in edge.initial if isinstance(value, str))
+        k = dfg.index[edge.source]
         if k not in seen:
             seen.add(k)
             work += dfg.operand_edges(dfg.nodes[k].id)
     nodes = [dfg.nodes[k] for k in seen]
     arrays = {node.array for node in nodes if node.op in ("load", "load_data") and node.array}
-    return {node.id for node in nodes if node.op in ("input", "livein")}, arrays
+    return names | {node.id for node in nodes if node.op in ("input", "livein")}, arrays
 
 
 def _longest_prefix(
@@ -97,18 +129,14 @@ def _longest_prefix(
 ) -> tuple[Stimulus, Observation] | None:
     """The longest run of a stimulus that stays in bounds, if it beats ``more_than`` iterations.
 
-    Bisection, by a run of the interpreter for each trial: a run that leaves its arrays does so for every longer
-    prefix.
+    A run that leaves its arrays ends in the iteration in which it does so; those before it are then run once more,
+    since the run has already written to memory in the last one.
     """
-    best: tuple[Stimulus, Observation] | None = None
-    low, high = more_than, stimulus.iterations
-    trial = high
-    while low < high:
-        prefix = shortened(stimulus, trial)
-        try:
-            best = prefix, interpreter.run(prefix)
-            low = trial
-        except SimulationError:
-            high = trial - 1
-        trial = (low + high + 1) // 2
-    return best
+    try:
+        return stimulus, interpreter.run(stimulus)
+    except OutOfBounds as error:
+        within = error.iteration
+    if within <= more_than:
+        return None
+    prefix = shortened(stimulus, within)
+    return prefix, interpreter.run(prefix)

@@ -166,7 +166,7 @@ class _Sender:
     #: The issue whose results it carries; cycle of the result of firing 0; iterations that come before them.
     issue: int
     ready: int
-    initial: tuple[int, ...]
+    initial: tuple[int | str, ...]
 
 
 class _Part:
@@ -236,7 +236,9 @@ class _Part:
             )
         slot = compiled.configuration.slots[issue]
         ready = compiled.stages[issue] * self.flow.ii + slot.slot + slot.latency
-        initial = tuple(encode(dfg.domain, value) for value in dfg.initial_values(e))
+        initial = tuple(
+            value if isinstance(value, str) else encode(dfg.domain, value) for value in dfg.initial_values(e)
+        )
         return _Sender(channel, issue, ready, initial[: self.flow.iterations])
 
     def take(self, channel: Channel, iteration: int, value: Any) -> None:
@@ -316,7 +318,8 @@ class _Clock:
             part.began = self.now
             for sender in part.senders:
                 for iteration, value in enumerate(sender.initial):
-                    self._send(sender.channel, iteration, value)
+                    known = part.stimulus.liveins[value] if isinstance(value, str) else value
+                    self._send(sender.channel, iteration, known)
         execution = part.execution
         cycle = execution.cycle
         execution.advance(cycle + 1)

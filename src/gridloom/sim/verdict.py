@@ -57,12 +57,14 @@ class Verdict:
     """
 
     ok: bool
-    #: Iterations of the longest run.
+    #: Iterations of the run that was asked for; fewer than ``asked`` where more would leave the graph's arrays.
     iterations: int
     #: Every trip count that was run.
     trip_counts: tuple[int, ...]
-    #: Cycles simulated in all runs together.
+    #: Cycles of the run of ``iterations`` iterations.
     cycles: int
+    #: Iterations that the caller asked for.
+    asked: int = 0
     #: The first few values that differ.
     mismatches: tuple[Mismatch, ...] = ()
     #: The first node, in program order, whose value differs: where to look.
@@ -80,10 +82,11 @@ class Verdict:
         """A few lines for a reader: what was tested, what went wrong, and the first node that did.
 
         >>> print(Verdict(ok=True, iterations=8, trip_counts=(1, 8), cycles=20).explain())
-        right in runs of 1, 8 iterations (20 cycles)
+        right in runs of 1, 8 iterations (8 iterations take 20 cycles)
         """
         counts = ", ".join(map(str, self.trip_counts))
-        lines = [f"{'right' if self.ok else 'WRONG'} in runs of {counts} iterations ({self.cycles} cycles)"]
+        length = f"{self.iterations} iterations take {self.cycles} cycles"
+        lines = [f"{'right' if self.ok else 'WRONG'} in runs of {counts} iterations ({length})"]
         if self.period is not None:
             lines.append(f"period: {self.period:g} cycles per iteration")
         if self.error:

@@ -2,7 +2,8 @@
 
 A use is a resource at a flat cycle with what it carries. Uses come from the hops of routes, and from what ops and moves
 do besides: an op takes its issue slot, a result enters the tile's output whether or not a route reads it there, a
-constant or a live-in stays where it is in every slot.
+constant or a live-in stays where it is in every slot. An op that keeps its unit for several cycles (its occupancy)
+takes the issue slot in all of them.
 
 Uses are compared as signals: (node, copy, flat cycle). Two routes of one value share a resource where both are there in
 the same flat cycle. The same value one II later is the value of another iteration, another signal in the same slot, and
@@ -12,13 +13,15 @@ so a conflict. This is why a fan-out shares a wire only where its branches have 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.verify.subject import Path, Placed, Subject, instance_name
 from gridloom.verify.violation import Violation
 
-#: What a resource carries or does: ("op" or "", node, copy, flat cycle or None).
+#: What a resource carries or does: ("op", "busy with" or "", node, copy, flat cycle or None).
 Use = tuple[str, str, int, int | None]
+_BUSY: Final = "busy with"
 
 
 class _Uses:
@@ -62,6 +65,8 @@ def _conflict(subject: Subject, group: int, slot: int, entries: set[tuple[int, U
     """Return the violation of a group in a slot, with everything that is there in words."""
     where = f"{subject.arch.resource_names[group]} in slot {slot}"
     found = ", ".join(sorted(_spell(use) for _, use in entries))
+    if any(use[0] == _BUSY for _, use in entries):
+        return Violation("occupancy", where, found, "one op until the unit is free again")
     return Violation("conflict", where, found, "one signal" if room == 1 else f"{room} signals")
 
 
@@ -93,7 +98,8 @@ def _add_instance(uses: _Uses, placed: Placed) -> None:
     taken = subject.arch.tiles[placed.tile].occupancy_of(placed.op_class)
     # One more than II shows that the op runs into itself; further ones show nothing new.
     for cycle in range(placed.cycle, placed.cycle + min(taken, subject.ii + 1)):
-        uses.add(placed.resource, cycle, ("op", instance.node, instance.copy, cycle))
+        what = "op" if cycle == placed.cycle else _BUSY
+        uses.add(placed.resource, cycle, (what, instance.node, instance.copy, cycle))
     op = subject.dfg.op(instance.node)
     out = int(subject.arch.out[placed.tile])
     if op.result and op.op_class != "output" and out >= 0:
@@ -115,7 +121,7 @@ def _add_hop(uses: _Uses, path: Path, k: int) -> None:
     tile = subject.resource_tile[resource]
     taken = subject.arch.tiles[tile].occupancy_of(_move_class(subject, resource))
     for later in range(cycle + 1, cycle + min(taken, subject.ii + 1)):
-        uses.add(resource, later, ("", *path.signal(later)))
+        uses.add(resource, later, (_BUSY, *path.signal(later)))
     out = int(subject.arch.out[tile])
     if out >= 0 and subject.kind(resource) != Kind.STORE:
         for latency in subject.latencies(resource, cycle, out)[:1]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gridloom.archs.model import Kind
+from gridloom.archs.model import Kind, RegisterFile
 from gridloom.verify.subject import Placed, Subject
 from gridloom.verify.violation import Violation
 
@@ -45,21 +45,37 @@ def check_nodes(subject: Subject) -> Iterator[Violation]:
 def check_places(subject: Subject) -> Iterator[Violation]:
     """Each place can run, or keep, what sits there.
 
-    A node may need several op classes at once; its tile must have them all.
+    A node may need several op classes at once; its tile must have them all. On static grids a result that no
+    ``output`` op names leaves the array where it is computed, and needs a tile that outputs.
     """
+    rotating = _rotating(subject)
     for placed in subject.placed.values():
         if placed.tile >= 0:
             tile = subject.arch.tiles[placed.tile]
-            needed = subject.dfg.required_classes(placed.instance.node)
+            needed = subject.dfg.required_classes(placed.instance.node, results_leave=subject.arch.has("grid"))
             if not needed <= tile.classes or placed.resource < 0:
                 has = ", ".join(sorted(tile.classes)) or "none"
                 wanted = " and ".join(sorted(needed))
                 yield Violation("op-class", f"{placed.name} on {tile.name}", wanted, f"op classes {has}")
         elif placed.resource >= 0:
-            yield from _check_kept(subject, placed)
+            yield from _check_kept(subject, placed, rotating)
 
 
-def _check_kept(subject: Subject, placed: Placed) -> Iterator[Violation]:
+def _rotating(subject: Subject) -> dict[int, list[tuple[RegisterFile, int]]]:
+    """For each register that rotates its file, or files, and how many registers rotate there."""
+    found: dict[int, list[tuple[RegisterFile, int]]] = {}
+    if subject.graph is None:
+        return found
+    for file in subject.arch.register_files:
+        count = subject.graph.settings["rotating"].get(file.name, file.rotating)
+        for register in file.registers[:count]:
+            found.setdefault(register, []).append((file, count))
+    return found
+
+
+def _check_kept(
+    subject: Subject, placed: Placed, rotating: dict[int, list[tuple[RegisterFile, int]]]
+) -> Iterator[Violation]:
     """A register or the memory can keep a live-in, and a register only outside the rotating part of its file.
 
     A live-in is written once, before the loop. In a rotating register it would be another register's value after one
@@ -70,15 +86,13 @@ def _check_kept(subject: Subject, placed: Placed) -> Iterator[Violation]:
         yield Violation("op-class", f"{placed.name} in {place}", placed.op_class, "live-ins only")
     if subject.kind(placed.resource) != Kind.REG or subject.graph is None:
         return
-    for file in subject.arch.register_files:
-        count = subject.graph.settings["rotating"].get(file.name, file.rotating)
-        if placed.resource in file.registers[:count]:
-            yield Violation(
-                "rotating-live-in",
-                f"{placed.name} in {place}",
-                f"register {file.registers.index(placed.resource)} of {file.name}",
-                f"registers from {count} on: the first {count} rotate",
-            )
+    for file, count in rotating.get(placed.resource, []):
+        yield Violation(
+            "rotating-live-in",
+            f"{placed.name} in {place}",
+            f"register {file.registers.index(placed.resource)} of {file.name}",
+            f"registers from {count} on: the first {count} rotate",
+        )
 
 
 def check_contexts(subject: Subject) -> Iterator[Violation]:

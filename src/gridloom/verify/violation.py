@@ -46,8 +46,12 @@ KINDS: Final[Mapping[str, str]] = {
     "pair-place": "the ends of a pair edge share neither a tile nor a pool",
     # resources
     "conflict": "a resource carries more signals in a slot than it can",
+    "occupancy": "an op issues while its tile's unit is busy with another one, or with itself",
     "pool": "more ops of a shared capacity in a slot than it allows",
     "data-memory": "arrays and spilled values need more data memory than there is",
+    "bank": "an access to an array without a bank, or from a tile that does not reach it",
+    "bank-size": "the arrays in a bank need more bytes than it has",
+    "bank-ports": "more accesses start in a bank in a slot than it has ports",
     "combinational-cycle": "steps without latency close a cycle",
     "links-per-cycle": "a value crosses more links in one cycle than the array allows",
     # rules of single families

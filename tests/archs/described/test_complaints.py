@@ -92,6 +92,27 @@ STATIC = "style: static\nrows: 4\ncols: 4\n"
             "memory.ports: expected row, column, tile, none or a list of ports, found 'rows'",
         ),
         (
+            HEAD + "memory:\n  banks:\n    - {name: m, where: {col: 0}}\n",
+            5,
+            "memory.banks: tile [0, 1] accesses memory but reaches no bank; add it to the 'where' of one, or remove "
+            "memory from its ops",
+        ),
+        (
+            HEAD + "memory:\n  bytes: 64\n  banks:\n    - {name: m}\n",
+            5,
+            "memory.bytes: each bank has its own bytes; leave it out, or the banks",
+        ),
+        (
+            HEAD + "memory:\n  banks:\n    - {name: m, port: 2}\n",
+            6,
+            "memory.banks.0.port: a bank has no key 'port'; did you mean 'ports'?",
+        ),
+        (
+            HEAD + "tiles: {latency: {mem: 3}}\nmemory:\n  banks:\n    - {latency: 2}\n",
+            6,
+            "memory.banks: tile [0, 0] has latency 3 for mem, and bank 'bank_0' says 2; leave one of them out",
+        ),
+        (
             "extends: torus:4x4\nrows: 6\n",
             2,
             "rows: 'torus:4x4', which is extended, has 4; leave it out",

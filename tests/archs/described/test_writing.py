@@ -67,6 +67,15 @@ def test_tiles_that_differ_in_latency_are_written_by_tile() -> None:
     ]
 
 
+def test_banks_are_written_by_tile(tmp_path: Path) -> None:
+    banks = [{"name": "low", "where": {"col": 0}, "ports": 2, "bytes": 64, "latency": 3}, {"name": "high"}]
+    arch = build({"extends": "torus:3x3", "memory": {"banks": banks}, "name": "banked"})
+    assert describe_by_tile(arch) is not None
+    again = read_back(arch, tmp_path)
+    assert (again.fingerprint, again.banks, again.traits) == (arch.fingerprint, arch.banks, arch.traits)
+    assert [tile.latency_of("mem") for tile in again.tiles[:2]] == [3, 1]
+
+
 def test_links_that_no_pattern_has_are_listed() -> None:
     described = describe_by_tile(
         build(

@@ -20,7 +20,7 @@ DESCRIPTION: dict[str, Any] = {
     "FU": {"INPUTS": ["A", "B", "P"], "OUTPUTS": ["Y"], "SUBMODS": {"DP": [{"name": "D"}]}, "OPS": OPS,
            "CONNECTIONS": {"THIS.A": ["D.I1"], "THIS.B": ["D.I2"], "THIS.P": ["D.P"], "D.T": ["THIS.Y"]}},
     "FU_MEM": {"INPUTS": ["A", "B", "P"], "OUTPUTS": ["Y"], "SUBMODS": {"DP": [{"name": "D"}]},
-               "OPS": {name: 2 for name in [*OPS, "LOAD", "STORE"]},
+               "OPS": dict.fromkeys([*OPS, "LOAD", "STORE"], 2),
                "CONNECTIONS": {"THIS.A": ["D.I1"], "THIS.B": ["D.I2"], "THIS.P": ["D.P"], "D.T": ["THIS.Y"]}},
     "PE": {"INPUTS": ["W_I", "E_I"], "OUTPUTS": ["W_O", "E_O"], "REGS": ["WR", "ER", "TREG"],
            "INTERNALS": ["W_X", "E_X"], "SUBMODS": {"FU": [{"name": "F"}]},

@@ -130,7 +130,12 @@ def test_all_other_published_files_are_read() -> None:
     files = [file for file in sorted((FILES / "arch").glob("*.json")) if file.stem not in refused]
     sizes = {file.stem: len(read(file).tiles) for file in files}
     assert len(sizes) == 14
-    assert (sizes["stdnoc"], sizes["scale_stdnoc_8x8"], sizes["hycube_original"], sizes["hycube_2x2"]) == (16, 64, 16, 4)
+    assert (sizes["stdnoc"], sizes["scale_stdnoc_8x8"], sizes["hycube_original"], sizes["hycube_2x2"]) == (
+        16,
+        64,
+        16,
+        4,
+    )
     assert all(check_arch(read(file)) == [] for file in files)
 
 

@@ -158,23 +158,22 @@ class Machine:
         places: dict[Instruction, dict[int, tuple[str, int]]] = {}
         for touch in trace:
             places.setdefault(touch.item, {})[touch.iteration] = touch.place
-        known = {node.id for node in loop.dfg.nodes}
         for name, value in loop.liveins.items():
-            if name in known:
-                if isinstance(value, Instruction) and value.opcode == "load" and loop.region.contains(value):
-                    touched = next(iter(places.get(value, {}).values()), None)
-                    stimulus.liveins[name] = self.memory.load(touched, value.type) if touched else UNTOUCHED
-                    continue
-                if isinstance(value, Instruction) and loop.region.contains(value):
-                    value = value.operands[value.incoming.index(previous)]
-                number = self.value(env, value)
-                if isinstance(value, Argument) and value.unsigned:
-                    number &= (1 << bits_of(value.type)) - 1
-                stimulus.liveins[name] = number
+            if isinstance(value, Instruction) and value.opcode == "load" and loop.region.contains(value):
+                touched = next(iter(places.get(value, {}).values()), None)
+                stimulus.liveins[name] = self.memory.load(touched, value.type) if touched else UNTOUCHED
+                continue
+            if isinstance(value, Instruction) and loop.region.contains(value):
+                value = value.operands[value.incoming.index(previous)]
+            number = self.value(env, value)
+            if isinstance(value, Argument) and value.unsigned:
+                number &= (1 << bits_of(value.type)) - 1
+            stimulus.liveins[name] = number
         starts = {array.name: self.base_of(env, array.base) for array in loop.arrays}
         for array in loop.arrays if not loop.streams else ():
             stimulus.memory[array.name] = self.words(array, *starts[array.name])
         self.feed(stimulus, places)
+        stimulus.liveins = loop.start(stimulus.liveins, stimulus.memory)
         seen = Interpreter(loop.dfg).run(stimulus)
         for array in loop.arrays if not loop.streams else ():
             self.put_back(array, seen.memory[array.name], *starts[array.name])
@@ -186,7 +185,7 @@ class Machine:
                     assert word == UNTOUCHED, f"{name} writes {word} where nothing is stored"
         for name, item in loop.liveouts.items():
             if visits:
-                env[item] = wrap(seen.liveouts[name], bits_of(item.type))
+                env[item] = wrap(loop.last(name, seen.liveouts), bits_of(item.type))
             else:
                 env[item] = self.value(env, item.operands[item.incoming.index(previous)])
         # What the loop hands on unchanged is no live-out of the graph.

@@ -61,12 +61,25 @@ void f(double *x, int n) {
     x[i] *= 2;
 }
 """,
-    "64-bit integers": """
+    "64-bit quotients": """
 long long f(const int *x, int n) {
-  long long s = 0;
+  long long s = 1;
   for (int i = 0; i < n; i++)
-    s += x[i] * (long long)x[i];
+    s = (s + x[i]) / 3;
   return s;
+}
+""",
+    "64-bit elements": """
+void f(long long *x, int n) {
+  for (int i = 0; i < n; i++)
+    x[i] += 1;
+}
+""",
+    "functions of C's library": """
+#include <math.h>
+void f(float *x, int n) {
+  for (int i = 0; i < n; i++)
+    x[i] = expf(x[i]);
 }
 """,
     "calls that are not inlined": """

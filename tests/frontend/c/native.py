@@ -17,7 +17,7 @@ from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.reader import read_module
 
 _CTYPES = {"i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "float": ctypes.c_float,
-           "i1": ctypes.c_bool}  # fmt: skip
+           "i1": ctypes.c_bool, "i64": ctypes.c_int64}  # fmt: skip
 
 
 @cache

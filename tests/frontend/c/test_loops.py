@@ -319,7 +319,7 @@ def test_describe_lists_every_loop_and_why_one_cannot_be_mapped(c_file):
     assert (outer.function, outer.number, outer.line, outer.innermost) == ("f", 0, 4, False)
     assert "has a loop inside; name the inner one (--loop), or run both as one (--flatten)" in outer.limit
     assert (inner.number, inner.line, inner.depth, inner.rec_mii, inner.trip, inner.limit) == (1, 6, 1, 1, "5", None)
-    assert (inner.ops["load"], inner.ops["mul"]) == (2, 2)
+    assert (inner.ops["load"], inner.ops["mul"]) == (2, 1)
     assert "has 2 ways out" in search.limit
 
 

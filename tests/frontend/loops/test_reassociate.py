@@ -90,7 +90,7 @@ def test_recurrences_are_as_short_as_they_may_be_and_compute_the_same(kernel):
     )
     words = data.view("i4").astype(np.int64)
     arrays = {"x": words} | ({"y": np.zeros(64, np.int64)} if kernel is watched else {})
-    seen = Interpreter(graph).run(Stimulus(iterations=40, memory=arrays))
+    seen = Interpreter(graph).run(Stimulus(iterations=40, memory=arrays, liveins=kernel.start({}, arrays)))
     given = [data, np.zeros(64, "i4"), 40] if kernel is watched else [data, 40]
     expected = kernel(*given)
     found = seen.liveouts["result"]

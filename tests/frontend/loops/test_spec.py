@@ -29,8 +29,10 @@ def test_a_text_names_a_loop(text: str, spec: LoopSpec):
     assert parse(text) == spec
 
 
-C_KEYS = "expected loop=N, flatten=true|false, unroll=1..64, memory=arrays|streams or size.ARRAY=N"
-PY_KEYS = "expected unroll=1..64, memory=arrays|streams or size.ARRAY=N"
+C_KEYS = (
+    "expected loop=N, flatten=true|false, unroll=1..64|auto, reduced=true|false, memory=arrays|streams or size.ARRAY=N"
+)
+PY_KEYS = "expected unroll=1..64|auto, reduced=true|false, memory=arrays|streams or size.ARRAY=N"
 
 
 @pytest.mark.parametrize(

@@ -140,12 +140,9 @@ def check(seed: int, unroll: int = 1) -> bool:
         return False
     graph = kernel.graph(unroll=unroll)
     arrays = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
-    scalars = {name: value for name, value in arguments.items() if name not in arrays and name in graph.index}
-    stimulus = Stimulus(
-        iterations=iterations // unroll,
-        memory={name: words(value) for name, value in arrays.items()},
-        liveins={name: int(words(value)[0]) for name, value in scalars.items()},
-    )
+    memory = {name: words(value) for name, value in arrays.items()}
+    scalars = {name: int(words(value)[0]) for name, value in arguments.items() if name not in arrays}
+    stimulus = Stimulus(iterations=iterations // unroll, memory=memory, liveins=kernel.start(scalars, memory))
     seen = Interpreter(graph).run(stimulus)
     with np.errstate(all="ignore"):
         result = kernel(**arguments)

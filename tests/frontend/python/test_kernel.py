@@ -44,11 +44,9 @@ def run_both(kernel: PythonKernel, iterations: int, seed: int = 0, **given) -> D
     arguments = {name: given.get(name, random_argument(kind, rng)) for name, kind in kernel.parameters.items()}
     graph = kernel.graph()
     arrays = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
-    stimulus = Stimulus(
-        iterations=iterations,
-        memory={name: words(value) for name, value in arrays.items()},
-        liveins={name: int(words(v)[0]) for name, v in arguments.items() if name in graph.index and name not in arrays},
-    )
+    memory = {name: words(value) for name, value in arrays.items()}
+    scalars = {name: int(words(value)[0]) for name, value in arguments.items() if name not in arrays}
+    stimulus = Stimulus(iterations=iterations, memory=memory, liveins=kernel.start(scalars, memory))
     seen = Interpreter(graph).run(stimulus)
     with np.errstate(all="ignore"):
         result = kernel(**arguments)
@@ -200,8 +198,9 @@ def test_a_kernel_maps_onto_a_static_array_as_streams():
 def test_unrolled_graph_computes_the_same():
     rng = np.random.default_rng(1)
     memory = {name: words(random_argument(kind, rng)) for name, kind in fir.parameters.items() if name != "n"}
-    once = Interpreter(fir.graph()).run(Stimulus(iterations=60, memory=memory))
-    twice = Interpreter(fir.graph(unroll=3)).run(Stimulus(iterations=20, memory=memory))
+    liveins = fir.start({}, memory)
+    once = Interpreter(fir.graph()).run(Stimulus(iterations=60, memory=memory, liveins=liveins))
+    twice = Interpreter(fir.graph(unroll=3)).run(Stimulus(iterations=20, memory=memory, liveins=liveins))
     np.testing.assert_array_equal(once.memory["y"], twice.memory["y"])
 
 
@@ -325,7 +324,9 @@ def test_source_names_a_kernel_of_a_file(tmp_path: Path):
         load_source(str(file))
     with pytest.raises(SourceError, match=r"has no kernel 'scael'; functions decorated"):
         load_source(f"{file}:scael")
-    with pytest.raises(OptionError, match=r"found 'size.y=z'; expected unroll=1..64, memory=arrays"):
+    with pytest.raises(
+        OptionError, match=r"found 'size.y=z'; expected unroll=1..64.auto, reduced=true.false, memory=arrays"
+    ):
         load_source(f"{file}:scale,size.y=z")
 
 

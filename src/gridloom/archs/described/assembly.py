@@ -12,13 +12,14 @@ from typing import Any
 from gridloom.archs.described.draft import Cell, Draft, TileDraft
 from gridloom.archs.families.crossbar_parts import Link, add_ports, add_ways
 from gridloom.archs.families.grid_parts import add_pe
-from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile
+from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool, RegisterFile
 from gridloom.errors import ArchError
 
 
 def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
     """Return the array of a draft. Linear in its arcs; ArchError where tiles contradict each other."""
     builder = ArchBuilder()
+    _settle_banks(draft)
     number = {cell: k for k, cell in enumerate(draft.cells)}
     for cell in draft.cells:
         _add_tile(builder, draft, cell)
@@ -30,6 +31,9 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
         _add_registers(builder, draft, number)
         if draft.hops is not None and not draft.port_registers:
             _add_crossbars(builder, draft, links)
+    if draft.banks:
+        _add_banks(builder, draft, number)
+    elif not static:
         _add_memory(builder, draft)
     accesses = not static and any("mem" in tile.classes for tile in builder.tiles)
     traits = {"grid"} if static else {"registers" if draft.hops is None else "crossbars"}
@@ -44,8 +48,48 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
         data_memory=draft.data_memory,
         route_uses_fu=not static,
         links_per_cycle=draft.hops,
-        traits=frozenset(traits | draft.traits | ({"memory_access"} if accesses else set())),
+        traits=frozenset(traits | draft.traits | ({"memory_access"} if accesses else set())) | traits_of(builder),
     )
+
+
+def traits_of(builder: ArchBuilder) -> frozenset[str]:
+    """Return the traits that follow from what tiles and memory are, however the tiles are joined."""
+    blocking = any(tile.occupancy_of(name) > 1 for tile in builder.tiles for name in tile.classes)
+    return frozenset({*(["blocking"] if blocking else []), *(["banks"] if builder.banks else [])})
+
+
+def _settle_banks(draft: Draft) -> None:
+    """Give tiles the latency of the slowest bank that they reach; ArchError for tiles that contradict the banks."""
+    for cell, tile in draft.tiles.items():
+        if not draft.banks or "mem" not in tile.classes:
+            continue
+        reached = [bank for bank in draft.banks if cell in bank.members]
+        if not reached:
+            raise ArchError(
+                f"memory.banks: tile {list(cell)} accesses memory but reaches no bank; add it to the 'where' of one, "
+                "or remove memory from its ops"
+            )
+        cycles = max((bank.latency for bank in reached if bank.latency is not None), default=None)
+        if cycles is None:
+            continue
+        said = tile.latency.get("mem")
+        if said is not None and said != cycles:
+            raise ArchError(
+                f"memory.banks: tile {list(cell)} has latency {said} for mem, and bank {reached[0].name!r} says "
+                f"{cycles}; leave one of them out"
+            )
+        tile.latency = {**tile.latency, "mem": cycles, "mem_data": cycles}
+
+
+def _add_banks(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> None:
+    """Add the memory banks, each with the tiles that have memory access and reach it."""
+    for bank in draft.banks:
+        tiles = tuple(number[cell] for cell in bank.members if "mem" in draft.tiles[cell].classes)
+        if not tiles:
+            raise ArchError(
+                f"memory.banks: no tile with memory access reaches bank {bank.name!r}; add memory to its ops"
+            )
+        builder.banks.append(Bank(name=bank.name, tiles=tiles, ports=bank.ports, size=bank.size))
 
 
 def _tile_name(cell: Cell) -> str:

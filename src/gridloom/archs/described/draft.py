@@ -55,6 +55,18 @@ class PortDraft:
 
 
 @dataclass(slots=True, kw_only=True)
+class BankDraft:
+    """A memory bank and the tiles that reach it."""
+
+    name: str
+    members: list[Cell]
+    ports: int = 1
+    size: int | None = None
+    #: Cycles of an access; None: what the tiles say.
+    latency: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
 class Draft:
     """What a description has said of an array so far."""
 
@@ -68,6 +80,7 @@ class Draft:
     files: list[FileDraft] = field(default_factory=list)
     #: The memory ports, or for what there is one port each: ``row``, ``column``, ``tile``; ``none``: no limit.
     ports: list[PortDraft] | str = "row"
+    banks: list[BankDraft] = field(default_factory=list)
     inputs: Literal["aligned", "skewed", "free"] = "free"
     live_ins: Literal["immediate", "registers"] = "registers"
     #: Links that a value may cross in one cycle through crossbars; None: tiles pass values on by moves only.

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final
 
+from gridloom.archs.described.assembly import traits_of
 from gridloom.archs.described.keys import (
     count_at,
     entries_at,
@@ -23,7 +24,7 @@ from gridloom.archs.described.keys import (
     word_at,
 )
 from gridloom.archs.families.crossbar_parts import MAX_HOPS
-from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile, Setting, Tile
+from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool, RegisterFile, Setting, Tile
 from gridloom.archs.traits import TRAITS
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError
@@ -35,8 +36,8 @@ _BOUNDS: Final = {"operands": (0, 64), "fifo": (0, _LARGE), "delays": (0, _LARGE
 _TILE_KEYS: Final = ("name", "row", "col", "ops", "kind", "latency", "occupancy", *_BOUNDS, "buffer")
 _RESOURCE_KEYS: Final = ("name", "kind", "tile", "position", "capacity", "group")
 _GRAPH_KEYS: Final = (
-    "tiles", "resources", "arcs", "pools", "register_files", "settings", "free", "rules", "traits", "data_memory",
-    "route_uses_fu", "links_per_cycle",
+    "tiles", "resources", "arcs", "pools", "register_files", "banks", "settings", "free", "rules", "traits",
+    "data_memory", "route_uses_fu", "links_per_cycle",
 )  # fmt: skip
 _RULES: Final = (
     "outputs_together", "constants_17_bits", "tile_memory_shared", "flow_starts_apart", "siblings_apart",
@@ -73,6 +74,10 @@ def _rest(arch: Arch) -> dict[str, Any]:
             {"name": f.name, "registers": [arch.resource_names[r] for r in f.registers], "rotating": f.rotating,
              "adjustable": f.adjustable}
             for f in arch.register_files
+        ],
+        "banks": [
+            {"name": b.name, "tiles": [arch.tiles[k].name for k in b.tiles], "ports": b.ports, "size": b.size}
+            for b in arch.banks
         ],
         "settings": [{"name": s.name, "length": s.length, "summary": s.summary} for s in arch.settings],
         "rules": list(arch.rules),
@@ -145,7 +150,7 @@ def build_graph(data: dict[str, Any], spec: Mapping[str, Any]) -> Arch:
         data_memory=count_at(graph.get("data_memory"), "graph.data_memory", 0, _LARGE, none="no limit"),
         route_uses_fu=flag_at(graph.get("route_uses_fu", False), "graph.route_uses_fu"),
         links_per_cycle=count_at(graph.get("links_per_cycle"), "graph.links_per_cycle", 1, MAX_HOPS, none="no limit"),
-        traits=frozenset(_words(graph.get("traits", []), "graph.traits", TRAITS)),
+        traits=frozenset(_words(graph.get("traits", []), "graph.traits", TRAITS)) | traits_of(builder),
     )
 
 
@@ -229,7 +234,7 @@ def _setting(entry: Any, key: str) -> Setting:
 
 
 def _add_shared(builder: ArchBuilder, tiles: dict[str, int], graph: dict[str, Any]) -> None:
-    """Add the pools and the register files."""
+    """Add the pools, the banks and the register files."""
     for at, entry in entries_at(graph.get("pools", []), "graph.pools"):
         data = mapping_at(entry, ("name", "capacity", "tiles", "classes"), at, "a pool")
         members = _words(data.get("tiles", []), joined(at, "tiles"), tiles)
@@ -239,6 +244,17 @@ def _add_shared(builder: ArchBuilder, tiles: dict[str, int], graph: dict[str, An
                 capacity=number_at(data.get("capacity"), joined(at, "capacity"), 1, 1 << 20),
                 tiles=tuple(tiles[name] for name in members),
                 classes=frozenset(_words(data.get("classes", []), joined(at, "classes"), OP_CLASSES)),
+            )
+        )
+    for at, entry in entries_at(graph.get("banks", []), "graph.banks"):
+        data = mapping_at(entry, ("name", "tiles", "ports", "size"), at, "a bank")
+        members = _words(data.get("tiles", []), joined(at, "tiles"), tiles)
+        builder.banks.append(
+            Bank(
+                name=name_at(data.get("name"), joined(at, "name")),
+                tiles=tuple(tiles[name] for name in members),
+                ports=number_at(data.get("ports", 1), joined(at, "ports"), 1, 1 << 20),
+                size=count_at(data.get("size"), joined(at, "size"), 4, _LARGE, none="no limit"),
             )
         )
     for at, entry in entries_at(graph.get("register_files", []), "graph.register_files"):

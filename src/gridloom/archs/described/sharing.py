@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gridloom.archs.described.draft import Cell, Draft, FileDraft, PortDraft
+from gridloom.archs.described.draft import BankDraft, Cell, Draft, FileDraft, PortDraft
 from gridloom.archs.described.keys import count_at, entries_at, flag_at, joined, mapping_at, name_at, number_at
 from gridloom.archs.described.places import places
-from gridloom.archs.described.tile_entries import rotating_at
+from gridloom.archs.described.tile_entries import MAX_CYCLES, rotating_at
 from gridloom.archs.families.crossbar_parts import MAX_HOPS
 from gridloom.errors import ArchError
 
 _BYPASS_KEYS: Final = ("hops", "ports")
 _FILE_KEYS: Final = ("name", "count", "where", "rotating")
 _PORT_KEYS: Final = ("name", "where", "count")
-_MEMORY_KEYS: Final = ("bytes", "ports")
+_BANK_KEYS: Final = ("name", "where", "ports", "bytes", "latency")
+_MEMORY_KEYS: Final = ("bytes", "ports", "banks")
 
 
 def read_bypass(draft: Draft, value: Any, key: str) -> None:
@@ -66,6 +67,13 @@ def read_memory(draft: Draft, value: Any, key: str) -> None:
         draft.data_memory = count_at(data["bytes"], joined(key, "bytes"), 0, 1 << 40, none="no limit")
     if "ports" in data:
         draft.ports = _ports(draft, data["ports"], joined(key, "ports"))
+        draft.banks = []
+    if "banks" in data:
+        for name in ("bytes", "ports"):
+            if name in data:
+                raise ArchError(f"{joined(key, name)}: each bank has its own {name}; leave it out, or the banks")
+        draft.banks = _banks(draft, data["banks"], joined(key, "banks"))
+        draft.data_memory, draft.ports = None, "none"
 
 
 def _ports(draft: Draft, value: Any, key: str) -> list[PortDraft] | str:
@@ -89,3 +97,25 @@ def _ports(draft: Draft, value: Any, key: str) -> list[PortDraft] | str:
         capacity = number_at(data.get("count", 1), joined(at, "count"), 1, 1024)
         ports.append(PortDraft(name=name, members=members, capacity=capacity))
     return ports
+
+
+def _banks(draft: Draft, value: Any, key: str) -> list[BankDraft]:
+    """Return the memory banks; a tile may reach several of them."""
+    banks: list[BankDraft] = []
+    for k, (at, entry) in enumerate(entries_at(value, key)):
+        data = mapping_at(entry, _BANK_KEYS, at, "a bank")
+        name = name_at(data.get("name", f"bank_{k}"), joined(at, "name"))
+        if name in [bank.name for bank in banks]:
+            raise ArchError(f"{joined(at, 'name')}: two banks are called {name!r}")
+        members = places(data.get("where", "all"), draft.rows, draft.cols, joined(at, "where"))
+        latency = data.get("latency")
+        banks.append(
+            BankDraft(
+                name=name,
+                members=members,
+                ports=number_at(data.get("ports", 1), joined(at, "ports"), 1, 1024),
+                size=count_at(data.get("bytes"), joined(at, "bytes"), 4, 1 << 40, none="no limit"),
+                latency=None if latency is None else number_at(latency, joined(at, "latency"), 1, MAX_CYCLES),
+            )
+        )
+    return banks

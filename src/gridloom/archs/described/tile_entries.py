@@ -61,6 +61,8 @@ def _latency(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
 
 def _occupancy(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
     """Set the cycles for which an op keeps the function unit: one number for all op classes, or some by op class."""
+    if isinstance(value, dict) and "route" in value:
+        raise ArchError(f"{key}.route: a move takes the function unit for one cycle; leave it out")
     tile.occupancy = _cycles(tile.occupancy, value, key)
 
 

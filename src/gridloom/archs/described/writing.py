@@ -13,7 +13,7 @@ from typing import Any, Final
 from gridloom.archs.described.draft import COMPUTES, MEMORY, PORTS, Cell
 from gridloom.archs.described.links import PATTERNS, Link
 from gridloom.archs.described.selecting import selector
-from gridloom.archs.model import Arch, Kind, Pool, RegisterFile, Tile
+from gridloom.archs.model import Arch, Bank, Kind, Pool, RegisterFile, Tile
 from gridloom.errors import ArchError
 
 _ORDER: Final = (*COMPUTES, *MEMORY, *PORTS)
@@ -169,7 +169,7 @@ def _facts(arch: Arch) -> dict[Cell, dict[str, Any]]:
         facts: dict[str, Any] = {
             "ops": [name for name in _ORDER if name in tile.classes],
             "latency": _cycles(tile.latency),
-            "occupancy": _cycles(tile.occupancy),
+            "occupancy": _cycles({name: n for name, n in tile.occupancy.items() if name != "route"}),
             "operands": tile.operands,
         }
         if arch.style == "static":
@@ -207,7 +207,9 @@ def _shared(arch: Arch) -> dict[str, Any]:
     files = [_shared_file(arch, file) for file in arch.register_files if arch.tile[file.registers[0]] < 0]
     if files:
         described["files"] = files
-    if any("mem" in tile.classes for tile in arch.tiles):
+    if arch.banks:
+        described["memory"] = {"banks": [_bank(arch, bank) for bank in arch.banks]}
+    elif any("mem" in tile.classes for tile in arch.tiles):
         ports = _ports(arch)
         bytes_ = {} if arch.data_memory is None else {"bytes": arch.data_memory}
         described["memory"] = {**bytes_, "ports": ports}
@@ -224,6 +226,15 @@ def _shared_file(arch: Arch, file: RegisterFile) -> dict[str, Any]:
     if len(cells) < len(arch.tiles):
         entry["where"] = selector(cells, arch.rows, arch.cols)
     return entry if file.adjustable else {**entry, "rotating": file.rotating}
+
+
+def _bank(arch: Arch, bank: Bank) -> dict[str, Any]:
+    """Return the entry of one bank; its latency is that of its tiles."""
+    entry: dict[str, Any] = {"name": bank.name}
+    if len(bank.tiles) < len(arch.tiles):
+        entry["where"] = selector([_cell(arch.tiles[k]) for k in bank.tiles], arch.rows, arch.cols)
+    entry["ports"] = bank.ports
+    return entry if bank.size is None else {**entry, "bytes": bank.size}
 
 
 def _ports(arch: Arch) -> Any:

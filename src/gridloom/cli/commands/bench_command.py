@@ -89,6 +89,7 @@ def bench(
     --effort and --time-limit replace the suite's own. The exit status is 1 when fewer cells map than the suite expects,
     or when a cell is worse than its golden result allows.
     """
+    from gridloom.flow.bench.functions.suite import FunctionSuite
     from gridloom.flow.bench.golden import compare as judge
     from gridloom.flow.bench.golden import parse_tolerances, read_golden, table
     from gridloom.flow.bench.run import with_budget
@@ -109,6 +110,12 @@ def bench(
     if len(names) > 1 and (csv is not None or compare is not None):
         raise OptionError("golden results are of one mapper", where="--mapper")
     asked = with_budget(load_suite(suite), effort=effort, time_limit=time_limit, mapper=names[0])
+    if isinstance(asked, FunctionSuite):
+        from gridloom.cli.commands.functions_command import bench_functions
+        from gridloom.run import ExecutorSpec
+
+        executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
+        return bench_functions(asked, _folder(folder), executor, csv, as_json)
     reports = [
         _run(replace(asked, mapper=name or asked.mapper), store=store, resume=resume, jobs=jobs, cluster=cluster,
              folder=_folder(folder))

@@ -7,12 +7,16 @@ Both load the mapping as anyone's: nothing in the file is trusted but its format
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gridloom.cli.options import AsJson, MappingFile, Quiet, Seed
 from gridloom.errors import OptionError
+
+if TYPE_CHECKING:
+    from gridloom.mapping.model import Mapping
 
 #: More findings than this say nothing new on a terminal; JSON has them all.
 _SHOWN = 50
@@ -30,7 +34,10 @@ def check(
     """
     from gridloom.flow.confirmation import illegalities, metrics
     from gridloom.flow.files import load_mapping
+    from gridloom.flow.functions.files import is_function_file
 
+    if is_function_file(Path(mapping)):
+        return _check_function(Path(mapping), as_json)
     loaded = load_mapping(mapping)
     findings = illegalities(loaded)
     if as_json:
@@ -47,6 +54,24 @@ def check(
     if len(findings) > _SHOWN:
         print(f"  and {len(findings) - _SHOWN} more (--json has them all)")
     return 1
+
+
+def _check_function(path: Path, as_json: bool) -> int:
+    """Check the mapping of every loop of a compiled function."""
+    from gridloom.flow.confirmation import illegalities
+    from gridloom.flow.functions.files import mappings
+
+    found = [(name, mapping, illegalities(mapping)) for name, mapping in mappings(path)]
+    wrong = any(violations for _, _, violations in found)
+    if as_json:
+        rows = [{"loop": name, "legal": not violations, "violations": violations} for name, _, violations in found]
+        print(json.dumps({"legal": not wrong, "loops": rows}))
+        return int(wrong)
+    for name, mapping, violations in found:
+        print(f"{'not legal' if violations else 'legal'}: loop {name} on {mapping.arch.name} at II {mapping.ii}")
+        for violation in violations[:_SHOWN]:
+            print(f"  {violation}")
+    return int(wrong)
 
 
 def simulate(
@@ -71,11 +96,23 @@ def simulate(
     wrong = list(outcome.findings)
     if as_json:
         record = {"simulated": not wrong, "iterations": outcome.iterations, "cycles": outcome.cycles, "seed": seed}
-        print(json.dumps({**record, "mismatches": wrong, **outcome.rate}))
+        more = {"asked": outcome.asked, "trip_counts": list(outcome.trip_counts)}
+        print(json.dumps({**record, **more, "mismatches": wrong, **outcome.rate}))
         return int(bool(wrong))
-    length = f"{outcome.iterations} iterations, {outcome.cycles} cycles"
+    count = f"{outcome.iterations} iteration{'s' if outcome.iterations != 1 else ''}"
+    length = f"{count}, {outcome.cycles} cycles"
     title = f"{loaded.dfg.name} on {loaded.arch.name}, {length}, seed {seed}"
     print(f"{'different values' if wrong else 'the same values'}: {title}")
+    if outcome.iterations < outcome.asked:
+        print(f"  of the {outcome.asked} iterations asked for: {_why_short(loaded)}")
     for finding in wrong:
         print(f"  {finding}")
     return int(bool(wrong))
+
+
+def _why_short(mapping: Mapping) -> str:
+    """Why a run has fewer iterations than were asked for."""
+    if mapping.arch.style == "elastic":
+        return "a longer run of so large a graph would take minutes"
+    lengths = ", ".join(f"{array.name}: {array.length} words" for array in mapping.dfg.arrays)
+    return f"a longer run would leave the graph's arrays ({lengths})"

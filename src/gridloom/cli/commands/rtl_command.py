@@ -126,7 +126,7 @@ def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dic
     from gridloom.mapping.configuration import configure
 
     configuration = configure(mapping)
-    names = [node.id for node in mapping.dfg.nodes if node.op == "livein"]
+    names = mapping.dfg.liveins
     for name in liveins:
         if name not in names:
             known = ", ".join(names) or "none"

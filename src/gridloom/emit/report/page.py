@@ -4,7 +4,8 @@ Page, style and script are files of the package; everything a user named goes in
 script run but ours.
 
 Cards without contents are left out (source, pipeline, violations), so one template serves all families. A broad array
-gets a row of its own, a square one shares it with the graph.
+gets a row of its own, a square one shares it with the graph. A large mapping has a page that draws tiles on demand
+(:mod:`gridloom.emit.report.large_page`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gridloom.emit.picture.graph import graph_picture
 from gridloom.emit.picture.text import escape
 from gridloom.emit.report.data import flat_facts, report_data, script_json, timeline
 from gridloom.emit.report.dataflow_card import DataflowLoad, dataflow_card
+from gridloom.emit.report.large_page import is_large, large_body, large_data
 from gridloom.emit.report.source_listing import SourceListing, listing_card
 from gridloom.emit.report.template import aspect, asset, badge, filled, page, rows
 from gridloom.mapping import json_format
@@ -45,36 +47,44 @@ def html_report(
     does with its cycles. Linear in the size of the mapping; nothing is fetched when it is opened.
     """
     details = Details(mapping)
-    array = picture(details, live=True)
+    large = is_large(details)
     # The policy of the page carries the hash of exactly this text.
-    script = asset("report.js")
+    script = asset("large.js" if large else "report.js")
     fields = {
         "violations": _violations(violations),
-        "array": array,
-        "span": "wide" if aspect(array) > 1.35 else "half",
-        "graph": graph_picture(mapping.dfg, live=True),
         "source": listing_card(source, mapping.dfg),
-        "load": "" if load is None else dataflow_card(mapping.arch, load),
-        "unit": escape(timeline(details)["unit"]),
-        "last": str(timeline(details)["last"]),
         "metrics": rows(flat_facts(stats)),
         "provenance": rows(flat_facts(mapping.provenance)),
         "command": escape(command),
-        "data": script_json(report_data(details)),
+        "data": script_json(large_data(details) if large else report_data(details)),
         "mapping": script_json(json_format.dumps(mapping)),
         "file": escape(
             re.sub(r"[^\w.-]+", "-", f"{mapping.dfg.name}-{mapping.arch.name}").strip("-")[:80] or "mapping"
         ),
-        "heat": "".join(f'<i style="background:{colour}"></i>' for colour in palette.HEAT),
-        "script": script,
     }
     return page(
         f"{mapping.dfg.name} on {mapping.arch.name}",
         summary=summary(details),
         badges=_badges(verdict),
-        body=filled(asset("report.html"), fields),
+        body=large_body(fields, details, script) if large else _body(fields, details, load, script),
         script=script,
     )
+
+
+def _body(fields: MappingABC[str, str], details: Details, load: DataflowLoad | None, script: str) -> str:
+    """The body of a page with pictures of the whole array and the whole graph."""
+    array = picture(details, live=True)
+    more = {
+        "array": array,
+        "span": "wide" if aspect(array) > 1.35 else "half",
+        "graph": graph_picture(details.dfg, live=True),
+        "load": "" if load is None else dataflow_card(details.arch, load),
+        "unit": escape(timeline(details)["unit"]),
+        "last": str(timeline(details)["last"]),
+        "heat": "".join(f'<i style="background:{colour}"></i>' for colour in palette.HEAT),
+        "script": script,
+    }
+    return filled(asset("report.html"), {**fields, **more})
 
 
 def _badges(verdict: MappingABC[str, Any]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -88,13 +88,13 @@ def read_golden(path: Path) -> dict[Key, dict[str, str]]:
     except SourceError as error:
         raise OptionError(error.message, where=error.where) from None
     reader = csv.DictReader(io.StringIO(text))
-    missing = [name for name in (*_CELL, "status") if name not in (reader.fieldnames or ())]
+    missing = [name for name in (*_CELL, "status") if name not in _columns(reader, path)]
     if missing:
         raise OptionError(
             f"expected the columns {', '.join(COLUMNS)}; missing: {', '.join(missing)}", where=f"{path}:1"
         )
     rows: dict[Key, dict[str, str]] = {}
-    for record in reader:
+    for record in _records(reader, path):
         here = f"{path}:{reader.line_num}"
         key = (record["source"], record["arch"], _integer(record["seed"], "seed", here))
         if key in rows:
@@ -104,6 +104,30 @@ def read_golden(path: Path) -> dict[Key, dict[str, str]]:
                 _integer(record[name], name, here)
         rows[key] = {name: record.get(name) or "" for name in COLUMNS}
     return rows
+
+
+def _columns(reader: csv.DictReader[str], path: Path) -> list[str]:
+    """Return the names in the first line; OptionError where it is no line of a table."""
+    try:
+        return list(reader.fieldnames or ())
+    except csv.Error as error:
+        raise OptionError(f"is no table: {error}", where=f"{path}:1") from None
+
+
+def _records(reader: csv.DictReader[str], path: Path) -> Iterator[dict[str, str]]:
+    """Yield the lines of a table; OptionError names one that is none, or that has too few columns."""
+    rows = iter(reader)
+    while True:
+        try:
+            record = next(rows, None)
+        except csv.Error as error:
+            raise OptionError(f"is no line of a table: {error}", where=f"{path}:{reader.line_num}") from None
+        if record is None:
+            return
+        short = [name for name in (*_CELL, "status") if record[name] is None]
+        if short:
+            raise OptionError(f"has no {short[0]}", where=f"{path}:{reader.line_num}")
+        yield record
 
 
 def parse_tolerances(items: Sequence[str]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from gridloom.errors import OptionError
 from gridloom.text_file import read_text
 
 _NAMES: Final = ("loop", "graph", "kernel")
@@ -65,7 +66,10 @@ def _table(path: Path) -> tuple[dict[str, str], ...]:
     if not path.is_file() or path.stat().st_size > _LIMIT:
         return ()
     reader = csv.DictReader(io.StringIO(read_text(path, limit=_LIMIT), newline=""))
-    columns = set(reader.fieldnames or ())
-    if not {"mapper", "II", "status"} <= columns or not columns & set(_NAMES):
-        return ()
-    return tuple({key: value or "" for key, value in row.items() if key is not None} for row in reader)
+    try:
+        columns = set(reader.fieldnames or ())
+        if not {"mapper", "II", "status"} <= columns or not columns & set(_NAMES):
+            return ()
+        return tuple({key: value or "" for key, value in row.items() if key is not None} for row in reader)
+    except csv.Error as error:
+        raise OptionError(f"is no table: {error}", where=f"{path}:{reader.line_num}") from None

@@ -31,7 +31,7 @@ from gridloom.yaml_text import parse_yaml, read_yaml_file
 
 _KEYS = (
     "suite", "summary", "mapper", "budget", "settings", "seeds", "sources", "sources_of", "archs", "groups", "files",
-    "expected",
+    "expected", "functions", "data_sets",
 )  # fmt: skip
 
 
@@ -133,10 +133,23 @@ def _suite(data: dict[str, Any], where: str) -> Suite:
         examples=data.get("files", False) == "examples",
         expected=Expected(cells=_count(expected, "cells", where), mapped=_count(expected, "mapped", where)),
     )
+    if "functions" in data:
+        suite = _of_functions(suite, data, where)
     found = sum(1 for _ in suite.cells())
     if suite.expected.cells not in (None, found):
         raise OptionError(f"expected.cells: the suite has {found} cells, not {suite.expected.cells}", where=where)
     return suite
+
+
+def _of_functions(suite: Suite, data: dict[str, Any], where: str) -> Suite:
+    """Return the suite as one of whole functions, which have data of their own."""
+    from dataclasses import fields
+
+    from gridloom.flow.bench.functions.suite import FunctionSuite, read_functions
+
+    functions = read_functions(data, where)
+    known = {item.name: getattr(suite, item.name) for item in fields(suite)}
+    return FunctionSuite(**known, functions=functions, data_sets=_count(data, "data_sets", where) or 1)
 
 
 def _borrowed(data: dict[str, Any], where: str) -> list[str]:
@@ -150,6 +163,8 @@ def _borrowed(data: dict[str, Any], where: str) -> list[str]:
 
 def _groups(data: dict[str, Any], where: str) -> Iterator[Group]:
     """Yield the blocks of sources and arrays; the keys at the top are a block, too."""
+    if "functions" in data and isinstance(data["functions"], dict):
+        data = {**data, "sources": [str(source) for source in data["functions"]]}
     blocks = data.get("groups", [])
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise OptionError("groups: expected a list of blocks with sources and archs", where=where)

@@ -26,7 +26,7 @@ def result_page(result: Result, *, command: str = "") -> str:
     from gridloom.flow.tensor.dataflow_load import dataflow_load
 
     record = result.to_dict()
-    source = None if result.text is None else result.text.listing(result.dfg)
+    source = None if result.text is None else result.text.listing(result.dfg, result.remarks)
     if result.mapping is None:
         if result.failure is None:
             raise ValueError("a result has a mapping or a failure")

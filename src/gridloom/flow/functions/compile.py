@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridloom.archs.model import Arch
 from gridloom.errors import GridloomError, OptionError
+from gridloom.flow.functions.mlir import MlirFunction, source_of
 from gridloom.flow.inputs import ArchLike, fitted, memory_of, read_arch
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
@@ -23,6 +24,7 @@ from gridloom.text_file import shown
 if TYPE_CHECKING:
     from gridloom.flow.functions.native import NativeFunction
     from gridloom.flow.functions.run import FunctionRun
+    from gridloom.mappers.budget import Reporter
     from gridloom.sim.slot_code import SlotCode
 
 #: Seconds of search for each loop where the caller sets no limit.
@@ -48,6 +50,16 @@ class CompiledLoop:
         """The II of the mapping."""
         return None if self.mapping is None else self.mapping.ii
 
+    @property
+    def text(self) -> str:
+        """One line about the loop: its mapping, or why it stays on the host."""
+        where = f"line {self.plan.line}" if self.plan.line else self.plan.name
+        if self.mapping is None:
+            return f"{where}: on the host: {self.reason}"
+        pieces = ", in pieces until it ends" if self.plan.pieces is not None else ""
+        bound = f" (bound {self.bound})" if self.bound not in (None, self.ii) else ""
+        return f"{where}: II {self.ii}{bound}, {len(self.mapping.dfg.nodes)} nodes{pieces}"
+
 
 @dataclass(kw_only=True)
 class Compiled:
@@ -58,8 +70,8 @@ class Compiled:
     arch: Arch = field(repr=False)
     loops: tuple[CompiledLoop, ...]
     host: Host = field(repr=False)
-    #: The same function compiled for this machine; None where there is no C source.
-    native: NativeFunction | None = field(default=None, repr=False)
+    #: The same function compiled for this machine; None where there is no source.
+    native: NativeFunction | MlirFunction | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -67,19 +79,24 @@ class Compiled:
         return self.program.name
 
     def run(
-        self, seed: int | None = None, simulate: int | str = 16, compare: bool = True, **arguments: Any
+        self,
+        seed: int | None = None,
+        simulate: int | str = 16,
+        compare: bool = True,
+        trace: bool = False,
+        **arguments: Any,
     ) -> FunctionRun:
         """Call the function with numbers and NumPy arrays by name; returns value, arrays, cycles and the comparison.
 
         Arrays that are given are not changed; what the function left in them is in the result's ``arrays``. With a
         ``seed``, arguments that are not given are random. ``simulate`` says how many launches of each loop run cycle
-        by cycle: a number, ``"first"`` or ``"all"``. OptionError for an argument that is missing or of a wrong type,
-        SourceError where the function leaves its arrays or does not end. Costs about 0.1 s for a million instructions
-        of the function, besides the simulation.
+        by cycle: a number, ``"first"`` or ``"all"``. With ``trace`` the result has ``events``. OptionError for an
+        argument that is missing or of a wrong type, SourceError where the function leaves its arrays or does not end.
+        Costs about 0.1 s for a million instructions of the function, besides the simulation.
         """
         from gridloom.flow.functions.run import run_function
 
-        return run_function(self, arguments, seed=seed, simulate=simulate, compare=compare)
+        return run_function(self, arguments, seed=seed, simulate=simulate, compare=compare, trace=trace)
 
 
 def compile_function(
@@ -91,23 +108,30 @@ def compile_function(
     time_limit: float | None = None,
     effort: int | None = None,
     told: Callable[[str], None] | None = None,
+    progress: Reporter | None = None,
 ) -> Compiled:
-    """Map every loop of ``FILE.c:FUNCTION`` that the array can take; the rest of the function is code of a host.
+    """Map every loop of a function that the array can take; the rest of the function is code of a host.
 
+    The source is ``FILE.c:FUNCTION`` or ``FILE.mlir:FUNCTION``.
     Each mapping is checked and simulated. A loop that cannot be a graph, or that has no mapping, stays on the host
     with the reason. ``told`` is called with a line about each loop. Errors are GridloomErrors. Costs one search per
     loop, and three runs of clang.
     """
+    if source_of(source) is not None:
+        judge = MlirFunction(str(source))
+        compiled = compile_program(
+            judge.program(), judge.signature(), arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort,
+            told=told, progress=progress,
+        )  # fmt: skip
+        compiled.native = judge
+        return compiled
     path, function = _parse(str(source))
     signature = read_signature(path, function)
     program = read_program(path, function)
-    compiled = compile_program(
-        program, signature, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort, told=told
-    )
-    from gridloom.flow.functions.native import NativeFunction
-
-    compiled.native = NativeFunction(path, signature, _variables(program, signature))
-    return compiled
+    return compile_program(
+        program, signature, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort, told=told,
+        progress=progress, path=path,
+    )  # fmt: skip
 
 
 def compile_program(
@@ -120,32 +144,40 @@ def compile_program(
     time_limit: float | None = None,
     effort: int | None = None,
     told: Callable[[str], None] | None = None,
+    progress: Reporter | None = None,
+    path: Path | None = None,
 ) -> Compiled:
-    """:func:`compile_function` for a program whose IR comes from elsewhere: it is compared with nothing."""
+    """:func:`compile_function` for a program whose IR may come from elsewhere.
+
+    ``path`` is the C file that runs are compared with; without it they are compared with nothing.
+    """
     array = read_arch(arch)
     if array.style == "elastic":
         raise OptionError(f"array {array.name!r} is elastic; functions need a static or modulo-scheduled array")
     limit = DEFAULT_TIME_LIMIT if time_limit is None and effort is None else time_limit
-    request = Request(source="", arch=array, mapper=mapper, seed=seed, time_limit=limit, effort=effort)
+    request = Request(source="", arch=array, mapper=mapper, seed=seed, time_limit=limit, effort=effort,
+                      progress=progress)  # fmt: skip
     loops = []
     for plan in program.loops:
         loops.append(_mapped(plan, array, request))
         if told is not None:
-            told(describe(loops[-1]))
+            told(loops[-1].text)
+    return finished(program, signature, array, loops, path)
+
+
+def finished(
+    program: FunctionProgram, signature: Signature, arch: Arch, loops: Sequence[CompiledLoop], path: Path | None
+) -> Compiled:
+    """A function whose loops are mapped, with the host's code and what it is compared with."""
+    from gridloom.flow.functions.native import NativeFunction
+
     marks = [loop.plan.mark for loop in loops if loop.mapping is not None]
     code = host_code(program.module, program.functions, marks, program.file)
+    native = None if path is None else NativeFunction(path, signature, _variables(program, signature))
     return Compiled(
-        program=program, signature=signature, arch=array, loops=tuple(loops),
-        host=Host(program.module, code, program.file),
+        program=program, signature=signature, arch=arch, loops=tuple(loops),
+        host=Host(program.module, code, program.file), native=native,
     )  # fmt: skip
-
-
-def describe(loop: CompiledLoop) -> str:
-    """One line about a loop: its mapping, or why it stays on the host."""
-    where = f"line {loop.plan.line}" if loop.plan.line else loop.plan.name
-    if loop.mapping is None:
-        return f"{where}: on the host: {loop.reason}"
-    return f"{where}: II {loop.ii} (bound {loop.bound}), {len(loop.mapping.dfg.nodes)} nodes"
 
 
 def _parse(text: str) -> tuple[Path, str]:
@@ -155,7 +187,7 @@ def _parse(text: str) -> tuple[Path, str]:
         name, function = text, ""
     path = Path(name)
     if path.suffix != ".c":
-        raise OptionError(f"expected FILE.c:FUNCTION, found {shown(text)}")
+        raise OptionError(f"expected FILE.c:FUNCTION or FILE.mlir:FUNCTION, found {shown(text)}")
     if not function:
         raise OptionError(f"{path} names no function; write {path}:FUNCTION")
     return path, function
@@ -208,11 +240,3 @@ def _variables(program: FunctionProgram, signature: Signature) -> Sequence[tuple
         if kind is not None and not variable.constant and kind.bytes:
             found.append((name, kind.bytes))
     return found
-
-
-def with_loops(compiled: Compiled, loops: Sequence[CompiledLoop]) -> Compiled:
-    """A compiled function with other mappings of its loops."""
-    marks = [loop.plan.mark for loop in loops if loop.mapping is not None]
-    code = host_code(compiled.program.module, compiled.program.functions, marks, compiled.program.file)
-    host = Host(compiled.program.module, code, compiled.program.file)
-    return replace(compiled, loops=tuple(loops), host=host)

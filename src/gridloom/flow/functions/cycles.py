@@ -40,6 +40,8 @@ class LoopCycles:
     """What the launches of one loop cost in all."""
 
     launches: int = 0
+    #: Runs of the array: more than launches where a loop with early exits takes several.
+    pieces: int = 0
     iterations: int = 0
     #: Words of configuration, loaded again whenever another loop ran in between.
     configuration: int = 0
@@ -53,8 +55,9 @@ class LoopCycles:
     simulated: int = 0
     #: What the host would have taken for the same iterations.
     on_host: int = 0
-    #: Launches that the host ran, by reason.
+    #: Launches that the host ran after all, and why.
     kept_on_host: int = 0
+    kept_reason: str = ""
 
     @property
     def total(self) -> int:

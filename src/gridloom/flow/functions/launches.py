@@ -7,9 +7,9 @@ host leaves the loop, the words and the live-outs of both must be equal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,11 +17,18 @@ from gridloom.dfg.interpreter import Stimulus
 from gridloom.errors import SimulationError
 from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.c_loop import CLoop
+from gridloom.frontend.c.function.exits import ExitLoop
 from gridloom.frontend.c.function.memory import Memory, Placed
+from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.c.llvm.ir import Argument, Value
+from gridloom.frontend.loops.prologue import prologue_values
 from gridloom.sim.kernel import Words
 from gridloom.sim.slot_code import SlotCode
 from gridloom.sim.windows import Window, run_on_memory
+
+#: Iterations of the first piece of a loop with early exits, and the most that a piece has.
+FIRST_PIECE: Final = 16
+LAST_PIECE: Final = 1024
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,22 @@ def _region(array: CArray, address: int, memory: Memory) -> Region:
     return Region(placed.address + phase, array.stride, array.size, array.signed or array.size == 4, count)
 
 
+def started(graph: CLoop, liveins: Mapping[str, int], addresses: Sequence[int], memory: Memory) -> dict[str, int]:
+    """The live-ins of a launch with those that the host computes from them and from memory."""
+    places = {array.name: (array, address) for array, address in zip(graph.arrays, addresses)}
+
+    def element(name: str, index: int) -> int:
+        array, address = places[name]
+        at = address + array.offset + index * array.stride
+        placed = memory.find(address) or Placed("", 0, len(memory.bytes))
+        if not placed.address <= at <= placed.address + placed.size - array.size:
+            return 0
+        signed = array.signed or array.size == 4
+        return int.from_bytes(bytes(memory.bytes[at : at + array.size]), "little", signed=signed)
+
+    return {**liveins, **prologue_values(graph.prologue, liveins, element)}
+
+
 def word_of(value: Value, number: Any) -> int:
     """A value of the host as a word of the array: singles are patterns, narrow integers have their sign."""
     if value.type == "float":
@@ -120,37 +143,128 @@ class Launch:
 
     binding: Binding
     liveins: dict[str, int]
+    #: What later pieces need besides (see :attr:`~gridloom.frontend.c.function.program.LoopPlan.needed`).
+    needed: Sequence[Any]
     before: Words | None
     counts: list[int]
+    #: Cycles of the host and of transfers before the launch, for the timeline.
+    host: int = 0
+    transfer: int = 0
 
 
-def simulate_launch(graph: CLoop, compiled: SlotCode, launch: Launch, iterations: int, memory: Memory,
-                    left: Sequence[Any]) -> int:  # fmt: skip
+def piece_lengths() -> Iterator[int]:
+    """Iterations of the pieces of a loop with early exits: each is twice as long as the one before."""
+    length = FIRST_PIECE
+    while True:
+        yield length
+        length = min(2 * length, LAST_PIECE)
+
+
+def pieces_for(iterations: int) -> list[int]:
+    """The lengths of the pieces that a loop takes whose exit is in some iteration, counted from 1.
+
+    >>> pieces_for(16), pieces_for(17)
+    ([16], [16, 32])
+    """
+    lengths: list[int] = []
+    for length in piece_lengths():
+        lengths.append(length)
+        if sum(lengths) >= iterations:
+            return lengths
+    return lengths
+
+
+def simulate_launch(
+    plan: LoopPlan, compiled: SlotCode, launch: Launch, iterations: int, memory: Memory, left: Sequence[Any]
+) -> int:
     """Run a launch on the array and compare it with what the host left; returns its cycles.
 
     SimulationError where a word or a live-out differs.
     """
-    assert launch.before is not None
+    graph = plan.graph
+    assert graph is not None and launch.before is not None
     stimulus = Stimulus(iterations=iterations, liveins=launch.liveins)
     found = run_on_memory(compiled, stimulus, launch.binding.windows, launch.before)
-    expected = launch.binding.image(memory)
-    wrong = (found.memory != expected).nonzero()[0]
-    if len(wrong):
-        k = int(wrong[0])
-        raise SimulationError(
-            f"word {k} of memory is {int(found.memory[k])} on the array and {int(expected[k])} on the host "
-            f"after {iterations} iterations",
-            where=f"loop {graph.dfg.name}",
-        )
+    where = f"loop {plan.name}, {iterations} iterations"
+    _compare_memory(graph, launch, found.memory, memory, where)
     for (name, item), value in zip(graph.liveouts.items(), left):
-        bits = int(item.type[1:]) if item.type.startswith("i") else 32
-        mask = (1 << bits) - 1
-        if name in found.liveouts and (found.liveouts[name] ^ word_of(item, value)) & mask:
-            if item.type == "float" and np.isnan(value):
-                continue
-            raise SimulationError(
-                f"live-out {name} is {found.liveouts[name]} on the array and {value} on the host after {iterations} "
-                "iterations",
-                where=f"loop {graph.dfg.name}",
-            )
+        if name in found.liveouts:
+            _compare_value(name, item, graph.last(name, found.liveouts), value, where)
     return found.cycles
+
+
+def simulate_pieces(
+    plan: LoopPlan, compiled: SlotCode, launch: Launch, iterations: int, memory: Memory, left: Sequence[Any], way: int
+) -> int:
+    """Run a loop with early exits piece by piece until its flag is set; returns the cycles of all pieces.
+
+    SimulationError where a word, a live-out, the way out or the number of pieces differs from the host's.
+    """
+    graph, loop = plan.graph, plan.pieces
+    assert graph is not None and loop is not None and launch.before is not None
+    liveins, words = dict(launch.liveins), launch.before
+    where = f"loop {plan.name}, {iterations} iterations in pieces"
+    cycles = 0
+    lengths = pieces_for(iterations)
+    for k, length in enumerate(lengths):
+        found = run_on_memory(compiled, Stimulus(iterations=length, liveins=liveins), launch.binding.windows, words)
+        cycles += found.cycles
+        words = found.memory
+        if bool(found.liveouts[loop.done]) != (k == len(lengths) - 1):
+            raise SimulationError(f"the array ends in another piece than the host, at number {k}", where=where)
+        liveins = _next_liveins(loop, liveins, found.liveouts, launch.needed)
+    _compare_memory(graph, launch, words, memory, where)
+    if loop.way and found.liveouts[loop.way] != way:
+        raise SimulationError(f"the array leaves by way {found.liveouts[loop.way]}, the host by {way}", where=where)
+    roots = iter(launch.needed[len(launch.needed) - sum(item.root is not None for item in loop.left) :])
+    for item, value in zip(loop.left, left):
+        expected = value
+        if item.root is not None:
+            expected = (int(value) - int(next(roots))) // item.unit
+        if item.liveout and way in item.ways:
+            _compare_value(item.liveout, item.latched, found.liveouts[item.liveout], expected, where)
+    return cycles
+
+
+def _next_liveins(
+    loop: ExitLoop, liveins: Mapping[str, int], liveouts: Mapping[str, int], needed: Sequence[Any]
+) -> dict[str, int]:
+    """What the next piece starts from."""
+    following = dict(liveins)
+    later = iter(needed)
+    for item in loop.carried:
+        if item.livein and item.liveout:
+            following[item.livein] = liveouts[item.liveout]
+        elif item.livein:
+            following[item.livein] = word_of(item.following, next(later))
+    return following
+
+
+def _compare_memory(graph: CLoop, launch: Launch, found: Words, memory: Memory, where: str) -> None:
+    """SimulationError for the first word that the array left otherwise than the host."""
+    expected = launch.binding.image(memory)
+    wrong = found != expected
+    if wrong.any() and _has_singles(graph):
+        # Which of its patterns a NaN has is nobody's promise.
+        wrong &= ~(_is_nan(found) & _is_nan(expected))
+    for k in wrong.nonzero()[0][:1].tolist():
+        name = next((n for n, w in launch.binding.windows.items() if w.base + w.low <= k < w.base + w.high), "")
+        raise SimulationError(
+            f"word {k} of memory (array {name}) is {int(found[k])} on the array and {int(expected[k])} on the host",
+            where=where,
+        )
+
+
+def _has_singles(graph: CLoop) -> bool:
+    return any(item.type == "float" or (item.operands and item.operands[0].type == "float") for item in graph.accesses)
+
+
+def _is_nan(words: Words) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    return (words & 0x7FFFFFFF) > 0x7F800000
+
+
+def _compare_value(name: str, item: Value, found: int, value: Any, where: str) -> None:
+    """SimulationError where a live-out is not what the host has."""
+    bits = int(item.type[1:]) if item.type.startswith("i") else 32
+    if (found ^ word_of(item, value)) & ((1 << bits) - 1) and not (item.type == "float" and np.isnan(value)):
+        raise SimulationError(f"live-out {name} is {found} on the array and {value} on the host", where=where)

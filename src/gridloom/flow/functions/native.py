@@ -133,6 +133,8 @@ class Comparison:
     differences: tuple[str, ...] = ()
     #: Why there was no comparison; "" where there was one.
     missing: str = ""
+    #: What the run was compared with.
+    label: str = "compiled C"
 
     @property
     def equal(self) -> bool:
@@ -155,12 +157,19 @@ class NativeFunction:
     function needs the C library.
     """
 
+    #: What a difference is a difference to.
+    label: Final = "compiled C"
+
     def __init__(self, path: Path, signature: Signature, variables: Sequence[tuple[str, int]]) -> None:
         self.path, self.signature = path, signature
         #: Variables of the file that the driver can name, with their bytes.
         self.variables = variables
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._program: Path | None = None
+
+    def complete(self, given: Mapping[str, Any], seed: int | None) -> Mapping[str, Any]:
+        """The arguments of a run, to which C adds nothing."""
+        return given
 
     def run(self, arguments: Arguments, contents: Mapping[str, bytes], time_limit: float = TIME_LIMIT) -> Outcome:
         """Call the function. ``contents`` are what the variables start from. SourceError where it crashes or hangs."""

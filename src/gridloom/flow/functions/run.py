@@ -9,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 
 from gridloom.errors import OptionError, SourceError
-from gridloom.flow.functions.compile import Compiled, CompiledLoop
-from gridloom.flow.functions.cycles import LoopCycles, host_cycles
+from gridloom.flow.functions.compile import Compiled
+from gridloom.flow.functions.cycles import LoopCycles
 from gridloom.flow.functions.data import Arguments, read_arguments
-from gridloom.flow.functions.launches import Launch, bind, simulate_launch, word_of
+from gridloom.flow.functions.launcher import Launcher
 from gridloom.flow.functions.native import Comparison, Outcome
+from gridloom.flow.functions.timeline import Event
 from gridloom.frontend.c.function.host import global_key
 from gridloom.frontend.c.function.memory import Memory
 
@@ -38,6 +39,8 @@ class FunctionRun:
     data_movement: int
     single_issue: int
     native: Comparison
+    #: What happened when; empty unless the run was traced.
+    events: tuple[Event, ...] = ()
 
     @property
     def cycles(self) -> int:
@@ -65,13 +68,16 @@ class FunctionRun:
 
 
 def run_function(
-    compiled: Compiled, given: Mapping[str, Any], *, seed: int | None, simulate: int | str, compare: bool
+    compiled: Compiled, given: Mapping[str, Any], *, seed: int | None, simulate: int | str, compare: bool, trace: bool
 ) -> FunctionRun:
     """Run a compiled function on arguments. See :meth:`Compiled.run`."""
+    if compiled.native is not None:
+        given = compiled.native.complete(given, seed)
     arguments = read_arguments(compiled.signature, given, seed)
     memory = compiled.host.memory(arguments.objects)
     before = {name: memory.contents(name) for name in memory.objects if name.startswith("@")}
-    launcher = _Launcher(compiled, memory, _simulated(simulate))
+    data_in, data_out = _data_movement(compiled, arguments)
+    launcher = Launcher(compiled, memory, _simulated(simulate), data_in if trace else None)
     values = _values(compiled, arguments, memory)
     value = compiled.host.run(memory, compiled.program.function, values, launcher.hooks(), LIMIT, launcher.counts)
     outcome = Outcome(
@@ -79,7 +85,41 @@ def run_function(
         objects={name: memory.contents(name) for name in memory.objects if not name.startswith("stack ")},
     )
     native = _compared(compiled, arguments, before, outcome) if compare else Comparison(missing="not asked for")
-    return launcher.result(outcome, arguments, native)
+    single = launcher.single_issue()
+    return FunctionRun(
+        value=outcome.value, arrays=_arrays(arguments, outcome), variables=_variables(compiled, outcome),
+        host=single - launcher.on_array, data_movement=data_in + data_out, single_issue=single, native=native,
+        loops={loop.plan.name: launcher.loops[loop.plan.number] for loop in launcher.mapped},
+        events=launcher.finish(data_out),
+    )  # fmt: skip
+
+
+def _arrays(arguments: Arguments, outcome: Outcome) -> dict[str, np.ndarray[Any, Any]]:
+    """What the function left in its array parameters."""
+    arrays = {}
+    for name, (dtype, shape) in arguments.shapes.items():
+        key, offset = arguments.pointers[name]
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        arrays[name] = np.frombuffer(outcome.objects[key][offset : offset + size], dtype).reshape(shape).copy()
+    return arrays
+
+
+def _variables(compiled: Compiled, outcome: Outcome) -> dict[str, np.ndarray[Any, Any]]:
+    """What the function left in the variables of its file."""
+    found = {}
+    for name, variable in compiled.program.module.globals.items():
+        kind = compiled.signature.variables.get(name)
+        if kind is not None and not variable.constant:
+            found[name] = _elements(outcome.objects[global_key(name)], kind.dtype).copy()
+    return found
+
+
+def _data_movement(compiled: Compiled, arguments: Arguments) -> tuple[int, int]:
+    """Words of the array parameters: in once, and out once where the parameter is no pointer to const."""
+    constant = {parameter.name for parameter in compiled.signature.parameters if parameter.type.constant}
+    changed = {key for name, (key, _) in arguments.pointers.items() if name not in constant}
+    words = {name: -(-len(contents) // 4) for name, contents in arguments.objects.items() if not name.startswith("@")}
+    return sum(words.values()), sum(count for name, count in words.items() if name in changed)
 
 
 def _simulated(asked: int | str) -> int:
@@ -146,14 +186,14 @@ def _compared(compiled: Compiled, arguments: Arguments, before: Mapping[str, byt
     differences = []
     result = compiled.signature.result
     if result is not None and not result.pointer and not _same(found.value, outcome.value):
-        differences.append(f"returned {outcome.value}, compiled C returned {found.value}")
+        differences.append(f"returned {outcome.value}, {compiled.native.label} returned {found.value}")
     for name, contents in found.objects.items():
         kind = _element_type(compiled, arguments, name)
         ours, theirs = _elements(outcome.objects[name], kind), _elements(contents, kind)
         wrong = (ours != theirs) & ~((ours != ours) & (theirs != theirs))
         for k in wrong.nonzero()[0][:3].tolist():
-            differences.append(f"{name.removeprefix('@')}[{k}] is {ours[k]}, compiled C left {theirs[k]}")
-    return Comparison(differences=tuple(differences))
+            differences.append(f"{name.removeprefix('@')}[{k}] is {ours[k]}, {compiled.native.label} left {theirs[k]}")
+    return Comparison(differences=tuple(differences), label=compiled.native.label)
 
 
 def _element_type(compiled: Compiled, arguments: Arguments, name: str) -> np.dtype[Any]:
@@ -171,115 +211,3 @@ def _elements(raw: bytes, kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 def _same(a: Any, b: Any) -> bool:
     return bool(a == b) or (a != a and b != b)
-
-
-class _Launcher:
-    """Counts launches and simulates some of them while the host runs."""
-
-    def __init__(self, compiled: Compiled, memory: Memory, simulated: int) -> None:
-        self.compiled, self.memory, self.simulated = compiled, memory, simulated
-        self.mapped = [loop for loop in compiled.loops if loop.mapping is not None]
-        self.loops: dict[int, LoopCycles] = {loop.plan.number: LoopCycles() for loop in self.mapped}
-        self.open: dict[int, Launch] = {}
-        self.loaded: int | None = None
-        self.counts: list[int] = []
-        self.blocks = {loop.plan.number: self._block_numbers(loop) for loop in self.mapped}
-        self.costs = [
-            host_cycles(block) for function in compiled.program.functions for block in function.blocks.values()
-        ]
-        self.moved: set[str] = set()
-        self.on_array = 0
-
-    def _block_numbers(self, loop: CompiledLoop) -> list[int]:
-        code = self.compiled.host.code
-        return [code.block_number(loop.plan.loop.function, name) for name in loop.plan.loop.blocks]
-
-    def hooks(self) -> dict[str, Any]:
-        """What the generated code calls when a loop begins and ends."""
-        found: dict[str, Any] = {}
-        for loop in self.mapped:
-            number = loop.plan.number
-            found[f"ENTER_{number}"] = lambda values, loop=loop: self._enter(loop, values)
-            found[f"LEAVE_{number}"] = lambda way, values, loop=loop: self._leave(loop, values)
-        return found
-
-    def _enter(self, loop: CompiledLoop, values: tuple[Any, ...]) -> None:
-        """Note what a launch starts from."""
-        graph = loop.plan.graph
-        assert graph is not None
-        row = self.loops[loop.plan.number]
-        liveins = {name: word_of(v, number) for (name, v), number in zip(graph.liveins.items(), values)}
-        binding = bind(graph, values[len(liveins) :], self.memory)
-        wanted = self.simulated < 0 or row.launches < self.simulated or row.launches & (row.launches + 1) == 0
-        before = binding.image(self.memory) if wanted and not binding.refused else None
-        counts = [self.counts[k] for k in self.blocks[loop.plan.number]]
-        self.open[loop.plan.number] = Launch(binding, liveins, before, counts)
-
-    def _leave(self, loop: CompiledLoop, values: tuple[Any, ...]) -> None:
-        """Count a launch, and simulate it where that is wanted."""
-        graph, slots = loop.plan.graph, loop.slots
-        assert graph is not None and slots is not None
-        launch = self.open.pop(loop.plan.number)
-        row = self.loops[loop.plan.number]
-        numbers = self.blocks[loop.plan.number]
-        visits = {name: self.counts[k] - before
-                  for name, k, before in zip(loop.plan.loop.blocks, numbers, launch.counts)}  # fmt: skip
-        spent = sum(self.costs[k] * n for k, n in zip(numbers, visits.values()))
-        iterations = _iterations(loop, visits)
-        if launch.binding.refused or not iterations:
-            # The host tests the loop's condition before it starts the array: a loop without iterations costs that.
-            row.kept_on_host += bool(launch.binding.refused)
-            return
-        cycles = slots.cycles(iterations)
-        if launch.before is not None:
-            cycles = simulate_launch(graph, slots, launch, iterations, self.memory, values)
-            row.simulated += 1
-        if self.loaded != loop.plan.number:
-            row.configuration += loop.packets
-            self.loaded = loop.plan.number
-        row.launches += 1
-        row.iterations += iterations
-        row.transfer += len(launch.liveins) + len(graph.arrays) + len(graph.liveouts)
-        row.steady += slots.configuration.ii * iterations
-        row.fill += cycles - slots.configuration.ii * iterations
-        row.on_host += spent
-        self.on_array += spent
-
-    def result(self, outcome: Outcome, arguments: Arguments, native: Comparison) -> FunctionRun:
-        """The record of the run."""
-        single = sum(cost * count for cost, count in zip(self.costs, self.counts))
-        arrays = {}
-        for name, (dtype, shape) in arguments.shapes.items():
-            key, offset = arguments.pointers[name]
-            size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-            arrays[name] = np.frombuffer(outcome.objects[key][offset : offset + size], dtype).reshape(shape).copy()
-        variables = {}
-        for name, variable in self.compiled.program.module.globals.items():
-            kind = self.compiled.signature.variables.get(name)
-            if kind is not None and not variable.constant:
-                variables[name] = _elements(outcome.objects[global_key(name)], kind.dtype).copy()
-        return FunctionRun(
-            value=outcome.value, arrays=arrays, variables=variables, host=single - self.on_array,
-            loops={loop.plan.name: self.loops[loop.plan.number] for loop in self.mapped},
-            data_movement=self._data_movement(arguments), single_issue=single, native=native,
-        )  # fmt: skip
-
-    def _data_movement(self, arguments: Arguments) -> int:
-        """Words of the array parameters, in once and out once."""
-        own = [contents for name, contents in arguments.objects.items() if not name.startswith("@")]
-        return sum(2 * -(-len(contents) // 4) for contents in own)
-
-
-def _iterations(loop: CompiledLoop, visits: Mapping[str, int]) -> int:
-    """Iterations of the graph, from how often the blocks of its loop ran.
-
-    A loop that is left in the middle of its body runs the part before once more than the rest.
-    """
-    graph = loop.plan.graph
-    assert graph is not None
-    region = graph.region
-    count = visits[region.loop.header]
-    after = [item for name in region.after_exit for item in region.blocks[name].instructions]
-    if region.exiting != region.loop.latches[0] and any(i.opcode not in ("br", "switch", "phi") for i in after):
-        count -= 1
-    return count

@@ -73,10 +73,13 @@ def _c_loops(path: Path) -> list[Row]:
     rows = []
     for loop in describe(path):
         level = "innermost" if loop.innermost else "a loop around others"
+        whole, gone = loop.number is None, loop.number == -1
+        if gone:
+            level = "not in the compiled code"
         rows.append(
             Row(
-                source=f"{path}:{loop.function}" + (f",loop={loop.number}" if loop.number is not None else ""),
-                place=f"line {loop.line}, {level}" if loop.number is not None else "function",
+                source=f"{path}:{loop.function}" + (f",loop={loop.number}" if not (gone or whole) else ""),
+                place="function" if whole else f"line {loop.line}, {level}",
                 ops=loop.ops,
                 rec_mii=loop.rec_mii,
                 trip=loop.trip,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridloom.dfg.model import Dfg
-from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
+from gridloom.flow.loops.alternatives import Alternative
+from gridloom.frontend.loops.spec import AUTO, LoopSpec, Memory, parse
 from gridloom.text_file import read_text
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from gridloom.frontend.python.kernel import PythonKernel
 
 _MOST_LINES = 400
+#: Copies of a body that are tried where their number is to be chosen, and the largest graph that is tried.
+_FACTORS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_MOST_NODES = 2000
+_LABELS = {True: "reduced", False: "as written"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,52 +34,95 @@ class LoopText:
     #: Node of the graph before unrolling -> the number of its line.
     node_lines: Mapping[str, int]
 
-    def listing(self, dfg: Dfg) -> SourceListing:
-        """Return the lines with the nodes of a graph that was made of the loop, as the report shows them."""
+    def listing(self, dfg: Dfg, remarks: Sequence[str] = ()) -> SourceListing:
+        """Return the lines with the nodes of a graph that was made of the loop, as the report shows them.
+
+        ``remarks`` come below the lines, after what the front end has to say of the loop.
+        """
         from gridloom.emit.report.source_listing import SourceListing
 
         # The copies of an unrolled loop are called node@0, node@1, ...
         stems = {node.id: node.id.rpartition("@")[0] or node.id for node in dfg.nodes}
         nodes = {node: self.node_lines[stem] for node, stem in stems.items() if stem in self.node_lines}
-        remarks = dfg.notes.splitlines()[1:]
-        return SourceListing(file=self.file, first=self.first, lines=self.lines, nodes=nodes, remarks=remarks)
+        told = [*dfg.notes.splitlines()[1:], *remarks]
+        return SourceListing(file=self.file, first=self.first, lines=self.lines, nodes=nodes, remarks=told)
 
 
-def read_loop(text: str, memory: Memory) -> tuple[Dfg, LoopText]:
-    """Return the loop that ``FILE.c:FUNCTION,...`` or ``FILE.py:FUNCTION,...`` names, with its text.
+def read_loop(text: str, memory: Memory) -> list[Alternative]:
+    """Return the graphs of the loop that ``FILE.c:FUNCTION,...`` or ``FILE.py:FUNCTION,...`` names, with its text.
 
-    ``memory`` is for a text that does not say what accesses become. Costs one run of clang, or one import and one
-    trace of a Python function.
+    The first one is reduced, the second as written, unless the text names one of them; with ``unroll=auto`` there are
+    more. ``memory`` is for a text that does not say what accesses become. Costs one run of clang, or one import and a
+    few traces of a Python function.
     """
     spec = parse(text)
     return _read_python(spec, memory) if spec.path.suffix == ".py" else _read_c(text, memory)
 
 
-def trace_kernel(kernel: PythonKernel, memory: Memory) -> tuple[Dfg, LoopText | None]:
-    """Return the graph of a decorated function, and its text; None for a function that was typed into a prompt."""
-    dfg, lines = kernel.graph_and_lines(memory=memory)
+def trace_kernel(kernel: PythonKernel, memory: Memory) -> list[Alternative]:
+    """Return the graphs of a decorated function, with its text; None for a function that was typed into a prompt."""
     path = Path(kernel.file)
-    return dfg, _text(path, kernel.line, kernel.last_line, lines) if path.is_file() else None
+    rows = []
+    for reduced in (True, False):
+        dfg, lines = kernel.graph_and_lines(memory=memory, reduced=reduced)
+        text = _text(path, kernel.line, kernel.last_line, lines) if path.is_file() else None
+        rows.append(Alternative(label=_LABELS[reduced], dfg=dfg, text=text))
+    return _distinct(rows)
 
 
-def _read_c(text: str, memory: Memory) -> tuple[Dfg, LoopText]:
-    """Return the graph and the text of a C loop, from the head of its function on."""
-    from gridloom.frontend.c import load, parse_spec
+def _read_c(text: str, memory: Memory) -> list[Alternative]:
+    """Return the graphs and the text of a C loop, from the head of its function on."""
+    from gridloom.frontend.c import compiled, parse_spec, pick
 
     path, options = parse_spec(text, memory)
-    loop = load(path, options)
-    span = loop.region.loop.span
-    first = loop.region.loop.function.line or span.start
-    return loop.dfg, _text(path, first, max([span.end, *loop.lines.values()]), loop.lines)
+    spec = parse(text)
+    module = compiled(path, options)
+    rows = []
+    for reduced in (True, False) if spec.reduced is None else (spec.reduced,):
+        factor = 1 if spec.unroll == AUTO else spec.unroll
+        loop = pick(module, path, replace(options, reduced=reduced, unroll=factor))
+        span = loop.region.loop.span
+        first = loop.region.loop.function.line or span.start
+        lines = _text(path, first, max([span.end, *loop.lines.values()]), loop.lines)
+        rows.append(Alternative(label=_LABELS[reduced], dfg=loop.dfg, text=lines, copies=factor))
+    return _unrolled(_distinct(rows), spec, options.memory)
 
 
-def _read_python(spec: LoopSpec, memory: Memory) -> tuple[Dfg, LoopText]:
-    """Return the graph and the text of a Python kernel."""
+def _read_python(spec: LoopSpec, memory: Memory) -> list[Alternative]:
+    """Return the graphs and the text of a Python kernel."""
     from gridloom.frontend.python.kernel import chosen
 
     kernel = chosen(spec)
-    dfg, lines = kernel.graph_and_lines(memory=spec.memory or memory, sizes=spec.sizes, unroll=spec.unroll)
-    return dfg, _text(spec.path, kernel.line, kernel.last_line, lines)
+    rows = []
+    for reduced in (True, False) if spec.reduced is None else (spec.reduced,):
+        factor = 1 if spec.unroll == AUTO else spec.unroll
+        dfg, lines = kernel.graph_and_lines(
+            memory=spec.memory or memory, sizes=spec.sizes, unroll=factor, reduced=reduced
+        )
+        text = _text(spec.path, kernel.line, kernel.last_line, lines)
+        rows.append(Alternative(label=_LABELS[reduced], dfg=dfg, text=text, copies=factor))
+    return _unrolled(_distinct(rows), spec, spec.memory or memory)
+
+
+def _distinct(rows: list[Alternative]) -> list[Alternative]:
+    """Return the alternatives without one that is the same graph as the first."""
+    return rows[:1] + [row for row in rows[1:] if row.dfg != rows[0].dfg]
+
+
+def _unrolled(rows: list[Alternative], spec: LoopSpec, memory: Memory) -> list[Alternative]:
+    """Return the alternatives with several iterations in one, where the number is to be chosen."""
+    if spec.unroll != AUTO or memory == "streams":
+        return rows
+    from gridloom.frontend.loops.unroll import unrolled
+
+    return [
+        replace(row, dfg=unrolled(row.dfg, factor), copies=factor, label=f"{row.label}, {factor} iterations in one")
+        if factor > 1
+        else row
+        for factor in _FACTORS
+        for row in rows
+        if factor * len(row.dfg.nodes) <= _MOST_NODES
+    ]
 
 
 def _text(path: Path, first: int, last: int, node_lines: Mapping[str, int]) -> LoopText:

@@ -11,6 +11,28 @@ from __future__ import annotations
 
 from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.frontend import COptions, LoopReport, describe, load, parse_spec, read, read_spec
+from gridloom.frontend.c.frontend import (
+    COptions,
+    LoopReport,
+    compiled,
+    describe,
+    load,
+    parse_spec,
+    pick,
+    read,
+    read_spec,
+)
 
-__all__ = ["CArray", "CLoop", "COptions", "LoopReport", "describe", "load", "parse_spec", "read", "read_spec"]
+__all__ = [
+    "CArray",
+    "CLoop",
+    "COptions",
+    "LoopReport",
+    "compiled",
+    "describe",
+    "load",
+    "parse_spec",
+    "pick",
+    "read",
+    "read_spec",
+]

@@ -91,6 +91,11 @@ def find_accesses(
             _refuse_special(item, where)
             pointer = item.operands[-1]
             kind = item.type if item.opcode == "load" else item.operands[0].type
+            if kind == "i64":
+                raise SourceError(
+                    "an array has 64-bit elements, and arrays of the graph hold 32-bit words; use two arrays",
+                    where=where(item),
+                )
             if kind == "ptr":
                 raise SourceError("the loop loads or stores a pointer; index arrays instead", where=where(item))
             try:

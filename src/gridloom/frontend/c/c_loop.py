@@ -5,7 +5,7 @@ Instructions and values are records of :mod:`gridloom.frontend.c.llvm.ir`, which
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gridloom.dfg.model import Dfg
@@ -14,6 +14,8 @@ from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.dependences import Overlap, advice
 from gridloom.frontend.c.llvm.ir import Instruction, Module, Value
 from gridloom.frontend.c.region import Region
+from gridloom.frontend.loops.operations import Operation
+from gridloom.frontend.loops.prologue import elements_of, prologue_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +37,12 @@ class CLoop:
     streams: Mapping[str, Instruction]
     #: Live-in name -> the IR value that it stands for.
     liveins: Mapping[str, Value]
+    #: Live-ins that are computed before the loop from those above and from memory: name -> its operation, in order.
+    prologue: Mapping[str, Operation]
     #: Live-out name -> the instruction whose last value it is.
     liveouts: Mapping[str, Instruction]
+    #: Live-out of 64 bits -> the live-out that holds its high word.
+    high_words: Mapping[str, str]
     #: Iterations: a number, the name of the bound, or "" where the source does not say simply.
     trip: str
     #: Arrays that are kept in order because C lets them overlap.
@@ -45,6 +51,20 @@ class CLoop:
     lines: Mapping[str, int] = field(repr=False)
     region: Region = field(repr=False)
     module: Module = field(repr=False)
+
+    def start(self, liveins: Mapping[str, int], memory: Mapping[str, Sequence[int]]) -> dict[str, int]:
+        """All live-ins of the graph, from the values of :attr:`liveins` and the words of the arrays before the loop.
+
+        Values are signed words; an array is given by its name in ``arrays``.
+        """
+        return {**liveins, **prologue_values(self.prologue, liveins, elements_of(memory))}
+
+    def last(self, name: str, liveouts: Mapping[str, int]) -> int:
+        """What an instruction of :attr:`liveouts` was last, from the graph's live-outs: a word, or two joined."""
+        low = liveouts[name]
+        if name not in self.high_words:
+            return low
+        return (low & 0xFFFFFFFF) | liveouts[self.high_words[name]] << 32
 
     def advice(self) -> list[str]:
         """One line for each pair of arrays that ``restrict`` would set free."""

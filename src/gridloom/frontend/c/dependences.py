@@ -46,14 +46,22 @@ def motion(place: Form, step_of: Callable[[Value], int | None], inside: Callable
 
 
 def orders(
-    accesses: Sequence[Access], step_of: Callable[[Value], int | None], inside: Callable[[Value], bool]
+    accesses: Sequence[Access],
+    step_of: Callable[[Value], int | None],
+    inside: Callable[[Value], bool],
+    outer_step_of: Callable[[Access], Callable[[Value], int | None] | None] = lambda access: None,
 ) -> tuple[list[Order], list[Overlap]]:
     """The orders to keep, and the arrays that are only ordered because C lets them overlap. Quadratic in accesses.
+
+    ``outer_step_of`` is for accesses of a flattened nest that stand around its inner loop and so happen once in each
+    iteration of the outer one: what a symbol moves in that. Two of them that meet so many outer iterations apart meet
+    at least as many iterations of the nest apart.
 
     Two loads need no order. Accesses of different arrays are ordered only where C lets the arrays overlap; that is
     returned apart, so that the user can be told what ``restrict`` would save.
     """
     motions = {access: motion(access.place, step_of, inside) for access in accesses}
+    outer = {a: motion(a.place, steps, inside) for a in accesses if (steps := outer_step_of(a)) is not None}
     kept: list[Order] = []
     overlaps: dict[tuple[str, str], Overlap] = {}
     for k, first in enumerate(accesses):
@@ -61,7 +69,8 @@ def orders(
             if not (first.is_store or second.is_store) or first.array is None or second.array is None:
                 continue
             if first.address.base is second.address.base:
-                kept += _within(first, second, motions[first], motions[second])
+                table = outer if first in outer and second in outer else motions
+                kept += _within(first, second, table[first], table[second])
             elif may_overlap(first, second):
                 kept += _kept(first, second, ANYWHERE)
                 pair = (first.array.name, second.array.name)

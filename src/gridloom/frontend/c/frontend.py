@@ -21,8 +21,9 @@ from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.modules import module_of
 from gridloom.frontend.c.loops import Loop, find_loops
 from gridloom.frontend.c.region import flattened, single
+from gridloom.frontend.c.source.loop_text import GONE, vanished
 from gridloom.frontend.c.translate import translate
-from gridloom.frontend.loops.spec import MAX_UNROLL, Memory, parse
+from gridloom.frontend.loops.spec import AUTO, MAX_UNROLL, Memory, parse
 from gridloom.frontend.loops.unroll import unrolled
 from gridloom.text_file import read_text, shown
 
@@ -50,6 +51,8 @@ class COptions:
     sizes: Mapping[str, int] = field(default_factory=dict)
     #: ``arrays``: loads and stores with address arithmetic; ``streams``: inputs and outputs, for arrays without memory.
     memory: Memory = "arrays"
+    #: Whether loads are used again, indices become counters and fixed values leave the loop; else it is as written.
+    reduced: bool = True
     #: Read every f64 of an MLIR file as f32.
     singles: bool = False
 
@@ -62,7 +65,8 @@ class LoopReport:
     """
 
     function: str
-    #: What ``--loop`` takes together with ``--function``; None for a function that is refused as a whole.
+    #: What ``--loop`` takes together with ``--function``; None for a function that is refused as a whole, -1 for a loop
+    #: of the source that clang left none of.
     number: int | None
     line: int
     depth: int
@@ -83,7 +87,16 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
     Without either, the file must have one innermost loop.
     """
     asked = replace(options or COptions(), **changes)
-    return pick(module_of(path, asked.function, singles=asked.singles), path, asked)
+    return pick(compiled(path, asked), path, asked)
+
+
+def compiled(path: Path, options: COptions | None = None) -> Module:
+    """The compiled file, from which any number of loops may be picked. Costs a run of clang, 0.1-0.4 s.
+
+    Of an MLIR file only the function that the options name is lowered.
+    """
+    asked = options or COptions()
+    return module_of(path, asked.function, singles=asked.singles)
 
 
 def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
@@ -93,6 +106,8 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     the function's instructions, apart from the order of its accesses.
     """
     asked = replace(options or COptions(), **changes)
+    if asked.unroll == AUTO:
+        asked = replace(asked, unroll=1)
     if not 1 <= asked.unroll <= MAX_UNROLL:
         raise OptionError(f"unroll = {asked.unroll}; expected 1 to {MAX_UNROLL}")
     loops = {name: find_loops(module, function) for name, function in module.functions.items()}
@@ -100,10 +115,16 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     region = flattened(_outer(chosen, path), str(path)) if asked.flatten else single(chosen, str(path))
     # A file that is named after its only function would say the same word twice.
     name = f"{path.stem}.{chosen.function.name}" if path.stem != chosen.function.name else path.stem
-    translated = translate(module, region, str(path), name, asked.sizes, streams=asked.memory == "streams")
+    translated = translate(
+        module, region, str(path), name, asked.sizes, streams=asked.memory == "streams", reduced=asked.reduced
+    )
     # A stream brings one element per iteration; the copies of a body would need one stream each.
     if asked.unroll > 1 and asked.memory == "streams":
-        raise OptionError("unroll and memory=streams do not go together; leave out one of them")
+        raise OptionError(
+            f"unroll = {asked.unroll}: the loop's accesses are streams, since the array has no memory units (or "
+            "memory=streams asks for them), and a stream brings one element in each iteration; leave out unroll, or "
+            "map the loop onto an array with memory units (torus)"
+        )
     return replace(translated, dfg=unrolled(translated.dfg, asked.unroll)) if asked.unroll > 1 else translated
 
 
@@ -139,6 +160,7 @@ def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]
         unroll=spec.unroll,
         sizes=spec.sizes,
         memory=spec.memory or memory or "arrays",
+        reduced=spec.reduced is not False,
         singles=spec.singles,
     )
 
@@ -146,13 +168,20 @@ def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]
 def describe(path: Path) -> list[LoopReport]:
     """Every loop of a C file: where it is, what its graph has, and why one cannot be mapped. Runs clang once."""
     module = module_of(path)
+    seen = set()
     reports = [
         LoopReport(function=name, number=None, line=line, depth=0, innermost=False, limit=f"{path}:{line}: {reason}")
         for name, (line, reason) in module.refused.items()
     ]
     for function in module.functions.values():
         for number, loop in enumerate(find_loops(module, function)):
+            seen |= {loop.span.start}
             reports.append(_report(module, loop, number, str(path)))
+    for name, line in vanished(read_text(path), module, seen) if path.suffix == ".c" else ():
+        place = f"{path}:{line}: loop in {name!r}"
+        reports.append(
+            LoopReport(function=name, number=-1, line=line, depth=0, innermost=True, limit=f"{place}: {GONE}")
+        )
     return sorted(reports, key=lambda report: report.line)
 
 

@@ -22,7 +22,7 @@ class Indexing:
     """Emits what the accesses of a region compute to find their elements; equal symbols are computed once.
 
     ``value`` gives the operand of an IR value, ``runs`` the condition of a block, ``fresh`` the flag that the inner
-    loop of a flattened nest begins again in this iteration.
+    loop of a flattened nest begins again in this iteration, ``turned`` how far that loop is, where it is counted.
     """
 
     def __init__(
@@ -34,9 +34,10 @@ class Indexing:
         value: Callable[[Value], Operand],
         runs: Callable[[str], Operand],
         fresh: Callable[[], Operand],
+        turned: Callable[[], Operand | None],
     ) -> None:
         self.body, self.region, self.pointers, self.predicates = body, region, pointers, predicates
-        self.value, self.runs, self.fresh = value, runs, fresh
+        self.value, self.runs, self.fresh, self._turned = value, runs, fresh, turned
         self._moved: dict[Value, Operand] = {}
         self._carried: dict[Instruction, Carried] = {}
 
@@ -60,18 +61,12 @@ class Indexing:
             if total is not None and factor == -1:
                 total = self.body.emit("sub", total, term)
                 continue
-            scaled = self._scaled(term, factor)
-            total = scaled if total is None else self.body.emit("add", total, scaled)
+            product = scaled(self.body, term, factor)
+            total = product if total is None else self.body.emit("add", total, product)
         if form.constant % unit:
             raise SourceError(f"an address is {form.constant % unit} bytes off its elements of {unit} bytes")
         offset = Const(wrap(form.constant // unit))
         return offset if total is None else self.body.emit("add", total, offset)
-
-    def _scaled(self, term: Operand, factor: int) -> Operand:
-        """A term times a constant: a shift where that is enough."""
-        if factor > 0 and factor & (factor - 1) == 0:
-            return self.body.emit("shl", term, Const(factor.bit_length() - 1))
-        return self.body.emit("mul", term, Const(wrap(factor)))
 
     def _symbol(self, symbol: Value) -> Operand:
         """The operand of a symbol: an integer value, or what a pointer has moved, in its units."""
@@ -85,19 +80,34 @@ class Indexing:
     def close(self) -> None:
         """Tie every pointer that the loop moves to where an iteration leaves it. Called once all blocks are done."""
         for symbol in list(self._moved):
-            if isinstance(symbol, Instruction) and self.region.owner(symbol):
+            if isinstance(symbol, Instruction) and symbol in self._carried:
                 self._close_pointer(symbol)
 
     def _pointer_phi(self, phi: Instruction) -> Operand:
         """What a pointer that the loop moves has moved so far."""
+        move = self._fixed_move(phi)
+        count = self._turned()
+        if count is not None and move is not None and self.region.inner and phi.block == self.region.inner.header:
+            return scaled(self.body, count, move)
         carried = self.body.recur(phi.name, 0)
         self._carried[phi] = carried
         if self.region.inner and phi.block == self.region.inner.header:
             return self.body.select(self.fresh(), Const(0), carried, phi.name)
         return carried
 
+    def _fixed_move(self, phi: Instruction) -> int | None:
+        """What an iteration moves a pointer by, in its units; None where that is not fixed."""
+        move = self.pointers.expand(self.pointers.moves(phi)[0].minus(Form(0, {phi: 1})))
+        return None if move.terms else move.constant // self.pointers.unit(phi)
+
     def _close_pointer(self, phi: Instruction) -> None:
         """Tie one moving pointer to where the iteration leaves it."""
+        move = self._fixed_move(phi)
+        if self._turned() is not None and move is not None and phi.block == self.region.loop.header:
+            # A select behind the addition would be part of the recurrence.
+            amount = self.body.select(self.runs(self.region.loop.latches[0]), Const(wrap(move)), Const(0))
+            self.body.carried[self._carried[phi].name].next = self.body.emit("add", self._moved[phi], amount)
+            return
         after = self.linear(self.pointers.moves(phi)[0], self.pointers.unit(phi))
         if self.region.inner and phi.block == self.region.loop.header:
             after = self.body.select(self.runs(self.region.loop.latches[0]), after, self._moved[phi])
@@ -118,3 +128,12 @@ class Indexing:
             yes, no = (value if value is not None else Const(0) for value in alternatives)
             return self.body.select(self.value(item.operands[0]), yes, no)
         return self.predicates.merge(item.block, list(zip(item.incoming, alternatives)), item.name)
+
+
+def scaled(body: Body, term: Operand, factor: int) -> Operand:
+    """A term times a constant: a shift where that is enough."""
+    if factor == 1:
+        return term
+    if factor > 0 and factor & (factor - 1) == 0:
+        return body.emit("shl", term, Const(factor.bit_length() - 1))
+    return body.emit("mul", term, Const(wrap(factor)))

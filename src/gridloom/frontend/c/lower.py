@@ -4,7 +4,8 @@ Integers of fewer than 32 bits may carry anything above their width; what reads 
 shifts, divisions, widening) extends first, which costs nothing where the range is known. Singles travel as patterns.
 
 Each method ``_<opcode>`` of :class:`Lowering` handles the LLVM instruction of that name; opcodes whose rule is a
-plain op are in the tables above it. 64-bit integers, doubles and vectors have no word to travel in and are refused.
+plain op are in the tables above it. 64-bit integers travel as pairs of words (``wide_integers``); doubles
+and vectors have no words to travel in and are refused.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 from gridloom.errors import SourceError
 from gridloom.frontend.c.intrinsics import INTRINSICS
 from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
+from gridloom.frontend.c.wide_integers.pairs import Wide
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import FALSE, TRUE, Const, Operand
@@ -30,6 +32,16 @@ _ORDERED: Final = {
     "ogt": ("flt", True, False), "oge": ("fle", True, False), "une": ("feq", False, True),
     "ult": ("fle", True, True), "ule": ("flt", True, True), "ugt": ("fle", False, True), "uge": ("flt", False, True),
 }  # fmt: skip
+#: Functions of C's library that are known by name and have no operation.
+_LIBRARY: Final = frozenset(
+    name + ending
+    for name in (
+        "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "pow", "sin", "cos", "tan", "asin", "acos",
+        "atan", "atan2", "sinh", "cosh", "tanh", "cbrt", "hypot", "fmod", "remainder", "erf", "erfc", "tgamma",
+        "lgamma", "ldexp", "frexp", "modf", "powi",
+    )
+    for ending in ("", "f")
+)  # fmt: skip
 _TAKEN: Final = "8-, 16- and 32-bit integers and float are taken"
 
 
@@ -54,9 +66,13 @@ class Lowering:
     Methods raise SourceError without a place; the caller knows the line.
     """
 
-    def __init__(self, body: Body, value: Callable[[Value], Operand]) -> None:
+    def __init__(
+        self, body: Body, value: Callable[[Value], Operand], problem: Callable[[Value], SourceError | None]
+    ) -> None:
         self.body = body
         self.value = value
+        #: Values of 64 bits.
+        self.wide = Wide(body, value, self.extended, problem)
 
     def lower(self, item: Instruction) -> Operand:
         """The operand that holds an instruction's result. SourceError for what no operation computes.
@@ -113,7 +129,9 @@ class Lowering:
         """The low bits are there already; only a truth value is cut to one bit."""
         source = item.operands[0]
         if source.type == "i64":
-            return self._high_product(item)
+            product = self._high_product(item)
+            low = product if product is not None else self.wide.pair(source).low
+            return self.body.emit("and", low, TRUE) if item.type == "i1" else low
         value = self.value(source)
         return self.body.emit("and", value, TRUE) if item.type == "i1" and self.body.range(value) != (0, 1) else value
 
@@ -129,8 +147,8 @@ class Lowering:
             return self.body.emit("sub", FALSE, self.value(item.operands[0]), hint=item.name)
         return self.extended(item.operands[0], True)
 
-    def _high_product(self, item: Instruction) -> Operand:
-        """``trunc((a * b) >> k)`` of widened words: the one use of 64 bits that a 32-bit multiplier has words for.
+    def _high_product(self, item: Instruction) -> Operand | None:
+        """``trunc((a * b) >> k)`` of widened words, which needs no pair of words; None for anything else.
 
         Fixed-point code is full of it. The high word is ``mulh``, corrected where a factor is unsigned; for shifts
         below 32 the low word's upper bits are joined to it.
@@ -153,7 +171,7 @@ class Lowering:
                     return self.body.emit(op, high, Const(amount.value - 32))
                 low = self.body.emit("lshr", self.body.emit("mul", a, b), Const(amount.value))
                 return self.body.emit("or", self.body.emit("shl", high, Const(32 - amount.value)), low)
-        raise SourceError(f"it computes with 64-bit integers; {_TAKEN}, and (int)(((long long)a * b) >> n)")
+        return None
 
     def _from_word(self, value: Value) -> tuple[Operand, bool] | None:
         """The word that a 64-bit factor is widened from, and whether with its sign; None where it is something else."""
@@ -171,6 +189,8 @@ class Lowering:
         a, b = item.operands
         if a.type == "ptr":
             raise SourceError("it compares pointers; compare indices")
+        if a.type == "i64":
+            return self.wide.compare(item.predicate, self.wide.pair(a), self.wide.pair(b))
         if item.predicate in ("eq", "ne"):
             signed = self._cheaper_extension(a)
             return self.body.emit(item.predicate, self.extended(a, signed), self.extended(b, signed), hint=item.name)
@@ -276,6 +296,12 @@ class Lowering:
         """An intrinsic or math function that is known; SourceError for any other call."""
         name = item.callee.removeprefix("llvm.")
         stem, _, suffix = name.rpartition(".") if item.callee.startswith("llvm.") else (name, "", "")
+        if stem in _LIBRARY:
+            called = f"{stem}f" if suffix == "f32" else stem
+            raise SourceError(
+                f"it calls {called}, which no unit of an array computes; read a table, compute a polynomial, or leave "
+                "it to the host"
+            )
         if stem not in INTRINSICS:
             raise SourceError(
                 f"it calls {item.callee or 'through a pointer'!r}, which clang did not inline; "

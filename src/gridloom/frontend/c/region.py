@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.ir import Block, Constant, Instruction, Value
 from gridloom.frontend.c.loops import Loop, initial_value, next_value
+from gridloom.frontend.c.source.names import iterations
 
 
 @dataclass(frozen=True)
@@ -268,20 +269,75 @@ def constant_step(region: Region, phi: Instruction) -> int | None:
     return b.value if following.opcode == "add" else -b.value
 
 
-def trip_count(region: Region) -> str:
-    """The number of iterations where it is a constant, or the name of the bound that decides it.
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """What decides the number of iterations: a counter from ``start`` to ``bound`` by ``step``.
 
-    Empty where the source does not say it simply. It is a text for people: nothing in the graph depends on it.
+    ``extra`` is added to the distance before it is divided; ``exact`` says that the counter meets its bound.
     """
+
+    start: Value
+    bound: Value
+    step: int
+    extra: int
+    exact: bool
+
+    def number(self, start: int, bound: int) -> int:
+        """The number of iterations between two numbers."""
+        rounding = 0 if self.exact else abs(self.step) - 1
+        distance = (bound - start) * (1 if self.step > 0 else -1) + self.extra + rounding
+        return max(distance // abs(self.step), 0)
+
+
+def trip_parts(region: Region) -> Trip | None:
+    """What decides a loop's number of iterations; None where it is not a counter with a constant step."""
     condition = region.blocks[region.exiting].terminator.operands[0]
-    assert isinstance(condition, Instruction)
+    if not isinstance(condition, Instruction):
+        return None
     a, b = condition.operands
     bound, value = (b, a) if not region.contains(b) else (a, b)
     phi = counter_of(region, value)
-    if not isinstance(bound, Constant) or phi is None:
-        return getattr(bound, "name", "")
-    start, step = region.initial(phi), constant_step(region, phi)
-    if not isinstance(start, Constant) or not step or condition.predicate not in ("eq", "ne"):
+    if phi is None:
+        return None
+    start, step, ahead = region.initial(phi), constant_step(region, phi), _ahead(value, phi)
+    if not step or ahead is None or start is None:
+        return None
+    # The loop goes on while the test holds (or stops at it): the iteration whose test ends it is the last one.
+    stops = region.blocks[region.exiting].terminator.targets[0] not in region.loop.blocks
+    exact = condition.predicate in ("eq", "ne")
+    inclusive = 0 if exact else _inclusive(condition.predicate, stops)
+    top = region.exiting == region.loop.header and bool(region.after_exit)
+    extra = ((0 if top else step) - ahead) * (1 if step > 0 else -1) + inclusive
+    return Trip(start, bound, step, extra, exact)
+
+
+def trip_count(region: Region) -> str:
+    """The number of iterations as a number, or as the source would say it.
+
+    Empty where the source does not say it simply. It is a text for people: nothing in the graph depends on it.
+    """
+    parts = trip_parts(region)
+    if parts is None:
         return ""
-    # The test of a rotated loop sees the counter after its step.
-    return str((bound.value - start.value) // step + (0 if value is not phi else 1))
+    return iterations(parts.start, parts.bound, parts.step, parts.extra, exact=parts.exact)
+
+
+def _ahead(value: Value, phi: Instruction) -> int | None:
+    """What a tested value adds to its counter; None where that is not a number."""
+    if value is phi:
+        return 0
+    if isinstance(value, Instruction) and value.opcode in ("sext", "zext"):
+        return _ahead(value.operands[0], phi)
+    if not (
+        isinstance(value, Instruction) and value.opcode in ("add", "sub") and isinstance(value.operands[1], Constant)
+    ):
+        return None
+    inner = _ahead(value.operands[0], phi)
+    added = value.operands[1].value * (1 if value.opcode == "add" else -1)
+    return None if inner is None else inner + added
+
+
+def _inclusive(predicate: str, stops: bool) -> int:
+    """1 where a counter that has reached its bound still runs an iteration, else 0."""
+    includes = predicate in ("sle", "ule", "sge", "uge")
+    return int(includes != stops)

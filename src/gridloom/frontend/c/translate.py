@@ -18,30 +18,42 @@ from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.dependences import advice, motion, orders
+from gridloom.frontend.c.dependences import advice, orders
 from gridloom.frontend.c.indexing import Indexing
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Module, Value
 from gridloom.frontend.c.llvm.layout import Layout
 from gridloom.frontend.c.loops import Loop
 from gridloom.frontend.c.lower import Lowering, width
+from gridloom.frontend.c.nest.values import Nest, constant_addition
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
+from gridloom.frontend.c.source.liveins import LiveIns
+from gridloom.frontend.c.streams import Streams
+from gridloom.frontend.c.wide_integers.pairs import Pair
+from gridloom.frontend.c.wide_integers.values import WideValues
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
-from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Order, Result, readable
-
-#: Iterations between two stores of a place from which on streams, each at its own time, keep their order.
-FAR = 64
+from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Result, readable
+from gridloom.frontend.loops.prologue import needed
+from gridloom.frontend.loops.reduction import reduce
 
 
 def translate(
-    module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int], *, streams: bool = False
+    module: Module,
+    region: Region,
+    file: str,
+    name: str,
+    sizes: Mapping[str, int],
+    *,
+    streams: bool = False,
+    reduced: bool = True,
 ) -> CLoop:
     """The graph of a region. SourceError with file and line for what the array cannot do.
 
-    With ``streams``, loads and stores that move by a fixed step are input and output streams instead of accesses.
+    With ``streams``, loads and stores that move by a fixed step are input and output streams instead of accesses. With
+    ``reduced``, what need not be computed in every iteration is not (:mod:`gridloom.frontend.loops.reduction`).
     """
-    return _Translation(module, region, file, name, sizes, streams).run()
+    return _Translation(module, region, file, name, sizes, streams, reduced).run()
 
 
 class _Translation:
@@ -52,36 +64,58 @@ class _Translation:
     """
 
     def __init__(
-        self, module: Module, region: Region, file: str, name: str, sizes: Mapping[str, int], streams: bool
+        self,
+        module: Module,
+        region: Region,
+        file: str,
+        name: str,
+        sizes: Mapping[str, int],
+        streams: bool,
+        reduced: bool,
     ) -> None:
         self.module = module
         self.region = region
         self.file = file
         self.body = Body(name)
-        #: Stream node -> the access that it stands for; None where memory stays memory.
-        self.streams: dict[str, Instruction] | None = {} if streams else None
-        #: Outputs that write back what they read where nothing is stored.
-        self.rewritten: set[str] = set()
+        self.reduced = reduced
         self.layout = Layout(module.structs)
         self.pointers = Pointers(
             self.layout, region.contains, region.initial, region.following,
             lambda phi: region.owner(phi) is not None, self.where,
         )  # fmt: skip
         self.arrays = Arrays(self.layout, self.pointers, sizes, self.where)
-        self.lowering = Lowering(self.body, self.value)
+        self.lowering = Lowering(self.body, self.value, self._problem)
+        self.wide = self.lowering.wide
         pausing = frozenset({region.inner.latches[0]}) if region.inner else frozenset()
         self.predicates = Predicates(self.body, region.blocks, region.edges, self.value, pausing)
         self.indexing = Indexing(
-            self.body, region, self.pointers, self.predicates, self.value, self._runs, lambda: self.fresh
+            self.body,
+            region,
+            self.pointers,
+            self.predicates,
+            self.value,
+            self._runs,
+            lambda: self.nest.fresh,
+            lambda: self.nest.count(),
+        )
+        self.liveins = LiveIns(self.body, self.pointers)
+        self.nest = Nest(self.body, region, self.pointers, self.value, self.liveins.of)
+        self.wide_values = WideValues(
+            self.body, region, self.wide, self.predicates, self.nest, self.value, self._runs, self._poison
+        )
+        #: The streams; None where memory stays memory.
+        self.streams = (
+            Streams(
+                self.body, region, self.liveins, self._step_of, self._stored, self._runs, self._always_runs, self.where
+            )
+            if streams
+            else None
         )
         self.known: dict[Value, Operand | SourceError] = {}
-        self.liveins: dict[str, Value] = {}
         self.accesses: dict[Instruction, Access] = {}
-        self.fresh: Operand = TRUE
         self.running: dict[str, Operand] = {}
         self.carried: dict[Instruction, Carried] = {}
-        #: Sums that start from a live-in: the addition -> (the phi it adds to, the live-in).
-        self.sum_steps: dict[Instruction, tuple[Instruction, Operand]] = {}
+        self.high_words: dict[str, str] = {}
         #: Carried values that cannot be computed, by the operation that stands for them.
         self.poisons: dict[str, SourceError] = {}
         self.body.reserved = {readable(argument.name) for argument in region.loop.function.arguments}
@@ -101,10 +135,12 @@ class _Translation:
         if self.streams is None:
             self.body.arrays = {array.name: array.length for array in self.arrays.declared.values()}
         if region.inner:
-            self.fresh = self.body.recur("fresh", 1)
-            self.body.ranges[self.fresh] = (0, 1)
+            entered = region.inner.header in self.predicates.always_after[region.loop.header]
+            self.nest.begin(self.file, reduced=self.reduced, entered=entered)
         for phi in region.loop.phis:
-            if phi.type != "ptr":
+            if phi.type == "i64":
+                self._attempt_wide(phi, self.wide_values.start)
+            elif phi.type != "ptr":
                 self._attempt(phi, self._start)
         for name, block in region.blocks.items():
             if region.inner and name == region.inner.header:
@@ -116,14 +152,20 @@ class _Translation:
         self._close()
         outs = self._liveouts()
         # Orders name nodes, so that all accesses have to be translated before.
-        kept, overlaps = orders(accesses, self._step_of, region.contains)
+        kept, overlaps = orders(
+            accesses, self._step_of, region.contains, self.nest.outer_steps if self.reduced else lambda access: None
+        )
         if self.streams is None:
             self.body.orders = kept
         else:
-            self._refuse_feedback(accesses, kept)
+            self.streams.refuse_feedback(accesses, kept)
         self._refuse_poison()
         notes = [f"C loop of {region.loop.function.name}, line {region.loop.span.start}", *map(advice, overlaps)]
+        if self.reduced:
+            reduce(self.body)
         dfg = self.body.build("\n".join(notes))
+        prologue = needed(self.body.prologue, dfg.liveins)
+        given = {*dfg.liveins, *(o.name for made in prologue.values() for o in made.operands if isinstance(o, LiveIn))}
         return CLoop(
             dfg=dfg,
             function=region.loop.function.name,
@@ -131,9 +173,11 @@ class _Translation:
             arrays=tuple(self.arrays.declared.values()),
             bases=self.arrays.bases,
             accesses={access.item: access.node for access in accesses},
-            streams=self.streams or {},
-            liveins={name: value for name, value in self.liveins.items() if name in dfg.index},
+            streams=self.streams.nodes if self.streams else {},
+            liveins={name: value for name, value in self.liveins.values.items() if name in given},
+            prologue=prologue,
             liveouts=outs,
+            high_words=self.high_words,
             trip=trip_count(region) if not region.inner else "",
             overlaps=tuple(overlaps),
             lines=self.body.lines(),
@@ -154,51 +198,8 @@ class _Translation:
                 raise operand
             return operand
         if isinstance(value, Argument | Instruction):
-            return self._livein(value)
+            return self.liveins.of(value)
         raise SourceError("it uses an address as a number")
-
-    def _livein(self, value: Argument | Instruction) -> Operand:
-        """The live-in that a value from outside the loop becomes, with the range that its type gives it."""
-        bits = width(value.type)
-        name = next((name for name, known in self.liveins.items() if known is value), None)
-        if name is None:
-            name = self._livein_name(value)
-            self.liveins[name] = value
-            self.body.reserved.add(name)
-        livein = LiveIn(name)
-        if bits < 32:
-            unsigned = bits == 1 or (isinstance(value, Argument) and value.unsigned)
-            self.body.ranges[livein] = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-        return livein
-
-    def _livein_name(self, value: Argument | Instruction) -> str:
-        """The parameter's name; for a value read before the loop the element it was read from: ``c_3``.
-
-        Names have to be stable and readable, since users give values to live-ins by name.
-        """
-        if isinstance(value, Argument):
-            return readable(value.name)
-        stem = self._element(value) or readable(value.name)
-        name, k = stem, 1
-        while name in self.body.reserved or name in self.body.operations:
-            k += 1
-            name = f"{stem}_{k}"
-        return name
-
-    def _element(self, value: Value) -> str | None:
-        """``array_index`` for a value that was loaded from a fixed element before the loop; None for any other."""
-        while isinstance(value, Instruction) and value.opcode in ("sext", "zext", "trunc"):
-            value = value.operands[0]
-        if not (isinstance(value, Instruction) and value.opcode == "load"):
-            return None
-        try:
-            place = self.pointers.resolve(value.operands[0])
-            size = max(width(value.type), 8) // 8
-        except SourceError:
-            return None
-        if place.bytes.terms or place.bytes.constant % size:
-            return None
-        return f"{readable(place.base.name)}_{place.bytes.constant // size}"
 
     def _attempt(self, item: Instruction, make: Callable[[Instruction], Operand]) -> None:
         """Compute the operand of an instruction; a SourceError is kept in its place, with the line."""
@@ -207,18 +208,40 @@ class _Translation:
         except SourceError as error:
             self.known[item] = error if error.where else SourceError(error.message, where=self.where(item))
 
+    def _problem(self, value: Value) -> SourceError | None:
+        """Why a value of the loop could not be computed; None where it could, or comes from elsewhere."""
+        known = self.known.get(value)
+        return known if isinstance(known, SourceError) else None
+
+    def _attempt_wide(self, item: Instruction, make: Callable[[Instruction], Pair]) -> None:
+        """Compute the pair of a 64-bit instruction; as a word it has none, which is what stands in its place."""
+        self.known[item] = SourceError("it uses a 64-bit integer as a word", where=self.where(item))
+        try:
+            self.wide.pairs[item] = make(item)
+        except SourceError as error:
+            self.known[item] = error if error.where else SourceError(error.message, where=self.where(item))
+
+    def _poison(self, phi: Instruction, error: SourceError) -> Operand:
+        """An operation that nothing may need, for a carried value that cannot be computed."""
+        poison = self.body.fresh("poison")
+        self.body.operations[poison] = Operation("poison", (), line=phi.line)
+        self.poisons[poison] = error if error.where else SourceError(error.message, where=self.where(phi))
+        return Result(poison)
+
     def _visit(self, item: Instruction) -> None:
         """Translate one instruction; phis of headers and pointers are translated elsewhere."""
         self.body.line = item.line or self.body.line
         if self.region.owner(item) is not None or item.type == "ptr":
             return
-        if item.opcode == "phi":
+        if item.type == "i64" and item not in self.accesses:
+            self._attempt_wide(item, self.wide_values.join if item.opcode == "phi" else self.wide.lower)
+        elif item.opcode == "phi":
             self._attempt(item, self._join)
         elif item in self.accesses:
             # What a loop does to memory is needed; an access that cannot be made stops the translation.
             self.known[item] = self._access(self.accesses[item])
-        elif item in self.sum_steps:
-            self._attempt(item, self._sum_step)
+        elif item in self.nest.sums:
+            self._attempt(item, self.nest.running_sum)
         elif item.opcode == "call" and item.callee.startswith(("llvm.assume", "llvm.lifetime", "llvm.experimental")):
             return
         elif item.opcode not in ("br", "switch"):
@@ -245,9 +268,7 @@ class _Translation:
     def _start(self, phi: Instruction) -> Operand:
         """What a header phi holds in an iteration, before its next value is known.
 
-        A constant start is the initial value of the carried edge. Any other start is a live-in, which the edge cannot
-        hold: a sum adds it outside the recurrence (see :meth:`_sum_step`), everything else selects it in the first
-        iteration.
+        What it starts from, a constant or a live-in, is the initial value of the carried edge.
         """
         bits = width(phi.type)
         first = self.region.initial(phi)
@@ -257,54 +278,33 @@ class _Translation:
                 self.body.ranges[carried] = (0, 1)
             self.carried[phi] = carried
             return carried
-        start = self._livein(first) if isinstance(first, Argument | Instruction) else self._several(phi)
-        step = self.region.following(phi)
-        carried = self.carried[phi] = self.body.recur(phi.name, 0)
+        start = self.liveins.of(first) if isinstance(first, Argument | Instruction) else self.liveins.start_of(phi)
+        carried = self.carried[phi] = self.body.recur(phi.name, start)
         if bits == 1:
             self.body.ranges[carried] = (0, 1)
-        # In a nest the sum may start again from another value, so that the select stays there.
-        if bits == 32 and not self.region.inner and isinstance(step, Instruction) and _adds_to(step, phi):
-            self.sum_steps[step] = (phi, start)
-            return self.body.emit("add", carried, start, hint=phi.name)
-        return self.body.select(self.body.started(), carried, start, phi.name)
-
-    def _several(self, phi: Instruction) -> Operand:
-        """A phi that is entered from several places starts from a live-in of its own."""
-        name = f"{readable(phi.name)}_start"
-        while name in self.body.reserved:
-            name += "_"
-        self.liveins[name] = phi
-        self.body.reserved.add(name)
-        return LiveIn(name)
-
-    def _sum_step(self, step: Instruction) -> Operand:
-        """The step of a sum that starts from a live-in: the sum is carried from 0, and the live-in is added outside.
-
-        The recurrence stays one op long, where a select between start and sum would make it two.
-        """
-        phi, start = self.sum_steps[step]
-        carried = self.carried[phi]
-        other = step.operands[1] if step.operands[0] is phi else step.operands[0]
-        total = self.body.emit(step.opcode, carried, self.value(other), hint=step.name)
-        self.body.carried[carried.name].next = total
-        return self.body.emit("add", total, start, hint=step.name)
+        return carried
 
     def _enter_inner(self, inner: Loop) -> None:
         """Inner phis start again whenever the inner loop does."""
         for phi in inner.phis:
-            if phi.type != "ptr":
+            if phi.type == "i64":
+                self._attempt_wide(phi, self.wide_values.restart)
+            elif phi.type != "ptr":
                 self._attempt(phi, self._restart)
 
     def _restart(self, phi: Instruction) -> Operand:
         """What a phi of the inner header holds: its start when the inner loop begins again, else what is carried."""
         bits = width(phi.type)
+        turned = self.nest.turned(phi)
+        if turned is not None:
+            return turned
         carried = self.body.recur(phi.name, 0)
         if bits == 1:
             self.body.ranges[carried] = (0, 1)
         self.carried[phi] = carried
         first = self.region.initial(phi)
-        start = self.value(first) if first is not None else self._several(phi)
-        return self.body.select(self.fresh, start, carried, phi.name)
+        start = self.value(first) if first is not None else self.liveins.start_of(phi)
+        return self.body.select(self.nest.fresh, start, carried, phi.name)
 
     def _close(self) -> None:
         """Tie every carried value to what the iteration leaves.
@@ -315,11 +315,13 @@ class _Translation:
         region = self.region
         if region.inner:
             advance = self._runs(region.loop.latches[0])
-            self.body.carried["fresh"].next = advance
+            if isinstance(self.nest.fresh, Carried):
+                self.body.carried[self.nest.fresh.name].next = advance
         for phi, carried in self.carried.items():
             recurrence = self.body.carried[carried.name]
             if recurrence.next is None:
                 recurrence.next = self._following(phi)
+        self.wide_values.close()
         self.indexing.close()
 
     def _following(self, phi: Instruction) -> Operand:
@@ -329,13 +331,15 @@ class _Translation:
             after = self.value(region.following(phi))
             # A value of the outer loop changes only when the outer loop goes on.
             if region.inner and phi.block == region.loop.header:
+                step = constant_addition(region.following(phi), phi)
+                if self.reduced and step is not None and phi.type == "i32":
+                    # A select behind the addition would be part of the recurrence.
+                    amount = self.body.select(self._runs(region.loop.latches[0]), Const(wrap(step)), Const(0))
+                    return self.body.emit("add", self.value(phi), amount)
                 return self.body.select(self._runs(region.loop.latches[0]), after, self.value(phi))
             return after
         except SourceError as error:
-            poison = self.body.fresh("poison")
-            self.body.operations[poison] = Operation("poison", (), line=phi.line)
-            self.poisons[poison] = error if error.where else SourceError(error.message, where=self.where(phi))
-            return Result(poison)
+            return self._poison(phi, error)
 
     def _refuse_poison(self) -> None:
         """A carried value that cannot be computed only matters where something needs it."""
@@ -361,10 +365,10 @@ class _Translation:
         if region.inner is None:
             return predicates.reach(region.loop.header, name)
         if name == region.loop.header:
-            return self.fresh
+            return self.nest.fresh
         if name == region.inner.header:
             entered = predicates.reach(region.loop.header, name)
-            return TRUE if entered == TRUE else self.body.emit("or", self.body.inverse(self.fresh), entered)
+            return TRUE if entered == TRUE else self.body.emit("or", self.body.inverse(self.nest.fresh), entered)
         above = predicates.immediate[name]
         if name in predicates.always_after[above]:
             return self._runs(above)
@@ -385,7 +389,7 @@ class _Translation:
         assert array is not None
         item = access.item
         if self.streams is not None:
-            return self._stream(access, array)
+            return self.streams.access(access, array)
         try:
             form = access.address.bytes if access.size == array.size else access.place
             index = self.indexing.linear(Form(form.constant - array.offset, form.terms), array.stride)
@@ -394,76 +398,6 @@ class _Translation:
             return self._load(access, array, index)
         except SourceError as error:
             raise error if error.where else SourceError(error.message, where=self.where(item)) from None
-
-    def _stream(self, access: Access, array: CArray) -> Operand:
-        """The stream of an access that moves by a fixed step; a load that never moves is a live-in.
-
-        The stream's ``variable`` says which elements it brings: ``x`` for those from the first on, ``x[2i+1]`` for
-        others. SourceError for a place that the data decide, and for a store that never moves.
-        """
-        assert self.streams is not None
-        item = access.item
-        moves = motion(access.place, self._step_of, self.region.contains)
-        if moves.varying or moves.step % array.stride or (access.is_store and not moves.step):
-            what = "stays where it is" if not moves.varying else "goes where the data say"
-            raise SourceError(
-                f"an access of {array.name} {what}, so it is no stream; map the loop onto an array with memory units",
-                where=self.where(item),
-            )
-        if not moves.step:
-            name = self._livein_name(item)
-            self.liveins[name] = item
-            self.body.reserved.add(name)
-            self.body.ranges[LiveIn(name)] = array.range
-            return LiveIn(name)
-        start = (moves.constant - array.offset) // array.stride
-        variable = f"{array.name}[{moves.step // array.stride}i{start:+d}]" if start else array.name
-        if access.is_store:
-            value = self._stored(access, array)
-            conditional = not self._always_runs(item.block)
-            if conditional:
-                # A stream writes in every iteration: where nothing is stored, what it wrote over comes back.
-                value = self.body.select(self._runs(item.block), value, self._input(variable, array, item))
-            made = self.body.stream("output", variable, value, hint=f"{array.name}_out")
-            self.streams[made.id] = item
-            self.rewritten |= {made.id} if conditional else set()
-        else:
-            made = self._input(variable, array, item)
-        access.node = made.id
-        return self.body.emit("and", made, TRUE) if item.type == "i1" else made
-
-    def _input(self, variable: str, array: CArray, item: Instruction) -> Result:
-        """The input stream that brings the elements of a load."""
-        assert self.streams is not None
-        made = self.body.stream("input", variable, hint=f"{array.name}_in")
-        self.body.ranges[made] = array.range
-        self.streams[made.id] = item
-        return made
-
-    def _refuse_feedback(self, accesses: Sequence[Access], kept: Sequence[Order]) -> None:
-        """Streams are read ahead and written behind, each at its own time, so none may meet what another one wrote.
-
-        Two stores that meet many iterations apart stay in order, which is kept as an edge that the checks look at.
-        """
-        written = {access.node for access in accesses if access.is_store}
-        for order in (order for order in kept if order.source in written):
-            far = order.distance >= FAR and not {order.source, order.target} & self.rewritten
-            if order.target in written and far:
-                self.body.orders.append(order)
-                continue
-            item = next(access.item for access in accesses if access.node == order.target)
-            loads = "a load may read what an earlier iteration stored"
-            what = "two stores may write the same element" if order.target in written else loads
-            raise SourceError(
-                f"{what}, so it is no stream; map the loop onto an array with memory units"
-                + (f", or: {advice}" if (advice := self._advice()) else ""),
-                where=self.where(item),
-            )
-
-    def _advice(self) -> str:
-        """What the source could say so that fewer accesses may meet."""
-        _, overlaps = orders(list(self.accesses.values()), self._step_of, self.region.contains)
-        return "; ".join(advice(overlap) for overlap in overlaps)
 
     def _stored(self, access: Access, array: CArray) -> Operand:
         """The value of a store, cut to the element's bits."""
@@ -505,7 +439,7 @@ class _Translation:
         self.body.ranges[made] = array.range
         if region.before_inner(item.block) and not repeats:
             held = self.body.recur(f"{item.name}_held", 0)
-            loaded = self.body.select(self.fresh, made, held)
+            loaded = self.body.select(self.nest.fresh, made, held)
             self.body.carried[held.name].next = loaded
         if access.size < array.size:
             loaded = self.body.emit("lshr", loaded, Const(8 * access.part))
@@ -575,6 +509,9 @@ class _Translation:
             while name in liveouts:
                 name += "_"
             try:
+                if item.type == "i64":
+                    self._wide_liveout(name, item, liveouts)
+                    continue
                 operand = self._last(item)
             except SourceError as error:
                 raise error if error.where else error.at(self.where(item)) from None
@@ -582,6 +519,15 @@ class _Translation:
                 liveouts[name] = item
                 self.body.liveouts[name] = operand
         return liveouts
+
+    def _wide_liveout(self, name: str, item: Instruction, liveouts: dict[str, Instruction]) -> None:
+        """Announce the two words of a 64-bit live-out."""
+        self._refuse_partial(item)
+        item_after = self.region.following(item) if self._leaves_early() else item
+        pair = self.wide.pair(item_after)
+        liveouts[name] = item
+        self.high_words[name] = f"{name}_high"
+        self.body.liveouts[name], self.body.liveouts[f"{name}_high"] = pair.low, pair.high
 
     def _last(self, item: Instruction) -> Operand:
         """What a value is after the loop. SourceError where only a partial last iteration computes it.
@@ -592,27 +538,26 @@ class _Translation:
         region = self.region
         if item.type == "ptr":
             raise SourceError("a pointer that the loop moves is used after it; use an index", where=self.where(item))
-        leaves_early = any(_does_work(i) for name in region.after_exit for i in region.blocks[name].instructions)
-        if not leaves_early:
-            return self.value(item)
-        if region.owner(item) is region.loop:
-            return self.value(region.following(item))
-        raise SourceError(
-            "a value that its last, partial iteration computes is used after it; test at the bottom (do ... while)",
-            where=at(region.loop, self.file),
-        )
+        self._refuse_partial(item)
+        return self.value(region.following(item) if self._leaves_early() else item)
+
+    def _leaves_early(self) -> bool:
+        """True for a loop whose last visit does a part of an iteration."""
+        region = self.region
+        return any(_does_work(i) for name in region.after_exit for i in region.blocks[name].instructions)
+
+    def _refuse_partial(self, item: Instruction) -> None:
+        """SourceError for a value after the loop that only a partial last iteration computes."""
+        if self._leaves_early() and self.region.owner(item) is not self.region.loop:
+            raise SourceError(
+                "a value that its last, partial iteration computes is used after it; test at the bottom (do ... while)",
+                where=at(self.region.loop, self.file),
+            )
 
 
 def _does_work(item: Instruction) -> bool:
     """True for an instruction that computes or touches memory."""
     return item.opcode not in ("br", "switch", "phi")
-
-
-def _adds_to(step: Instruction, phi: Instruction) -> bool:
-    """True for a sum (or difference) of a phi and something else."""
-    if step.opcode == "add":
-        return (step.operands[0] is phi) != (step.operands[1] is phi)
-    return step.opcode == "sub" and step.operands[0] is phi and step.operands[1] is not phi
 
 
 def _users(items: Sequence[Instruction]) -> dict[Instruction, list[Instruction]]:

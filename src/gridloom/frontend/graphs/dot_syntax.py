@@ -11,6 +11,7 @@ reason. The scanner is linear in the text; braces are kept on a stack of at most
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ from gridloom.errors import SourceError
 from gridloom.text_file import line_of, shown
 
 MAX_DEPTH: Final = 64
+
+# Words of a text: a graph of the most nodes and edges that are taken has fewer, and more take half a minute to read.
+_MAX_TOKENS: Final = 8_000_000
 
 #: Attributes that some dialect reads. Others are parsed and dropped, so that defaults cannot multiply in memory.
 KEPT: Final = frozenset(
@@ -111,7 +115,9 @@ def _tokens(text: str, where: str) -> Iterator[Token]:
     file.
     """
     position, end = 0, len(text)
-    while True:
+    for count in itertools.count():
+        if count > _MAX_TOKENS:
+            _fail(text, position, where, f"has more than {_MAX_TOKENS} words, the most that is taken")
         position = _SKIP.match(text, position).end()  # type: ignore[union-attr]
         if position >= end:
             yield Token("end", "", end)

@@ -8,7 +8,7 @@ spares extensions of 8- and 16-bit values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gridloom.dfg.model import Dfg, DfgBuilder
@@ -44,6 +44,8 @@ class Body:
     arrays: dict[str, int] = field(default_factory=dict)
     orders: list[Order] = field(default_factory=list)
     liveouts: dict[str, Operand] = field(default_factory=dict)
+    #: Live-ins that whoever starts the loop computes from others: name -> its operation, over live-ins and constants.
+    prologue: dict[str, Operation] = field(default_factory=dict)
     #: Names that no operation may have: live-ins.
     reserved: set[str] = field(default_factory=set)
     #: The line of the source that operations are made for.
@@ -157,12 +159,12 @@ class Body:
                 return self.select(made.operands[0], no, yes, hint)
         return self.emit("select", condition, yes, no, hint=hint)
 
-    def recur(self, name: str, initial: int) -> Carried:
+    def recur(self, name: str, initial: int | LiveIn) -> Carried:
         """Announce a carried value; :attr:`carried` takes what the next iteration sees."""
         stem = free = readable(name)
         while free in self.carried:
             free = f"{stem}_{len(self.carried)}"
-        self.carried[free] = Recurrence(wrap(initial))
+        self.carried[free] = Recurrence(initial.name if isinstance(initial, LiveIn) else wrap(initial))
         return Carried(free)
 
     def started(self) -> Operand:
@@ -180,6 +182,16 @@ class Body:
     def lines(self) -> dict[str, int]:
         """Node -> the line of the source that it was made for, where that is known."""
         return {id_: made.line for id_, made in self.operations.items() if made.line}
+
+    def copy(self) -> Body:
+        """A body of its own with the same operations, so that a graph can be built in two ways."""
+        return replace(
+            self,
+            operations={id_: replace(made) for id_, made in self.operations.items()},
+            carried={name: replace(value) for name, value in self.carried.items()},
+            ranges=dict(self.ranges), orders=list(self.orders), liveouts=dict(self.liveouts),
+            prologue=dict(self.prologue), reserved=set(self.reserved), _shared=dict(self._shared),
+        )  # fmt: skip
 
     def build(self, notes: str = "") -> Dfg:
         """The Dfg. Operations that no store and no live-out needs are left out.
@@ -220,17 +232,18 @@ class Body:
             else:
                 builder.carry(source.id, id_, operand=k, distance=distance, initial=initial)
 
-    def resolve(self, operand: Operand) -> tuple[Const | LiveIn | Result, int, tuple[int, ...]]:
+    def resolve(self, operand: Operand) -> tuple[Const | LiveIn | Result, int, tuple[int | str, ...]]:
         """(what yields an operand, how many iterations ago, what the first iterations read instead).
 
         A carried value that is itself carried adds to the distance.
         """
         distance = 0
-        initial: tuple[int, ...] = ()
+        initial: tuple[int | str, ...] = ()
         while isinstance(operand, Carried):
             recurrence = self.carried[operand.name]
             if recurrence.next is None:
-                return Const(recurrence.initial), 0, ()
+                first = recurrence.initial
+                return LiveIn(first) if isinstance(first, str) else Const(first), 0, ()
             distance, initial = distance + 1, (*initial, recurrence.initial)
             operand = recurrence.next
         # Collected from the outermost delay inwards, which is the order in which iterations read them.

@@ -61,9 +61,9 @@ class Operation:
 
 @dataclass(slots=True)
 class Recurrence:
-    """A carried value: what it starts from and what an iteration leaves for the next."""
+    """A carried value: what it starts from (a number, or the name of a live-in) and what an iteration leaves."""
 
-    initial: int
+    initial: int | str
     next: Operand | None = None
 
 

@@ -19,13 +19,17 @@ Memory = Literal["arrays", "streams"]
 
 #: Copies of a body that one iteration may have.
 MAX_UNROLL: Final = 64
+#: As many copies as suit the array.
+AUTO: Final = 0
 
 _FILE: Final = re.compile(r"(?P<file>.+\.(?P<kind>c|py|mlir))(?::(?P<rest>.*))?", re.S)
 _FLAGS: Final = {"true": True, "false": False}
 _KEYS: Final = {
-    "c": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}, memory=arrays|streams or size.ARRAY=N",
-    "mlir": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}, memory=arrays|streams, f64=f32 or size.ARRAY=N",
-    "py": f"unroll=1..{MAX_UNROLL}, memory=arrays|streams or size.ARRAY=N",
+    "c": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, reduced=true|false, memory=arrays|streams or "
+    "size.ARRAY=N",
+    "mlir": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, reduced=true|false, memory=arrays|streams, "
+    "f64=f32 or size.ARRAY=N",
+    "py": f"unroll=1..{MAX_UNROLL}|auto, reduced=true|false, memory=arrays|streams or size.ARRAY=N",
 }
 
 
@@ -40,7 +44,10 @@ class LoopSpec:
     function: str | None = None
     loop: int | None = None
     flatten: bool = False
+    #: Copies of the body in one iteration, or AUTO.
     unroll: int = 1
+    #: Whether the loop does less work in each iteration than is written; None: as suits the array.
+    reduced: bool | None = None
     #: None: as the array needs it.
     memory: Memory | None = None
     #: Words of arrays, by name.
@@ -94,6 +101,10 @@ def _value(key: str, value: str, kind: str) -> int | bool | str | None:
     count = int(value) if value.isascii() and value.isdigit() and len(value) <= 8 else None
     if key.startswith("size."):
         return count if count and key != "size." else None
+    if key == "reduced":
+        return _FLAGS.get(value)
+    if key == "unroll" and value == "auto":
+        return AUTO
     if key == "unroll":
         return count if count is not None and 1 <= count <= MAX_UNROLL else None
     if key == "memory":
@@ -111,7 +122,7 @@ def with_options(
     function: str | None = None,
     loop: int | None = None,
     flatten: bool = False,
-    unroll: int | None = None,
+    unroll: int | str | None = None,
     sizes: Sequence[str] = (),
 ) -> str:
     """The SOURCE that a text and the options of a command together stand for.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,15 @@ def parameters_of(path: Path, function: str, *, singles: bool = False) -> list[P
     Errors and cost are those of :func:`compile_to_ir`.
     """
     rows = _lowered(path, function, singles)["parameters"][function]
-    return [Parameter(row["name"], row["element"], _tuple(row["shape"]), _tuple(row["size_of"])) for row in rows]
+    return [
+        Parameter(row["name"], row["element"], _tuple(row["shape"]), _tuple(row["size_of"]), row["is_result"])
+        for row in rows
+    ]
+
+
+def result_of(path: Path, function: str, *, singles: bool = False) -> str:
+    """The type of the number that a function returns; "" where it returns none. Errors as :func:`compile_to_ir`."""
+    return str(_lowered(path, function, singles)["results"][function])
 
 
 def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
@@ -46,10 +55,16 @@ def compile_to_ir(path: Path, *, function: str | None = None, singles: bool = Fa
 
 
 def _lowered(path: Path, function: str | None, singles: bool) -> dict[str, Any]:
-    """What the passes make of a file, in a process of its own; SourceError where it has no such function."""
-    source = read_text(path, limit=MAX_SOURCE_BYTES)
-    found: dict[str, Any] = call("gridloom.frontend.mlir.lowering:lower_to_text", path, source, function, singles)
+    """What the passes make of a file; SourceError where it has no such function."""
+    found = _lowered_text(path, read_text(path, limit=MAX_SOURCE_BYTES), function, singles)
     if function is not None and function not in found["parameters"]:
         known = ", ".join(found["lines"]) or "none"
         raise SourceError(f"has no function {function!r}; functions: {known}", where=str(path))
+    return found
+
+
+@lru_cache(maxsize=8)
+def _lowered_text(path: Path, source: str, function: str | None, singles: bool) -> dict[str, Any]:
+    """What the passes make of a text, in a process of its own. The last ones are kept: a run asks several times."""
+    found: dict[str, Any] = call("gridloom.frontend.mlir.lowering:lower_to_text", path, source, function, singles)
     return found

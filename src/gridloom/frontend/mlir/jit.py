@@ -82,7 +82,7 @@ def run_here(source: str, function: str, singles: bool, runs: list[dict[str, Any
     if function not in lowered.parameters:
         raise Refusal(f"has no function {function!r}")
     rows = lowered.parameters[function]
-    kind = _result_type(lowered.module, function)
+    kind = lowered.results[function]
     engine = ExecutionEngine(lowered.module)
     address = engine.raw_lookup(function)
     answers = []
@@ -92,17 +92,6 @@ def run_here(source: str, function: str, singles: bool, runs: list[dict[str, Any
                 return {"missing": row.name}
         answers.append(_one_run(address, rows, run, kind))
     return {"runs": answers}
-
-
-def _result_type(module: Any, function: str) -> str:
-    """The type that a function returns; "" for none."""
-    import re
-
-    for op in module.body.operations:
-        if op.operation.name == "llvm.func" and str(op.attributes["sym_name"]).strip('"') == function:
-            match = re.match(r"!llvm\.func<(\S+) \(", str(op.attributes["function_type"].value))
-            return "" if match is None or match[1] == "void" else match[1]
-    return ""
 
 
 def _one_run(address: int, rows: Sequence[Any], run: Mapping[str, Any], kind: str) -> dict[str, Any]:

@@ -26,6 +26,8 @@ class Lowered:
     parameters: dict[str, list[Parameter]] = field(default_factory=dict)
     refused: dict[str, tuple[int, str]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
+    #: The type of the number that a function returns, "" for none.
+    results: dict[str, str] = field(default_factory=dict)
 
 
 def lower_to_text(source: str, function: str | None, singles: bool) -> dict[str, Any]:
@@ -40,7 +42,10 @@ def lower_to_text(source: str, function: str | None, singles: bool) -> dict[str,
     passes.run(lowered.module, passes.LINES)
     rows = {name: [asdict(row) for row in found] for name, found in lowered.parameters.items()}
     ir_text = llvm.translate_module_to_llvmir(lowered.module.operation)
-    return {"ir": ir_text, "parameters": rows, "refused": lowered.refused, "lines": lowered.lines, "text": text}
+    return {
+        "ir": ir_text, "parameters": rows, "results": lowered.results, "refused": lowered.refused,
+        "lines": lowered.lines, "text": text,
+    }  # fmt: skip
 
 
 def lower(text: str, function: str | None, singles: bool, index_bits: int) -> Lowered:
@@ -110,10 +115,11 @@ def _lowered(
     passes.run(module, passes.LOOPS)
     names = {row.name: list(row.parameters) for row in found}
     parameters = {_name(op): adapt(op, names.get(_name(op), [])) for op in _functions(module)}
+    results = {_name(op): "".join(map(str, op.attributes["function_type"].value.results)) for op in _functions(module)}
     passes.run(module, passes.to_llvm(index_bits))
     check_lowered(module)
     _keep_loops(module)
-    return Lowered(module, parameters, refused)
+    return Lowered(module, parameters, refused, results=results)
 
 
 def _keep_loops(module: Any) -> None:

@@ -8,7 +8,7 @@ Upstream's affine analyses take two buffers that are parameters for distinct one
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gridloom.frontend.mlir.refusal import Refusal, line_of
@@ -29,6 +29,8 @@ class Parameter:
     element: str
     shape: tuple[int | None, ...] | None = None
     size_of: tuple[str, int] | None = None
+    #: A buffer for what the source returns.
+    is_result: bool = False
 
 
 def adapt(function: Any, names: list[str]) -> list[Parameter]:
@@ -51,7 +53,7 @@ def adapt(function: Any, names: list[str]) -> list[Parameter]:
                 continue
             kind = ir.MemRefType(argument.type)
             shape = tuple(None if kind.is_dynamic_dim(d) else kind.get_dim_size(d) for d in range(kind.rank))
-            parameters.append(Parameter(labels[k], str(kind.element_type), shape))
+            parameters.append(Parameter(labels[k], str(kind.element_type), shape, is_result=k >= len(names)))
             _check_layout(kind, shape, function)
             if None in shape:
                 sizes += _open(block, argument, parameters[-1], len(sizes) + len(labels))
@@ -87,7 +89,7 @@ def _distinct(parameters: list[Parameter]) -> list[Parameter]:
         while name in seen:
             name += "_"
         seen.add(name)
-        found.append(Parameter(name, row.element, row.shape, row.size_of))
+        found.append(replace(row, name=name))
     return found
 
 

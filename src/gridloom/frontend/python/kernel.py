@@ -16,7 +16,7 @@ may depend on constants only. A module that is named on the command line is impo
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -24,6 +24,8 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError, SourceError
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import LiveIn, readable
+from gridloom.frontend.loops.prologue import elements_of, prologue_values
+from gridloom.frontend.loops.reduction import reduce
 from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
 from gridloom.frontend.python.module_file import execute, lines_in
@@ -90,18 +92,44 @@ class PythonKernel:
         memory: Memory = "arrays",
         sizes: Mapping[str, int] | None = None,
         unroll: int = 1,
+        reduced: bool = True,
     ) -> Dfg:
         """The graph of the loop. ``memory="streams"`` makes accesses that move by a fixed step inputs and outputs.
 
-        ``sizes`` overrides the lengths of arrays. SourceError names the line that cannot be traced. Runs the body once.
+        ``sizes`` overrides the lengths of arrays. A ``reduced`` graph does less in each iteration: loads are shared,
+        indices are counters, and what no iteration changes is a live-in, whose value :meth:`start` gives. SourceError
+        names the line that cannot be traced. Runs the body once.
         """
-        return self.graph_and_lines(memory=memory, sizes=sizes, unroll=unroll)[0]
+        return self.graph_and_lines(memory=memory, sizes=sizes, unroll=unroll, reduced=reduced)[0]
+
+    def start(
+        self,
+        liveins: Mapping[str, int],
+        arrays: Mapping[str, Sequence[int]],
+        *,
+        memory: Memory = "arrays",
+        sizes: Mapping[str, int] | None = None,
+    ) -> dict[str, int]:
+        """All live-ins of the reduced graph, from the parameters and the words of the arrays before the loop.
+
+        Values are signed words (a float is the pattern of a single). Runs the body once.
+        """
+        trace = self._traced(memory, sizes or {})
+        reduce(trace.body)
+        return {**liveins, **prologue_values(trace.body.prologue, liveins, elements_of(arrays))}
 
     def graph_and_lines(
-        self, *, memory: Memory = "arrays", sizes: Mapping[str, int] | None = None, unroll: int = 1
+        self,
+        *,
+        memory: Memory = "arrays",
+        sizes: Mapping[str, int] | None = None,
+        unroll: int = 1,
+        reduced: bool = True,
     ) -> tuple[Dfg, dict[str, int]]:
         """The graph, and the line of the file that each node comes from (before unrolling). Runs the body once."""
         trace = self._traced(memory, sizes or {})
+        if reduced:
+            reduce(trace.body)
         graph = trace.body.build(f"Python kernel {self.name}") if trace.body.operations else None
         if graph is None:
             raise SourceError("computes nothing", where=self._here())

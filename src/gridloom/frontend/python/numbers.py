@@ -14,7 +14,7 @@ import numpy as np
 
 from gridloom.errors import SourceError
 from gridloom.frontend.loops.folding import WORD, wrap
-from gridloom.frontend.loops.operations import Carried, Const, Operand
+from gridloom.frontend.loops.operations import Carried, Const, LiveIn, Operand
 from gridloom.frontend.python.computing import COMPUTE, FLOAT_RESULTS, bits_of
 from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
 
@@ -367,13 +367,14 @@ class State(Value):
         super().__init__(None, start.is_float, Const(0))
 
     def _begin(self, trace: Trace, start: Value) -> None:
-        """Announce the carried value in the trace; a start that is not known is chosen in the first iteration.
+        """Announce the carried value in the trace; a start that is computed is chosen in the first iteration.
 
         The choice is a select by the flag that :meth:`~gridloom.frontend.loops.body.Body.started` makes; it is part
         of the recurrence and costs it one op.
         """
-        known = start.number is not None
-        self.carried = trace.body.recur("state", start.operand.value if isinstance(start.operand, Const) else 0)
+        known = start.number is not None or isinstance(start.operand, LiveIn)
+        first = start.operand.value if isinstance(start.operand, Const) else 0
+        self.carried = trace.body.recur("state", start.operand if isinstance(start.operand, LiveIn) else first)
         operand: Operand = self.carried
         trace.varying.add(operand)
         if not known:

@@ -21,7 +21,7 @@ from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import MappingError
 from gridloom.hardware.bitstream.packets import Fields, UnitFields
 from gridloom.hardware.parameters import HardwareParameters
-from gridloom.hardware.rtl.structure import Hardware, Unit, hardware_domain
+from gridloom.hardware.rtl.structure import Hardware, Unit, bank_bits, hardware_domain
 from gridloom.mapping.configuration import Configuration, Operand, Slot
 
 MOVE = OP_TABLE["i32"]["move"].code
@@ -31,8 +31,8 @@ FROM_VALUE, FROM_STREAM = 1, 2
 LOAD, STORE, STORE_IF = 1, 2, 3
 _ACCESS = {"load": LOAD, "store": STORE, "store_if": STORE_IF}
 
-#: A word that a tile keeps: ("word", number), or ("livein", node).
-Token = tuple[str, int]
+#: A word that a tile keeps: ("word", number), ("livein", node), or ("named", live-in) for an initial value.
+Token = tuple[str, int | str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +51,14 @@ class MemoryLayout:
     words: int
 
 
-def memory_layout(configuration: Configuration) -> MemoryLayout:
+def memory_layout(configuration: Configuration, words: int = 0) -> MemoryLayout:
     """Return where arrays and spill buffers are in the data memory: arrays first, in the order of the graph.
 
-    Spill buffers follow, each rounded up to a power of two words. Linear in arrays and spills.
+    Spill buffers follow, each rounded up to a power of two words. With memory banks each array is in its bank, and all
+    banks have equal parts of the ``words`` that addresses reach. Linear in arrays and spills.
     """
+    if configuration.arch.banks:
+        return _bank_layout(configuration, words)
     arrays: dict[str, tuple[int, int]] = {}
     word = 0
     for array in configuration.dfg.arrays:
@@ -66,6 +69,22 @@ def memory_layout(configuration: Configuration) -> MemoryLayout:
         spills.append(word)
         word += power_of_two(spill.depth)
     return MemoryLayout(arrays=arrays, spills=tuple(spills), words=word)
+
+
+def _bank_layout(configuration: Configuration, words: int) -> MemoryLayout:
+    """Where arrays are in the banks; values are not spilled there. An array without a bank is in the first one."""
+    names = [bank.name for bank in configuration.arch.banks]
+    chosen = configuration.settings.get("banks", {})
+    taken = [0] * len(names)
+    places: dict[str, tuple[int, int, int]] = {}
+    for array in configuration.dfg.arrays:
+        bank = names.index(chosen.get(array.name, names[0]))
+        places[array.name] = (bank, taken[bank], array.length)
+        taken[bank] += array.length
+    bits = bank_bits(configuration.arch)
+    span = max(power_of_two(max(taken)), words >> bits)
+    arrays = {name: (bank * span + first, length) for name, (bank, first, length) in places.items()}
+    return MemoryLayout(arrays=arrays, spills=(), words=span << bits)
 
 
 def power_of_two(count: int) -> int:
@@ -140,7 +159,10 @@ def _tokens(configuration: Configuration, operand: Operand) -> list[Token]:
     This order is that of the hardware: the first ``count`` firings read from ``base`` upwards, and an immediate is the
     word behind them. A live-in stays symbolic, since its value is only known when the bits are made.
     """
-    tokens: list[Token] = [("word", _carrier(configuration, value)) for value in operand.initial[: operand.distance]]
+    tokens: list[Token] = [
+        ("named", value) if isinstance(value, str) else ("word", _carrier(configuration, value))
+        for value in operand.initial[: operand.distance]
+    ]
     if operand.kind == "const":
         tokens.append(("word", _carrier(configuration, configuration.dfg.nodes[operand.node].value or 0)))
     elif operand.kind == "livein":
@@ -194,7 +216,7 @@ class _Encoder:
         self.hardware = hardware
         self.liveins = liveins
         self.arch, self.dfg, self.ii = configuration.arch, configuration.dfg, configuration.ii
-        self.layout = memory_layout(configuration)
+        self.layout = memory_layout(configuration, 1 << hardware.address_bits)
         self.pools: dict[int, list[Token]] = defaultdict(list)
         self.settings = [bit for s in self.arch.settings for bit in configuration.settings[s.name]]
         self.lane_of = self._lanes()
@@ -235,7 +257,7 @@ class _Encoder:
         numbers = [(f"node {node.id!r}: constant", node.value or 0) for node in self.dfg.nodes if node.op == "const"]
         for k, edge in enumerate(self.dfg.edges):
             place = f"edge {edge.source!r} -> {edge.target!r}: initial value"
-            numbers += [(place, value) for value in self.dfg.initial_values(k)]
+            numbers += [(place, value) for value in self.dfg.initial_values(k) if not isinstance(value, str)]
         numbers += [(f"live-in {name!r}:", value) for name, value in self.liveins.items()]
         for place, value in numbers:
             if not _fits(value, width):
@@ -319,6 +341,12 @@ class _Encoder:
             node = self.configuration.preset.get(register)
             if node is not None:
                 record.registers[k] = self._livein(node)
+
+    def _word(self, kind: str, what: int | str) -> int:
+        """The number that a token stands for."""
+        if isinstance(what, str):
+            return self.liveins.get(what, 0) & 0xFFFFFFFF
+        return self._livein(what) if kind == "livein" else what
 
     def _livein(self, node: int) -> int:
         """The word of a live-in or a constant."""
@@ -438,4 +466,4 @@ class _Encoder:
                 f"{self.hardware.parameters.values}: raise values"
             )
         for k, (kind, number) in enumerate(pool):
-            record.values[k] = self._livein(number) if kind == "livein" else number
+            record.values[k] = self._word(kind, number)

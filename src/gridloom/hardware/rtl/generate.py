@@ -14,7 +14,8 @@ from gridloom.hardware.rtl.unit_module import unit_module
 
 PRIMITIVES = (
     "gl_mux", "gl_link_mux", "gl_delay", "gl_fifo", "gl_config_port", "gl_context_memory", "gl_values", "gl_window",
-    "gl_operand", "gl_alu", "gl_cma_alu", "gl_pe", "gl_result", "gl_registers", "gl_memory_bus", "gl_sequencer",
+    "gl_operand", "gl_alu", "gl_cma_alu", "gl_pe", "gl_result", "gl_registers", "gl_memory_bus", "gl_memory_bank",
+    "gl_sequencer",
 )  # fmt: skip
 
 
@@ -40,10 +41,12 @@ def used_primitives(hardware: Hardware) -> list[str]:
     shapes = list(hardware.variants)
     # An array has one kind of function unit, by its domain.
     absent = {"gl_alu" if hardware.domain == "cma24" else "gl_cma_alu"}
-    if not hardware.buses:
+    if hardware.arch.banks or not hardware.buses:
         absent.add("gl_memory_bus")
     if not hardware.has_rings:
         absent.add("gl_link_mux")
+    if not hardware.arch.banks or not hardware.buses:
+        absent.add("gl_memory_bank")
     if not any(shape.registers for shape in shapes):
         absent.add("gl_registers")
     if not any(shape.fifo for shape in shapes):

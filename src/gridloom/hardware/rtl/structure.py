@@ -24,7 +24,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from gridloom.archs.model import Arch, Kind
+from gridloom.archs.model import Arch, Kind, RegisterFile
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import ArchError
 from gridloom.hardware.parameters import OPCODE_BITS, OPCODES, HardwareParameters, bits_for
@@ -112,6 +112,9 @@ class Shape:
     contexts: int = 1
     #: How many settings of the array reach the unit.
     gates: int = 0
+    #: (opcodes as a mask, cycles) for those that keep the function unit for several cycles; the same for accesses.
+    keeps: tuple[tuple[int, int], ...] = ()
+    keeps_access: int = 1
 
     def write_choices(self, register: int) -> int:
         """Return how many things a local register may do in a slot: keep its value, take the result or a wire."""
@@ -156,11 +159,13 @@ class Bus:
     """A memory port and the units that share it; ``units`` are numbers of tiles.
 
     At most one of them asks in a cycle: the mapping has to see to it, as the pool's capacity demands, for the bus has
-    no arbiter.
+    no arbiter. A port of a bank serves the tiles that reach the bank in turn.
     """
 
     name: str
     units: tuple[int, ...]
+    #: The bank of which it is a port; -1: the memory has no banks.
+    bank: int = -1
 
 
 class Hardware:
@@ -206,7 +211,7 @@ class Hardware:
     @cached_property
     def address_bits(self) -> int:
         """How many bits an address of the data memory has."""
-        return max(1, bits_for(self.parameters.memory_words))
+        return max(1, bits_for(self.parameters.memory_words), bank_bits(self.arch) + 1 if self.arch.banks else 1)
 
     @cached_property
     def turn_bits(self) -> int:
@@ -271,7 +276,7 @@ class Hardware:
         """Return True when a tile has a memory port."""
         wanted = self.parameters.memory
         if wanted is None:
-            wanted = bool(self.arch.pools) or bool((self.arch.kind == Kind.MEM).any())
+            wanted = bool(self.arch.pools or self.arch.banks) or bool((self.arch.kind == Kind.MEM).any())
         return wanted and "mem" in self.arch.tiles[tile].classes
 
     # -- construction -------------------------------------------------------------------------------------------------
@@ -298,18 +303,16 @@ class Hardware:
         return table
 
     def _build_units(self) -> list[Unit]:
-        """One unit for each tile, in order, then the central register file where there is one."""
+        """One unit for each tile, in order, then the register files that several tiles share."""
         arch = self.arch
         owned: dict[int, list[int]] = defaultdict(list)
         for r, tile in enumerate(arch.tile.tolist()):
             owned[tile].append(r)
         read_outside = self._read_outside()
         units = [self._tile_unit(t, owned[t], read_outside) for t in range(len(arch.tiles))]
-        # Registers without a tile belong to the whole array: they make up the central file, which is a unit of its own.
-        central = [r for r in owned[-1] if arch.kind[r] == Kind.REG]
-        if central:
-            units.append(self._file_unit(central))
-        return units
+        # A file whose registers belong to no tile is a unit of its own.
+        shared = [file for file in arch.register_files if arch.tile[file.registers[0]] < 0]
+        return units + [self._file_unit(file, len(units) + 1 + k) for k, file in enumerate(shared)]
 
     def _read_outside(self) -> set[int]:
         """Resources that a multiplexer of another unit reads, and wires that write a register of another unit."""
@@ -326,8 +329,10 @@ class Hardware:
         return [bool(wire) for wire in np.isin(self.arch.kind, [int(kind) for kind in _WIRES])]
 
     @cached_property
-    def _has_central_file(self) -> bool:
-        return bool(((self.arch.kind == Kind.REG) & (self.arch.tile < 0)).any())
+    def _exporting(self) -> set[int]:
+        """The tiles whose results go to a register file that several tiles share."""
+        shared = np.flatnonzero((self.arch.kind == Kind.REG) & (self.arch.tile < 0))
+        return {int(self.arch.tile[s]) for r in shared.tolist() for s, _, _ in self._incoming[r]}
 
     def _tile_unit(self, t: int, owned: list[int], read_outside: set[int]) -> Unit:
         """The unit of a tile: its ports, multiplexers and sizes, and the resources behind them."""
@@ -362,8 +367,10 @@ class Hardware:
             emits="output" in tile.classes or "output" in arch.free,
             memory=self.has_memory(t),
             moves=arch.route_uses_fu and "route" in tile.classes,
-            exports=self._has_central_file,
+            exports=t in self._exporting,
             gates=len(gates),
+            keeps=self._keeps(t),
+            keeps_access=tile.occupancy_of("mem") if self.has_memory(t) else 1,
         )
         return Unit(
             name=tile.name,
@@ -434,6 +441,16 @@ class Hardware:
         """True when links form rings that only the configuration keeps open."""
         return any(mux.ring for unit in self.units for mux in unit.shape.muxes)
 
+    def _keeps(self, t: int) -> tuple[tuple[int, int], ...]:
+        """The opcodes of a tile that keep its function unit for several cycles, as masks, with these cycles."""
+        tile, base = self.arch.tiles[t], _CODE_BASE[self.domain]
+        masks: dict[int, int] = defaultdict(int)
+        for op in OP_TABLE[self.domain].values():
+            bit = 1 << op.code - base if 0 <= op.code - base < OPCODES else 0
+            if op.name != "move" and bit & self._ops(t) and tile.occupancy_of(op.op_class) > 1:
+                masks[tile.occupancy_of(op.op_class)] |= bit
+        return tuple(sorted((mask, cycles) for cycles, mask in masks.items()))
+
     def _ops(self, t: int) -> int:
         """The opcodes of a tile as a mask; fused ops that nobody names are only on arrays whose graphs have them.
 
@@ -455,10 +472,10 @@ class Hardware:
             return self.arch.tiles[t].operands
         return int("input" in self.arch.tiles[t].classes)
 
-    def _file_unit(self, registers: list[int]) -> Unit:
-        """The unit of the central register file."""
-        arch = self.arch
-        # All registers of the central file have the same writers, so the first one tells.
+    def _file_unit(self, file: RegisterFile, number: int) -> Unit:
+        """The unit of a register file that several tiles share."""
+        arch, registers = self.arch, list(file.registers)
+        # All registers of a file have the same writers, so the first one tells.
         writers = sorted({int(arch.tile[s]) for s, _, _ in self._incoming[registers[0]]})
         shape = Shape(
             "file",
@@ -470,10 +487,9 @@ class Hardware:
             writers=len(writers),
             rotates=True,
         )
-        name = arch.register_files[0].name
         return Unit(
-            name=name,
-            id=len(arch.tiles) + 1,
+            name=file.name,
+            id=number,
             tile=-1,
             shape=shape,
             inputs=tuple(writers),
@@ -482,6 +498,15 @@ class Hardware:
             registers=tuple(registers),
         )
 
+    def _bank_ports(self) -> list[Bus]:
+        """The ports of the memory banks, bank by bank."""
+        taken = set(self.verilog_names.values())
+        return [
+            Bus(name=free_name(f"{bank.name}_{k}", taken), units=bank.tiles, bank=b)
+            for b, bank in enumerate(self.arch.banks)
+            for k in range(bank.ports)
+        ]
+
     def _build_buses(self) -> list[Bus]:
         """The memory buses: one for each pool of tiles, and one for each further tile with a memory port.
 
@@ -489,15 +514,23 @@ class Hardware:
         """
         # A tile is on one bus only: the first pool that lists it takes it.
         left = [unit.tile for unit in self.units if unit.tile >= 0 and unit.shape.memory]
+        if self.arch.banks and left:
+            return self._bank_ports()
         buses: list[tuple[str, tuple[int, ...]]] = []
         for pool in self.arch.pools:
             members = tuple(t for t in pool.tiles if t in left)
-            if members:
+            # Tiles that may ask at the same time have ports of their own: a bus carries one access.
+            if members and pool.capacity == 1:
                 buses.append((pool.name, members))
                 left = [t for t in left if t not in members]
         buses += [(f"bus_{self.arch.tiles[t].name}", (t,)) for t in left]
         taken = set(self.verilog_names.values())
         return [Bus(name=free_name(name, taken), units=units) for name, units in buses]
+
+
+def bank_bits(arch: Arch) -> int:
+    """Return how many of the upper bits of an address name the memory bank."""
+    return bits_for(len(arch.banks))
 
 
 def hardware_domain(arch: Arch) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gridloom.archs.model import Kind
 from gridloom.hardware.rtl.layout import CHUNK, offset_bits
-from gridloom.hardware.rtl.structure import Hardware, Unit
+from gridloom.hardware.rtl.structure import Bus, Hardware, Unit, bank_bits
 from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_wires, wire
 from gridloom.hardware.rtl.unit_module import packet_bits
 
@@ -32,7 +32,6 @@ class _Top:
         self.ports: list[str] = []
         self.body: list[str] = []
         self.bus_of = {tile: bus for bus in hardware.buses for tile in bus.units}
-        self.central = next((unit for unit in hardware.units if unit.shape.kind == "file"), None)
 
     def text(self) -> str:
         """Return the whole module."""
@@ -40,8 +39,12 @@ class _Top:
         self._wires()
         for unit in self.hardware.units:
             self._unit(unit)
-        for number in range(len(self.hardware.buses)):
-            self._bus(number)
+        for number, bus in enumerate(self.hardware.buses):
+            self._bus_ports(bus)
+            if bus.bank < 0:
+                self._bus(number)
+        for number in range(len(self.hardware.arch.banks) if self.hardware.buses else 0):
+            self._bank(number)
         self._end_of_chain()
         arch = self.hardware.arch
         comment = [f"Array {arch.name}: {len(arch.tiles)} tiles, words of {self.width} bits."]
@@ -141,24 +144,51 @@ class _Top:
         return ports
 
     def _memory_ports(self, unit: Unit, name: str) -> dict[str, str]:
-        """Connections of a tile's memory port, with wires to its bus."""
-        bus = self.bus_of[unit.tile].name
+        """Connections of a tile's memory port, with wires to its bus, or to the banks that it reaches."""
         w, bits = self.width, self.hardware.address_bits
         local = {"ask": 1, "store": 1, "address": bits, "word": w}
         self.body += [wire(width, f"{name}_memory_{part}") for part, width in local.items()]
         ports = {f"memory_{part}": f"{name}_memory_{part}" for part in local}
-        return ports | {"memory_loaded": f"{bus}_loaded", "turn": "turn"}
+        return ports | {"memory_loaded": self._loaded(unit.tile, name), "turn": "turn"}
 
-    def _bus(self, number: int) -> None:
-        """The instance of a memory bus with its ports to the outside."""
-        bus = self.hardware.buses[number]
+    def _loaded(self, tile: int, name: str) -> str:
+        """What a load of a tile gets: the word on its bus, or that of the bank which answers."""
+        if not self.hardware.arch.banks:
+            return f"{self.bus_of[tile].name}_loaded"
+        reached = [b for b, bank in enumerate(self.hardware.arch.banks) if tile in bank.tiles]
+        self.body += [wire(self.width, f"{name}_bank_{b}_answer") for b in reached]
+        return " | ".join(f"{name}_bank_{b}_answer" for b in reached)
+
+    def _bank(self, number: int) -> None:
+        """The instance of a memory bank between the tiles that reach it and its ports."""
+        bank, h = self.hardware.arch.banks[number], self.hardware
+        ports = [bus.name for bus in h.buses if bus.bank == number]
+        members = [self.names[h.arch.tiles[tile].name] for tile in bank.tiles]
+        asked = {
+            "ask" if part == "ask" else f"ask_{part}": joined([f"{name}_memory_{part}" for name in members])
+            for part in ("ask", "store", "address", "word")
+        }
+        served = {part: joined([f"{name}_{part}" for name in ports])
+                  for part in ("request", "store", "address", "word", "loaded")}  # fmt: skip
+        answer = {"answer": joined([f"{name}_bank_{number}_answer" for name in members])}
+        sizes = {"W": self.width, "N": len(members), "PORTS": len(ports), "ADDRESS_BITS": h.address_bits,
+                 "BANK_BITS": bank_bits(h.arch), "BANK": number}  # fmt: skip
+        self.body += ["", *instance("gl_memory_bank", f"memory_bank_{number}", sizes, asked | served | answer)]
+
+    def _bus_ports(self, bus: Bus) -> None:
+        """The ports of a memory bus, or of a port of a bank, to the outside."""
         w, bits = self.width, self.hardware.address_bits
-        members = [self.names[self.hardware.arch.tiles[tile].name] for tile in bus.units]
         for direction, part, width in (
             ("output", "request", 1), ("output", "store", 1), ("output", "address", bits), ("output", "word", w),
             ("input", "loaded", w),
         ):  # fmt: skip
             self.ports.append(port(direction, width, f"{bus.name}_{part}"))
+
+    def _bus(self, number: int) -> None:
+        """The instance of a memory bus."""
+        bus = self.hardware.buses[number]
+        w, bits = self.width, self.hardware.address_bits
+        members = [self.names[self.hardware.arch.tiles[tile].name] for tile in bus.units]
         asked = {
             "ask" if part == "ask" else f"ask_{part}": joined([f"{name}_memory_{part}" for name in members])
             for part in ("ask", "store", "address", "word")

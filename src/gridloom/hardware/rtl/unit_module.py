@@ -11,7 +11,7 @@ tools silent without switching a warning off.
 
 from __future__ import annotations
 
-from gridloom.hardware.parameters import bits_for
+from gridloom.hardware.parameters import OPCODES, bits_for
 from gridloom.hardware.rtl.layout import (
     CHUNK,
     REGION_CONTEXT,
@@ -118,6 +118,8 @@ class _UnitModule:
         if name not in self.fields:
             return "1'b0"
         place = self.fields[name]
+        if self.layout.bits == 1:
+            return "word"
         return f"word[{place.offset + place.width - 1}:{place.offset}]" if place.width > 1 else f"word[{place.offset}]"
 
     # -- kinds of units -----------------------------------------------------------------------------------------------
@@ -274,7 +276,8 @@ class _UnitModule:
             self.field(f"in{k}.source") if k < shape.streams else f"{{1'b0, {self.field(f'in{k}.source')}}}"
             for k in range(count)
         ]
-        self.body += [wire(1, "fire"), wire(p.stage_bits, "firing"), wire(count, "stream_read"),
+        fires = [wire(1, "fire"), wire(1, "fired")] if self._keeps else [wire(1, "fire")]
+        self.body += [*fires, wire(p.stage_bits, "firing"), wire(count, "stream_read"),
                       wire(count * w, "operands"), wire(w, "result")]  # fmt: skip
         for k in range(shape.streams):
             self.ports += [port("input", w, f"stream_{k}_word"), port("output", 1, f"stream_{k}_read")]
@@ -292,14 +295,41 @@ class _UnitModule:
             "sources": joined(sources), "counts": joined([self.field(f"in{k}.count") for k in range(count)]),
             "bases": joined([self.field(f"in{k}.base") for k in range(count)]), "routed": joined(routed),
             "streams": joined(streams), "is_load": "1'b0", "loaded": f"{w}'d0",
-            "fire": "fire", "firing": "firing", "stream_read": "stream_read", "operands": "operands",
-            "result": "result",
+            "fire": "fired" if self._keeps else "fire", "firing": "firing", "stream_read": "stream_read",
+            "operands": "operands", "result": "result",
         }  # fmt: skip
         if shape.memory:
             connections |= {"is_load": f"{self.field('access')} == 2'd1", "loaded": "memory_loaded"}
             self._memory_port(count)
         self.body += instance("gl_pe", "pe", names, connections)
+        self._busy()
         self.unused += ["firing", "operands", "stream_read"]
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether some op keeps the function unit for several cycles."""
+        return bool(self.shape.keeps) or self.shape.keeps_access > 1
+
+    def _busy(self) -> None:
+        """The cycles for which the function unit is busy yet: in them it takes no op, and what is issued is lost."""
+        if not self._keeps:
+            return
+        longest = max([self.shape.keeps_access, *(cycles for _, cycles in self.shape.keeps)])
+        bits = longest.bit_length()
+        opcode = f"{OPCODES}'d1 << {self.field('opcode')}"
+        cases = [(f"|({OPCODES}'h{mask:x} & ({opcode}))", cycles) for mask, cycles in self.shape.keeps]
+        if self.shape.memory:
+            # An access has the opcode of a move.
+            cases.insert(0, ("access != 2'd0", self.shape.keeps_access))
+        after = "".join(f"{test} ? {bits}'d{cycles - 1} : " for test, cycles in cases)
+        self.body += [
+            f"reg [{bits - 1}:0] busy;",
+            "assign fire = fired && busy == 0;",
+            "always @(posedge clk)",
+            f"    if (!run) busy <= {bits}'d0;",
+            f"    else if (fire) busy <= {after}{bits}'d0;",
+            f"    else if (busy != 0) busy <= busy - {bits}'d1;",
+        ]
 
     def _memory_port(self, operands: int) -> None:
         """Address and data of a load or store; a spill's address counts firings in a buffer of a power of two."""

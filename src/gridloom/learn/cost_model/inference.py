@@ -33,10 +33,11 @@ def rooms(pipeline: Pipeline) -> Ints:
     since the placement is not known here.
     """
     arch, dfg = pipeline.arch, pipeline.dfg
-    buffers: dict[str, int] = {}
-    for node in dfg.nodes:
-        tiles = arch.tiles_for(dfg.op_class(node.id))
-        buffers[node.id] = min((arch.tiles[t].buffer for t in tiles), default=1) or 1
+    smallest = {
+        name: min((arch.tiles[t].buffer for t in arch.tiles_for(name)), default=1) or 1
+        for name in sorted({dfg.op_class(node.id) for node in dfg.nodes})
+    }
+    buffers = {node.id: smallest[dfg.op_class(node.id)] for node in dfg.nodes}
     return np.array([min(buffers[e.target], e.room or buffers[e.target]) for e in dfg.edges], dtype=np.int64)
 
 

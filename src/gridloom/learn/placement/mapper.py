@@ -67,13 +67,14 @@ def ppo(dfg: Dfg, arch: Arch, config: PpoMapperConfig, budget: Budget) -> Mappin
     from gridloom.mappers.spokes.problem import build_problem
     from gridloom.mappers.spokes.screening import screen
 
+    clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem, config.ii)
     if reason is not None:
         return reason
     sampler = Sampler(problem, config, load_policy(config.weights))
     sampler.warm_up()
-    clock = budget.start()
+    clock.prepared()
     best = sampler.best(clock)
     clock.report("done", best.words)
     if best.legal is None:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +27,12 @@ from gridloom.errors import OptionError, SourceError
 from gridloom.text_file import read_bytes
 
 _ABOUT: Final = "__about__"
+
+#: What reading a damaged archive raises: of the archive, of its compression, of an array's header.
+_DAMAGE: Final = (
+    OSError, EOFError, ValueError, KeyError, TypeError, MemoryError, RecursionError, NotImplementedError,
+    SyntaxError, zipfile.BadZipFile, zlib.error, struct.error, RuntimeError,
+)  # fmt: skip
 
 #: Bytes that the arrays of one file may take; the shipped ones take less than a hundredth of it.
 MAX_UNPACKED: Final = 512 * 1024 * 1024
@@ -70,7 +78,9 @@ def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
         about = json.loads(arrays.pop(_ABOUT).tobytes().decode())
-    except (OSError, EOFError, ValueError, KeyError, MemoryError, zipfile.BadZipFile) as error:
+        if not isinstance(about, dict):
+            raise ValueError(f"expected a description, found {type(about).__name__}")
+    except _DAMAGE as error:
         raise OptionError(f"these are no weights of gridloom ({error})", where=str(path)) from None
     return arrays, about
 

@@ -155,6 +155,11 @@ def active() -> bool:
     return _watcher.active
 
 
+def listen() -> None:
+    """Count the seconds of compilation from now on; imports numba."""
+    _watch()
+
+
 def seconds() -> float:
     """Seconds of this process in which kernels were compiled, as far as anyone listened; listens from now on."""
     if "numba" in sys.modules:

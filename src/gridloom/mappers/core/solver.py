@@ -10,6 +10,7 @@ deterministic time in units of 1 / ``EFFORT_PER_SECOND``. The models themselves 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -32,6 +33,9 @@ BUILT_PER_SECOND = 60_000
 
 # Seconds in which the solver takes over a variable before it looks at its own limit for the first time.
 _TAKEN_OVER = 3e-6
+
+# Seconds, and the share of the time limit, after which a solve that was told to end and does not is left behind.
+_GRACE, _GRACE_SHARE = 0.3, 0.03
 
 # How often a solve looks at its budget.
 _TICK = 0.02
@@ -132,11 +136,14 @@ def solve(
     thread = threading.Thread(target=lambda: done.append(solver.solve(model)), daemon=True)
     thread.start()
     _watch(thread, solver, clock)
-    status = done[0] if done else cp.UNKNOWN
-    clock.moves += int(solver.response_proto.deterministic_time * EFFORT_PER_SECOND) + 1 if done else 1
+    if not done:
+        clock.moves += 1
+        return Solved("unknown", None, None)
+    status = done[0]
+    clock.moves += int(solver.response_proto.deterministic_time * EFFORT_PER_SECOND) + 1
     names: dict[Any, Answer] = {cp.OPTIMAL: "optimal", cp.FEASIBLE: "feasible", cp.INFEASIBLE: "infeasible"}
     answer = names.get(status, "unknown")
-    bounded = model.has_objective() and answer != "infeasible" and done
+    bounded = model.has_objective() and answer != "infeasible"
     return Solved(answer, round(solver.best_objective_bound) if bounded else None, solver)
 
 
@@ -154,8 +161,16 @@ def _configure(parameters: Any, clock: Clock, workers: int, share: float, taking
 
 
 def _watch(thread: threading.Thread, solver: Any, clock: Clock) -> None:
-    """Wait for a solve; the budget's end, the caller's wish and Ctrl-C stop it, and it then answers soon."""
+    """Wait for a solve; the budget's end, the caller's wish and Ctrl-C stop it, and it then answers soon.
+
+    Before it searches, CP-SAT simplifies the model and hears of nothing meanwhile, which may take many times the limit.
+    Such a solve is left behind: its thread ends by itself later, and its answer is not used.
+    """
+    limit = clock.budget.time_limit or 0.0
+    told: float | None = None
     while thread.is_alive():
+        if told is not None and time.monotonic() - told > _GRACE + _GRACE_SHARE * limit:
+            return
         try:
             thread.join(_TICK)
         except KeyboardInterrupt:
@@ -163,5 +178,6 @@ def _watch(thread: threading.Thread, solver: Any, clock: Clock) -> None:
         asked = clock.budget.interrupted is not None and clock.budget.interrupted()
         if asked:
             clock.stop[0] = 1
-        if clock.stop[0] and thread.is_alive():
+        if (clock.stop[0] or clock.remaining == 0.0) and thread.is_alive():
             solver.stop_search()
+            told = time.monotonic() if told is None else told

@@ -18,14 +18,17 @@ import numpy as np
 from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.estimate.dataflow import CostModel, Decisions, Pipeline, pipeline
-from gridloom.mappers.budget import Budget
+from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Pipeline, pipeline
+from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.elastic.route import grid, route
 from gridloom.mappers.elastic.search import DataflowConfig, GivenUnits, Search
 from gridloom.mappers.origin import origin
 from gridloom.mappers.placements import given_tiles, misplaced
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
+
+# The share of a time limit that is kept for judging the finalists.
+_FOR_JUDGE = 0.1
 
 
 def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Mapping | Failure:
@@ -35,23 +38,47 @@ def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Ma
     has the efficiency by the cost model that had the last word (``config.judge``, or ``config.cost`` without one).
     """
     refuse_unsuited("dataflow", dfg, arch)
+    clock = budget.start()
     found = pipeline(dfg, arch)
     given = GivenUnits(*given_tiles(dfg, arch, config))
     lacking = _lacking(found) or misplaced(dfg, arch, given.fixed | given.first)
     if lacking is not None:
         return lacking
     search = Search(found, config, budget.seed, given)
-    clock = budget.start()
-    search.run(clock)
+    _anneal(search, clock.prepared())
     places, scores = search.finalists()
     decisions = route(found, places, aware=config.aware)
     if config.judge is not None and config.judge != config.cost:
-        judge: CostModel = registry.load("costs", config.judge)()
-        scores = judge.efficiency(found, decisions)
+        scores = _judged(registry.load("costs", config.judge)(), found, decisions, clock)
     best = int(np.argmax(scores))
     clock.report("judged", f"efficiency {scores[best]:.3f}")
     record = origin("dataflow", config, clock, efficiency=float(scores[best]))
     return as_mapping(found, decisions, best, record)
+
+
+def _anneal(search: Search, clock: Clock) -> None:
+    """Search, but for the part of the seconds that judging the finalists may need."""
+    if clock.remaining is None:
+        search.run(clock)
+        return
+    with clock.slice((1 - _FOR_JUDGE) * clock.remaining) as part:
+        search.run(part)
+
+
+def _judged(judge: CostModel, found: Pipeline, decisions: Decisions, clock: Clock) -> Floats:
+    """What the judge says of the finalists, best first; those that there is no time for count as -inf.
+
+    The first one is always judged. Each is judged by itself, so that the next can be left out.
+    """
+    scores = np.full(len(decisions), -np.inf)
+    longest = 0.0
+    for k in range(len(decisions)):
+        before = clock.seconds
+        if k and (clock.late or (clock.remaining is not None and clock.remaining < longest)):
+            break
+        scores[k] = judge.efficiency(found, decisions.only(k))[0]
+        longest = max(longest, clock.seconds - before)
+    return scores
 
 
 def _lacking(found: Pipeline) -> Failure | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridloom.mappers.core.arrays import Bools, Int64s
+from gridloom.mappers.core.arrays import Bools, Int64s, Uint8s
 from gridloom.mappers.core.kernels import borrowing, kernel
 from gridloom.mappers.elastic.tables import Chains, Sites, Units
 
@@ -121,16 +121,19 @@ def _wires(units: Units, sites: Sites, place: Int64s, unit: int, other: int) -> 
 
 
 @kernel
-def shorten(chains: Chains, units: Units, sites: Sites, sweeps: int) -> None:
+def shorten(chains: Chains, units: Units, sites: Sites, sweeps: int, stop: Uint8s) -> None:
     """Anneal each chain on the sum of rate times distance alone: O(sweeps * units) cheap moves for each chain.
 
-    The temperature falls as a parabola from 1.5 to 0. Changes are computed from the flows of the moved units only.
+    The temperature falls as a parabola from 1.5 to 0. Changes are computed from the flows of the moved units only. Ends
+    early once ``stop`` is set, with the chains as they are.
     """
     count = chains.places.shape[1]
     total = sweeps * count
     for chain in range(len(chains.places)):
         place = chains.places[chain]
         for move in range(total):
+            if stop[0] != 0:
+                return
             heat = 1.5 * (1.0 - move / total) ** 2
             unit = np.random.randint(0, count)
             tile = _any_tile(sites, units.kind[unit])

@@ -19,6 +19,7 @@ from gridloom import registry
 from gridloom.errors import OptionError
 from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Guide, Ints, Pipeline
 from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.arrays import Uint8s
 from gridloom.mappers.core.csr import csr64
 from gridloom.mappers.elastic.route import route
 from gridloom.mappers.elastic.tables import Chains, Sites, Units
@@ -165,7 +166,8 @@ class Search:
         config, found, chains = self.config, self.pipeline, self.chains
         kernel.seed_generator(self.seed)
         if config.start == "short" and found.flows and not self.begun:
-            self.shorten()
+            with clock.watched():
+                self.shorten(clock.stop)
         self.scores = self.score(self.places)[0]
         self.best = [(float(self.scores[k]), self.places[k].copy()) for k in range(config.chains)]
         effort = clock.budget.effort or (None if clock.budget.time_limit else _DEFAULT_EFFORT)
@@ -187,11 +189,12 @@ class Search:
                 self._concentrate(done)
                 clock.report("annealing", f"score {max(score for score, _ in self.best):.3f}")
 
-    def shorten(self) -> None:
-        """Anneal each chain on rate times distance alone, without the cost model."""
+    def shorten(self, stop: Uint8s | None = None) -> None:
+        """Anneal each chain on rate times distance alone, without the cost model, until ``stop`` is set."""
         from gridloom.mappers.elastic import place_kernel as kernel
 
-        kernel.shorten(self.chains, self.units, self.sites, _SWEEPS)
+        never = np.zeros(1, dtype=np.uint8)
+        kernel.shorten(self.chains, self.units, self.sites, _SWEEPS, never if stop is None else stop)
 
     def exchange(self, chain: int, unit: int, tile: int) -> None:
         """Put a unit of a chain on a tile; what was there goes to where the unit came from."""

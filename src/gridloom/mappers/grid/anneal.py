@@ -95,6 +95,7 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     to be the best. OptionError for another kind of array or a placement that names what is not there.
     """
     refuse_unsuited("anneal", dfg, arch)
+    clock = budget.start()
     problem = build_problem(dfg, arch)
     given = tiles_of(dfg, arch, config.place or config.pin, "place" if config.place else "pin")
     fixed = _of_problem(problem, given)
@@ -106,7 +107,7 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
         check_complete(dfg, arch, given)
     search = StaticSearch(problem, config, fixed)
     search.warm_up()
-    clock = budget.start()
+    clock.prepared()
     goal = Goal(problem, config.objective)
     # Where every node is pinned there is nothing to move: a search would never end.
     kept = bool(fixed) and len(fixed) == len(problem.nodes)
@@ -162,7 +163,7 @@ class _Starts:
 
     def _run(self, jobs: list[Callable[[], Candidate]]) -> Candidate:
         """Run a batch; returns the best so far."""
-        for candidate in self.clock.run(jobs):
+        for candidate in self.clock.run_some(jobs):
             self.clock.moves += candidate.moves
             self.mended = self.mended or candidate.moves > self.planned
             self._keep(candidate)

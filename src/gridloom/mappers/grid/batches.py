@@ -32,7 +32,7 @@ def best_of(job: Callable[[int], Callable[[], Candidate]], clock: Clock, *, star
     best: Candidate | None = None
     made = 0
     while True:
-        for candidate in clock.run([job(made + k) for k in range(BATCH)]):
+        for candidate in clock.run_some([job(made + k) for k in range(BATCH)]):
             clock.moves += candidate.moves
             if best is None or candidate.score < best.score:
                 best = candidate

@@ -69,6 +69,7 @@ def divide(dfg: Dfg, arch: Arch, config: DivideConfig, budget: Budget) -> Mappin
     to be the best. OptionError for another kind of array.
     """
     refuse_unsuited("divide", dfg, arch)
+    clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem)
     if reason is not None:
@@ -76,7 +77,7 @@ def divide(dfg: Dfg, arch: Arch, config: DivideConfig, budget: Budget) -> Mappin
     cuts = _Cuts(StaticSearch(problem, config, {}), config)
     cuts.search.warm_up()
     cuts.place(np.random.default_rng(0))
-    clock = budget.start()
+    clock.prepared()
     goal = Goal(problem, config.objective)
 
     def job(number: int) -> partial[Candidate]:

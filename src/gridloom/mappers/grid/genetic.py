@@ -81,13 +81,14 @@ def genetic_grid(dfg: Dfg, arch: Arch, config: GeneticGridConfig, budget: Budget
     proved to be the best. OptionError for another kind of array.
     """
     refuse_unsuited("genetic-grid", dfg, arch)
+    clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem)
     if reason is not None:
         return reason
     evolution = _Evolution(StaticSearch(problem, config, {}), config)
     evolution.search.warm_up()
-    clock = budget.start()
+    clock.prepared()
     goal = Goal(problem, config.objective)
 
     def job(number: int) -> partial[Candidate]:
@@ -134,6 +135,8 @@ class _Evolution:
         moves = 0
         individuals: list[_Individual] = []
         for _ in range(config.population):
+            if clock.stop[0] and individuals:
+                break
             child, made = self._improved(search.scattered(rng, search.problem.allowed), rng, clock)
             individuals.append(child)
             moves += made
@@ -141,13 +144,17 @@ class _Evolution:
             if clock.stop[0] or (most is not None and moves >= most):
                 break
             for _ in range(config.offspring):
+                if clock.stop[0]:
+                    break
                 child, made = self._improved(self._child(individuals, rng), rng, clock)
                 individuals.append(child)
                 moves += made
             individuals = self._survivors(individuals)
-        routed = [search.realise(one.position, seed, 0, clock.stop) for one in individuals[:_ROUTED]]
+        # One that is out of time routes its best alone.
+        count = 1 if clock.stop[0] else _ROUTED
+        routed = [search.realise(one.position, seed, 0, clock.stop) for one in individuals[:count]]
         best = min(routed, key=lambda candidate: candidate.score)
-        if not best.legal and config.joint:
+        if not best.legal and config.joint and not clock.stop[0]:
             best = search.start(best.position, seed=seed, heat=0.02, moves_each=16, stop=clock.stop)
         return replace(best, moves=best.moves + moves)
 

@@ -11,8 +11,9 @@ share it. A placement is an array ``position[node] -> tile`` beside it.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -181,8 +182,18 @@ def _small(hops: NDArray[np.int16]) -> NDArray[Any]:
 
 
 def _latency(dfg: Dfg, arch: Arch, k: int) -> int:
-    """Cycles of a node's op; the static grids have one figure for each class, the same on every tile."""
-    return arch.tiles[0].latency_of(dfg.op_class(dfg.nodes[k].id))
+    """Cycles of a node's op: those that most tiles with its class take, on which alone it may sit."""
+    return usual_latency(arch, dfg.op_class(dfg.nodes[k].id))
+
+
+@lru_cache(maxsize=256)
+def usual_latency(arch: Arch, op_class: str) -> int:
+    """The latency of an op class on most tiles that have it, the shortest of several.
+
+    The searches know one figure for each node. On an array whose tiles differ, ops keep to the tiles with this one.
+    """
+    counts = Counter(arch.tiles[t].latency_of(op_class) for t in arch.tiles_for(op_class) or (0,))
+    return min(counts, key=lambda cycles: (-counts[cycles], cycles))
 
 
 def operand_count(dfg: Dfg, k: int) -> int:
@@ -207,12 +218,16 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int
     kind = []
     for k in placed:
         node = dfg.nodes[k]
-        key = (dfg.required_classes(node.id), operand_count(dfg, k), _signals_in(dfg, k, number), node.op == "input")
+        needed = dfg.required_classes(node.id, results_leave=True)
+        key = (needed, operand_count(dfg, k), _signals_in(dfg, k, number), node.op == "input")
         kind.append(keys.setdefault(key, len(keys)))
     allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
     for (needed, operands, signals, _), row in keys.items():
         for t, tile in enumerate(arch.tiles):
-            allowed[row, t] = needed <= tile.classes and tile.operands >= operands and entering[t] >= signals
+            # A new iteration starts in each cycle, so that an op may not keep its unit for longer.
+            able = needed <= tile.classes and all(tile.occupancy_of(name) == 1 for name in needed)
+            able = able and all(tile.latency_of(name) == usual_latency(arch, name) for name in needed)
+            allowed[row, t] = able and tile.operands >= operands and entering[t] >= signals
     return np.array(kind, dtype=np.int32), allowed
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.mappers.grid.problem import StaticProblem, operand_count
+from gridloom.mappers.grid.problem import StaticProblem, operand_count, usual_latency
 from gridloom.mapping.model import Failure
 
 # Ops that need a memory, in every form that a frontend or a transformation gives them.
@@ -78,9 +78,14 @@ def _tiles(problem: StaticProblem) -> Failure | None:
 def _classes(problem: StaticProblem) -> Failure | None:
     """An op class that more nodes need than tiles have it. A node may need several classes at the same tile."""
     dfg, arch = problem.dfg, problem.arch
-    demand = Counter(name for k in problem.nodes.tolist() for name in dfg.required_classes(dfg.nodes[k].id))
+    nodes = [dfg.nodes[k].id for k in problem.nodes.tolist()]
+    demand = Counter(name for node in nodes for name in dfg.required_classes(node, results_leave=True))
     for op_class, count in demand.items():
         bound = len(arch.tiles_for(op_class))
+        if count <= bound:
+            found = _blocked(problem, op_class, count) or _too_slow(problem, op_class, count)
+            if found is not None:
+                return found
         if count > bound:
             lever = f"{_plural(count - bound, 'tile')} more with {op_class}"
             return Failure(
@@ -90,6 +95,34 @@ def _classes(problem: StaticProblem) -> Failure | None:
                 levers=(lever,),
             )
     return None
+
+
+def _blocked(problem: StaticProblem, op_class: str, count: int) -> Failure | None:
+    """The failure for an op class whose tiles are kept for longer than the one cycle between two iterations."""
+    arch = problem.arch
+    bound = sum(1 for t in arch.tiles_for(op_class) if arch.tiles[t].occupancy_of(op_class) == 1)
+    if count <= bound:
+        return None
+    return Failure(
+        constraint=f"op class {op_class} on units that take an op in each cycle",
+        demand=_plural(count, "tile"),
+        bound=f"{bound or 'none'} on {problem.arch.name}, whose iterations start in each cycle",
+        levers=(f"occupancy 1 for {op_class}", "an array of style modulo"),
+    )
+
+
+def _too_slow(problem: StaticProblem, op_class: str, count: int) -> Failure | None:
+    """The failure for an op class that too few tiles run in the latency that most of them have."""
+    arch, usual = problem.arch, usual_latency(problem.arch, op_class)
+    bound = sum(1 for t in arch.tiles_for(op_class) if arch.tiles[t].latency_of(op_class) == usual)
+    if count <= bound:
+        return None
+    return Failure(
+        constraint=f"op class {op_class} on tiles of one latency",
+        demand=_plural(count, "tile"),
+        bound=f"{bound} of latency {usual} on {arch.name}",
+        levers=(f"the same latency of {op_class} on all tiles",),
+    )
 
 
 def _operands(dfg: Dfg, arch: Arch) -> Failure | None:

@@ -70,6 +70,7 @@ def trees(dfg: Dfg, arch: Arch, config: TreesConfig, budget: Budget) -> Mapping 
     OptionError for graphs that are not one complete binary tree and for another kind of array.
     """
     refuse_unsuited("trees", dfg, arch)
+    clock = budget.start()
     problem = build_problem(dfg, arch)
     order = level_order(problem)
     layouts = _layouts(config, len(order))
@@ -81,7 +82,7 @@ def trees(dfg: Dfg, arch: Arch, config: TreesConfig, budget: Budget) -> Mapping 
         return _no_classes(problem, layouts[0])
     search = StaticSearch(problem, config, {})
     search.warm_up()
-    clock = budget.start()
+    clock.prepared()
     best = _best(search, positions, clock)
     if not best.legal:
         return to_failure(problem, best, True)

@@ -38,6 +38,8 @@ class ModuloConfig(GivenPlacements):
     removal: float = 0.65
     #: Whether nodes may be computed more than once.
     recompute: bool = True
+    #: On arrays with memory banks: the bank of some arrays, as in ``x:left+y:right``; the mapper chooses the others.
+    banks: str = ""
 
     def __post_init__(self) -> None:
         check_settings(

@@ -127,6 +127,11 @@ class _Writer:
         return False
 
     def _settings(self) -> dict[str, Any]:
+        """The settings: rotating registers of each adjustable file that has some, and the banks of arrays."""
+        banks = self.problem.banks.names(self.arch)
+        return self._rotating() | ({"banks": banks} if banks else {})
+
+    def _rotating(self) -> dict[str, Any]:
         """The setting ``rotating``: the number of rotating registers of each adjustable file that has some."""
         counts = {
             file.name: self.problem.rotating(k, self.solution.registers)

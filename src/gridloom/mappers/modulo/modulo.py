@@ -9,7 +9,8 @@ modulo-scheduled arrays, and iterative modulo scheduling (Rau 1994). The idea:
 4. starts differ in order, in random numbers, in how many registers rotate and in which nodes are computed more than
    once; short ones raise the II until one succeeds;
 5. the rest of the budget goes to lower IIs, with more patience from pass to pass;
-6. under a time limit each II gets a slice of it, so that a large loop is mapped at some II first.
+6. under a time limit each II gets a slice of it, so that a large loop is mapped at some II first;
+7. a large loop of repeated parts is mapped by unit cells first, and this search goes on below the II that they reach.
 
 Cost: a move (placing one node with its edges) is O(edges * window * (tiles * links + registers)). Limits: needs output
 registers and no operand FIFOs (torus and presets); all files of an array rotate alike.
@@ -17,20 +18,24 @@ registers and no operand FIFOs (torus and presets); all files of an array rotate
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.modulo.banks import choose_banks, given_banks
+from gridloom.mappers.modulo.cells.cells import UnitCells, unit_cells
 from gridloom.mappers.modulo.config import ModuloConfig
-from gridloom.mappers.modulo.mapping import to_mapping
+from gridloom.mappers.modulo.mapping import Solution, to_mapping
 from gridloom.mappers.modulo.problem import ModuloProblem
-from gridloom.mappers.modulo.screening import screen, with_pins
+from gridloom.mappers.modulo.screening import screen, with_banks, with_pins
 from gridloom.mappers.modulo.search import ModuloSearch
 from gridloom.mappers.modulo.timed import TimedWalk, takes_slices
 from gridloom.mappers.modulo.walk import Walk
 from gridloom.mappers.origin import origin
 from gridloom.mappers.placements import given_tiles, misplaced
-from gridloom.mapping.mii import mii
+from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Failure, Mapping
 
 
@@ -41,18 +46,43 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     IIs found nothing better. OptionError for another kind of array, or a placement that names what is not there.
     """
     refuse_unsuited("modulo", dfg, arch)
+    cells = unit_cells(dfg, arch, config, budget)
+    if cells is not None and cells.final:
+        return cells.mapping
+    clock = budget.start()
     pinned, first = given_tiles(dfg, arch, config, shared=True)
-    problem = ModuloProblem(dfg, arch, pinned=pinned, first=first)
-    bound = with_pins(mii(dfg, arch), problem)
+    banks = choose_banks(dfg, arch, given_banks(config.banks))
+    if banks.failure is not None:
+        return banks.failure
+    problem = ModuloProblem(dfg, arch, pinned=pinned, first=first, banks=banks)
+    bound = with_banks(with_pins(mii(dfg, arch), problem), problem)
     reason = misplaced(dfg, arch, pinned | first) or screen(problem, bound, config.ii)
     if reason is not None:
         return reason
     search = ModuloSearch(problem)
     search.warm_up()
-    clock = budget.start()
+    if cells is not None:
+        return _below(cells, search, config, bound)
+    clock.prepared()
     walk = (TimedWalk if takes_slices(config, budget) else Walk)(search, config, clock, bound)
     best = walk.best()
     clock.report("done", "" if best is None else f"II {best.ii}")
     if best is None:
         return walk.failure()
-    return to_mapping(best, origin("modulo", config, clock, optimal=best.ii == bound.total, **walk.record()))
+    return to_mapping(
+        best, origin("modulo", config, clock, optimal=best.ii == bound.total and banks.best, **walk.record())
+    )
+
+
+def _below(cells: UnitCells, search: ModuloSearch, config: ModuloConfig, bound: Mii) -> Mapping:
+    """The best mapping of what is left of a budget after unit cells: the search insists on each II below theirs."""
+    clock = cells.left.start()
+    best: Solution | None = None
+    for ii in range(cells.mapping.ii - 1, bound.total - 1, -1):
+        solution = Walk(search, replace(config, ii=ii), clock, bound).best()
+        if solution is None:
+            break
+        best = solution
+    if best is None:
+        return cells.mapping
+    return to_mapping(best, origin("modulo", config, clock, optimal=best.ii == bound.total))

@@ -82,6 +82,8 @@ def _occupy(loop: Loop, state: State, node: int, step: int) -> None:
     tile, cycle, usage = state.tile[node], state.cycle[node], state.usage
     tiles, ii = loop.allowed.shape[1], usage.used.shape[1]
     usage.used[tile, cycle % ii] += step
+    for k in range(1, loop.taken[node, tile]):
+        usage.used[tile, (cycle + k) % ii] += step
     pool = loop.pool[node, tile]
     if pool >= 0:
         usage.pool_used[pool, cycle % ii] += step
@@ -221,6 +223,8 @@ def _slot_costs(loop: Loop, usage: Usage, cost: Float64s, random_state: RandomSt
                 continue
             slot = cycle % ii
             fee = price(usage, tile, slot, ISSUE_PRICE, present)
+            for k in range(1, loop.taken[node, tile]):
+                fee += price(usage, tile, (slot + k) % ii, ISSUE_PRICE, present)
             fee += pool_price(usage, loop.pool[node, tile], slot, present)
             if loop.has_result[node]:
                 fee += price(usage, tiles + tile, ready % ii, OUT_PRICE, present)
@@ -470,6 +474,9 @@ def _touches_overuse(loop: Loop, state: State, marks: Marks, node: int) -> bool:
     slot = cycle % ii
     if marks.overused[tile, slot]:
         return True
+    for k in range(1, loop.taken[node, tile]):
+        if marks.overused[tile, (slot + k) % ii]:
+            return True
     pool = loop.pool[node, tile]
     if pool >= 0 and marks.pool_overused[pool, slot]:
         return True

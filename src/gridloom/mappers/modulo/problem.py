@@ -26,6 +26,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.csr import csr64
+from gridloom.mappers.modulo.banks import BankChoice, accessed_array, choose_banks
 from gridloom.mappers.modulo.crossbars.wires import Wires, read_wires
 from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
 from gridloom.mappers.modulo.schedule.resources import resources
@@ -97,6 +98,20 @@ class _Reader:
         self.arcs = arcs
         self.kind: list[int] = arch.kind.tolist()
         self.tile: list[int] = arch.tile.tolist()
+        #: The first resource of each tile that loads.
+        self.load: dict[int, int] = {}
+        for r in np.flatnonzero(arch.kind == Kind.LOAD).tolist():
+            self.load.setdefault(self.tile[r], r)
+        #: The outputs that each operand input may read: (tile, the link in between, -1: none), by tile.
+        self.seen_by: dict[int, list[tuple[int, int]]] = {}
+        for u, out in enumerate(arch.out.tolist()):
+            following = self.arcs.get(out, {})
+            for r in following:
+                self.seen_by.setdefault(r, []).append((u, -1))
+            for link in following:
+                if self.kind[link] == Kind.LINK:
+                    for r in self.arcs.get(link, {}):
+                        self.seen_by.setdefault(r, []).append((u, link))
 
     def structure(self) -> Structure:
         """The structure; OptionError where a tile has no output register."""
@@ -122,14 +137,14 @@ class _Reader:
     def _reads(self, tile: int) -> dict[int, int]:
         """The tiles whose output register a tile reads, with the link in between; -1: it reads it directly."""
         wanted = self._operands(tile)
+        if not wanted:
+            return dict.fromkeys(range(len(self.arch.tiles)), -1)
+        ways = [self.seen_by.get(r, []) for r in sorted(wanted)]
+        common = set(ways[0]).intersection(*ways[1:])
         found: dict[int, int] = {}
-        for u, out in enumerate(self.arch.out.tolist()):
-            following = self.arcs.get(out, {})
-            if wanted <= following.keys():
-                found[u] = -1
-            for link in following:
-                if self.kind[link] == Kind.LINK and wanted <= self.arcs.get(link, {}).keys():
-                    found.setdefault(u, link)
+        for u, link in ways[0]:
+            if (u, link) in common:
+                found.setdefault(u, link)
         return found
 
     def _own(self, tile: int) -> dict[int, int]:
@@ -160,9 +175,10 @@ class _Reader:
         return latency
 
     def _load(self, tile: int) -> int:
-        """Cycles from a load on a tile to its output register; 0: the tile has no memory."""
-        loads = [r for r, kind in enumerate(self.kind) if kind == Kind.LOAD and self.tile[r] == tile]
-        return self._latency(loads[0], int(self.arch.out[tile])) if loads else 0
+        """Cycles from a load on a tile to its output register; 0: the tile has no memory, or is kept too long by it."""
+        if self.arch.tiles[tile].occupancy_of("mem") > 1:
+            return 0
+        return self._latency(self.load[tile], int(self.arch.out[tile])) if tile in self.load else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +216,7 @@ class ModuloProblem:
 
     With ``copies`` some nodes are there more than once: each reads what the node reads, and feeds the edges it names.
     ``pinned`` and ``first`` are tiles by graph position: where nodes have to sit, and where a search places them first.
+    ``banks`` says where arrays lie; left out, the problem chooses.
     OptionError for an array without registers between tiles, and for graphs of more than ``MAX_NODES`` nodes.
 
     It does not change once it is made, and is shared by the threads of a search.
@@ -213,9 +230,12 @@ class ModuloProblem:
         *,
         pinned: Mapping[int, int] | None = None,
         first: Mapping[int, int] | None = None,
+        banks: BankChoice | None = None,
     ) -> None:
         self.dfg = dfg
         self.arch = arch
+        #: In which bank each array lies; empty on arrays without banks.
+        self.banks = choose_banks(dfg, arch, {}) if banks is None else banks
         self.pinned = dict(pinned or {})
         self.first = dict(first or {})
         self.structure = structure(arch)
@@ -320,9 +340,15 @@ class ModuloProblem:
 
     def least_latency(self, position: int) -> int:
         """The least cycles from issue to result of a graph node on any tile."""
-        row = self.class_of(position)
-        name, needed = self.op_class(row), self.classes[row]
-        return min((tile.latency_of(name) for tile in self.arch.tiles if needed <= tile.classes), default=1)
+        return self._least_latencies[self.class_of(position)]
+
+    @cached_property
+    def _least_latencies(self) -> list[int]:
+        """The least cycles from issue to result on any tile, by the row of ``classes``."""
+        return [
+            min((t.latency_of(self.op_class(row)) for t in self.arch.tiles if needed <= t.classes), default=1)
+            for row, needed in enumerate(self.classes)
+        ]
 
     def loop(self, ii: int) -> Loop:
         """The graph's arrays for an II. Cubic in the nodes for the distances, so callers keep it.
@@ -338,10 +364,15 @@ class ModuloProblem:
         both = [(n, e) for e, pair in enumerate(ends) for n in sorted(set(pair), reverse=True)]
         touch_at, touch = _csr(count, both)
         least = least_distances(count, self.dependences, ii)
-        able, latency, pool = (table[[self.class_of(k) for k in self.nodes]] for table in self.tables)
+        rows = [self.class_of(k) for k in self.nodes]
+        able, latency, pool = (table[rows] for table in self.tables)
+        taken = self.taken[rows]
+        # An op that keeps its unit for longer than an II would meet itself.
+        able = able * (taken <= ii)
+        self._keep_to_banks(able, pool)
         return Loop(
             nodes=count,
-            allowed=self._allowed(able), latency=latency, pool=pool, together=self.together(),
+            allowed=self._allowed(able), latency=latency, pool=pool, taken=taken, together=self.together(),
             has_result=_ints([dfg.ops[k].result and dfg.ops[k].op_class != "output" for k in self.nodes]),
             source=_ints([a for a, _ in ends]),
             target=_ints([b for _, b in ends]),
@@ -356,6 +387,23 @@ class ModuloProblem:
             least=least,
             preferred=self._preferred(least, ii),
         )  # fmt: skip
+
+    def _keep_to_banks(self, able: Int64s, pool: Int64s) -> None:
+        """Let accesses sit only on tiles that reach the bank of their array, and take one of its ports.
+
+        Both tables have a row for each node and are changed in place. The ports of bank b are pool ``pools + b``.
+        """
+        if not self.arch.banks or self.banks.failure is not None:
+            return
+        for n, k in enumerate(self.nodes):
+            array = accessed_array(self.dfg, k)
+            if array is not None:
+                bank = self.banks.bank_of[array]
+                reached = np.zeros(able.shape[1], dtype=np.int64)
+                reached[list(self.arch.banks[bank].tiles)] = 1
+                able[n] *= reached
+                if self.dfg.op_class(self.dfg.nodes[k].id) == "mem":
+                    pool[n] = len(self.arch.pools) + bank
 
     def _preferred(self, least: Int64s, ii: int) -> Int64s:
         """A schedule by counts, begun late enough to leave room before it.
@@ -479,19 +527,23 @@ class ModuloProblem:
                 able[row, t] = needed <= tile.classes
                 latency[row, t] = tile.latency_of(name)
                 found = [p for p, record in enumerate(self.arch.pools) if t in record.tiles and name in record.classes]
-                if len(found) > 1 or tile.occupancy_of(name) != 1:
-                    has = f"{len(found)} pools and {tile.occupancy_of(name)} slots"
+                if len(found) > 1:
                     raise OptionError(
-                        f"tiles with one pool and one slot for each op are mapped to; tile {tile.name!r} has {has} "
-                        f"for {name}"
+                        f"tiles with one pool for each op are mapped to; tile {tile.name!r} has {len(found)} for {name}"
                     )
                 pool[row, t] = found[0] if found else -1
         return able, latency, pool
 
     @cached_property
+    def taken(self) -> Int64s:
+        """[row of ``classes``, tile] -> the cycles for which such an op keeps the issue slot."""
+        names = [self.op_class(row) for row in range(len(self.classes))]
+        return np.array([[tile.occupancy_of(name) for tile in self.arch.tiles] for name in names], dtype=np.int64)
+
+    @cached_property
     def pool_room(self) -> Int64s:
-        """How many ops each pool starts in a cycle."""
-        return _ints([pool.capacity for pool in self.arch.pools])
+        """How many ops each pool, and after them each bank, starts in a cycle."""
+        return _ints([pool.capacity for pool in self.arch.pools] + [bank.ports for bank in self.arch.banks])
 
     def _allowed(self, able: Int64s) -> Int64s:
         """[node, tile] -> 1 where a node may sit: a pinned one on its tile only."""

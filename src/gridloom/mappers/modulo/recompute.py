@@ -48,7 +48,9 @@ def with_copies(problem: ModuloProblem, ii: int, rng: np.random.Generator) -> Mo
         seen.add(node)
     if not plan:
         return None
-    return ModuloProblem(problem.dfg, problem.arch, plan, pinned=problem.pinned, first=problem.first)
+    return ModuloProblem(
+        problem.dfg, problem.arch, plan, pinned=problem.pinned, first=problem.first, banks=problem.banks
+    )
 
 
 def _readers(problem: ModuloProblem) -> list[tuple[int, list[int]]]:

@@ -12,7 +12,8 @@ With t tiles, elements 0 to t - 1 are moves, t to 2t - 1 loads, 2t to 3t - 1 sto
 registers, and at last the memory. On arrays with crossbars the wires come before the memory, as storages that hold
 nothing (see :mod:`gridloom.mappers.modulo.crossbars.wire_kernel`). The *groups* of ``Usage`` are t issue slots, t
 output registers, the registers and the wires; the memory has no limit here (its size is checked once a mapping is
-found). One net is *open* at a time: its tree is spread out in ``Tree`` so that "is this state already ours" is one look.
+found). One net is *open* at a time: its tree is spread out in ``Tree``, so that "is this state already ours" is one
+look.
 
 Prices follow PathFinder: (base + history) * (1 + present * signals there). A forward sweep (``spread``) prices all
 states from a net's tree on; a backward sweep (``gather``) prices all states up to one reader. Both cost O(cycles *

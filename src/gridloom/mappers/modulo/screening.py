@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 
 from gridloom.dfg.recurrence import recurrence_mii
+from gridloom.mappers.modulo.banks import bank_bounds
 from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.schedule.iterative import recurrence
 from gridloom.mapping.mii import Mii
@@ -26,7 +27,7 @@ def screen(problem: ModuloProblem, bound: Mii, ii: int | None) -> Failure | None
     found = found or _contexts(problem, bound, ii)
     if found is not None or ii is None:
         return found
-    return _recurrence(problem, ii) or _buses(problem, ii) or _slots(problem, bound, ii)
+    return _recurrence(problem, ii) or _buses(problem, ii) or _banks(problem, ii) or _slots(problem, bound, ii)
 
 
 def with_pins(bound: Mii, problem: ModuloProblem) -> Mii:
@@ -36,6 +37,12 @@ def with_pins(bound: Mii, problem: ModuloProblem) -> Mii:
     if most <= bound.res:
         return bound
     return replace(bound, res=most, explanations=(f"{most} nodes pinned to tile {problem.arch.tiles[tile].name!r}",))
+
+
+def with_banks(bound: Mii, problem: ModuloProblem) -> Mii:
+    """The bound on the II with what the memory banks start per cycle, as the arrays lie in them."""
+    most, why = max(bank_bounds(problem.dfg, problem.arch, problem.banks), default=(0, ""))
+    return bound if most <= bound.res else replace(bound, res=most, explanations=(why,))
 
 
 def _named(names: list[str], most: int = 3) -> str:
@@ -166,6 +173,19 @@ def _buses(problem: ModuloProblem, ii: int) -> Failure | None:
                 levers=(f"II {-(-needed // room)}", "more memory buses"),
             )
     return None
+
+
+def _banks(problem: ModuloProblem, ii: int) -> Failure | None:
+    """A failure for the bank whose accesses need the highest II, where that is above the one that is asked for."""
+    most, why = max(bank_bounds(problem.dfg, problem.arch, problem.banks), default=(0, ""))
+    if most <= ii:
+        return None
+    return Failure(
+        constraint=why.partition(" starts ")[0],
+        demand=why.partition(" starts ")[2],
+        bound=f"II {ii}",
+        levers=(f"II {most}", "more ports", "arrays in other banks"),
+    )
 
 
 def _slots(problem: ModuloProblem, bound: Mii, ii: int) -> Failure | None:

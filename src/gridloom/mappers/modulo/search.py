@@ -31,6 +31,9 @@ PULL = 0.3
 # Registers per tile that quick starts keep to.
 _FEW = 4
 
+# Nodes from which on kernels are warmed up on another loop.
+_LARGE = 200
+
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
@@ -131,10 +134,14 @@ class ModuloSearch:
     def warm_up(self) -> None:
         """Load or compile the kernels before any clock runs, by a start that is stopped at once.
 
-        The II is large enough for every recurrence, or 64, so that the loop's arrays can be made.
+        The II is large enough for every recurrence, or 64, so that the loop's arrays can be made. A large loop has
+        arrays that take seconds to make: a small one of the same types stands in for it.
         """
         from gridloom.mappers.budget import Budget
 
+        if len(self.problem.nodes) > _LARGE:
+            ModuloSearch(_two_ops()).warm_up()
+            return
         clock = Budget().start()
         clock.stop[0] = 1
         effort = Parameters(
@@ -146,6 +153,16 @@ class ModuloSearch:
         loop = self.loop(ii)
         self._start(loop, ii, 0, effort, clock, np.full(1, 1 << 30, dtype=np.int64))
         del self._loops[ii]
+
+
+def _two_ops() -> ModuloProblem:
+    """The smallest loop that runs every kernel."""
+    from gridloom.archs.spec import build
+    from gridloom.dfg.model import DfgBuilder
+
+    b = DfgBuilder("two")
+    b.add("neg", b.add("neg", b.livein("x")))
+    return ModuloProblem(b.build(), build("torus:1x2,regs=1"))
 
 
 def _rank(loop: Loop, rng: np.random.Generator) -> Float64s:

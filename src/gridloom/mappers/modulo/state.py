@@ -140,6 +140,8 @@ class Loop(NamedTuple):
     allowed: Int64s
     latency: Int64s
     pool: Int64s
+    #: [node, tile]: the cycles for which the node keeps the issue slot there.
+    taken: Int64s
     #: together[tile, tile] is 1 when the ends of a pair edge may sit there.
     together: Int64s
     has_result: Int64s

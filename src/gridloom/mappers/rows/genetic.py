@@ -20,6 +20,7 @@ seed and effort give the same mapping with any number of workers.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -110,6 +111,7 @@ def genetic(dfg: Dfg, arch: Arch, config: GeneticConfig, budget: Budget) -> Mapp
     """
     _selection()
     refuse_unsuited("genetic", dfg, arch)
+    clock = budget.start()
     check_rows(arch)
     graph = flatten(dfg, arch)
     reason = screen(graph, arch, arch.cols)
@@ -117,7 +119,7 @@ def genetic(dfg: Dfg, arch: Arch, config: GeneticConfig, budget: Budget) -> Mapp
         return reason
     evolution = _Evolution(graph, arch, config, budget.seed)
     evolution.warm_up()
-    clock = budget.start()
+    clock.prepared()
     best = evolution.best(clock)
     layout = evolution.layout(best)
     clock.report("done", _in_words(best))
@@ -159,6 +161,8 @@ class _Evolution:
         self.tiles = [k for k, tile in enumerate(arch.tiles) if tile.kind == "pe"]
         self.tile_at = {(arch.tiles[k].row, arch.tiles[k].col): k for k in self.tiles}
         self.arrays: dict[int, RowArray] = {}
+        #: Seconds that making the layout of the result takes, about.
+        self.last = 0.0
         self.kernel_graph = self._kernel_graph()
 
     def _highest_rows(self) -> dict[int, int]:
@@ -235,10 +239,16 @@ class _Evolution:
     def evaluated(self, genes: Sequence[tuple[Int32s, list[int]]], clock: Clock) -> list[_Individual]:
         """The individuals of some genes, evaluated in parallel; fewer when time is up. Each counts as a move.
 
-        The arrays are built first, since threads share the table of arrays.
+        The arrays are built first, since threads share the table of arrays. Genes whose array there is no time for are
+        left out.
         """
+        ready = 0
         for _, bits in genes:
+            if clock.over():
+                break
             self.array(bits)
+            ready += 1
+        genes = genes[:ready]
         chunks = [genes[k : k + _CHUNK] for k in range(0, len(genes), _CHUNK)]
         found = [i for chunk in clock.run([partial(self._evaluate_chunk, c, clock) for c in chunks]) for i in chunk]
         clock.moves += len(found)
@@ -248,7 +258,11 @@ class _Evolution:
         """Compile the kernels, so that the clock only sees the search."""
         place, bits = self.random_genes()
         array = self.array(bits)
+        began = time.monotonic()
+        self.array([1] * self.length)
         self._evaluate(place, array, self._blank(array))
+        # The result is built and routed once more: that much of a time limit is kept for it.
+        self.last = 1.2 * (time.monotonic() - began)
 
     def layout(self, best: _Individual) -> Layout:
         """The layout of an individual: it is routed once more, under its own bits."""
@@ -262,16 +276,16 @@ class _Evolution:
     def best(self, clock: Clock) -> _Individual:
         """The best individual of all generations; one that counts as not valid where there was no time for any."""
         config = self.config
-        population = self.evaluated([self.random_genes() for _ in range(config.population)], clock)
+        population = self.evaluated(self._drawn(config.population, clock), clock)
         if not population:
             population = [self._unevaluated()]
         best = min(population, key=lambda one: one.key)
         generation = waited = 0
-        while not clock.over():
+        while not clock.over() and (clock.remaining is None or clock.remaining > self.last):
             population = _distinct(population)
             population = self.tools.selNSGA2(population, min(config.survivors, len(population)))
             genes = [self.child(population) for _ in range(config.offspring)]
-            genes += [self.random_genes() for _ in range(config.immigrants)]
+            genes += self._drawn(config.immigrants, clock)
             population = population + self.evaluated(genes, clock)
             leader = min(population, key=lambda one: one.key)
             generation, waited = generation + 1, waited + 1
@@ -281,6 +295,13 @@ class _Evolution:
             if clock.budget.unlimited and (generation >= config.generations or waited >= config.stall):
                 break
         return best
+
+    def _drawn(self, count: int, clock: Clock) -> list[tuple[Int32s, list[int]]]:
+        """Random genes; fewer when time is up."""
+        genes: list[tuple[Int32s, list[int]]] = []
+        while len(genes) < count and not (genes and clock.over()):
+            genes.append(self.random_genes())
+        return genes
 
     def _unevaluated(self) -> _Individual:
         """A random individual with figures worse than any real ones."""
@@ -313,8 +334,10 @@ class _Evolution:
             for c in range(max(0, col - 2), min(columns, col + 3))
             if (r > row or c > col) and self.tile_at[r, c] not in taken
         ]
+        if near:
+            return rng.choice(near)
         above = [k for (r, c), k in self.tile_at.items() if r > row and c < columns and k not in taken]
-        return rng.choice(near or above or [k for k in self.tiles if k not in taken])
+        return rng.choice(above or [k for k in self.tiles if k not in taken])
 
     def child(self, population: Sequence[_Individual]) -> tuple[Int32s, list[int]]:
         """Genes of two parents, or of one, changed or not. Ports are cleared; the evaluation chooses them anew."""

@@ -167,12 +167,19 @@ class Starts:
     def _allowed(self, array: RowArray) -> Uint8s:
         """allowed[node, tile]: the node may sit there; a pinned one nowhere else."""
         dfg, graph = self.graph.dfg, self.graph
-        inside = {int(tile) for tile in (*array.rows.at.ravel(), *array.rows.ports.ravel()) if tile >= 0}
+        inside = np.zeros(len(self.arch.tiles), dtype=np.bool_)
+        for tiles in (array.rows.at.ravel(), array.rows.ports.ravel()):
+            inside[tiles[tiles >= 0]] = True
+        able: dict[frozenset[str], Uint8s] = {}
         allowed = np.zeros((len(graph.nodes), len(self.arch.tiles)), dtype=np.uint8)
         for n, k in enumerate(graph.nodes.tolist()):
             needed = dfg.required_classes(dfg.nodes[k].id)
-            for tile in inside if n not in self.pinned else {self.pinned[n]}:
-                allowed[n, tile] = needed <= self.arch.tiles[tile].classes
+            if needed not in able:
+                able[needed] = np.array([needed <= tile.classes for tile in self.arch.tiles], dtype=np.uint8)
+            if n in self.pinned:
+                allowed[n, self.pinned[n]] = able[needed][self.pinned[n]]
+            else:
+                allowed[n] = able[needed] & inside
         return allowed
 
     def first_place(self, array: RowArray, seed: int) -> Int32s:
@@ -262,7 +269,8 @@ class Starts:
         first, tail = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
         number = np.empty(len(graph.dfg.nodes), dtype=np.int32)
         number[graph.nodes] = np.arange(count, dtype=np.int32)
-        order = [int(number[k]) for k in graph.dfg.topological if k in set(graph.nodes.tolist())]
+        placed = set(graph.nodes.tolist())
+        order = [int(number[k]) for k in graph.dfg.topological if k in placed]
         rank = {n: k for k, n in enumerate(order)}
         edges = sorted(zip(graph.source.tolist(), graph.target.tolist(), strict=True), key=lambda edge: rank[edge[0]])
         for a, b in edges:

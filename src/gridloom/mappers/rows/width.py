@@ -100,6 +100,7 @@ def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping 
     bound. OptionError for another kind of array, or a placement that names what is not there.
     """
     refuse_unsuited("width", dfg, arch)
+    clock = budget.start()
     check_rows(arch)
     graph = flatten(dfg, arch)
     columns = arch.cols if config.columns is None else min(config.columns, arch.cols)
@@ -110,7 +111,7 @@ def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping 
         return reason
     search = _Widths(graph, arch, config, columns, pinned, first)
     search.warm_up()
-    clock = budget.start()
+    clock.prepared()
     best = search.best(clock) if config.search == "rounds" else search.ladder(clock)
     clock.report("done", _in_words(best))
     if best is None or not best.legal:

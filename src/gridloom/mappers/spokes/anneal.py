@@ -45,6 +45,7 @@ def anneal_spokes(dfg: Dfg, arch: Arch, config: SpokesAnnealConfig, budget: Budg
     optimal when its cycles are those of the longest path; that says nothing about lower IIs that were tried in vain.
     """
     refuse_unsuited("anneal", dfg, arch)
+    clock = budget.start()
     pinned, first = given_tiles(dfg, arch, config, shared=True)
     problem = build_problem(dfg, arch).pinned_to(pinned)
     reason = misplaced(dfg, arch, pinned | first) or screen(problem, config.ii)
@@ -52,7 +53,7 @@ def anneal_spokes(dfg: Dfg, arch: Arch, config: SpokesAnnealConfig, budget: Budg
         return reason
     floor = longest_path(problem)
     warm_up(problem, floor)
-    clock = budget.start()
+    clock.prepared()
     begin = problem.pinned_to(first | pinned) if first else None
     best = annealed(problem, config.ii, clock, max(1, config.starts // BATCH), floor, begin=begin)
     clock.report("done", best.words)

@@ -71,7 +71,7 @@ def annealed(
             if found is not None:
                 tile, spoke, made = found
                 clock.moves += made
-                best.take(problem, now, tile, spoke)
+                best.take(problem, now, tile, spoke, lambda: clock.late)
         return best.legal is not None and best.legal.cycles <= floor
 
     return sweep(problem, ii, clock, attempt, batches)

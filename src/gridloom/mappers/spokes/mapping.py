@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from typing import Any
@@ -41,12 +42,14 @@ class Placement:
     violations: int
 
 
-def realise(problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s) -> Placement | None:
+def realise(
+    problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s, late: Callable[[], bool] = lambda: False
+) -> Placement | None:
     """The schedule and the routes of a placement; None when carried values cannot be in time.
 
-    Links are negotiated for: those that two values want grow dearer until each has one, or for a fixed number of
-    rounds. Costs a few passes over the wires. ``tile`` and ``spoke`` are copied. At level paper links have no limit,
-    and only waits beyond the delay registers count as violations.
+    Links are negotiated for: those that two values want grow dearer until each has one, for a fixed number of rounds,
+    or until it is too ``late``. Costs a few passes over the wires. ``tile`` and ``spoke`` are copied. At level paper
+    links have no limit, and only waits beyond the delay registers count as violations.
     """
     tables, tiles = problem.tables, problem.tiles
     issue = np.empty(problem.size, dtype=np.int32)
@@ -58,7 +61,7 @@ def realise(problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s) -> Pla
     clashes = 0
     for _ in range(_ROUNDS):
         clashes = route(tables, ii, tile, issue, owner, price, steps)
-        if clashes == 0 or not problem.strict:
+        if clashes == 0 or not problem.strict or late():
             break
     if not problem.strict:
         clashes = 0

@@ -47,13 +47,14 @@ def spokes_random(dfg: Dfg, arch: Arch, config: SpokesRandomConfig, budget: Budg
     are drawn at the II that is kept. A sample counts as a move. OptionError for another kind of array.
     """
     refuse_unsuited("spokes-random", dfg, arch)
+    clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem, config.ii)
     if reason is not None:
         return reason
     floor = longest_path(problem)
     _draw(problem, 1, 0, 1, np.zeros(1, dtype=np.uint8), ENDLESS)
-    clock = budget.start()
+    clock.prepared()
     tight = problem.strict or bool(problem.tables.device[3] >= 0)
 
     def attempt(ii: int, best: Best, turn: int) -> bool:
@@ -65,7 +66,7 @@ def spokes_random(dfg: Dfg, arch: Arch, config: SpokesRandomConfig, budget: Budg
             record = best.legal.cycles if best.legal is not None and best.legal.ii == ii else ENDLESS
             tile, spoke, whole = _draw(problem, ii, seed, max(1, config.samples // pieces), clock.stop, record)
             if whole:
-                best.take(problem, ii, tile, spoke)
+                best.take(problem, ii, tile, spoke, lambda: clock.late)
             clock.moves += max(1, config.samples // pieces)
             if clock.over():
                 break

@@ -81,9 +81,11 @@ class Best:
     closest: Placement | None = None
     tried: list[int] = field(default_factory=list)
 
-    def take(self, problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s) -> None:
-        """Schedule and route a placement, and keep it if it is the best."""
-        self.keep(realise(problem, ii, tile, spoke))
+    def take(
+        self, problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s, late: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Schedule and route a placement, and keep it if it is the best; ``late`` ends the routing early."""
+        self.keep(realise(problem, ii, tile, spoke, late))
 
     def keep(self, found: Placement | None) -> None:
         """Keep a placement that has its routes already, if it is the best legal one or the one nearest to legal."""
@@ -124,8 +126,8 @@ def sweep(
 
     ``attempt`` makes one batch of work, the larger the later its turn, and returns True when its II cannot be bettered
     any more. Without a limit it is called ``patience`` times for the II that is kept. Every II gets one batch before
-    the search fails, also when the budget ends before; after that the two largest IIs get the rest. Ends early once
-    nothing can become better.
+    the search fails, also when the budget ends before, unless the time limit is long past; after that the two largest
+    IIs get the rest. Ends early once nothing can become better.
     """
     best = Best()
     candidates = list(iis(problem, asked))
@@ -143,7 +145,7 @@ def sweep(
         for ii in order:
             best.tried = sorted({*best.tried, ii})
             once(ii)
-            if best.legal is not None or (clock.over() and (asked is not None or ii == candidates[-1])):
+            if best.legal is not None or (clock.over() and (asked is not None or ii == candidates[-1])) or clock.late:
                 break
         # Where no II had a placement at once, one is likeliest at the largest, which have most room.
         order = candidates[-2:][::-1]

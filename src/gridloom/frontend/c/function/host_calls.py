@@ -20,10 +20,26 @@ from gridloom.frontend.c.function.memory import Memory
 #: Calls that say something to the compiler and do nothing.
 IGNORED: Final = ("llvm.assume", "llvm.lifetime", "llvm.experimental", "llvm.dbg", "llvm.donothing", "llvm.prefetch")
 
+
+def _maximum(a: Any, b: Any) -> Any:
+    """IEEE 754's maximum: a NaN wins, and the zero without a sign is the larger one."""
+    if a == b:
+        return b if np.signbit(a) else a
+    return np.maximum(a, b)
+
+
+def _minimum(a: Any, b: Any) -> Any:
+    """IEEE 754's minimum: a NaN wins, and the zero with a sign is the smaller one."""
+    if a == b:
+        return a if np.signbit(a) else b
+    return np.minimum(a, b)
+
+
 _EXACT: Final[dict[str, Callable[..., Any]]] = {
     "sqrt": np.sqrt, "fabs": np.abs, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
     "nearbyint": np.rint, "roundeven": np.rint, "copysign": np.copysign, "fmin": np.fmin, "fmax": np.fmax,
     "minnum": np.fmin, "maxnum": np.fmax, "fmod": np.fmod, "minimumnum": np.fmin, "maximumnum": np.fmax,
+    "minimum": _minimum, "maximum": _maximum,
 }  # fmt: skip
 _LIBRARY: Final = frozenset({
     "exp", "exp2", "log", "log2", "log10", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",

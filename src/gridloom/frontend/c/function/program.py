@@ -7,14 +7,15 @@ other code stays on the host: the loops around, what stands between loops, early
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gridloom.errors import GridloomError, SourceError
 from gridloom.frontend.c.c_loop import CLoop
+from gridloom.frontend.c.function.exits import ExitLoop, exit_loop
 from gridloom.frontend.c.function.host_code import Mark
 from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import Function, Instruction, Module, Value
+from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Instruction, Module, Value
 from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.c.loops import Loop, find_loops
 from gridloom.frontend.c.region import single
@@ -31,18 +32,37 @@ class LoopPlan:
     depth: int
     loop: Loop = field(repr=False)
     graph: CLoop | None = field(default=None, repr=False)
+    #: Set for a loop with early exits, which runs in pieces.
+    pieces: ExitLoop | None = field(default=None, repr=False)
     reason: str = ""
 
     @property
     def given(self) -> list[Value]:
-        """The values that the array is given when the loop begins: live-ins, then the starts of its arrays."""
+        """The values that are read when the loop begins: live-ins, the starts of arrays, what later pieces need."""
         if self.graph is None:
             return []
-        return [*self.graph.liveins.values(), *(self.graph.bases[array.name] for array in self.graph.arrays)]
+        bases = [self.graph.bases[array.name] for array in self.graph.arrays]
+        return [*map(self._known, self.graph.liveins.values()), *bases, *self.needed]
+
+    @property
+    def needed(self) -> list[Value]:
+        """Values from outside that a later piece starts from, and the pointers that left ones are counted from."""
+        if self.pieces is None:
+            return []
+        later = [item.following for item in self.pieces.carried if item.livein and not item.liveout]
+        return [*later, *(item.root for item in self.pieces.left if item.root is not None)]
+
+    def _known(self, value: Value) -> Value:
+        """A value as the function has it: how far a pointer has moved is 0 when the loop begins."""
+        if isinstance(value, Argument) and value not in self.loop.function.arguments:
+            return Constant(value.type, 0)
+        return value
 
     @property
     def left(self) -> list[Instruction]:
         """The values that the array gives back."""
+        if self.pieces is not None:
+            return [item.item for item in self.pieces.left]
         return [] if self.graph is None else list(self.graph.liveouts.values())
 
     @property
@@ -106,16 +126,25 @@ def _plan(module: Module, loop: Loop, number: int, file: str) -> LoopPlan:
     while around:
         depth, around = depth + 1, around.parent
     name = f"{loop.function.name}_{loop.span.start}" if loop.span.start else f"{loop.function.name}_loop{number}"
-    graph, reason = None, "its inner loops run on the array"
-    if not loop.children:
-        graph, reason = _translated(module, loop, name, file)
-    return LoopPlan(number=number, name=name, line=loop.span.start, depth=depth, loop=loop, graph=graph, reason=reason)
+    plan = LoopPlan(number=number, name=name, line=loop.span.start, depth=depth, loop=loop)
+    if loop.children:
+        return replace(plan, reason="its inner loops run on the array")
+    return _translated(module, plan, file)
 
 
-def _translated(module: Module, loop: Loop, name: str, file: str) -> tuple[CLoop | None, str]:
-    """The graph of a loop, or the reason why it has none."""
+def _translated(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
+    """The plan with a graph: of a counted loop, else of a loop in pieces; or with the reason why it has none."""
+    region, loop = None, plan.loop
     sizes: Mapping[str, int] = {}
     try:
-        return translate(module, single(loop, file), file, name, sizes), ""
+        region = single(loop, file)
+        return replace(plan, graph=translate(module, region, file, plan.name, sizes))
     except GridloomError as error:
-        return None, getattr(error, "message", str(error))
+        reason = error
+    try:
+        pieces = exit_loop(module, loop, plan.name, file)
+        return replace(plan, graph=pieces.graph, pieces=pieces)
+    except GridloomError as error:
+        # What keeps a counted loop off the array is said of it, and not of what it was rewritten into.
+        reason = reason if region is not None else error
+    return replace(plan, reason=getattr(reason, "message", str(reason)))

@@ -51,8 +51,9 @@ SEMANTICS: Final = (
 
 # Optimised, but neither vectorised nor unrolled, which would hide the loop; calls of memset or memcpy would replace it.
 _FLAGS: Final = (
-    "-O2", "-S", "-emit-llvm", "-gline-tables-only", "-fno-discard-value-names", "-fno-vectorize", "-fno-slp-vectorize",
-    "-fno-unroll-loops", "-fno-builtin-memset", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-stack-protector",
+    "-O2", "-S", "-emit-llvm", "-g", "-fno-discard-value-names", "-fno-vectorize", "-fno-slp-vectorize",
+    "-fno-unroll-loops", "-fno-builtin-memset", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-strlen",
+    "-fno-builtin-wcslen", "-fno-stack-protector",
     "-Wno-unknown-pragmas", "-Wno-unused-command-line-argument",
 )  # fmt: skip
 

@@ -95,6 +95,8 @@ class Instruction:
     source_type: str = ""
     #: load, store: the scalar type by which C says what it may overlap; "" when it may overlap anything.
     access_type: str = ""
+    #: The variable of the source that holds the value; "" where none does.
+    variable: str = ""
 
     def __repr__(self) -> str:
         return f"Instruction({self.text.strip()})"

@@ -42,6 +42,9 @@ _INCOMING: Final = re.compile(r", %(\"[^\"]*\"|[\w.$-]+) \]")
 _DEREFERENCEABLE: Final = re.compile(r"dereferenceable\((\d+)\)")
 _DEFINITION: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.M)
 _STRUCT: Final = re.compile(r"^%(\"[^\"]*\"|[\w.$-]+) = type (<?\{.*\}>?)$", re.M)
+_FUNCTION_NAME: Final = re.compile(r"@(\"[^\"]*\"|[\w.$-]+)\(")
+_RECORD: Final = re.compile(r"\s*#dbg_value\(\S+ %(\"[^\"]*\"|[\w.$-]+), !(\d+), !DIExpression\(\)")
+_VARIABLE: Final = re.compile(r'DILocalVariable\(name: "([A-Za-z_]\w*)"')
 _GLOBAL_OFFSET: Final = re.compile(r"getelementptr .*\(i8, ptr @(\"[^\"]*\"|[\w.$-]+), i\d+ (-?\d+)\)")
 
 
@@ -92,17 +95,33 @@ class _Reader:
         self.values: dict[Any, Value] = {}
         self.globals: dict[str, Global] = {}
         self.spans: dict[Instruction, LoopSpan] = {}
+        self.variables: dict[tuple[str, str], str] = {}
 
     def module(self) -> Module:
         """The records of the whole module."""
         for variable in self.parsed.global_variables:
             self.globals[variable.name] = self.values[variable] = self._global(variable)
         bodies = _function_lines(self.text)
+        self.variables = self._variables()
         functions = {}
         for function in self.parsed.functions:
             if not function.is_declaration:
                 functions[function.name] = self._function(function, bodies[function.name])
         return Module(functions, self.globals, self.structs, self.spans)
+
+    def _variables(self) -> dict[tuple[str, str], str]:
+        """(Function, value) -> the variable of the source that the value is, where a debug record says so."""
+        named: dict[tuple[str, str], str] = {}
+        function = ""
+        for line in self.text.splitlines():
+            if line.startswith("define "):
+                name = _FUNCTION_NAME.search(line)
+                function = _plain(name[1]) if name else ""
+            record = _RECORD.match(line)
+            variable = _VARIABLE.search(self.metadata.get(int(record[2]), "")) if record else None
+            if record and variable:
+                named.setdefault((function, _plain(record[1])), variable[1])
+        return named
 
     def _global(self, variable: Any) -> Global:
         """The record of a global variable, with the text of its initializer."""
@@ -156,6 +175,7 @@ class _Reader:
             records = []
             for item in row:
                 record = self._instruction(item, body[position], name, position)
+                record.variable = self.variables.get((function.name, record.name), "")
                 self.values[item] = record
                 records.append(record)
                 pairs.append((item, record))
@@ -290,7 +310,7 @@ def _function_lines(text: str) -> dict[str, tuple[str, list[str]]]:
     for line in text.splitlines():
         if body is None:
             if line.startswith("define "):
-                name = re.search(r"@(\"[^\"]*\"|[\w.$-]+)\(", line)
+                name = _FUNCTION_NAME.search(line)
                 body = []
                 functions[_plain(name[1]) if name else ""] = (line, body)
         elif line == "}":

@@ -22,8 +22,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Int32s
-from gridloom.mappers.core.solver import Solved, check_size, cp_model
+from gridloom.mappers.core.solver import Solved, check_clock, check_size, check_time, cp_model
 from gridloom.mappers.grid.problem import UNLIMITED, StaticProblem
 from gridloom.mappers.grid.route.pathfinder import Routes
 from gridloom.mappers.modulo.exact.symmetry import representatives
@@ -55,12 +56,14 @@ class StaticModel:
     """The model of a problem within a scope, built once, with its variables at hand.
 
     ``model`` is what the solver takes. After a solve that found a solution, :meth:`position` and :meth:`routes` read
-    it. ModelTooLargeError is raised before anything is built where the size would be beyond what is solved in time.
+    it. ModelTooLargeError is raised before anything is built where the size would be beyond what is solved in time, and
+    OutOfTimeError where the clock ends first.
     """
 
-    def __init__(self, problem: StaticProblem, scope: StaticScope) -> None:
+    def __init__(self, problem: StaticProblem, scope: StaticScope, clock: Clock) -> None:
         self.problem = problem
         self.scope = scope
+        self.clock = clock
         self.model: Any = cp_model().CpModel()
         #: (node, tile), (node, link, age), (edge, age) -> variable; only edges between different nodes.
         self.at: dict[tuple[int, int], Any] = {}
@@ -68,6 +71,7 @@ class StaticModel:
         self.age: dict[tuple[int, int], Any] = {}
         self.crossing = np.flatnonzero(problem.source != problem.target).tolist()
         check_size(self._size())
+        check_time(self._size(), clock)
         self._add_places()
         self._add_lengths()
         if scope.longest == 1:
@@ -95,6 +99,7 @@ class StaticModel:
         """A node has one tile, a tile has one node at most; the anchor sits on one tile of each symmetric class."""
         p = self.problem
         for node in range(p.size):
+            check_clock(self.clock)
             for tile in range(p.tiles):
                 if p.may_sit(node, tile):
                     self.at[node, tile] = self._new()
@@ -119,6 +124,7 @@ class StaticModel:
             self.model.add_exactly_one([self.age[e, age] for age in ages])
             a, b = int(p.source[e]), int(p.target[e])
             for first, second, distance in ((a, b, p.hops), (b, a, p.hops.T)):
+                check_clock(self.clock)
                 for tile in range(p.tiles):
                     if (first, tile) in self.at:
                         self._add_reach(e, self.at[first, tile], second, distance[tile], colour, tile)
@@ -178,6 +184,7 @@ class StaticModel:
         p, links = self.problem, self.problem.links
         sources = sorted({int(p.source[e]) for e in self.crossing})
         for net in sources:
+            check_clock(self.clock)
             for link in range(links.count):
                 for age in range(self.scope.longest):
                     self.used[net, link, age] = self._new()
@@ -190,6 +197,8 @@ class StaticModel:
             for follower in links.following[links.following_at[link] : links.following_at[link + 1]].tolist():
                 before[follower].append(link)
         for (net, link, age), literal in self.used.items():
+            if age == 0 and link == 0:
+                check_clock(self.clock)
             start = self.at.get((net, int(links.source[link])))
             if age:
                 reasons = [self.used[net, other, age - 1] for other in before[link]]
@@ -205,6 +214,7 @@ class StaticModel:
             entering[tile].append(link)
         for e in self.crossing:
             net, target = int(p.source[e]), int(p.target[e])
+            check_clock(self.clock)
             for tile in range(p.tiles):
                 if (target, tile) not in self.at:
                     continue

@@ -19,7 +19,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.estimate.spatial_bounds import Bound, fifo_bound, latency_bound, wirelength_bound
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
-from gridloom.mappers.core.solver import ModelTooLargeError, Solved, cp_model, solve, too_large
+from gridloom.mappers.core.solver import ModelTooLargeError, OutOfTimeError, Solved, cp_model, solve, too_large
 from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.grid.balance.exact import Balance, Timing, balance
 from gridloom.mappers.grid.exact.model import StaticModel, StaticScope
@@ -46,6 +46,7 @@ def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     """
     refuse_unsuited("exact", dfg, arch)
     cp_model()
+    clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem)
     if reason is not None:
@@ -53,7 +54,7 @@ def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     timing = Timing(problem)
     even = np.ones(len(problem.edges), dtype=np.int32)
     apart = balance(timing, np.zeros(problem.size, dtype=np.int32), even)  # also compiles before the clock starts
-    search = _Search(problem, timing, config, budget.start(), apart)
+    search = _Search(problem, timing, config, clock.prepared(), apart)
     try:
         return search.result()
     except ModelTooLargeError as error:
@@ -89,6 +90,8 @@ class _Search:
     best: Candidate | None = None
     proof: list[str] = field(default_factory=list)
     bound: int = 0
+    #: True when a model was left out, since building it would have taken, or took, more than the time left.
+    unbuilt: bool = False
     #: True when it is proved that there is no mapping at all.
     none: bool = False
 
@@ -204,7 +207,10 @@ class _Search:
         if self.clock.over():
             return "unknown"
         try:
-            model = StaticModel(self.problem, scope)
+            model = StaticModel(self.problem, scope, self.clock)
+        except OutOfTimeError:
+            self.unbuilt = True
+            return "unknown"
         except ModelTooLargeError:
             # Without a mapping there is no smaller model to fall back on.
             if self.best is None and scope.aim != "any":
@@ -246,7 +252,8 @@ class _Search:
         if self.none:
             bound, levers = "none: refuted", ("a larger array", "a topology with more links (onehop)")
         else:
-            bound, levers = "none found within the budget", ("more time", "a larger array")
+            why = ": a model could not be built in the time left" if self.unbuilt else ""
+            bound, levers = f"none found within the budget{why}", ("more time", "a larger array")
         return Failure(
             constraint="places, routes and FIFOs together",
             demand=f"a mapping of {self.problem.size} nodes",
@@ -262,6 +269,11 @@ def relaxed_wirelength(
 
     Edges of more than ``longest`` links count as of that many. Cost: the budget, for graphs that are not tiny.
     """
-    model = StaticModel(build_problem(dfg, arch), StaticScope(longest=longest, aim="wirelength", links=False))
-    solved = solve(model.model, budget.start(), workers=config.workers)
+    clock = budget.start()
+    scope = StaticScope(longest=longest, aim="wirelength", links=False)
+    try:
+        model = StaticModel(build_problem(dfg, arch), scope, clock)
+    except OutOfTimeError:
+        return 0, None
+    solved = solve(model.model, clock, workers=config.workers)
     return max(0, solved.bound or 0), round(solved.solver.objective_value) if solved.found else None

@@ -275,6 +275,15 @@ def _reroute(
     return lost
 
 
+@borrowing
+def _without_way(nets: Nets, ways: Ways) -> int:
+    """Edges that have no way yet."""
+    lost = 0
+    for e in nets.edges:
+        lost += ways.length[e] == 0
+    return lost
+
+
 @kernel
 def negotiate(
     nets: Nets, windows: Windows, links: Links, ways: Ways, usage: Usage, prices: Prices, rounds: int, patience: int,
@@ -301,7 +310,12 @@ def negotiate(
         now = Prices(present, prices.hop, prices.late)
         lost = 0
         for n in nets.order:
+            # Every edge has a way after the first round, which is therefore made whole where there is time.
+            if stop[0] > 1 or (turn > 0 and stop[0] != 0):
+                break
             lost += _reroute(n, everything, nets, windows, links, layers, usage, now, ways)
+        if turn == 0 and stop[0] > 1:
+            lost = _without_way(nets, ways)
         over = _overuse(usage, 0.4)
         if over == 0 or lost > 0 or stop[0] != 0:
             break

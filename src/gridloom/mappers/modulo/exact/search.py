@@ -21,7 +21,15 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
-from gridloom.mappers.core.solver import ModelTooLargeError, OutOfTimeError, Solved, cp_model, solve, too_large
+from gridloom.mappers.core.solver import (
+    ModelTooLargeError,
+    OutOfTimeError,
+    Solved,
+    check_size,
+    cp_model,
+    solve,
+    too_large,
+)
 from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.modulo.exact.mapping import to_mapping
 from gridloom.mappers.modulo.exact.model import LoopModel
@@ -51,6 +59,7 @@ def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     """
     refuse_unsuited("exact", dfg, arch)
     cp_model()
+    clock = budget.start()
     problem = ModuloProblem(dfg, arch)
     bound = mii(dfg, arch)
     reason = screen(problem, bound, config.ii)
@@ -58,9 +67,16 @@ def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
         return reason
     least_distances(1, [], 1)  # compiled before the clock starts
     try:
-        return _Walk(problem, bound, config, budget.start()).result()
+        check_size(least_size(problem))
+        return _Walk(problem, bound, config, clock.prepared()).result()
     except ModelTooLargeError as error:
         return too_large(error.size, "modulo")
+
+
+def least_size(problem: ModuloProblem) -> int:
+    """Variables that every model has: each value is on the outputs, wires and registers in a cycle at least."""
+    registers = sum(len(file.registers) for file in problem.arch.register_files)
+    return len(problem.nodes) * (4 * len(problem.arch.tiles) + registers)
 
 
 def sufficient_spread(problem: ModuloProblem, ii: int) -> int:

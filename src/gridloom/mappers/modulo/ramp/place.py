@@ -66,6 +66,15 @@ class Attempt:
         return int(self.cycle[link.target] - self.cycle[link.source] + self.ii * link.distance)
 
 
+def check_pairs(ops: int, tiles: int) -> None:
+    """Raise OptionError where a compatibility graph would be too large."""
+    if ops * tiles > MAX_VERTICES:
+        raise OptionError(
+            f"{ops} ops on {tiles} PEs are {ops * tiles} pairs; a compatibility graph of up to {MAX_VERTICES} is "
+            "built: use mapper 'modulo', or a smaller array"
+        )
+
+
 class Placer:
     """Places schedules of one problem; what does not depend on the schedule is computed once.
 
@@ -102,11 +111,7 @@ class Placer:
         from gridloom.mappers.modulo.ramp.clique_kernel import Clique, compatibility, find_clique
 
         ops, tiles = len(graph.ops), len(self.problem.arch.tiles)
-        if ops * tiles > MAX_VERTICES:
-            raise OptionError(
-                f"{ops} ops on {tiles} PEs are {ops * tiles} pairs; a compatibility graph of up to {MAX_VERTICES} is "
-                "built: use mapper 'modulo', or a smaller array"
-            )
+        check_pairs(ops, tiles)
         relations, files = self._relations(graph, cycle, ii), self._files(graph, cycle, ii)
         able = relations.able
         rows = compatibility(relations)

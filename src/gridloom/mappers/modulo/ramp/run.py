@@ -29,6 +29,7 @@ def run_technique(
     buses, or makes too many (op, PE) pairs.
     """
     refuse_unsuited(name, dfg, arch)
+    clock = budget.start()
     problem = ModuloProblem(dfg, arch)
     bound = mii(dfg, arch)
     reason = screen(problem, bound, limits.ii)
@@ -36,7 +37,7 @@ def run_technique(
         return reason
     search = RampSearch(problem, technique, limits, bound)
     warm_up()
-    clock = budget.start()
+    clock.prepared()
     found = search.run(clock)
     clock.report("done", "" if found is None else f"II {found.ii}")
     if found is None:

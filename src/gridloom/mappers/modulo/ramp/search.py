@@ -20,7 +20,7 @@ from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.ramp.graph import Link, WorkGraph, least_ii, work_graph
 from gridloom.mappers.modulo.ramp.mapping import fits_memory
-from gridloom.mappers.modulo.ramp.place import Attempt, Placer, Rules
+from gridloom.mappers.modulo.ramp.place import Attempt, Placer, Rules, check_pairs
 from gridloom.mappers.modulo.ramp.schedule import schedule
 from gridloom.mappers.modulo.ramp.strategies import Editor
 from gridloom.mappers.modulo.schedule.resources import Resources, resources
@@ -90,6 +90,7 @@ class RampSearch:
         self.editor = Editor(problem)
         self.counts: Resources = resources(problem.arch, problem.classes)
         self.original = self._original()
+        check_pairs(len(self.original.ops), len(problem.arch.tiles))
         self.placer = Placer(problem, technique.rules, limits.moves)
         self.trace = Trace()
         #: Placements that are left for the schedule at hand.

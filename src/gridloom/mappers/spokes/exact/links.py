@@ -19,7 +19,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from gridloom.mappers.core.solver import Solved
+from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.solver import Solved, check_clock
 from gridloom.mappers.spokes.kernel import NONE, makespan, schedule, waiting
 from gridloom.mappers.spokes.mapping import Placement
 from gridloom.mappers.spokes.problem import SpokesProblem
@@ -44,10 +45,13 @@ def modelled(problem: SpokesProblem) -> bool:
     return problem.strict and problem.size <= MOST_NODES and problem.tiles <= MOST_TILES
 
 
-def add_links(model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issue: list[Any], last: int) -> Links:
-    """Add the links of all values, and the sum of waits of each tile. Cubic in the nodes at worst, linear in tiles.
+def add_links(
+    model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issue: list[Any], last: int, clock: Clock
+) -> Links:
+    """Add the links of all values, and the sum of waits of each tile. Quadratic in the nodes at worst, linear in tiles.
 
-    ``tile`` and ``issue`` are the variables of the nodes, ``last`` is an upper bound on the cycles.
+    ``tile`` and ``issue`` are the variables of the nodes, ``last`` is an upper bound on the cycles. OutOfTimeError
+    where the clock ends first.
     """
     tables = problem.tables
     here = [[_is(model, tile[n], t) for t in range(problem.tiles)] for n in range(problem.size)]
@@ -59,7 +63,7 @@ def add_links(model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issu
                 if 0 <= x + direction * step < problem.tiles:
                     used[p, x, k] = model.new_bool_var(f"use{p}_{x}_{k}")
     _connect(model, problem, here, used)
-    _separate(model, problem, ii, tile, issue, last, sources, used)
+    _separate(model, problem, ii, tile, issue, last, sources, used, clock)
     _wait(model, problem, ii, tile, issue, here, last)
     return Links(used)
 
@@ -98,7 +102,7 @@ def _connect(model: Any, problem: SpokesProblem, here: list[list[Any]], used: di
 
 def _separate(
     model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issue: list[Any], last: int, sources: list[int],
-    used: dict[tuple[int, int, int], Any],
+    used: dict[tuple[int, int, int], Any], clock: Clock,
 ) -> None:  # fmt: skip
     """Values of equal phase do not share a link.
 
@@ -106,6 +110,10 @@ def _separate(
     marked as equal without need, which forbids more and is never forced.
     """
     span = last + problem.latency + problem.tiles
+    sign_of = {number: sign for sign, _, number in _STEPS}
+    owned: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for owner, x, k in used:
+        owned.setdefault((owner, sign_of[k]), []).append((x, k))
     for direction in (1, -1):
         phases = {}
         for p in sources:
@@ -113,13 +121,12 @@ def _separate(
             turns = model.new_int_var(-problem.tiles // ii - 1, span // ii + 1, "")
             model.add(issue[p] + problem.latency - direction * tile[p] == phases[p] + ii * turns)
         for i, p in enumerate(sources):
+            check_clock(clock)
             for q in sources[i + 1 :]:
                 same = model.new_bool_var("")
                 model.add(phases[p] != phases[q]).only_enforce_if(~same)
-                for (owner, x, k), link in used.items():
-                    direction_of_link = next(sign for sign, _, number in _STEPS if number == k)
-                    if owner == p and direction_of_link == direction:
-                        model.add_bool_or([~same, ~link, ~used[q, x, k]])
+                for x, k in owned[p, direction]:
+                    model.add_bool_or([~same, ~used[p, x, k], ~used[q, x, k]])
 
 
 def _wait(

@@ -28,11 +28,12 @@ def exact_spokes(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     without OR-Tools.
     """
     refuse_unsuited("exact", dfg, arch)
+    clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem, config.ii)
     if reason is not None:
         return reason
-    clock = budget.start()
+    clock.prepared()
     floor = longest_path(problem)
     tried: list[int] = []
     for ii in iis(problem, config.ii):

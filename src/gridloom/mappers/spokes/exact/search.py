@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gridloom.mappers.budget import Budget, Clock
-from gridloom.mappers.core.solver import Solved, cp_model, solve
+from gridloom.mappers.core.solver import OutOfTimeError, Solved, check_clock, cp_model, solve
 from gridloom.mappers.spokes.annealing import annealed
 from gridloom.mappers.spokes.exact.links import Links, add_links, modelled, placement
 from gridloom.mappers.spokes.mapping import Placement
@@ -48,13 +48,16 @@ def optimum(problem: SpokesProblem, ii: int, clock: Clock, floor: int, workers: 
     best = _annealed(problem, ii, clock, floor)
     if best.legal is not None and best.legal.cycles <= floor:
         return best, floor, False
-    model = _build(problem, ii, None if best.legal is None or not _whole(problem) else best.legal.cycles)
-    hints = [] if best.legal is None else _hints(model, best.legal)
+    try:
+        model = _build(problem, ii, None if best.legal is None or not _whole(problem) else best.legal.cycles, clock)
+    except OutOfTimeError:
+        return best, floor, False
+    hints = [] if best.legal is None else _hints(problem, model, best.legal)
     found = solve(model.model, clock, workers=workers, hints=hints)
     if found.found and model.links is not None:
         best.keep(placement(problem, ii, found, model.tile, model.issue, model.links))
     elif found.found:
-        best.take(problem, ii, *(_values(found, row) for row in (model.tile, model.spoke)))
+        best.take(problem, ii, _values(found, model.tile), _values(found, model.spoke))
     bound = max(floor, found.bound or floor)
     if found.answer == "infeasible" and best.legal is not None:
         bound = best.legal.cycles
@@ -77,11 +80,11 @@ def _annealed(problem: SpokesProblem, ii: int, clock: Clock, floor: int) -> Best
     return annealed(problem, ii, small.start(), _BATCHES, floor)
 
 
-def _build(problem: SpokesProblem, ii: int, upper: int | None) -> _Model:
+def _build(problem: SpokesProblem, ii: int, upper: int | None, clock: Clock) -> _Model:
     """The model of a problem at an II. ``upper`` is a number of cycles that some placement has, None: none is known.
 
     Without it the horizon is a generous guess: room for every node to wait for a whole row of tiles and an II, four
-    times.
+    times. OutOfTimeError where the clock ends first.
     """
     cp, tables = cp_model(), problem.tables
     model = cp.CpModel()
@@ -96,6 +99,7 @@ def _build(problem: SpokesProblem, ii: int, upper: int | None) -> _Model:
     model.add_all_different([tile[n] * ii + spoke[n] for n in nodes])
     far: dict[tuple[int, int], Any] = {}
     for n in nodes:
+        check_clock(clock)
         for e in range(tables.pred_at[n], tables.pred_at[n + 1]):
             p = int(tables.pred[e])
             wait = int(tables.pred_lag[e]) - ii * int(tables.pred_distance[e])
@@ -108,14 +112,13 @@ def _build(problem: SpokesProblem, ii: int, upper: int | None) -> _Model:
                 model.add(issue[n] >= issue[p] + wait + far[key])
             else:
                 model.add(issue[n] >= issue[p] + wait)
-    _rules(model, problem, tile)
-    links = add_links(model, problem, ii, tile, issue, last) if modelled(problem) else None
+    _rules(model, problem, tile, clock)
+    links = add_links(model, problem, ii, tile, issue, last, clock) if modelled(problem) else None
     if count > 0:
         model.add_min_equality(0, tile)
-    if problem.cliques and len(problem.cliques[0][1]) > 1:
-        # A placement and its mirror image have the same cycles.
-        a, b = problem.cliques[0][1][:2]
-        model.add(tile[a] < tile[b])
+    pair = _ordered_pair(problem)
+    if pair is not None:
+        model.add(tile[pair[0]] < tile[pair[1]])
     cycles = model.new_int_var(longest_path(problem), last, "cycles")
     for n in nodes:
         model.add(cycles >= issue[n] + problem.latency)
@@ -123,7 +126,18 @@ def _build(problem: SpokesProblem, ii: int, upper: int | None) -> _Model:
     return _Model(model, tile, spoke, issue, links)
 
 
-def _rules(model: Any, problem: SpokesProblem, tile: list[Any]) -> None:
+def _ordered_pair(problem: SpokesProblem) -> tuple[int, int] | None:
+    """Two nodes that never share a tile, of which the first is to the left: a placement and its mirror image are equal.
+
+    None: there are no such nodes.
+    """
+    if not problem.cliques or len(problem.cliques[0][1]) < 2:
+        return None
+    first, second = problem.cliques[0][1][:2]
+    return int(first), int(second)
+
+
+def _rules(model: Any, problem: SpokesProblem, tile: list[Any], clock: Clock) -> None:
     """C1 to C3 and the tile memories. Memories are modelled only where all variables together exceed one of them."""
     tables = problem.tables
     for _, members in problem.cliques:
@@ -135,6 +149,7 @@ def _rules(model: Any, problem: SpokesProblem, tile: list[Any]) -> None:
     owners = [n for n in range(problem.size) if tables.entries[n] > 0]
     if int(tables.entries.sum()) > room:
         for t in range(problem.tiles):
+            check_clock(clock)
             here = []
             for n in owners:
                 flag = model.new_bool_var("")
@@ -144,12 +159,16 @@ def _rules(model: Any, problem: SpokesProblem, tile: list[Any]) -> None:
             model.add(sum(here) <= room)
 
 
-def _hints(model: _Model, start: Placement) -> list[tuple[Any, int]]:
+def _hints(problem: SpokesProblem, model: _Model, start: Placement) -> list[tuple[Any, int]]:
     """The annealed placement as the values that the solver tries first, moved to the left end.
 
-    It is not mirrored, so the ordered pair of nodes may contradict the hint; the solver then repairs or drops it.
+    It is mirrored where the pair of nodes that the model orders sits the other way round. No node has a tile of its own
+    in the model, so that the mirror image is as good.
     """
     tile = start.tile - start.tile.min()
+    pair = _ordered_pair(problem)
+    if pair is not None and tile[pair[0]] > tile[pair[1]]:
+        tile = tile.max() - tile
     rows = ((model.tile, tile), (model.spoke, start.spoke), (model.issue, start.issue))
     return [(variable, int(value)) for row, values in rows for variable, value in zip(row, values)]
 

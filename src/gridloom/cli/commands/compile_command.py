@@ -1,0 +1,123 @@
+"""``gridloom compile`` maps every loop of a C function and runs the function on data.
+
+The work is in :mod:`gridloom.flow.functions`; this command reads arguments, prints tables and writes files.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gridloom.cli.options import AsJson, Effort, Mapper, Quiet, Seed, TimeLimit
+from gridloom.cli.outputs import check_writable, write_and_tell
+from gridloom.cli.progress import display, note
+from gridloom.errors import OptionError
+
+if TYPE_CHECKING:
+    from gridloom.flow.functions.compile import Compiled
+    from gridloom.flow.functions.run import FunctionRun
+
+
+def compile_source(
+    *,
+    source: Annotated[
+        str,
+        typer.Argument(metavar="FUNCTION", help="FILE.c:FUNCTION, FILE.mlir:FUNCTION, or a file that -o wrote before."),
+    ],
+    arch: Annotated[
+        str | None,
+        typer.Option("--arch", metavar="ARCH", help="The array: a family with parameters (torus:4x4) or a YAML file."),
+    ] = None,
+    numbers: Annotated[
+        list[str] | None,
+        typer.Option("--args", metavar="NAME=NUMBER", help="A number for a parameter; several with commas or again."),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", metavar="NAME=FILE", help="An array from a .npy file, or all of a .npz file."),
+    ] = None,
+    random: Annotated[
+        int | None,
+        typer.Option("--random", metavar="SEED", min=0, help="Make up what is not given from this seed."),
+    ] = None,
+    simulate: Annotated[
+        str,
+        typer.Option("--simulate", metavar="N", help="How many launches of each loop run cycle by cycle, or all."),
+    ] = "16",
+    mapper: Mapper = "auto",
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    effort: Effort = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the mapped function to this JSON file.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write the arrays that the function leaves to NAME.npy.")
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", metavar="FILE", help="Write the timeline of the run: .json (Perfetto) or .vcd."),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> int:
+    """Map every loop of a C or MLIR function onto an array, run it on data, and compare it with compiled code.
+
+    Without --args, --data and --random the function is mapped and not run. --effort and --time-limit hold for the
+    search of each loop. The exit status is 1 when the values differ from those of the compiled code.
+    """
+    from gridloom.flow.functions.describing import compiled_record, compiled_text, run_record, run_text
+    from gridloom.flow.functions.files import dumps
+    from gridloom.flow.functions.inputs import read_given
+    from gridloom.flow.functions.timeline import check_trace, timeline_text
+
+    check_writable([("--output", output), ("--trace", trace)])
+    check_trace(trace)
+    _check_folder(out)
+    compiled = _compiled(source, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
+    given = read_given(compiled.signature, numbers or [], data or [])
+    wanted = bool(given) or random is not None or not compiled.signature.parameters
+    run = compiled.run(seed=random, simulate=simulate, trace=trace is not None, **given) if wanted else None
+    texts = {} if output is None else {output: dumps(compiled)}
+    if run is not None and trace is not None:
+        texts[trace] = timeline_text(trace, run.events)
+    write_and_tell(texts)
+    if run is not None and out is not None:
+        _write_arrays(out, run)
+    if as_json:
+        print(json.dumps({**compiled_record(compiled), "run": None if run is None else run_record(compiled, run)}))
+    else:
+        print(compiled_text(compiled) if run is None else f"{compiled_text(compiled)}\n{run_text(compiled, run)}")
+    return int(run is not None and bool(run.native.differences))
+
+
+def _compiled(source: str, arch: str | None, **options: Any) -> Compiled:
+    """The function, compiled or loaded from a file."""
+    from gridloom.flow.functions.compile import compile_function
+    from gridloom.flow.functions.files import is_function_file, load
+
+    if is_function_file(Path(source)):
+        if arch is not None:
+            raise OptionError(f"{source} has an array already; leave out --arch", where="--arch")
+        return load(Path(source))
+    if arch is None:
+        raise OptionError("name the array to compile for: --arch torus:4x4")
+    with display(None) as shown:
+        return compile_function(source, arch, **options, progress=shown.search)
+
+
+def _check_folder(folder: Path | None) -> None:
+    if folder is not None and not folder.is_dir():
+        raise OptionError(f"there is no folder {folder}; create it first", where="--out")
+
+
+def _write_arrays(folder: Path, run: FunctionRun) -> None:
+    """Write what the function left, one file for each array."""
+    import numpy as np
+
+    for name, array in {**run.variables, **run.arrays}.items():
+        np.save(folder / f"{name}.npy", array)
+        note(f"wrote {folder / name}.npy")

@@ -1,0 +1,163 @@
+"""The same loop as several graphs, and which of them suits the array: by the bounds first, then by mapping.
+
+A loop may be taken as written or with less work in each iteration, and one or more of its iterations may run as one.
+What is better depends on the array, so that every alternative whose bound leaves a chance is mapped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from gridloom.archs.model import Arch
+from gridloom.archs.spec import build
+from gridloom.dfg.model import Dfg
+from gridloom.errors import ArchError
+from gridloom.flow.bounds import lower_bound
+from gridloom.mapping.mii import Mii
+
+if TYPE_CHECKING:
+    from gridloom.flow.loops.loop_text import LoopText
+    from gridloom.flow.request import Request
+    from gridloom.flow.result import Result
+
+#: The part of the time limit that the first alternative has while another one may be better.
+_FIRST_SHARE: Final = 0.75
+#: How many alternatives that were not tried a remark names.
+_SHOWN: Final = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alternative:
+    """One graph of a loop."""
+
+    #: ``reduced``, ``as written``, ``reduced, 4 iterations in one``: what was done to the loop; "" for a plain graph.
+    label: str
+    dfg: Dfg
+    #: Iterations of the loop that one iteration of the graph does.
+    copies: int = 1
+    text: LoopText | None = None
+    #: The MII on the array; None before the array is known, and on elastic arrays.
+    bound: Mii | None = None
+
+    @property
+    def least(self) -> float:
+        """The least number of cycles for each iteration of the loop that the bounds allow."""
+        return 0.0 if self.bound is None else self.bound.total / self.copies
+
+    @property
+    def operations(self) -> int:
+        """Operations of one iteration of the graph."""
+        return sum(not op.timeless for op in self.dfg.ops)
+
+
+def ranked(rows: Sequence[Alternative], arch: Arch) -> tuple[Alternative, ...]:
+    """The alternatives on an array, the one with the best bounds first. Costs the MII of each."""
+    if len(rows) == 1:
+        return tuple(rows)
+    bounded = [replace(row, bound=lower_bound(row.dfg, arch)) for row in rows]
+    missing = [bool(row.bound and row.bound.missing) for row in bounded]
+    order = sorted(
+        range(len(rows)),
+        key=lambda k: (missing[k], bounded[k].least, bounded[k].operations / bounded[k].copies, k),
+    )
+    return tuple(bounded[k] for k in order)
+
+
+def map_best(
+    request: Request, rows: Sequence[Alternative], arch: Arch, mapped: Callable[[Request, Dfg, Arch], Result]
+) -> Result:
+    """The best result of the alternatives that the bounds leave a chance, with remarks on what was tried.
+
+    The first alternative is mapped; a further one only where its bound is below what was found, or where nothing was.
+    All share the request's time limit.
+    """
+    began = time.monotonic()
+    best: tuple[Result, Alternative] | None = None
+    told: list[str] = []
+    passed: list[Alternative] = []
+    for k, row in enumerate(rows):
+        if best is not None and not _may_win(row, best, request):
+            passed.append(row)
+            continue
+        contested = best is None and any(other.least <= row.least for other in rows[k + 1 :])
+        result = mapped(_share(request, began, contested), row.dfg, arch)
+        told.append(f"{row.label}: {_outcome_text(result, row)}")
+        if best is None or _rate(result, row) < _rate(*best):
+            best = result, row
+    assert best is not None
+    result, row = best
+    remarks = () if len(rows) == 1 else (f"the loop is mapped {row.label}", *told, *_passed_over(passed))
+    if any(other.copies != row.copies for other in rows):
+        remarks = (*remarks, *_growth(rows, arch))
+    return replace(result, text=row.text, remarks=remarks, copies=row.copies)
+
+
+def _passed_over(rows: Sequence[Alternative]) -> list[str]:
+    """One line on the alternatives that were not tried."""
+    if not rows:
+        return []
+    shown = "; ".join(f"{row.label} ({_bound_text(row)})" for row in rows[:_SHOWN])
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return [f"not tried, because their bounds are no better: {shown}{more}"]
+
+
+def _growth(rows: Sequence[Alternative], arch: Arch) -> list[str]:
+    """One line on what the bounds allow on arrays of other sizes; none where the array has no size to change."""
+    spec = dict(arch.spec)
+    if not all(isinstance(spec.get(key), int) for key in ("rows", "cols")):
+        return []
+    shown = []
+    for factor in (0.5, 1, 2, 4):
+        size = {key: int(spec[key] * factor) for key in ("rows", "cols")}
+        if min(size.values()) < 1:
+            continue
+        try:
+            other = build({**spec, **size})
+        except ArchError:
+            continue
+        least = min(bound.total / row.copies for row in rows if (bound := lower_bound(row.dfg, other)) is not None)
+        shown.append(f"{size['rows']}x{size['cols']}: {1 / least:.3g}")
+    return [f"most iterations of the loop per cycle by array size, as the bounds allow: {', '.join(shown)}"]
+
+
+def _may_win(row: Alternative, best: tuple[Result, Alternative], request: Request) -> bool:
+    """True where an alternative may be better than the best so far."""
+    result = best[0]
+    if request.interrupted is not None and request.interrupted():
+        return False
+    if result.mapping is None:
+        return row.bound is None or not row.bound.missing
+    return result.arch.style == "modulo" and row.least < _rate(*best)
+
+
+def _share(request: Request, began: float, contested: bool) -> Request:
+    """The request with what is left of its time; a part of it where another alternative is to come."""
+    if request.time_limit is None:
+        return request
+    left = max(request.time_limit - (time.monotonic() - began), 0.1)
+    return replace(request, time_limit=left * _FIRST_SHARE if contested else left)
+
+
+def _rate(result: Result, row: Alternative) -> float:
+    """Cycles for each iteration of the loop; infinite without a mapping."""
+    if result.mapping is None:
+        return float("inf")
+    return result.mapping.ii / row.copies
+
+
+def _bound_text(row: Alternative) -> str:
+    """What the bounds say of an alternative."""
+    if row.bound is None:
+        return f"{row.operations} operations"
+    return f"MII {row.bound.total}, {row.operations} operations"
+
+
+def _outcome_text(result: Result, row: Alternative) -> str:
+    """What came of an alternative."""
+    if result.mapping is None:
+        return f"no mapping, {_bound_text(row)}"
+    each = f", {result.mapping.ii / row.copies:g} cycles for each iteration of the loop" if row.copies > 1 else ""
+    return f"II {result.mapping.ii} with {row.operations} operations{each}"

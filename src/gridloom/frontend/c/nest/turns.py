@@ -1,0 +1,112 @@
+"""The inner loop of a flattened nest as a counter that comes round, without a recurrence longer than its distance.
+
+``k = fresh ? 0 : k + 1; fresh = k == n`` takes three operations to come round in every iteration, so that the II is 3
+whatever the array. An inner loop whose number of iterations ``n`` no iteration of the nest changes turns like a clock:
+``k`` is what it was two iterations ago plus 2, less ``n`` where that is too much. Sum, difference and comparison read
+that value side by side and a select joins them: two operations over a distance of two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridloom.errors import SourceError
+from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Value
+from gridloom.frontend.c.region import Region, constant_step, single, trip_parts
+from gridloom.frontend.loops.body import Body
+from gridloom.frontend.loops.operations import FALSE, TRUE, Const, LiveIn, Operand
+from gridloom.frontend.loops.prologue import Prologue
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How far the inner loop is: 0 in its first iteration, ``length`` - 1 in its last."""
+
+    count: Operand
+    fresh: Operand
+    #: The inner loop's region of its own, for what moves by a fixed step in it.
+    inner: Region
+
+    def step(self, phi: Instruction) -> int | None:
+        """What an iteration of the inner loop adds to a phi of its header; None where that is not fixed."""
+        return constant_step(self.inner, phi)
+
+
+def turn_of(region: Region, body: Body, prologue: Prologue, livein: dict[Value, LiveIn], file: str) -> Turn | None:
+    """The counter of a nest's inner loop; None where its number of iterations changes or is not known when it starts.
+
+    The inner loop has to be entered in every iteration of the outer one. ``livein`` holds the live-ins of values from
+    before the nest.
+    """
+    assert region.inner is not None
+    try:
+        inner = single(region.inner, file)
+    except SourceError:
+        return None
+    if inner.exiting != region.inner.latches[0]:
+        return None
+    length = _length(region, inner, prologue, livein)
+    if length is None:
+        return None
+    if length == TRUE:
+        return Turn(FALSE, TRUE, inner)
+    count = _counter(body, prologue, length)
+    return Turn(count, body.emit("eq", count, FALSE, hint="fresh"), inner)
+
+
+def _length(region: Region, inner: Region, prologue: Prologue, livein: dict[Value, LiveIn]) -> Operand | None:
+    """The inner loop's number of iterations: a constant, or a live-in that is computed before the nest."""
+    parts = trip_parts(inner)
+    if parts is None:
+        return None
+    start, bound = parts.start, parts.bound
+    if isinstance(start, Constant) and isinstance(bound, Constant):
+        return Const(parts.number(start.value, bound.value))
+    if not parts.exact or abs(parts.step) != 1:
+        return None
+    ends: list[Operand] = []
+    for value in (start, bound):
+        if isinstance(value, Constant):
+            ends.append(Const(value.value))
+        elif value in livein and value.type == "i32":
+            ends.append(livein[value])
+        else:
+            return None
+    low, high = ends if parts.step > 0 else reversed(ends)
+    distance = prologue.emit("sub", high, low, hint="turn")
+    return prologue.emit("add", distance, Const(parts.extra), hint="turn")
+
+
+def outside(region: Region) -> list[Argument | Instruction]:
+    """The values from before a nest that its inner loop's bounds may be."""
+    assert region.inner is not None
+    items = [item for name in region.inner.blocks for item in region.blocks[name].instructions]
+    used = [operand for item in items for operand in item.operands]
+    return [v for v in used if isinstance(v, Argument | Instruction) and v.type == "i32" and not region.contains(v)]
+
+
+def _counter(body: Body, prologue: Prologue, length: Operand) -> Operand:
+    """The counter: what it was two iterations ago plus 2, modulo its length."""
+    if isinstance(length, Const):
+        ahead: Operand = Const(2 % length.value)
+        before: Operand = Const(-2 % length.value)
+        last: Operand = Const(length.value - 1)
+    else:
+        ahead = prologue.emit("urem", Const(2), length, hint="turn_by")
+        before = prologue.emit("max", prologue.emit("sub", length, Const(2)), FALSE, hint="turn_before")
+        last = prologue.emit("sub", length, TRUE, hint="turn_last")
+    one = body.recur("turn", _start(last))
+    two = body.recur("turn_before", _start(before))
+    body.carried[two.name].next = one
+    onward = body.emit("add", two, ahead, hint="turn")
+    around = body.emit("add", two, prologue.emit("sub", ahead, length, hint="turn_back"), hint="turn")
+    wraps = body.emit("ge", two, prologue.emit("sub", length, ahead, hint="turn_limit"), hint="wraps")
+    count = body.select(wraps, around, onward, "turn")
+    body.carried[one.name].next = count
+    return count
+
+
+def _start(operand: Operand) -> int | LiveIn:
+    """What a carried value starts from."""
+    assert isinstance(operand, Const | LiveIn)
+    return operand.value if isinstance(operand, Const) else operand

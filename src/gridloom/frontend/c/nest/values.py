@@ -1,0 +1,133 @@
+"""What a flattened nest needs beside the values of one loop: how far its inner loop is, and sums that restart with it.
+
+With a counter that comes round (:mod:`gridloom.frontend.c.nest.turns`) everything that the inner loop moves by a fixed
+step follows from it, and a sum that restarts is what a sum over the whole nest has grown by. Neither is part of a
+recurrence that is longer than its distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridloom.frontend.c.address import Form, Pointers
+from gridloom.frontend.c.arrays import Access
+from gridloom.frontend.c.indexing import scaled
+from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Value
+from gridloom.frontend.c.nest.turns import Turn, outside, turn_of
+from gridloom.frontend.c.region import Region
+from gridloom.frontend.loops.body import Body
+from gridloom.frontend.loops.operations import TRUE, Carried, LiveIn, Operand
+from gridloom.frontend.loops.prologue import Prologue
+
+
+class Nest:
+    """The nest of a region; of a single loop it only says that every iteration is a fresh one.
+
+    ``value`` gives the operand of an IR value, ``livein`` the live-in of one from before the nest.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        region: Region,
+        pointers: Pointers,
+        value: Callable[[Value], Operand],
+        livein: Callable[[Argument | Instruction], LiveIn],
+    ) -> None:
+        self.body, self.region, self.pointers = body, region, pointers
+        self.value, self.livein = value, livein
+        #: 1 where the inner loop begins in this iteration.
+        self.fresh: Operand = TRUE
+        #: How far the inner loop is, where that needs no carried flag.
+        self.turn: Turn | None = None
+        #: Sums of the inner loop that are taken over the whole nest: the addition -> (running sum, sum before, start).
+        self.sums: dict[Instruction, tuple[Carried, Operand, Operand]] = {}
+
+    def begin(self, file: str, *, reduced: bool, entered: bool) -> None:
+        """Make the flag that the inner loop begins again: from a counter that comes round, or a carried one.
+
+        ``entered`` says that every iteration of the outer loop enters the inner one.
+        """
+        if reduced and entered:
+            values: dict[Value, LiveIn] = {value: self.livein(value) for value in outside(self.region)}
+            self.turn = turn_of(self.region, self.body, Prologue(self.body), values, file)
+        if self.turn is not None:
+            self.fresh = self.turn.fresh
+            return
+        self.fresh = self.body.recur("fresh", 1)
+        self.body.ranges[self.fresh] = (0, 1)
+
+    def count(self) -> Operand | None:
+        """How far the inner loop is; None where that is not counted."""
+        return self.turn.count if self.turn is not None else None
+
+    def turned(self, phi: Instruction) -> Operand | None:
+        """A counter of the inner loop by how far that is, or a sum as a difference of two; None for any other phi.
+
+        A sum that restarts with the inner loop would be a select and an addition long. As words wrap around, it is also
+        what the sum over the whole nest has grown by since the inner loop began.
+        """
+        first = self.region.initial(phi)
+        if self.turn is None or phi.type != "i32" or first is None:
+            return None
+        step = self.turn.step(phi)
+        if step is not None:
+            return self.body.emit("add", scaled(self.body, self.turn.count, step), self.value(first), hint=phi.name)
+        following = self.region.following(phi)
+        if not (isinstance(following, Instruction) and _adds_to(following, phi)):
+            return None
+        total = self.body.recur(f"{phi.name}_total", 0)
+        before = self.body.recur(f"{phi.name}_before", 0)
+        base = self.body.select(self.fresh, total, before, f"{phi.name}_before")
+        self.body.carried[before.name].next = base
+        start = self.value(first)
+        self.sums[following] = (total, base, start)
+        return self.body.emit("add", self.body.emit("sub", total, base), start, hint=phi.name)
+
+    def running_sum(self, step: Instruction) -> Operand:
+        """The step of a sum that is taken over the whole nest, as the sum of the inner loop."""
+        total, base, start = self.sums[step]
+        phi = next(
+            o
+            for o in step.operands
+            if isinstance(o, Instruction)
+            and self.region.owner(o) is self.region.inner
+            and self.region.following(o) is step
+        )
+        other = step.operands[1] if step.operands[0] is phi else step.operands[0]
+        grown = self.body.emit(step.opcode, total, self.value(other), hint=step.name)
+        self.body.carried[total.name].next = grown
+        return self.body.emit("add", self.body.emit("sub", grown, base), start, hint=step.name)
+
+    def outer_steps(self, access: Access) -> Callable[[Value], int | None] | None:
+        """What symbols move per iteration of the outer loop, for an access that stands around the inner one."""
+        region = self.region
+        if region.inner is None or access.item.block in region.inner.blocks:
+            return None
+
+        def step(symbol: Value) -> int | None:
+            if not isinstance(symbol, Instruction) or region.owner(symbol) is not region.loop:
+                return None
+            if symbol.type != "ptr":
+                return constant_addition(region.following(symbol), symbol)
+            move = self.pointers.expand(self.pointers.moves(symbol)[0].minus(Form(0, {symbol: 1})))
+            return move.constant if not move.terms else None
+
+        return step
+
+
+def _adds_to(step: Instruction, phi: Instruction) -> bool:
+    """True for a sum (or difference) of words: a phi and something else."""
+    if step.type != "i32":
+        return False
+    if step.opcode == "add":
+        return (step.operands[0] is phi) != (step.operands[1] is phi)
+    return step.opcode == "sub" and step.operands[0] is phi and step.operands[1] is not phi
+
+
+def constant_addition(value: Value, phi: Instruction) -> int | None:
+    """What a value adds to a phi; None where it is no such sum."""
+    if not (isinstance(value, Instruction) and value.opcode == "add" and value.operands[0] is phi):
+        return None
+    added = value.operands[1]
+    return added.value if isinstance(added, Constant) else None

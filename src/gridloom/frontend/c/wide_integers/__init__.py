@@ -1,0 +1,1 @@
+"""64-bit integers as pairs of words."""

@@ -1,0 +1,274 @@
+"""Unit cells for ``modulo``: a graph of repeated pieces is mapped block by block, and equal blocks only once.
+
+After HiMap (Wijerathne et al., DATE 2021), which maps the unit of a regular loop nest and replicates it, but from the
+structure of any graph:
+
+1. the graph falls into pieces, most of them alike (see :mod:`gridloom.mappers.modulo.cells.pieces`);
+2. some pieces make a block, which gets a rectangle of the array; all rectangles of a graph are alike;
+3. the ordinary search maps one block of each kind onto the rectangle, with as many moves as an effort allows;
+4. every other block repeats that mapping on its own rectangle (see :mod:`gridloom.mappers.modulo.cells.assemble`).
+
+The search costs what its blocks cost, whatever the size of the array. Limits: the array is a grid of tiles with files
+of their own, and pieces exchange no values except those that each block can compute for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.modulo.cells.assemble import Copy, assembled
+from gridloom.mappers.modulo.cells.blocks import Template, blocks_of, graph_of, templates_of
+from gridloom.mappers.modulo.cells.pieces import Repetition, repetition
+from gridloom.mappers.modulo.cells.regions import Grid, Rectangle, cut
+from gridloom.mappers.modulo.config import ModuloConfig
+from gridloom.mappers.modulo.mapping import memory_words, to_mapping
+from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem
+from gridloom.mappers.modulo.screening import screen
+from gridloom.mappers.modulo.search import ModuloSearch
+from gridloom.mappers.modulo.walk import Walk
+from gridloom.mappers.origin import origin
+from gridloom.mapping.mii import Mii, mii
+from gridloom.mapping.model import Mapping
+
+#: Graphs with fewer nodes are left to the ordinary search.
+LEAST_NODES = 96
+
+# The largest graphs and arrays on which the ordinary search goes on below the II of the cells.
+_SEARCHED_NODES = 1500
+_SEARCHED_TILES = 400
+
+# The most nodes of a block, the most pieces in one, and the most kinds of blocks.
+_BLOCK_NODES = 240
+_BLOCK_PIECES = 8
+_TEMPLATES = 6
+
+# Plans that are tried at an II in the first pass and in later ones, and the largest part of a rectangle's issue slots
+# that a block may fill.
+_PLANS = (2, 4)
+_FILLED = 0.95
+
+# Moves per node of a block: of the first try at an II, and the factor from pass to pass.
+_MOVES = 150
+_MORE = 4
+_PASSES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A way to divide a graph: its blocks by kind, and the rectangles that they go to."""
+
+    templates: list[Template]
+    #: One for each block, template by template.
+    areas: list[Rectangle]
+    #: The largest part of the issue slots of a rectangle that a block fills, for an II of 1.
+    filled: float
+
+    @property
+    def nodes(self) -> int:
+        """The nodes of the largest block."""
+        return max(len(template.model.nodes) for template in self.templates)
+
+
+@dataclass(frozen=True, eq=False)
+class UnitCells:
+    """A mapping by unit cells, and what is left of the budget."""
+
+    mapping: Mapping
+    left: Budget
+    #: True when the ordinary search has nothing to add: the II is the bound, the budget is used up, or the graph is too
+    #: large for it.
+    final: bool
+
+
+def unit_cells(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> UnitCells | None:
+    """A mapping by unit cells at the lowest II that is found; None where cells do not apply or find none.
+
+    Depends on the seed and the effort alone, unless time or the user ends it. A graph that does not apply costs the
+    time to find that out, which is near-linear in the graph.
+    """
+    grid = Grid(arch)
+    if len(dfg.nodes) < LEAST_NODES or _given(config) or not grid.regular or _beyond_cells(arch):
+        return None
+    bound, found = mii(dfg, arch), repetition(dfg, arch)
+    if found is None or bound.missing:
+        return None
+    clock = budget.start()
+    mapping = _Cells(found, grid, config, clock, bound).best()
+    if mapping is None:
+        return None
+    large = len(dfg.nodes) > _SEARCHED_NODES or len(arch.tiles) > _SEARCHED_TILES
+    final = budget.unlimited or large or clock.over() or mapping.ii == bound.total or config.ii is not None
+    return UnitCells(mapping, budget if final else _left(budget, clock), final)
+
+
+def _left(budget: Budget, clock: Clock) -> Budget:
+    """What a run has left of a budget that is not used up."""
+    effort = None if budget.effort is None else budget.effort - clock.moves
+    return replace(budget, time_limit=clock.remaining, effort=effort)
+
+
+def _beyond_cells(arch: Arch) -> bool:
+    """True for an array with rules that cells know nothing of: banks of memory, and ops that keep their unit."""
+    return bool(arch.banks) or any(max(tile.occupancy.values(), default=1) > 1 for tile in arch.tiles)
+
+
+def _given(config: ModuloConfig) -> bool:
+    """True when the user gives places of nodes, which cells know nothing of."""
+    return bool(config.place or config.init or config.pin)
+
+
+class _Cells:
+    """The search for a mapping by unit cells: II by II, and plan by plan at each."""
+
+    def __init__(self, found: Repetition, grid: Grid, config: ModuloConfig, clock: Clock, bound: Mii) -> None:
+        self.found = found
+        self.grid = grid
+        self.config = config
+        self.clock = clock
+        self.bound = bound
+        self.plans = list(self._plans())
+
+    def best(self) -> Mapping | None:
+        """The mapping of the lowest II: upwards from the bound with little effort, then below that with more."""
+        mapping = None
+        for ii in self._upwards():
+            mapping = self._at(ii, 0)
+            if mapping is not None or self.clock.over():
+                break
+        for turn in range(_PASSES):
+            while mapping is not None and mapping.ii > self.bound.total and self.config.ii is None:
+                better = self._at(mapping.ii - 1, turn)
+                if better is None:
+                    break
+                mapping = better
+        return mapping
+
+    def _upwards(self) -> list[int]:
+        """The IIs that are tried until one has a mapping."""
+        if self.config.ii is not None:
+            return [self.config.ii]
+        contexts = [tile.contexts for tile in self.grid.arch.tiles if tile.contexts is not None]
+        last = min([*contexts, 4 * self.bound.total + 4])
+        steps = [0, *(2**k for k in range(16))]
+        return [self.bound.total + step for step in steps if self.bound.total + step <= last]
+
+    # -- plans --------------------------------------------------------------------------------------------------------
+
+    def _plans(self) -> Iterator[Plan]:
+        """Ways to divide the graph, for every number of pieces in a block the largest rectangles that have room."""
+        for size in range(1, _BLOCK_PIECES + 1):
+            blocks = blocks_of(self.found, size)
+            templates = templates_of(blocks)
+            if len(templates) > _TEMPLATES or max(len(t.model.nodes) for t in templates) > _BLOCK_NODES:
+                continue
+            for height, width in self._shapes(len(blocks))[:2]:
+                areas = self._areas(height, width, len(blocks))
+                if areas:
+                    nodes = max(len(template.model.nodes) for template in templates)
+                    yield Plan(templates, areas, nodes / (height * width))
+                    break
+
+    def _shapes(self, count: int) -> list[tuple[int, int]]:
+        """Heights and widths of rectangles that fit so many times, the largest first, squares before strips."""
+        rows, cols = self.grid.size
+        fits = [
+            (h, w)
+            for h in range(1, rows + 1)
+            for w in range(1, cols + 1)
+            if (rows // h) * (cols // w) >= count and self._closed(h, w)
+        ]
+        return sorted(fits, key=lambda shape: (-shape[0] * shape[1], abs(shape[0] - shape[1]), shape))
+
+    def _closed(self, height: int, width: int) -> bool:
+        """True when a rectangle in the corner shares no bus with the tiles around it."""
+        rows, cols = self.grid.size
+        area = Rectangle(0, 0, height, width)
+        return (height, width) == (rows, cols) or self.grid.closed(area, self._classes)
+
+    @property
+    def _classes(self) -> frozenset[str]:
+        """The op classes of the graph, and that of spills."""
+        dfg = self.found.dfg
+        return frozenset(dfg.op_class(node.id) for node in dfg.nodes) | {"route", "mem"}
+
+    def _areas(self, height: int, width: int, count: int) -> list[Rectangle]:
+        """So many rectangles that are alike, none overlapping; empty where there are not as many.
+
+        The model is tried at the places of the first rows and columns: tiles may differ from column to column.
+        """
+        rows, cols = self.grid.size
+        free = np.zeros(self.grid.size, dtype=np.bool_)
+        for row in range(min(height, rows - height + 1, 4)):
+            for col in range(min(width, cols - width + 1, 4)):
+                found = self.grid.packed(Rectangle(row, col, height, width), free, count)
+                if len(found) == count:
+                    return found
+        return []
+
+    # -- one II -------------------------------------------------------------------------------------------------------
+
+    def _at(self, ii: int, turn: int) -> Mapping | None:
+        """A mapping at an II, with the effort of a pass; plans that leave most room come first."""
+        plans = [plan for plan in self.plans if plan.filled <= ii * _FILLED]
+        plans.sort(key=lambda plan: (round(plan.filled / ii, 1), plan.nodes))
+        for plan in plans[: _PLANS[min(turn, 1)]]:
+            mapping = self._map(plan, ii, turn)
+            self.clock.report(f"cells at II {ii}", "" if mapping is None else f"II {ii}")
+            if mapping is not None or self.clock.over():
+                return mapping
+        return None
+
+    def _map(self, plan: Plan, ii: int, turn: int) -> Mapping | None:
+        """The whole graph by a plan; None when the search finds no mapping of some block, or they do not fit memory."""
+        arch, area, areas = self.grid.arch, plan.areas[0], iter(plan.areas)
+        region = cut(arch, self.grid.tiles(area), (area.height, area.width))
+        copies, words = list[Copy](), 0
+        for template in plan.templates:
+            solved = self._solve(template, region, ii, turn)
+            if solved is None:
+                return None
+            mapping, more = solved
+            words += more * len(template.partners)
+            for partners in template.partners:
+                copies.append(Copy(mapping, partners, self.grid.translation(area, next(areas))))
+        words += sum(array.length for array in self.found.dfg.arrays)
+        if arch.data_memory is not None and words * WORD_BYTES > arch.data_memory:
+            return None
+        more_words = {"optimal": ii == self.bound.total, "cells": _words(plan)}
+        return assembled(self.found.dfg, arch, copies, origin("modulo", self.config, self.clock, **more_words))
+
+    def _solve(self, template: Template, region: Arch, ii: int, turn: int) -> tuple[Mapping, int] | None:
+        """The mapping of a template's model onto a part of the array, and the words of memory that it takes."""
+        nodes = template.model.nodes
+        graph = graph_of(self.found.dfg, nodes, f"{self.found.dfg.name}, a cell")
+        problem = ModuloProblem(graph, region)
+        bound = mii(graph, region)
+        if bound.total > ii or screen(problem, bound, ii) is not None:
+            return None
+        budget = Budget(
+            effort=_MOVES * len(nodes) * _MORE**turn,
+            seed=self.clock.budget.seed,
+            workers=self.clock.budget.workers,
+            interrupted=self.clock.over,
+        )
+        clock = budget.start()
+        solution = Walk(ModuloSearch(problem), replace(self.config, ii=ii), clock, bound).best()
+        self.clock.moves += clock.moves
+        return None if solution is None else (to_mapping(solution, {}), memory_words(solution))
+
+
+def _words(plan: Plan) -> list[str]:
+    """What the provenance says of the cells: how many of each kind, and how large they are."""
+    area = plan.areas[0]
+    size = f"{area.height} x {area.width} tiles"
+    return [
+        f"{len(t.partners)} of {len(t.model.nodes)} nodes in {len(t.model.pieces)} "
+        f"piece{'s' * (len(t.model.pieces) > 1)} on {size}"
+        for t in plan.templates
+    ]

@@ -1,0 +1,86 @@
+"""Issues that hardware would lose: an op that meets a busy unit, an access that finds no port of its bank.
+
+A unit that keeps an op for several cycles (its occupancy) takes nothing else until then. What is issued in between is
+lost: the simulator lets it read values that were never driven and store nothing, so that the run shows wrong values,
+and says why. A bank serves as many accesses per cycle as it has ports, in the order of the tiles, and loses the rest.
+Slots repeat every II cycles, so that a conflict of two slots is one in every round.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from gridloom.mapping.configuration import Configuration, Slot
+
+
+def lost_issues(configuration: Configuration) -> dict[int, str]:
+    """Return for each issue that is lost, by its position in ``configuration.slots``, the reason in words.
+
+    Linear in the issues and the cycles for which they keep their units.
+    """
+    return _busy_units(configuration) | _crowded_banks(configuration)
+
+
+def _busy_units(configuration: Configuration) -> dict[int, str]:
+    """Issues that meet a unit which another op, or the same one of the iteration before, still keeps."""
+    arch, ii = configuration.arch, configuration.ii
+    at: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    for k, slot in enumerate(configuration.slots):
+        at[int(arch.group[slot.resource]), slot.slot].append(k)
+    lost: dict[int, str] = {}
+    for k, slot in enumerate(configuration.slots):
+        kept = arch.tiles[slot.tile].occupancy_of(_op_class(configuration, slot))
+        for later in range(1, min(kept, ii + 1)):
+            for other in at[int(arch.group[slot.resource]), (slot.slot + later) % ii]:
+                if other != k or later == ii:
+                    lost.setdefault(other, _busy(configuration, other, k, kept))
+    return lost
+
+
+def _crowded_banks(configuration: Configuration) -> dict[int, str]:
+    """Accesses beyond the ports of their bank in a slot, and accesses that have no way to their bank."""
+    arch, dfg = configuration.arch, configuration.dfg
+    if not arch.banks:
+        return {}
+    chosen = configuration.settings.get("banks", {})
+    banks = {bank.name: bank for bank in arch.banks}
+    started: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    lost: dict[int, str] = {}
+    order = sorted(range(len(configuration.slots)), key=lambda k: configuration.slots[k].tile)
+    for k in order:
+        slot = configuration.slots[k]
+        if slot.kind != "op" or _op_class(configuration, slot) not in ("mem", "mem_data"):
+            continue
+        name = chosen.get(dfg.nodes[slot.node].array or "")
+        tile = arch.tiles[slot.tile].name
+        if name not in banks or slot.tile not in banks[name].tiles:
+            lost[k] = f"tile {tile}: {_name(configuration, slot)} has no way to bank {name!r}"
+        elif _op_class(configuration, slot) == "mem":
+            started[name, slot.slot].append(k)
+    for (name, number), members in sorted(started.items()):
+        for k in members[banks[name].ports :]:
+            asked = ", ".join(_name(configuration, configuration.slots[m]) for m in members)
+            lost[k] = (
+                f"bank {name}: {len(members)} accesses in slot {number} ({asked}); it has {banks[name].ports} per cycle"
+            )
+    return lost
+
+
+def _busy(configuration: Configuration, other: int, k: int, kept: int) -> str:
+    """The reason why an issue is lost to one that keeps the unit."""
+    first, second = (_name(configuration, configuration.slots[n]) for n in (k, other))
+    tile = configuration.arch.tiles[configuration.slots[k].tile].name
+    slot = configuration.slots[other].slot
+    return f"tile {tile}: {second} issues in slot {slot} while {first} keeps the unit for {kept} cycles"
+
+
+def _name(configuration: Configuration, slot: Slot) -> str:
+    """An issue in words."""
+    return configuration.dfg.nodes[slot.node].id if slot.kind == "op" else f"a {slot.kind}"
+
+
+def _op_class(configuration: Configuration, slot: Slot) -> str:
+    """The op class of an issue: of the node, or of a move, a spill load or a spill store."""
+    if slot.kind == "op":
+        return configuration.dfg.op_class(configuration.dfg.nodes[slot.node].id)
+    return "route" if slot.kind == "move" else "mem"

@@ -1,0 +1,94 @@
+"""Compares many functions of one C file with the file compiled for this machine.
+
+One file holds many functions, so that clang and the linker run once for all of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from tests.flow.functions.generated_functions import ARRAYS, SCALARS, arguments, file_of
+from tests.frontend.c.native import native_library
+
+from gridloom.errors import GridloomError
+from gridloom.flow.functions.compile import compile_program
+from gridloom.frontend.c.function.program import program_of
+from gridloom.frontend.c.function.signature import _debug_ir, parse_signature
+from gridloom.frontend.c.llvm.driver import compile_to_ir
+from gridloom.frontend.c.llvm.reader import read_module
+
+_CTYPES = {"int": ctypes.c_int32, "unsigned": ctypes.c_uint32, "int16_t": ctypes.c_int16, "uint8_t": ctypes.c_uint8}
+
+
+@dataclass
+class Tally:
+    """What became of the functions: equal, different (with the first difference), refused (with the reason)."""
+
+    equal: int = 0
+    different: dict[int, str] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
+    #: Loops on the array, loops on the host by reason, launches that were simulated.
+    mapped: int = 0
+    on_host: Counter[str] = field(default_factory=Counter)
+    simulated: int = 0
+
+
+def check(first: int, count: int, *, arch: str = "torus:4x4", data_sets: int = 2, effort: int = 2000) -> Tally:
+    """Compile and run the functions of some seeds on some data each."""
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "generated.c"
+        path.write_text(file_of(first, count))
+        library = native_library(path)
+        text, types = compile_to_ir(path), _debug_ir(path)
+        for seed in range(first, first + count):
+            _check(seed, str(path), text, types, library, tally, arch, data_sets, effort)
+    return tally
+
+
+def _check(seed: int, file: str, text: str, types: str, library: ctypes.CDLL, tally: Tally, arch: str,
+           data_sets: int, effort: int) -> None:  # fmt: skip
+    name = f"f{seed}"
+    try:
+        program = program_of(read_module(text, file), name, file)
+        signature = parse_signature(types, name, file)
+        compiled = compile_program(program, signature, arch, seed=1, effort=effort, time_limit=3)
+        for loop in compiled.loops:
+            tally.mapped += loop.mapping is not None
+            tally.on_host[loop.reason.partition(";")[0]] += bool(loop.reason)
+        for k in range(data_sets):
+            given = arguments(2 * seed + k)
+            run = compiled.run(simulate=8, compare=False, **given)
+            tally.simulated += sum(row.simulated for row in run.loops.values())
+            if difference := _difference(library, name, given, run):
+                tally.different[seed] = difference
+                return
+    except GridloomError as error:
+        kept = tally.different if type(error).__name__ == "SimulationError" else tally.refused
+        kept[seed] = str(error)
+        return
+    tally.equal += 1
+
+
+def _difference(library: ctypes.CDLL, name: str, given: dict[str, object], run: object) -> str:
+    """The first value in which a run differs from native code; "" where it differs in none."""
+    arrays = {key: given[key].copy() for key in ARRAYS}  # type: ignore[attr-defined]
+    function = library[name]
+    function.restype = ctypes.c_int32
+    words = [ctypes.c_void_p(array.ctypes.data) for array in arrays.values()]
+    words += [_CTYPES[kind](given[key]) for key, kind in SCALARS.items()]
+    value = function(*words)
+    if int(run.value) != value:  # type: ignore[attr-defined]
+        return f"returned {run.value}, native {value}"  # type: ignore[attr-defined]
+    for key, array in arrays.items():
+        found = run.arrays[key]  # type: ignore[attr-defined]
+        wrong = (found != array) & ~((found != found) & (array != array))
+        if wrong.any():
+            k = int(np.flatnonzero(wrong)[0])
+            return f"{key}[{k}] is {found[k]}, native {array[k]}"
+    return ""
