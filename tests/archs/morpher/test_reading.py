@@ -90,7 +90,8 @@ BANK = {"SUBMODS": {"SPM": [{"name": "M"}]}, "TSOCKETS": ["P"], "CONNECTIONS": {
          "which does not exist"),
         ({"SPM": {"MEM": {"SIZE": 64}, "SOCKETS": ["P"]}, "PE": {"SUBMODS": {"FU": [{"name": "F"}], "SPM": "M"}}},
          "PE: memory banks that single places reach cannot be expressed"),
-        ({"CGRA": {"SUBMODS": [{"PATTERN": "RING"}]}}, "CGRA.SUBMODS.PATTERN: expected GRID with DIMS, found \"'RING'\""),
+        ({"CGRA": {"SUBMODS": [{"PATTERN": "RING"}]}}, "CGRA.SUBMODS.PATTERN: expected GRID with DIMS, found "
+         "\"'RING'\""),
     ],
 )  # fmt: skip
 def test_what_cannot_be_expressed_is_named(changes: dict[str, Any], message: str) -> None:

@@ -1,4 +1,4 @@
-"""``modulo`` on arrays with crossbars: routes over several links in a cycle, within their limit, and as few as it takes."""
+"""``modulo`` on arrays with crossbars: routes cross several links in one cycle, within the limit."""
 
 from __future__ import annotations
 
