@@ -360,6 +360,10 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "gridloom.flow.bench.suite:built_in", "neosa with multipliers on some tiles only"
         ),
         "c-loops": Entry("gridloom.flow.bench.suite:built_in", "the C loops of examples/kernels on a torus", "c"),
+        "large": Entry("gridloom.flow.bench.suite:built_in", "loops of 120 to 4,000 operations on large tori", "c"),
+        "panorama": Entry(
+            "gridloom.flow.bench.suite:built_in", "seven large loops of Panorama, read from files, on two tori"
+        ),
         "loops": Entry("gridloom.flow.bench.suite:built_in", "twenty kernels with carried values on ramp-1 to ramp-12"),
         "satmapit": Entry(
             "gridloom.flow.bench.suite:built_in", "five loops of SAT-MapIt, read from files, on four tori"

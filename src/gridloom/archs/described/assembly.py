@@ -168,7 +168,7 @@ def _add_registers(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) 
                 f"files: tile {list(cell)} is in file {shared[cell]!r} and has {tile.registers} registers of its own; "
                 "a tile reads one file: write registers: 0 for it, or leave it out of the file"
             )
-        if tile.rotating is not None and tile.rotating > tile.registers:
+        if tile.registers and tile.rotating is not None and tile.rotating > tile.registers:
             raise ArchError(
                 f"tiles: tile {list(cell)} has {tile.registers} registers, of which {tile.rotating} rotate; "
                 "write a smaller number for rotating"

@@ -16,6 +16,7 @@ import numpy as np
 from gridloom.archs.model import Kind
 from gridloom.mappers.modulo.problem import ModuloProblem, Registers
 from gridloom.mappers.modulo.state import State
+from gridloom.mappers.placements import no_place_left
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
 
 
@@ -114,9 +115,11 @@ class _Writer:
         found = []
         for k in self.problem.liveins:
             if k not in read:
-                memory = self.problem.structure.memory
+                memory, node = self.problem.structure.memory, self.problem.dfg.nodes[k].id
+                if memory < 0 and not idle:
+                    raise no_place_left(node)
                 place = names[memory] if memory >= 0 else names[self.registers[idle.pop()]]
-                found.append(Instance(node=self.problem.dfg.nodes[k].id, place=place))
+                found.append(Instance(node=node, place=place))
         return found
 
     def _rotates(self, resource: int, registers: Registers) -> bool:
