@@ -262,6 +262,8 @@ class Arch:
     data_memory: int | None = None
     #: True when passing through a tile takes its function unit.
     route_uses_fu: bool = False
+    #: Links that a value may cross within one cycle, where tiles pass it on from link to link; None: no limit is set.
+    links_per_cycle: int | None = None
     #: Named facts that other code may ask for (see `gridloom.archs.traits`). They follow from the description, like
     #: everything else here, and are not part of the fingerprint.
     traits: frozenset[str] = frozenset()
@@ -372,6 +374,9 @@ class Arch:
             digest.update(np.ascontiguousarray(array, dtype=np.int32).tobytes())
         tail = (self.style, sorted(self.free), self.inputs, self.data_memory, [str(f) for f in self.register_files])
         digest.update(repr((*tail, self.settings, self.route_uses_fu)).encode())
+        # Left out where there is no limit, so that arrays without such links keep the fingerprints that they had.
+        if self.links_per_cycle is not None:
+            digest.update(f"links per cycle {self.links_per_cycle}".encode())
         # Left out where there are none, so that arrays without banks keep the fingerprints that they had.
         if self.banks:
             digest.update(repr(self.banks).encode())
