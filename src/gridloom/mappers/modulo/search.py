@@ -16,6 +16,7 @@ import numpy as np
 
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Float64s, Int64s
+from gridloom.mappers.modulo.initial.placement import Distances, initial_places
 from gridloom.mappers.modulo.mapping import Solution, memory_words
 from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem, Registers
 from gridloom.mappers.modulo.schedule.iterative import heights
@@ -30,6 +31,16 @@ PULL = 0.3
 
 # Registers per tile that quick starts keep to.
 _FEW = 4
+
+#: Graphs with at least this many nodes are placed by annealing before their routes are negotiated.
+LARGE = 100
+
+# Of a batch for a large graph, the starts from this one on begin with nothing placed.
+_ANNEALED = 3
+
+# Annealing moves for each move per node of an effort, and rounds of negotiation for each round of its patience.
+_ANNEALING = 40
+_ROUNDS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +62,7 @@ class ModuloSearch:
 
     def __init__(self, problem: ModuloProblem) -> None:
         self.problem = problem
+        self.distances = Distances(problem)
         self._loops: dict[int, Loop] = {}
 
     def loop(self, ii: int) -> Loop:
@@ -81,13 +93,22 @@ class ModuloSearch:
 
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
         rng = np.random.default_rng(seed)
-        registers = self.registers(ii, number)
+        annealed = self.annealed(number)
+        registers = self.settled_registers(number) if annealed else self.registers(ii, number)
         parameters, move_price = _parameters(effort, loop.nodes, rng)
         fabric = self.problem.fabric(loop, ii, registers, move_price)
         state = empty_state(fabric, loop, self.problem.pool_room)
         report = np.array([0, 1 << 30], dtype=np.int64)
-        rank = _rank(loop, rng)
-        work = workspace(fabric, state, rank, self._first_tiles(number), int(rng.integers(1 << 31)))
+        rank, first_tile = _rank(loop, rng), self._first_tiles(number)
+        first_cycle = None
+        if annealed:
+            parameters = _settled(parameters, effort, rng)
+            places = initial_places(
+                self.distances, fabric, loop, registers, rank, first_tile, rng, _ANNEALING * effort.moves, clock.stop
+            )
+            if places is not None:
+                first_tile, first_cycle = places
+        work = workspace(fabric, state, rank, first_tile, int(rng.integers(1 << 31)), first_cycle)
         race = Race(stop=clock.stop, won=won, number=number)
         found = bool(negotiate(fabric, loop, state, work, parameters, race, report))
         solution = Solution(self.problem, ii, registers, state)
@@ -96,6 +117,21 @@ class ModuloSearch:
         if found:
             won[0] = min(int(won[0]), number)
         return Attempt(found, solution, int(report[0]), int(report[1]))
+
+    def annealed(self, number: int) -> bool:
+        """True for a start that anneals a placement first: most of those of a large graph."""
+        return len(self.problem.nodes) >= LARGE and number % BATCH < _ANNEALED
+
+    def settled_registers(self, number: int) -> Registers:
+        """How a start from an annealed placement uses register files: all of them, and all rotate.
+
+        Where there are live-ins, which only registers that stay in place can keep, fewer rotate in turns.
+        """
+        most = max((len(file.registers) for file in self.problem.arch.register_files), default=0)
+        if not self.problem.liveins:
+            return Registers(limit=most, rotating=most)
+        still = (1, most // 2, most, (most + 3) // 4)[number // BATCH % 4]
+        return Registers(limit=most, rotating=max(0, most - still))
 
     def _first_tiles(self, number: int) -> Int64s:
         """The tile on which each node is placed first; every second start goes on from the placement that is given."""
@@ -175,7 +211,17 @@ def _parameters(effort: Parameters, nodes: int, rng: np.random.Generator) -> tup
         extra=effort.extra if rng.random() < 0.5 else 3 * effort.extra,
         removal=min(1.0, effort.removal + 0.4 * (rng.random() - 0.4)),
     )
-    return parameters, 1.0 + rng.random()
+    return parameters._replace(leaving=parameters.removal), 1.0 + rng.random()
+
+
+def _settled(parameters: Parameters, effort: Parameters, rng: np.random.Generator) -> Parameters:
+    """The parameters of a start from an annealed placement: routes through overuse change first, few nodes leave."""
+    return parameters._replace(
+        patience=_ROUNDS * effort.patience,
+        removal=0.35 + 0.3 * rng.random(),
+        leaving=0.1 + 0.2 * rng.random(),
+        rerouting=0.7 + 0.25 * rng.random(),
+    )
 
 
 def _backwards(loop: Loop, rng: np.random.Generator) -> Float64s:

@@ -189,6 +189,9 @@ class Parameters(NamedTuple):
     pull: float
     #: The probability that what touches overuse is taken out in a round.
     removal: float
+    #: The same for nodes in an overused slot; the part of the routes through overuse that are only routed again.
+    leaving: float = 0.65
+    rerouting: float = 0.35
 
 
 class Marks(NamedTuple):
@@ -216,6 +219,8 @@ class Workspace(NamedTuple):
     failures: Float64s
     #: The tile where each node is placed the first time; -1: any.
     first_tile: Int64s
+    #: The cycle in which each node is placed the first time, on its first tile; -1: any.
+    first_cycle: Int64s
     #: The number of every edge.
     every_edge: Int64s
     #: The order of the first placement, least first.
@@ -253,7 +258,9 @@ def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
     return State(tile=tile, cycle=cycle, usage=usage, routes=routes)
 
 
-def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, seed: int) -> Workspace:
+def workspace(
+    fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, seed: int, first_cycle: Int64s | None = None
+) -> Workspace:
     """The memory of a start, with its own stream of random numbers."""
     # Results of the last cycles are written after the horizon.
     cycles = fabric.horizon + int(fabric.move_latency.max()) + int(fabric.load_latency.max()) + 1
@@ -271,6 +278,7 @@ def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, 
         cost=np.zeros((fabric.tiles, fabric.horizon)),
         failures=np.ones(edges),
         first_tile=first_tile,
+        first_cycle=np.full(nodes, -1, dtype=np.int64) if first_cycle is None else first_cycle,
         every_edge=np.arange(edges),
         rank=rank,
         random_state=np.array([seed], dtype=np.uint64),
