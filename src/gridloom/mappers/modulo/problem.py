@@ -92,6 +92,18 @@ class _Reader:
         self.arcs = arcs
         self.kind: list[int] = arch.kind.tolist()
         self.tile: list[int] = arch.tile.tolist()
+        self.out: list[int] = arch.out.tolist()
+        #: The sources of the arcs into each resource, the tile of each output register, the file of each register.
+        self.into: dict[int, list[int]] = {}
+        for source, targets in arcs.items():
+            for target in targets:
+                self.into.setdefault(target, []).append(source)
+        self.tile_of_out = {out: t for t, out in enumerate(self.out)}
+        self.file_of_register = {r: k for k, file in enumerate(arch.register_files) for r in file.registers}
+        self.loads: dict[int, int] = {}
+        for r, kind in enumerate(self.kind):
+            if kind == Kind.LOAD:
+                self.loads.setdefault(self.tile[r], r)
 
     def structure(self) -> Structure:
         """The structure; OptionError where a tile has no output register."""
@@ -116,8 +128,8 @@ class _Reader:
         """The tiles whose output register a tile reads, with the link in between; -1: it reads it directly."""
         wanted = self._operands(tile)
         found: dict[int, int] = {}
-        for u, out in enumerate(self.arch.out.tolist()):
-            following = self.arcs.get(out, {})
+        for u in self._sources(wanted):
+            following = self.arcs.get(self.out[u], {})
             if wanted <= following.keys():
                 found[u] = -1
             for link in following:
@@ -125,10 +137,24 @@ class _Reader:
                     found.setdefault(u, link)
         return found
 
+    def _sources(self, wanted: set[int]) -> list[int]:
+        """The tiles whose output register leads to some operand, directly or over a link, in their order."""
+        if not wanted:
+            return list(range(len(self.out)))
+        before = self.into.get(min(wanted), [])
+        links = [r for r in before if self.kind[r] == Kind.LINK]
+        outs = {*before, *(r for link in links for r in self.into.get(link, []))}
+        return sorted(self.tile_of_out[r] for r in outs if r in self.tile_of_out)
+
     def _file(self, tile: int) -> int:
         """The first register file whose registers all lead to every operand of a tile; -1: there is none."""
         wanted = self._operands(tile)
-        for k, file in enumerate(self.arch.register_files):
+        near = list(range(len(self.arch.register_files)))
+        if wanted and all(file.registers for file in self.arch.register_files):
+            before = self.into.get(min(wanted), [])
+            near = sorted({self.file_of_register[r] for r in before if r in self.file_of_register})
+        for k in near:
+            file = self.arch.register_files[k]
             if all(wanted <= self.arcs.get(r, {}).keys() for r in file.registers):
                 return k
         return -1
@@ -143,8 +169,7 @@ class _Reader:
 
     def _load(self, tile: int) -> int:
         """Cycles from a load on a tile to its output register; 0: the tile has no memory."""
-        loads = [r for r, kind in enumerate(self.kind) if kind == Kind.LOAD and self.tile[r] == tile]
-        return self._latency(loads[0], int(self.arch.out[tile])) if loads else 0
+        return self._latency(self.loads[tile], self.out[tile]) if tile in self.loads else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,9 @@ LARGE = 100
 # Of a batch for a large graph, the starts from this one on begin with nothing placed.
 _ANNEALED = 3
 
+# Batches at an II for a small graph in which all starts begin with nothing placed.
+_COLD_BATCHES = 2
+
 # Annealing moves for each move per node of an effort, and rounds of negotiation for each round of its patience.
 _ANNEALING = 40
 _ROUNDS = 8
@@ -119,8 +122,13 @@ class ModuloSearch:
         return Attempt(found, solution, int(report[0]), int(report[1]))
 
     def annealed(self, number: int) -> bool:
-        """True for a start that anneals a placement first: most of those of a large graph."""
-        return len(self.problem.nodes) >= LARGE and number % BATCH < _ANNEALED
+        """True for a start that anneals a placement first: most of those of a large graph.
+
+        A small graph, which is as a rule mapped by its first starts, gets some once these have failed.
+        """
+        if len(self.problem.nodes) >= LARGE:
+            return number % BATCH < _ANNEALED
+        return number >= _COLD_BATCHES * BATCH and number % 2 == 1
 
     def settled_registers(self, number: int) -> Registers:
         """How a start from an annealed placement uses register files: all of them, and all rotate.
