@@ -21,6 +21,8 @@ from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.core.random import RandomState, random_unit
 from gridloom.mappers.modulo.overuse_kernel import mark, mark_node, overuse, remember
+from gridloom.mappers.modulo.reach.box_kernel import TILES, add_all, add_ball, add_way, begin_box, end_box
+from gridloom.mappers.modulo.reach.gather_kernel import gather
 from gridloom.mappers.modulo.route_kernel import (
     ADD,
     FAR,
@@ -30,7 +32,6 @@ from gridloom.mappers.modulo.route_kernel import (
     YES,
     add_route,
     close_net,
-    gather,
     open_net,
     pool_price,
     price,
@@ -42,7 +43,9 @@ from gridloom.mappers.modulo.route_kernel import (
 )
 from gridloom.mappers.modulo.schedule.iterative import NONE
 from gridloom.mappers.modulo.state import (
+    Box,
     Fabric,
+    Labels,
     Loop,
     Marks,
     Parameters,
@@ -120,6 +123,42 @@ def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) ->
                 state.tile[node] = -1
 
 
+@borrowing
+def _box_of_route(fabric: Fabric, labels: Labels, source: int, target: int) -> None:
+    """Let sweeps visit the tiles around both ends of a route and between them; source -1: a live-in."""
+    begin_box(labels.box)
+    add_ball(labels.box, target)
+    if source >= 0:
+        add_ball(labels.box, source)
+        add_way(labels.box, source, target)
+    end_box(fabric, labels.box)
+
+
+@borrowing
+def _box_of_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int) -> None:
+    """Let sweeps visit the tiles around the placed neighbours of a node and between them; all, if there is none."""
+    box, first = work.labels.box, work.first_tile[node]
+    begin_box(box)
+    if first >= 0:
+        add_ball(box, first)
+    for k in range(loop.touch_at[node], loop.touch_at[node + 1]):
+        edge = loop.touch[k]
+        other = loop.source[edge] if loop.target[edge] == node else loop.target[edge]
+        if other < loop.nodes and other != node and state.tile[other] >= 0:
+            add_ball(box, state.tile[other])
+            if first < 0:
+                first = state.tile[other]
+            add_way(box, first, state.tile[other])
+    for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
+        tie = loop.tie[k]
+        other = loop.tie_source[tie] if loop.tie_target[tie] == node else loop.tie_target[tie]
+        if loop.tie_exact[tie] and other != node and state.tile[other] >= 0:
+            add_ball(box, state.tile[other])
+    if box.size[TILES] == 0:
+        add_all(box)
+    end_box(fabric, box)
+
+
 @inlined
 def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge: int, present: float) -> bool:
     """Give an edge between placed ends its cheapest route; False: there is none.
@@ -136,6 +175,7 @@ def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge:
     tree, labels = work.tree, work.labels
     _open(fabric, loop, state, tree, net)
     tile = 0 if net >= loop.nodes else state.tile[net]
+    _box_of_route(fabric, labels, -1 if net >= loop.nodes else tile, state.tile[target])
     spread(fabric, state.usage, tree, labels, tile, ready, first, due, present)
     storage = read_from(fabric, labels, state.tile[target], due)
     routed = storage >= 0 and trace(state.routes, tree, labels, edge, storage, due)
@@ -190,7 +230,7 @@ def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: in
 
 
 @borrowing
-def _slot_costs(loop: Loop, usage: Usage, cost: Float64s, random_state: RandomState, node: int, low: int,
+def _slot_costs(loop: Loop, usage: Usage, box: Box, cost: Float64s, random_state: RandomState, node: int, low: int,
                 high: int, present: float, noise: float) -> None:  # fmt: skip
     """Fill ``cost`` with prices of slot, bus and output register; FAR where the node may not sit.
 
@@ -198,7 +238,8 @@ def _slot_costs(loop: Loop, usage: Usage, cost: Float64s, random_state: RandomSt
     """
     tiles, horizon = cost.shape
     ii = usage.used.shape[1]
-    for tile in range(tiles):
+    for k in range(box.size[TILES]):
+        tile = box.tiles[k]
         for cycle in range(low, high + 1):
             ready = cycle + loop.latency[node, tile]
             if loop.allowed[node, tile] == 0 or ready >= horizon:
@@ -238,7 +279,8 @@ def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, 
             _open(fabric, loop, state, tree, net)
             spread(fabric, state.usage, tree, labels, tile, ready, first, last, present)
             close_net(tree)
-        for tile in range(fabric.tiles):
+        for at in range(labels.box.size[TILES]):
+            tile = labels.box.tiles[at]
             for cycle in range(low, high + 1):
                 if work.cost[tile, cycle] < FAR:
                     due = cycle + shift
@@ -268,7 +310,8 @@ def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace,
         first = low + 1
         if first <= last < fabric.horizon:
             gather(fabric, state.usage, labels, state.tile[target], first, last, present)
-        for tile in range(fabric.tiles):
+        for at in range(labels.box.size[TILES]):
+            tile = labels.box.tiles[at]
             for cycle in range(low, high + 1):
                 if work.cost[tile, cycle] < FAR:
                     ready = cycle + loop.latency[node, tile]
@@ -280,7 +323,9 @@ def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace,
 
 
 @borrowing
-def _add_tie_costs(loop: Loop, state: State, costs: Float64s, ii: int, node: int, low: int, high: int) -> None:
+def _add_tie_costs(
+    loop: Loop, state: State, box: Box, costs: Float64s, ii: int, node: int, low: int, high: int
+) -> None:
     """Add what broken order and pair edges cost: a fixed price, as the other end can be displaced."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
@@ -288,7 +333,8 @@ def _add_tie_costs(loop: Loop, state: State, costs: Float64s, ii: int, node: int
         other = target if source == node else source
         if other == node or state.tile[other] < 0:
             continue
-        for tile in range(costs.shape[0]):
+        for at in range(box.size[TILES]):
+            tile = box.tiles[at]
             apart = loop.tie_exact[tie] and not loop.together[tile, state.tile[other]]
             for cycle in range(low, high + 1):
                 if costs[tile, cycle] >= FAR:
@@ -356,14 +402,17 @@ def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node:
         _displace(loop, state, work.marks, ii, node)
         return
     low, high = _window(loop, state, node, ii, ii + parameters.extra, fabric.horizon)
-    _slot_costs(loop, state.usage, work.cost, work.random_state, node, low, high, present, parameters.noise)
+    box = work.labels.box
+    _box_of_node(fabric, loop, state, work, node)
+    _slot_costs(loop, state.usage, box, work.cost, work.random_state, node, low, high, present, parameters.noise)
     near = _add_input_costs(fabric, loop, state, work, node, low, high, present)
     near += _add_output_costs(fabric, loop, state, work, node, low, high, present)
-    _add_tie_costs(loop, state, work.cost, ii, node, low, high)
+    _add_tie_costs(loop, state, box, work.cost, ii, node, low, high)
     best, tile, when = FAR, -1, -1
     first_tile = work.first_tile[node]
     work.first_tile[node] = -1
-    for t in range(fabric.tiles):
+    for k in range(box.size[TILES]):
+        t = box.tiles[k]
         if first_tile >= 0 and t != first_tile:
             continue
         for cycle in range(low, high + 1):

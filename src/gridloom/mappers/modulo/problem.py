@@ -35,7 +35,7 @@ WORD_BYTES = 4
 COMPUTED_ONCE = frozenset({"store", "store_if", "store_address", "store_data", "input", "output"})
 
 #: Graphs with more nodes than this are refused: distances between all pairs are kept.
-MAX_NODES = 4000
+MAX_NODES = 6000
 
 # The cycles that a value may stay in memory: more than any horizon has.
 _LONG = 1 << 14

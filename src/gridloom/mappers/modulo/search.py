@@ -16,9 +16,10 @@ import numpy as np
 
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Float64s, Int64s
-from gridloom.mappers.modulo.initial.placement import Distances, initial_places
+from gridloom.mappers.modulo.initial.placement import initial_places
 from gridloom.mappers.modulo.mapping import Solution, memory_words
 from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem, Registers
+from gridloom.mappers.modulo.reach.distances import Distances
 from gridloom.mappers.modulo.schedule.iterative import heights
 from gridloom.mappers.modulo.state import Loop, Parameters, Race, empty_state, workspace
 
@@ -29,11 +30,17 @@ BATCH = 4
 #: Weight of the distance to its preferred cycle for a node without placed neighbours.
 PULL = 0.3
 
+#: Annealing moves for each move of an effort.
+ANNEALING = 40
+
 # Registers per tile that quick starts keep to.
 _FEW = 4
 
 #: Graphs with at least this many nodes are placed by annealing before their routes are negotiated.
 LARGE = 100
+
+#: On arrays with more tiles than this, routes are looked for in a box around their ends.
+BOXED = 100
 
 # Of a batch for a large graph, the starts from this one on begin with nothing placed.
 _ANNEALED = 3
@@ -41,9 +48,11 @@ _ANNEALED = 3
 # Batches at an II for a small graph in which all starts begin with nothing placed.
 _COLD_BATCHES = 2
 
-# Annealing moves for each move per node of an effort, and rounds of negotiation for each round of its patience.
-_ANNEALING = 40
+# Rounds of negotiation from an annealed placement for each round of an effort's patience.
 _ROUNDS = 8
+
+# Graphs with more nodes than this keep the arrays of one II only.
+_KEPT = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +80,9 @@ class ModuloSearch:
     def loop(self, ii: int) -> Loop:
         """The graph's arrays for an II, made once."""
         if ii not in self._loops:
+            # The tables of a very large graph take some hundred megabytes.
+            if len(self.problem.nodes) > _KEPT:
+                self._loops.clear()
             self._loops[ii] = self.problem.loop(ii)
         return self._loops[ii]
 
@@ -107,11 +119,12 @@ class ModuloSearch:
         if annealed:
             parameters = _settled(parameters, effort, rng)
             places = initial_places(
-                self.distances, fabric, loop, registers, rank, first_tile, rng, _ANNEALING * effort.moves, clock.stop
+                self.distances, fabric, loop, registers, rank, first_tile, rng, effort.annealing, clock.stop
             )
             if places is not None:
                 first_tile, first_cycle = places
-        work = workspace(fabric, state, rank, first_tile, int(rng.integers(1 << 31)), first_cycle)
+        hops = self.distances.hops if fabric.tiles > BOXED else None
+        work = workspace(fabric, state, rank, first_tile, int(rng.integers(1 << 31)), first_cycle, hops)
         race = Race(stop=clock.stop, won=won, number=number)
         found = bool(negotiate(fabric, loop, state, work, parameters, race, report))
         solution = Solution(self.problem, ii, registers, state)
@@ -189,7 +202,7 @@ class ModuloSearch:
         ii = min(ii, 64)
         loop = self.loop(ii)
         self._start(loop, ii, 0, effort, clock, np.full(1, 1 << 30, dtype=np.int64))
-        del self._loops[ii]
+        self._loops.clear()
 
 
 def _rank(loop: Loop, rng: np.random.Generator) -> Float64s:
