@@ -258,12 +258,21 @@ def _parameters(effort: Parameters, nodes: int, rng: np.random.Generator) -> tup
 
 
 def _settled(parameters: Parameters, effort: Parameters, rng: np.random.Generator) -> Parameters:
-    """The parameters of a start from an annealed placement: routes through overuse change first, few nodes leave."""
+    """The parameters of a start from an annealed placement: little of it leaves in a round, and prices do not grow.
+
+    Growing prices send routes on detours, which take slots that others need; where there is little room, overuse then
+    spreads instead of going away.
+    """
+    present = 1.5 + rng.random()
     return parameters._replace(
         patience=_ROUNDS * effort.patience,
-        removal=0.35 + 0.3 * rng.random(),
-        leaving=0.1 + 0.2 * rng.random(),
-        rerouting=0.7 + 0.25 * rng.random(),
+        present=present,
+        growth=1.0,
+        ceiling=present,
+        history=0.05 + 0.1 * rng.random(),
+        removal=0.2 + 0.2 * rng.random(),
+        leaving=0.2 + 0.2 * rng.random(),
+        rerouting=0.4 + 0.3 * rng.random(),
     )
 
 

@@ -54,6 +54,9 @@ _HIGHEST = 4
 _ANNEALED = 1 / 4
 _MOVE = 2e-6
 
+# Seconds per node below which a time limit is short.
+_QUICK = 0.012
+
 # Batches of short starts in a slice at most.
 _BATCHES = 24
 
@@ -97,7 +100,10 @@ class TimedWalk(Walk):
             turn, top = turn + 1, top * 2 if turn else top
 
     def _rungs(self, top: int, turn: int) -> list[int]:
-        """The IIs of a ladder, from the lowest on; repeated ladders begin where a mapping is expected."""
+        """The IIs of a ladder, from the lowest on; repeated ladders begin where a mapping is expected.
+
+        So does the first one where the time is short for the graph: a try at a low II would only use it up.
+        """
         bound, last = self.bound.total, min(top, self._last())
         rungs, step = [], 1
         while bound + step - 1 < last:
@@ -105,7 +111,8 @@ class TimedWalk(Walk):
             step *= 2
         rungs.append(last)
         upper = [ii for ii in rungs if ii >= _EXPECTED * bound]
-        return upper if turn and upper else rungs
+        quick = self._limit < _QUICK * len(self.search.problem.nodes)
+        return upper if (turn or quick) and upper else rungs
 
     def _rung(self, ii: int, turn: int, part: float) -> bool:
         """Try a rung: the bound with the usual patience, others with many short starts."""

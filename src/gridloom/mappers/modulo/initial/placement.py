@@ -14,6 +14,10 @@ from gridloom.mappers.modulo.state import Fabric, Loop
 _HOT = 1.5
 _COLD = 0.15
 
+# The first temperature of a placement that few moves anneal, and the moves per node from which on it is the usual one.
+_WARM = 0.3
+_MANY = 400
+
 # The cycles after the last one in which nodes are placed are for routes.
 _MARGIN = 2
 
@@ -63,7 +67,9 @@ class InitialPlacement:
         order = np.argsort(rank, kind="stable")
         if not place_first(self.ground, self.loop, self.place, self.scratch, random, order, first_tile):
             return False
-        anneal(self.ground, self.loop, self.place, self.scratch, random, _HOT, _COLD, moves, stop)
+        # Few moves cannot mend what a high temperature undoes.
+        hot = _WARM + (_HOT - _WARM) * min(1.0, moves / (_MANY * max(1, self.loop.nodes)))
+        anneal(self.ground, self.loop, self.place, self.scratch, random, hot, _COLD, max(1, moves), stop)
         return True
 
 
@@ -85,6 +91,9 @@ def initial_places(
     stop: Uint8s,
 ) -> tuple[Int64s, Int64s] | None:
     """The tile and the cycle of each node after ``moves`` annealing moves per node; None where some have no slot."""
+    if moves < _MANY:
+        # Along the schedule no route is too late from the beginning.
+        rank = loop.preferred + 0.5 * rng.random(loop.nodes)
     placement = InitialPlacement(distances, fabric, loop, registers)
     if not placement.run(rank, first_tile, int(rng.integers(1 << 31)), moves * loop.nodes, stop):
         return None
