@@ -46,7 +46,7 @@ _SEARCHED_TILES = 400
 # The most nodes of a block, the most pieces in one, and the most kinds of blocks.
 _BLOCK_NODES = 240
 _BLOCK_PIECES = 8
-_TEMPLATES = 6
+_TEMPLATES = 9
 
 # Plans that are tried at an II in the first pass and in later ones, and the largest part of a rectangle's issue slots
 # that a block may fill.
