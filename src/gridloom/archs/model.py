@@ -262,6 +262,8 @@ class Arch:
     data_memory: int | None = None
     #: True when passing through a tile takes its function unit.
     route_uses_fu: bool = False
+    #: Bits of a word of the hardware, unless its parameters say otherwise.
+    word: int = 32
     #: Named facts that other code may ask for (see `gridloom.archs.traits`). They follow from the description, like
     #: everything else here, and are not part of the fingerprint.
     traits: frozenset[str] = frozenset()
@@ -372,9 +374,11 @@ class Arch:
             digest.update(np.ascontiguousarray(array, dtype=np.int32).tobytes())
         tail = (self.style, sorted(self.free), self.inputs, self.data_memory, [str(f) for f in self.register_files])
         digest.update(repr((*tail, self.settings, self.route_uses_fu)).encode())
-        # Left out where there are none, so that arrays without banks keep the fingerprints that they had.
+        # Left out where there are none, so that other arrays keep the fingerprints that they had.
         if self.banks:
             digest.update(repr(self.banks).encode())
+        if self.word != Arch.word:
+            digest.update(f"words of {self.word} bits".encode())
         return digest.hexdigest()
 
     @property

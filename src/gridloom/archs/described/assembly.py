@@ -42,6 +42,7 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
         inputs=draft.inputs,
         data_memory=draft.data_memory,
         route_uses_fu=not static,
+        word=draft.word,
         traits=frozenset(traits | draft.traits | ({"memory_access"} if accesses else set())) | traits_of(builder),
     )
 

@@ -86,6 +86,7 @@ class Draft:
     inputs: Literal["aligned", "skewed", "free"] = "free"
     live_ins: Literal["immediate", "registers"] = "registers"
     data_memory: int | None = None
+    word: int = 32
 
     @property
     def cells(self) -> list[Cell]:
