@@ -45,6 +45,7 @@ class ArrayKind:
 
 GRID: Final = ArrayKind("static", ("grid",), "static grids such as mesh")
 REGISTERS: Final = ArrayKind("modulo", ("registers",), "modulo-scheduled arrays with registers such as torus")
+CROSSBARS: Final = ArrayKind("modulo", ("crossbars",), "modulo-scheduled arrays with crossbars such as hycube")
 ROWS: Final = ArrayKind("static", ("rows",), "rows of ALUs such as vpcma")
 SPOKES: Final = ArrayKind("modulo", ("spokes",), "tiles with spokes such as streaming-engine")
 SWITCHES: Final = ArrayKind("elastic", ("switches",), "elastic arrays such as rdu", domains=("tensor",))
@@ -97,11 +98,18 @@ REGISTRY: dict[str, dict[str, Any]] = {
             f"ramp-{k}": Entry("gridloom.archs.families.torus:build", f"torus preset {k} of the RAMP evaluation")
             for k in range(1, 13)
         },
+        "hycube": Entry(
+            "gridloom.archs.families.hycube:build",
+            "modulo-scheduled mesh of crossbars that pass several links per cycle",
+        ),
         "vpcma": Entry("gridloom.archs.families.vpcma:build", "static rows of combinational ALUs with pipeline bits"),
         "streaming-engine": Entry(
             "gridloom.archs.families.streaming_engine:build", "modulo-scheduled row of tiles with spokes"
         ),
         "genmap": Entry("gridloom.archs.families.genmap:build", "array that a GenMap XML file describes"),
+        "adres": Entry("gridloom.archs.classics:build", "8 x 8 array like ADRES, with a shared file in the first row"),
+        "openedge-cgra": Entry("gridloom.archs.classics:build", "4 x 4 torus with a memory port for each column"),
+        "morpher": Entry("gridloom.archs.morpher.array:build", "array that a Morpher JSON file describes"),
         "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
         "array": Entry("gridloom.archs.described.family:build", "array that is described tile by tile"),
     },
@@ -112,7 +120,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             role="search",
         ),
         "modulo": Mapper(
-            {REGISTERS: "gridloom.mappers.modulo.modulo:modulo"},
+            dict.fromkeys((REGISTERS, CROSSBARS), "gridloom.mappers.modulo.modulo:modulo"),
             "scheduling, placement and negotiated routing in one search",
             role="search",
         ),
@@ -138,7 +146,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             without=("banks",),
         ),
         "portfolio": Mapper(
-            dict.fromkeys((GRID, REGISTERS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
+            dict.fromkeys((GRID, REGISTERS, CROSSBARS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
             "a race of the mappers that suit the array; the best result wins",
         ),
         "neosa": Mapper({GRID: "gridloom.mappers.grid.neosa:neosa"}, "the published NeoSA placer, with our routes"),
@@ -341,7 +349,10 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "gridloom.flow.bench.suite:built_in", "the 15 graphs of neosa that are not forests"
         ),
         "neosa-files": Entry("gridloom.flow.bench.suite:built_in", "neosa with the published files"),
-        "neosa-border": Entry("gridloom.flow.bench.suite:built_in", "neosa with inputs and outputs on the border"),
+        "neosa-border": Entry("gridloom.flow.bench.suite:built_in", "neosa with inputs and results on the border"),
+        "neosa-released": Entry(
+            "gridloom.flow.bench.suite:built_in", "neosa-border by 1,000 instances of the released NeoSA schedule"
+        ),
         "neosa-multipliers": Entry(
             "gridloom.flow.bench.suite:built_in", "neosa-border with multipliers on some tiles only"
         ),
@@ -349,6 +360,10 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "gridloom.flow.bench.suite:built_in", "neosa with multipliers on some tiles only"
         ),
         "c-loops": Entry("gridloom.flow.bench.suite:built_in", "the C loops of examples/kernels on a torus", "c"),
+        "large": Entry("gridloom.flow.bench.suite:built_in", "loops of 120 to 4,000 operations on large tori", "c"),
+        "panorama": Entry(
+            "gridloom.flow.bench.suite:built_in", "seven large loops of Panorama, read from files, on two tori"
+        ),
         "loops": Entry("gridloom.flow.bench.suite:built_in", "twenty kernels with carried values on ramp-1 to ramp-12"),
         "satmapit": Entry(
             "gridloom.flow.bench.suite:built_in", "five loops of SAT-MapIt, read from files, on four tori"

@@ -56,7 +56,9 @@ def test_row_buses_bound_memory_ops():
 def test_occupancy_counts():
     arch = build("torus:2x2")
     slow = replace(arch, tiles=tuple(replace(tile, occupancy={"*": 1, "mul": 4}) for tile in arch.tiles))
-    assert mii(ops(mul=3), slow).res == 3
+    # One op alone keeps its tile for four cycles of each iteration; five of them need two slots of that length.
+    assert mii(ops(mul=3), slow).res == 4
+    assert mii(ops(mul=5), slow).res == 5
 
 
 def test_free_nodes_and_kept_live_ins_take_no_tile():
@@ -89,3 +91,35 @@ def test_least_latency_of_any_tile_counts():
     b.carry("s", "s", operand=0)
     b.edges.append(Edge(source=b.const(1), target="s", operand=1))
     assert mii(b.build(), mixed).rec == 1
+
+
+def _scaled(count: int) -> Dfg:
+    """``count`` sums of one load and a live-in each."""
+    b = DfgBuilder("scaled")
+    b.array("x", 8)
+    value = b.load("x", b.const(0))
+    for k in range(count):
+        b.add("add", value, b.livein(f"w{k}"))
+    return b.build()
+
+
+def test_live_ins_beyond_the_registers_are_loaded_over_the_buses() -> None:
+    # Two rows with a bus each: one load of the graph, and one for each of six live-ins that have no register.
+    bound = mii(_scaled(10), build("torus:2x2,regs=1"))
+    assert bound.res == 5
+    bound = mii(_scaled(10), build("torus:2x4,regs=0"))
+    assert (bound.res, bound.explanations) == (
+        6,
+        (
+            "mem ops need 11 of 2 bus cycles per slot",
+            "the registers have no room for 10 of the live-ins, which are loaded in every iteration",
+        ),
+    )
+
+
+def test_live_ins_that_registers_keep_cost_nothing() -> None:
+    assert mii(_scaled(10), build("torus:2x4,regs=2")).res == 2
+
+
+def test_without_memory_live_ins_do_not_count() -> None:
+    assert mii(ops(livein=9, add=2), build("torus:2x2,regs=1,memory=none")).res == 1

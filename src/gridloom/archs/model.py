@@ -264,6 +264,8 @@ class Arch:
     route_uses_fu: bool = False
     #: Bits of a word of the hardware, unless its parameters say otherwise.
     word: int = 32
+    #: Links that a value may cross within one cycle, where tiles pass it on from link to link; None: no limit is set.
+    links_per_cycle: int | None = None
     #: Named facts that other code may ask for (see `gridloom.archs.traits`). They follow from the description, like
     #: everything else here, and are not part of the fingerprint.
     traits: frozenset[str] = frozenset()
@@ -374,7 +376,10 @@ class Arch:
             digest.update(np.ascontiguousarray(array, dtype=np.int32).tobytes())
         tail = (self.style, sorted(self.free), self.inputs, self.data_memory, [str(f) for f in self.register_files])
         digest.update(repr((*tail, self.settings, self.route_uses_fu)).encode())
-        # Left out where there are none, so that other arrays keep the fingerprints that they had.
+        # Left out where there is no limit, so that arrays without such links keep the fingerprints that they had.
+        if self.links_per_cycle is not None:
+            digest.update(f"links per cycle {self.links_per_cycle}".encode())
+        # Left out where there are none, so that arrays without banks keep the fingerprints that they had.
         if self.banks:
             digest.update(repr(self.banks).encode())
         if self.word != Arch.word:

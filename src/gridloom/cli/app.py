@@ -26,6 +26,7 @@ from gridloom.cli.commands.partition_command import partition
 from gridloom.cli.commands.program_command import program
 from gridloom.cli.commands.rtl_command import rtl
 from gridloom.cli.commands.show_command import show
+from gridloom.cli.commands.vpr_command import vpr
 from gridloom.cli.options import Quiet
 
 
@@ -58,6 +59,7 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
     ("show", show, "Draw a mapping, an array or a graph, or list loops."),
     ("bench", bench, "Run a suite: every source on every array."),
     ("rtl", rtl, "Write the Verilog of an array, the bits of a mapping."),
+    ("vpr", vpr, "Write files for VPR, and compare its placements."),
     ("program", program, "Map several flows with channels onto one array."),
     ("partition", partition, "Cut a graph into parts that map one after the other."),
     ("estimate", estimate, "Estimate the columns that a graph needs."),

@@ -105,6 +105,13 @@ Estimator = Annotated[
 # -- where it runs, and what it keeps ---------------------------------------------------------------------------------
 
 Workers = Annotated[int, typer.Option("--jobs", metavar="N", help="How many workers search at the same time.")]
+OutputFolder = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write into.")]
+DeviceName = Annotated[
+    str | None,
+    typer.Option(
+        "--device", metavar="NAME", help="Where the instances of neosa are placed: cpu, gpu, or auto for a GPU if any."
+    ),
+]
 Processes = Annotated[
     int | None,
     typer.Option("--jobs", metavar="N", help="How many processes work at the same time; default: one for each core."),

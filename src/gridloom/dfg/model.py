@@ -167,11 +167,30 @@ class Dfg:
         k = self.index[node_id]
         return self.nodes[k].op_class or self.ops[k].op_class
 
-    def required_classes(self, node_id: str) -> frozenset[str]:
-        """The op classes that a tile must have all of: a stream that enters through a multiplier needs both."""
+    def required_classes(self, node_id: str, *, results_leave: bool = False) -> frozenset[str]:
+        """The op classes that a tile must have all of: a stream that enters through a multiplier needs both.
+
+        With ``results_leave`` a value that no edge carries on leaves the array where it is computed, so that its tile
+        needs class ``output`` too. Static grids have this rule; elsewhere results are read from registers.
+        """
         op = self.op(node_id).op_class
         port = {op} if op in ("input", "output") else set()
+        if results_leave and node_id in self.results:
+            port.add("output")
         return frozenset({self.op_class(node_id)} | port)
+
+    @cached_property
+    def results(self) -> frozenset[str]:
+        """The nodes whose value no edge carries on, so that it can only be a result; ``output`` ops are not among them.
+
+        An edge of a node onto itself carries its value to a later iteration of the same node and to nobody else.
+        """
+        read = {edge.source for edge in self.edges if edge.carries_value and edge.source != edge.target}
+        return frozenset(
+            node.id
+            for node, op in zip(self.nodes, self.ops)
+            if node.id not in read and node.op != "output" and op.result and not op.timeless
+        )
 
     def has_result(self, node_id: str) -> bool:
         """False for stores: they yield nothing that an edge could carry."""

@@ -3,6 +3,9 @@
 ResMII is a Hall bound: whatever set of op classes is taken, its ops must fit the tiles that can run at least one of
 them. A class on its own gives the textbook figure; sets matter where classes compete for the few tiles that have them.
 
+Live-ins count where registers cannot keep them all: each of the others is loaded at least once in every iteration,
+which takes an issue slot of a memory tile and a cycle of its bus.
+
 No modulo schedule is below the MII; that there is one at it is not said.
 """
 
@@ -38,13 +41,17 @@ class Mii:
 def mii(dfg: Dfg, arch: Arch) -> Mii:
     """The MII of a graph on an array. Polynomial in graph and tiles, exponential in op classes with different tiles.
 
-    Live-ins that sit in registers or memory take no tile and do not count. On static arrays a ``res`` above 1 says that
-    the graph does not fit.
+    Live-ins that sit in registers take no tile and do not count. On static arrays a ``res`` above 1 says that the graph
+    does not fit.
     """
     demand, missing = _demand(dfg, arch)
+    loads = unkept_live_ins(dfg, arch)
+    if loads:
+        kept = min(arch.tiles[t].occupancy_of("mem") for t in arch.tiles_for("mem"))
+        demand["mem"] = demand.get("mem", 0) + loads * kept
     bounds = [
         *_tile_bounds(demand, arch),
-        *_pool_bounds(dfg, arch),
+        *_pool_bounds(dfg, arch, loads),
         *_unit_bounds(demand, arch),
         *_bank_bounds(dfg, arch),
     ]
@@ -53,9 +60,26 @@ def mii(dfg: Dfg, arch: Arch) -> Mii:
     least = {name: _least_latency(arch, name) for name in classes}
     rec = recurrence_mii(dfg, lambda node: 0 if dfg.op(node).timeless else least[dfg.op_class(node)])
     reasons = [text for bound, text in bounds if bound == res > 1]
+    if loads and any("mem" in text for text in reasons):
+        reasons.append(f"the registers have no room for {loads} of the live-ins, which are loaded in every iteration")
     if rec == max(res, rec) > 1:
         reasons.append(f"recurrences need II {rec}")
     return Mii(res=res, rec=rec, explanations=tuple(reasons), missing=missing)
+
+
+def unkept_live_ins(dfg: Dfg, arch: Arch) -> int:
+    """How many of the live-ins that are read have to be loaded in every iteration, since registers are too few.
+
+    A register that keeps a live-in holds nothing else. 0 on arrays where live-ins need no register, and on those
+    without memory, where more live-ins than registers have no mapping at all.
+    """
+    if not arch.has("registers") or not arch.tiles_for("mem"):
+        return 0
+    read = {edge.source for edge in dfg.edges if edge.kind == "data" and dfg.op_class(edge.target) not in arch.free}
+    kept = sum(dfg.op_class(node.id) not in arch.free and op.timeless and node.id in read
+               for node, op in zip(dfg.nodes, dfg.ops))  # fmt: skip
+    room = sum(len(file.registers) - (0 if file.adjustable else file.rotating) for file in arch.register_files)
+    return max(0, kept - room)
 
 
 def _demand(dfg: Dfg, arch: Arch) -> tuple[dict[str, int], tuple[str, ...]]:
@@ -102,8 +126,8 @@ def _unit_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]
             yield kept, f"{name} keeps its unit for {kept} cycles"
 
 
-def _pool_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:
-    """For each set of classes that pools limit: the II that its ops need, and why.
+def _pool_bounds(dfg: Dfg, arch: Arch, loads: int) -> Iterator[tuple[int, str]]:
+    """For each set of classes that pools limit: the II that its ops (and ``loads`` of live-ins) need, and why.
 
     The supply per slot is what these pools can start together with the tiles that are in none of them; a pool starts
     no more than it has tiles.
@@ -118,6 +142,7 @@ def _pool_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:
                 outside -= set(pool.tiles)
         supply += len(outside)
         needed = sum(1 for node in dfg.nodes if dfg.op_class(node.id) in classes - arch.free)
+        needed += loads if "mem" in classes else 0
         if needed and supply:
             yield (
                 -(-needed // supply),

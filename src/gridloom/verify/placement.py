@@ -45,13 +45,14 @@ def check_nodes(subject: Subject) -> Iterator[Violation]:
 def check_places(subject: Subject) -> Iterator[Violation]:
     """Each place can run, or keep, what sits there.
 
-    A node may need several op classes at once; its tile must have them all.
+    A node may need several op classes at once; its tile must have them all. On static grids a result that no
+    ``output`` op names leaves the array where it is computed, and needs a tile that outputs.
     """
     rotating = _rotating(subject)
     for placed in subject.placed.values():
         if placed.tile >= 0:
             tile = subject.arch.tiles[placed.tile]
-            needed = subject.dfg.required_classes(placed.instance.node)
+            needed = subject.dfg.required_classes(placed.instance.node, results_leave=subject.arch.has("grid"))
             if needed <= tile.classes and not tile.runs(placed.node.op, needed):
                 lacking = ", ".join(sorted(tile.lacks))
                 yield Violation("op-class", f"{placed.name} on {tile.name}", placed.node.op, f"ops but {lacking}")

@@ -13,6 +13,7 @@ from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget
+from gridloom.mappers.core.annealing import logarithms
 from gridloom.mappers.grid.neosa import NeosaConfig, _Instances, neosa
 from gridloom.mappers.grid.place.neosa_kernel import Schedule, wirelength
 from gridloom.mappers.grid.place.neosa_kernel import neosa as kernel
@@ -42,7 +43,7 @@ def test_what_is_returned_for_a_random_graph_is_legal_and_right(nodes, seed, fam
 
 def test_the_published_schedule_is_the_default_and_finds_the_tree_without_wires():
     config = NeosaConfig(objective="wirelength", instances=40)
-    assert config.sweeps == 16111
+    assert config.sweeps(20) == 16111
     found = neosa(tree(15), build("mesh:4x5"), config, Budget(seed=2))
     assert isinstance(found, Mapping)
     proved_right(found)
@@ -69,11 +70,29 @@ def test_the_kernel_reports_the_wirelength_of_what_it_leaves():
     graph, grid = run.search.graph, run.search.grid
     before = wirelength(position, graph.starts, graph.neighbour, grid.hops)
     stop = np.zeros(1, dtype=np.uint8)
-    cost, sweeps = kernel(position, run.region, graph, grid, Schedule(100.0, 1e-5, 0.95), 7, stop)
+    cost, sweeps = kernel(position, run.region, graph, grid, Schedule(100.0, 1e-5, 0.95, False), logarithms(), 7, stop)
     hops = problem.hops[position[problem.source], position[problem.target]]
     assert cost == np.maximum(hops - 1, 0).sum() < before
     assert sweeps == 315
     assert len(set(position.tolist())) == problem.size
+
+
+def test_the_released_schedule_cools_once_for_each_first_cell():
+    config = NeosaConfig(schedule="released", objective="wirelength")
+    assert config.sweeps(64) == 252
+    problem = build_problem(random_dag(20, 3), build("mesh:6x6"))
+    run = _Instances(problem, config, Budget().start())
+    _, sweeps = run.place(3, cooling=config.cooling, stop=np.zeros(1, dtype=np.uint8))
+    assert sweeps == config.sweeps(36) == 448
+
+
+def test_instances_after_the_one_that_ends_the_run_do_not_count():
+    config = NeosaConfig(schedule="released", objective="wirelength", instances=64)
+    made = {
+        neosa(tree(7), build("mesh:4x4"), config, Budget(seed=1, workers=workers)).provenance["instances"]
+        for workers in (1, 3)
+    }
+    assert len(made) == 1
 
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_workers():
@@ -99,7 +118,7 @@ def test_the_first_legal_instance_is_taken_if_asked_for():
     )
     assert isinstance(first, Mapping)
     assert isinstance(best, Mapping)
-    assert first.provenance["instances"] == 4
+    assert first.provenance["legal_instances"] == 1
     assert best.provenance["instances"] == 8
     assert stats(best).wirelength <= stats(first).wirelength
 

@@ -85,6 +85,10 @@ class Draft:
     banks: list[BankDraft] = field(default_factory=list)
     inputs: Literal["aligned", "skewed", "free"] = "free"
     live_ins: Literal["immediate", "registers"] = "registers"
+    #: Links that a value may cross in one cycle through crossbars; None: tiles pass values on by moves only.
+    hops: int | None = None
+    #: Whether each link ends at a port with a register of its own.
+    port_registers: bool = False
     data_memory: int | None = None
     word: int = 32
 

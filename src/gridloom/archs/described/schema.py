@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from gridloom.archs.described.links import PATTERNS
 from gridloom.archs.described.tile_entries import CLASSES, GROUPS, MAX_CYCLES, OPS
+from gridloom.archs.families.crossbar_parts import MAX_HOPS
 from gridloom.archs.selectors import LAYOUTS
 
 _NAME: Final = {"type": "string"}
@@ -34,10 +35,19 @@ def schema() -> dict[str, Any]:
             "inputs": {"enum": ["aligned", "skewed", "free"]},
             "word": _number(2, 32),
             "live_ins": {"enum": ["immediate", "registers"]},
+            "bypass": _bypass(),
             "graph": {"type": "object"},
         },
         "additionalProperties": False,
     }
+
+
+def _bypass() -> dict[str, Any]:
+    """The schema of crossbars: how many links a value crosses in one cycle, and whether links end at ports."""
+    hops = _number(1, MAX_HOPS)
+    parts = {"hops": hops, "ports": {"type": "boolean"}}
+    record = {"type": "object", "properties": parts, "additionalProperties": False}
+    return {"anyOf": [hops, record, {"type": "null"}]}
 
 
 def _number(low: int, high: int) -> dict[str, Any]:

@@ -52,6 +52,9 @@ def describe_by_tile(arch: Arch) -> dict[str, Any] | None:
         described |= _shared(arch)
         if "livein" in arch.free:
             described["live_ins"] = "immediate"
+        if arch.links_per_cycle is not None:
+            ports = {"ports": True} if (arch.kind == Kind.SWITCH).any() else {}
+            described["bypass"] = {"hops": arch.links_per_cycle, **ports}
     elif arch.inputs != "aligned":
         described["inputs"] = arch.inputs
     if arch.word != Arch.word:

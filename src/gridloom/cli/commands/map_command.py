@@ -16,6 +16,7 @@ import typer
 from gridloom.cli.options import (
     Arch,
     AsJson,
+    DeviceName,
     Effort,
     Flatten,
     Function,
@@ -52,6 +53,7 @@ def map_source(
     time_limit: TimeLimit = None,
     effort: Effort = None,
     jobs: Workers = 1,
+    device: DeviceName = None,
     settings: Settings = None,
     place: Annotated[
         Path | None, typer.Option("--place", metavar="FILE", help="Take this complete placement; route and balance it.")
@@ -108,7 +110,7 @@ def map_source(
         time_limit=time_limit,
         effort=effort,
         jobs=jobs,
-        settings=parse_settings(settings or []),
+        settings=parse_settings([*(settings or []), *([] if device is None else [f"device={device}"])]),
         place=place,
         init=init,
         pin=pin,

@@ -22,7 +22,10 @@ MOST_NODES: Final = 1200
 
 
 def is_large(details: Details) -> bool:
-    """True when a mapping is too large for pictures of the whole; elastic arrays and those of spokes always have them."""
+    """True when a mapping is too large for pictures of the whole.
+
+    Elastic arrays and those of spokes have their pictures, whatever the size.
+    """
     grid = details.arch.style != "elastic" and not details.arch.has("spokes")
     cells = len(details.arch.tiles) * details.ii
     return grid and (cells > MOST_CELLS or len(details.dfg.nodes) > MOST_NODES)
@@ -41,12 +44,12 @@ def large_body(fields: MappingABC[str, str], details: Details, script: str) -> s
 
 def _legend(details: Details) -> str:
     """The colours of the op classes that occur, and of moves."""
-    classes = dict.fromkeys([*sorted({details.dfg.op_class(node.id) for node in details.dfg.nodes}), "route"])
+    placed = {i.node for i, tile in zip(details.mapping.instances, details.instance_tiles, strict=True) if tile >= 0}
+    classes = [*sorted({details.dfg.op_class(node) for node in placed}), "route"]
     return "".join(
         f'<li><i style="background:{palette.shade(name).fill};border:1px solid {palette.shade(name).stroke}"></i>'
         f"{escape('move' if name == 'route' else name)}</li>"
-        for name in classes
-        if name not in details.arch.free
+        for name in dict.fromkeys(classes)
     )
 
 

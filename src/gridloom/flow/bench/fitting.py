@@ -50,13 +50,15 @@ def sized(arch: str, dfg: Dfg) -> str:
     least = square_side(dfg)
     if size == "auto":
         return square(least)
-    needs = node_kinds(dfg)
+    leave = read_arch(square(least + 1)).has("grid")
+    needs = node_kinds(dfg, results_leave=leave)
     # One size larger, since a class may be missing on the smallest square only.
     if not _known(needs, tile_kinds(square(least + 1))):
         return square(least)
     # Side by side: a border of 13 has more even columns than one of 14, so that sides cannot be bisected.
     for side in range(least, _LARGEST + 1):
-        if fits(needs, tile_kinds(square(side))) and drains(dfg, tile_kinds(square(side)), link_kinds(square(side))):
+        tiles, links = tile_kinds(square(side)), link_kinds(square(side))
+        if fits(needs, tiles) and drains(dfg, tiles, links, results_leave=leave):
             return square(side)
     return square(least)
 
@@ -66,10 +68,13 @@ def _known(needs: Counter[frozenset[str]], tiles: Counter[frozenset[str]]) -> bo
     return all(any(kind <= classes for classes in tiles) for kind in needs)
 
 
-def node_kinds(dfg: Dfg) -> Counter[frozenset[str]]:
-    """Return how many nodes need which op classes of their tile; constants and live-ins need none."""
+def node_kinds(dfg: Dfg, *, results_leave: bool) -> Counter[frozenset[str]]:
+    """Return how many nodes need which op classes of their tile; constants and live-ins need none.
+
+    ``results_leave`` is the rule of the static grids: see ``Dfg.required_classes``.
+    """
     placed = [node.id for node, op in zip(dfg.nodes, dfg.ops) if not op.timeless]
-    return Counter(dfg.required_classes(node) for node in placed)
+    return Counter(dfg.required_classes(node, results_leave=results_leave) for node in placed)
 
 
 @cache
@@ -85,27 +90,34 @@ def link_kinds(arch: str) -> Counter[tuple[frozenset[str], frozenset[str]]]:
     return Counter((array.tiles[a].classes, array.tiles[b].classes) for a, b, _ in array.links)
 
 
-def drains(dfg: Dfg, tiles: Counter[frozenset[str]], links: Counter[tuple[frozenset[str], frozenset[str]]]) -> bool:
+def drains(
+    dfg: Dfg,
+    tiles: Counter[frozenset[str]],
+    links: Counter[tuple[frozenset[str], frozenset[str]]],
+    *,
+    results_leave: bool,
+) -> bool:
     """Return False when more results have to leave a region than links do.
 
     A region consists of the tiles for a set of kinds. A node of another kind on a tile that is left over there takes up
     to as many results as it has operands, and gives one, or none at the end of the graph.
     """
-    needs = node_kinds(dfg)
+    kinds = [dfg.required_classes(node.id, results_leave=results_leave) for node in dfg.nodes]
+    needs = node_kinds(dfg, results_leave=results_leave)
     ports = max((len(dfg.in_edges[k]) for k in range(len(dfg.nodes))), default=1)
     for some in (some for count in range(1, len(needs) + 1) for some in combinations(needs, count)):
         region = {classes for classes in tiles if any(kind <= classes for kind in some)}
         spare = sum(tiles[classes] for classes in region) - sum(needs[kind] for kind in some)
         leaving = sum(count for (a, b), count in links.items() if a in region and b not in region)
-        results, ends = _results(dfg, frozenset(some))
+        results, ends = _results(dfg, kinds, frozenset(some))
         if len(region) < len(tiles) and results - spare * max(0, ports - 1) - min(spare, ends) > leaving:
             return False
     return True
 
 
-def _results(dfg: Dfg, some: frozenset[frozenset[str]]) -> tuple[int, int]:
+def _results(dfg: Dfg, kinds: list[frozenset[str]], some: frozenset[frozenset[str]]) -> tuple[int, int]:
     """Return how many nodes of some kinds are read by others, and how many nodes of other kinds nobody reads."""
-    inside = [not op.timeless and dfg.required_classes(node.id) in some for node, op in zip(dfg.nodes, dfg.ops)]
+    inside = [not op.timeless and kind in some for kind, op in zip(kinds, dfg.ops)]
     readers = [[dfg.index[dfg.edges[e].target] for e in row if dfg.edges[e].kind == "data"] for row in dfg.out_edges]
     results = sum(here and not all(inside[k] for k in row) for here, row in zip(inside, readers))
     return results, sum(not here and not row for here, row in zip(inside, readers))

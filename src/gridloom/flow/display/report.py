@@ -31,8 +31,12 @@ def result_page(result: Result, *, command: str = "") -> str:
         if result.failure is None:
             raise ValueError("a result has a mapping or a failure")
         stats = {name: record[name] for name in _OF_A_FAILURE if record[name] is not None}
+        if result.bound is not None and result.bound.explanations:
+            stats["MII because"] = "; ".join(result.bound.explanations)
         return failure_report(result.dfg, result.arch, result.failure, stats=stats, command=command, source=source)
     stats = {name: record[name] for name in REPORTED if record[name] is not None}
+    if result.bound is not None and result.bound.explanations:
+        stats["MII because"] = "; ".join(result.bound.explanations)
     return html_report(
         result.mapping,
         stats=stats,

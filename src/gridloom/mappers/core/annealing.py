@@ -8,10 +8,14 @@ speed.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from gridloom.mappers.core.kernels import inlined
-from gridloom.mappers.core.random import RandomState, random_unit
+from gridloom.mappers.core.random import RandomState, random_unit, random_word
 
 #: Moves between two temperatures of a schedule with a constant factor.
 STEP = 256
@@ -24,6 +28,45 @@ def accepts(rise: int, temperature: float, state: RandomState) -> bool:
     A rise is accepted with probability exp(-rise / temperature).
     """
     return rise <= 0 or random_unit(state) < np.exp(-rise / temperature)
+
+
+class Logarithms(NamedTuple):
+    """Tables for :func:`accepts_by_table`: -ln of the powers of 1/2, and of the numbers from 1/2 to 1 in steps."""
+
+    halving: NDArray[np.float64]
+    part: NDArray[np.float64]
+
+
+#: Bits of a random number behind its first 1 that choose an entry of ``Logarithms.part``.
+_BITS = 15
+
+
+@cache
+def logarithms() -> Logarithms:
+    """The two tables, made once: 33,000 numbers."""
+    steps = 1 << _BITS
+    middle = (steps + np.arange(steps) + 0.5) / (2 * steps)
+    return Logarithms(np.arange(65) * np.log(2.0), -np.log(middle))
+
+
+@inlined
+def accepts_by_table(rise: int, temperature: float, table: Logarithms, state: RandomState) -> bool:
+    """Whether a move that raises the cost by ``rise`` is accepted (Metropolis), the same on every device.
+
+    ``exp`` differs in its last bit from one device to the next, which a long run would turn into another placement.
+    Here a random number's logarithm is looked up in tables that the host has made; what is left, one addition and one
+    multiplication, is rounded alike everywhere. The chance is exp(-rise / temperature) to within 2**-16 of itself.
+    """
+    if rise <= 0:
+        return True
+    word = random_word(state)
+    halvings = 0
+    while halvings < 48 and (word >> np.uint64(63)) == np.uint64(0):
+        word = word << np.uint64(1)
+        halvings += 1
+    part = np.int64((word >> np.uint64(48)) & np.uint64(0x7FFF))
+    accepted: bool = rise <= temperature * (table.halving[halvings] + table.part[part])
+    return accepted
 
 
 @inlined

@@ -218,10 +218,13 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int
     # Which op it is matters only where tiles have some ops of a class.
     partial = any(tile.lacks for tile in arch.tiles)
     kind = []
+    # Where every tile outputs, results are like other nodes, so that they need no kind of their own.
+    leave = not all("output" in tile.classes for tile in arch.tiles)
     for k in placed:
         node = dfg.nodes[k]
+        needed = dfg.required_classes(node.id, results_leave=leave)
         counts = operand_count(dfg, k), _signals_in(dfg, k, number)
-        key = (dfg.required_classes(node.id), *counts, node.op == "input", node.op if partial else "")
+        key = (needed, *counts, node.op == "input", node.op if partial else "")
         kind.append(keys.setdefault(key, len(keys)))
     allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
     for (needed, operands, signals, _, op), row in keys.items():

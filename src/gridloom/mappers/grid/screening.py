@@ -78,7 +78,8 @@ def _tiles(problem: StaticProblem) -> Failure | None:
 def _classes(problem: StaticProblem) -> Failure | None:
     """An op class that more nodes need than tiles have it. A node may need several classes at the same tile."""
     dfg, arch = problem.dfg, problem.arch
-    demand = Counter(name for k in problem.nodes.tolist() for name in dfg.required_classes(dfg.nodes[k].id))
+    nodes = [dfg.nodes[k].id for k in problem.nodes.tolist()]
+    demand = Counter(name for node in nodes for name in dfg.required_classes(node, results_leave=True))
     for op_class, count in demand.items():
         bound = len(arch.tiles_for(op_class))
         if count <= bound:

@@ -28,6 +28,7 @@
   let picked = -1;
   let traced = new Set();
   let waiting = false;
+  let fitted = true;
 
   function redraw() {
     if (!waiting) {
@@ -40,6 +41,7 @@
   }
 
   function fit() {
+    fitted = true;
     const box = canvas.getBoundingClientRect();
     view.size = Math.max(2, Math.min(box.width / data.cols, box.height / data.rows));
     view.x = (data.cols - box.width / view.size) / 2;
@@ -51,10 +53,12 @@
     const box = canvas.getBoundingClientRect();
     canvas.width = Math.round(box.width * devicePixelRatio);
     canvas.height = Math.round(box.height * devicePixelRatio);
-    redraw();
+    // The whole array stays in view until the reader chooses a part of it.
+    fitted ? fit() : redraw();
   }
 
   function zoom(factor, x, y) {
+    fitted = false;
     const size = Math.max(2, Math.min(220, view.size * factor));
     view.x += x / view.size - x / size;
     view.y += y / view.size - y / size;
@@ -114,7 +118,7 @@
         const top = y + gap + (slot === null ? s * tall : 0);
         const [fill, rim] = colour(kind);
         pen.globalAlpha = traced.size && !traced.has(k) ? 0.3 : 1;
-        pen.fillStyle = size > 10 ? fill : rim;
+        pen.fillStyle = size > 24 ? fill : rim;
         pen.fillRect(x + gap, top, size - 2 * gap, tall);
         if (size > 44 && tall > 11) {
           pen.fillStyle = style("--ink");
@@ -367,5 +371,4 @@
   dark.addEventListener("change", redraw);
   new ResizeObserver(resize).observe(canvas);
   resize();
-  fit();
 })();
