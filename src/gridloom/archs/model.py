@@ -262,6 +262,8 @@ class Arch:
     data_memory: int | None = None
     #: True when passing through a tile takes its function unit.
     route_uses_fu: bool = False
+    #: Bits of a word of the hardware, unless its parameters say otherwise.
+    word: int = 32
     #: Links that a value may cross within one cycle, where tiles pass it on from link to link; None: no limit is set.
     links_per_cycle: int | None = None
     #: Named facts that other code may ask for (see `gridloom.archs.traits`). They follow from the description, like
@@ -380,6 +382,8 @@ class Arch:
         # Left out where there are none, so that arrays without banks keep the fingerprints that they had.
         if self.banks:
             digest.update(repr(self.banks).encode())
+        if self.word != Arch.word:
+            digest.update(f"words of {self.word} bits".encode())
         return digest.hexdigest()
 
     @property

@@ -166,3 +166,11 @@ def test_a_class_without_any_op_left_is_not_there() -> None:
 def test_a_class_that_is_added_is_whole() -> None:
     arch = array(tiles=[{"ops": ["add"]}, {"ops": {"add": "alu"}}])
     assert arch.tiles[0].lacks == frozenset()
+
+
+def test_the_word_is_the_width_of_the_hardware() -> None:
+    from gridloom.hardware.rtl.structure import Hardware
+
+    arch = array(word=16)
+    assert Hardware(arch).width == 16
+    assert arch.fingerprint != array().fingerprint == array(word=32).fingerprint

@@ -47,6 +47,7 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
         inputs=draft.inputs,
         data_memory=draft.data_memory,
         route_uses_fu=not static,
+        word=draft.word,
         links_per_cycle=draft.hops,
         traits=frozenset(traits | draft.traits | ({"memory_access"} if accesses else set())) | traits_of(builder),
     )

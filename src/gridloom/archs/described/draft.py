@@ -90,6 +90,7 @@ class Draft:
     #: Whether each link ends at a port with a register of its own.
     port_registers: bool = False
     data_memory: int | None = None
+    word: int = 32
 
     @property
     def cells(self) -> list[Cell]:

@@ -57,6 +57,8 @@ def describe_by_tile(arch: Arch) -> dict[str, Any] | None:
             described["bypass"] = {"hops": arch.links_per_cycle, **ports}
     elif arch.inputs != "aligned":
         described["inputs"] = arch.inputs
+    if arch.word != Arch.word:
+        described["word"] = arch.word
     try:
         same = build(described).fingerprint == arch.fingerprint
     except ArchError:

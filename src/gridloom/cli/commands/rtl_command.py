@@ -52,8 +52,10 @@ def rtl(
 
     if output.exists() and not output.is_dir():
         raise OptionError(f"{output} is a file; expected a folder", where="-o")
-    parameters = parse_parameters(parse_settings(settings or []))
+    chosen = parse_settings(settings or [])
     shown = load_any(what)
+    arch = shown.arch if isinstance(shown, Mapping) else shown if isinstance(shown, Arch) else None
+    parameters = parse_parameters(({} if arch is None else {"width": str(arch.word)}) | chosen)
     if isinstance(shown, Arch):
         if cosimulate or livein:
             raise OptionError("needs a mapping; an array alone computes nothing", where="--cosim, --livein")

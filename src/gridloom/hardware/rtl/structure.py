@@ -184,7 +184,7 @@ class Hardware:
 
     def __init__(self, arch: Arch, parameters: HardwareParameters | None = None) -> None:
         self.arch = arch
-        self.parameters = parameters or HardwareParameters()
+        self.parameters = parameters or HardwareParameters(width=arch.word)
         _check_supported(arch)
         self._incoming = self._arcs()
         self.units: tuple[Unit, ...] = tuple(self._build_units())
