@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The part of the time limit that the first alternative has while another one may be better.
 _FIRST_SHARE: Final = 0.75
+#: Tiles of the largest array that a remark on other sizes looks at.
+_MOST_TILES: Final = 1024
 #: How many alternatives that were not tried a remark names.
 _SHOWN: Final = 2
 
@@ -112,7 +114,7 @@ def _growth(rows: Sequence[Alternative], arch: Arch) -> list[str]:
     shown = []
     for factor in (0.5, 1, 2, 4):
         size = {key: int(spec[key] * factor) for key in ("rows", "cols")}
-        if min(size.values()) < 1:
+        if min(size.values()) < 1 or size["rows"] * size["cols"] > max(_MOST_TILES, len(arch.tiles)):
             continue
         try:
             other = build({**spec, **size})
