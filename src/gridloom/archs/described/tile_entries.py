@@ -46,6 +46,8 @@ def _ops(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
 def _classes(value: Any, key: str) -> Iterable[str]:
     """Return the op classes that a list of names stands for."""
     for at, name in entries_at(value, key):
+        if not isinstance(name, str):
+            raise ArchError(f"{at}: expected the name of an op class, found {name!r:.40}")
         if name in GROUPS:
             yield from GROUPS[name]
         elif name in CLASSES:
