@@ -18,7 +18,11 @@ STATIC = "style: static\nrows: 4\ncols: 4\n"
     [
         ("style: modulo\nrow: 4\ncols: 4\n", 2, "row: an array has no key 'row'; did you mean 'rows'?"),
         (HEAD + "tiles:\n  - {regs: 4}\n", 5, "tiles.0.regs: a tile has no key 'regs'; did you mean 'registers'?"),
-        (HEAD + "tiles:\n  - {ops: [mull]}\n", 5, "tiles.0.ops.0: no op class is called 'mull'; did you mean 'mul'?"),
+        (
+            HEAD + "tiles:\n  - {ops: [mull]}\n",
+            5,
+            "tiles.0.ops.0: no op or op class is called 'mull'; did you mean 'mul'?",
+        ),
         (
             HEAD + "tiles:\n  - where: [4, 0]\n    ops: [alu]\n",
             5,

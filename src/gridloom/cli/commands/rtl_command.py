@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, Quiet
+from gridloom.cli.options import AsJson, OutputFolder, Quiet
 from gridloom.cli.outputs import write_all
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def rtl(
     *,
     what: Annotated[str, typer.Argument(metavar="ARCH|MAPPING", help="An array, or a mapping file.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write into.")],
+    output: OutputFolder,
     settings: Annotated[
         list[str] | None,
         typer.Option(

@@ -135,7 +135,8 @@ def _may_win(row: Alternative, best: tuple[Result, Alternative], request: Reques
 
 def _share(request: Request, began: float, contested: bool) -> Request:
     """The request with what is left of its time; a part of it where another alternative is to come."""
-    if request.time_limit is None:
+    # A limit that makes no sense is refused where budgets are made.
+    if request.time_limit is None or request.time_limit <= 0:
         return request
     left = max(request.time_limit - (time.monotonic() - began), 0.1)
     return replace(request, time_limit=left * _FIRST_SHARE if contested else left)

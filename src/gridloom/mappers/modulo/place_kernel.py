@@ -20,9 +20,9 @@ from numba import njit
 from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.core.random import RandomState, random_unit
+from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
 from gridloom.mappers.modulo.route_kernel import (
     ADD,
-    FAR,
     ISSUE_PRICE,
     OUT_PRICE,
     TAKE,
@@ -30,9 +30,9 @@ from gridloom.mappers.modulo.route_kernel import (
     add_route,
     close_net,
     gather,
+    group_of,
     open_net,
     pool_price,
-    price,
     read_from,
     read_price,
     remove_route,
@@ -513,7 +513,7 @@ def _crosses_overuse(fabric: Fabric, routes: Routes, marks: Marks, edge: int) ->
             if element < 2 * tiles and marks.overused[tiles + tile, (cycle + latency) % fabric.ii]:
                 return True
         elif element < elements - 1:
-            if marks.overused[element - 2 * tiles, slot]:
+            if marks.overused[group_of(fabric, element), slot]:
                 return True
             if k == 0 and element >= 4 * tiles and _ever_overused(marks, element - 2 * tiles):
                 return True

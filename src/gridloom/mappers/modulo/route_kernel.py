@@ -9,9 +9,11 @@ An *element* is what a route passes: ``MOVE``, ``LOAD`` and ``STORE`` slots of e
 slot), then storages. A route is a list of codes ``cycle * elements + element`` from the producer to the last storage.
 
 With t tiles, elements 0 to t - 1 are moves, t to 2t - 1 loads, 2t to 3t - 1 stores, 3t to 4t - 1 output registers, then
-registers, and at last the memory. The *groups* of ``Usage`` are t issue slots, t output registers and the registers;
-the memory has no limit here (its size is checked once a mapping is found). One net is *open* at a time: its tree is
-spread out in ``Tree`` so that "is this state already ours" is one look.
+registers, and at last the memory. On arrays with crossbars the wires come before the memory, as storages that hold
+nothing (see :mod:`gridloom.mappers.modulo.crossbars.wire_kernel`). The *groups* of ``Usage`` are t issue slots, t
+output registers, the registers and the wires; the memory has no limit here (its size is checked once a mapping is
+found). One net is *open* at a time: its tree is spread out in ``Tree``, so that "is this state already ours" is one
+look.
 
 Prices follow PathFinder: (base + history) * (1 + present * signals there). A forward sweep (``spread``) prices all
 states from a net's tree on; a backward sweep (``gather``) prices all states up to one reader. Both cost O(cycles *
@@ -26,9 +28,9 @@ import numpy as np
 
 from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.core.kernels import borrowing
+from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
+from gridloom.mappers.modulo.crossbars.wire_kernel import cross, cross_back
 from gridloom.mappers.modulo.state import Fabric, Labels, Routes, Tree, Usage
-
-FAR = 1e18
 
 #: Steps of a count, and answers. They have a type, since a function is compiled once more for each literal.
 ADD: Any = np.int64(1)
@@ -49,13 +51,6 @@ HOLD_PRICE = 0.35
 REGISTER_PRICE = 0.12
 MEMORY_PRICE = 0.02
 KEEP_PRICE = 0.3
-
-
-@borrowing
-def price(usage: Usage, group: int, slot: int, base: float, present: float) -> float:
-    """What one more signal pays for a group in a slot: more by ``present`` for each signal that is there already."""
-    fee: float = (base + usage.history[group, slot]) * (1.0 + present * usage.used[group, slot])
-    return fee
 
 
 @borrowing
@@ -99,8 +94,19 @@ def _touch(tree: Tree, code: int, before: int) -> bool:
         held = 1
         if before >= 0 and before // tree.elements == cycle - 1 and before % tree.elements >= first:
             held = tree.age[cycle - 1, before % tree.elements - first] + 1
+        # A wire holds nothing, so that what it writes to a register is new there.
+        if first + tree.tiles + len(tree.kept) <= element < tree.elements - 1:
+            held = 0
         tree.age[cycle, element - first] = held
     return True
+
+
+@borrowing
+def group_of(fabric: Fabric, element: int) -> int:
+    """The group of a storage element; all depths of a wire share one. The memory has none."""
+    group: int = element - 2 * fabric.tiles
+    first = 2 * fabric.tiles + fabric.registers
+    return group if group < first else fabric.wire_group[group - first]
 
 
 @borrowing
@@ -115,7 +121,7 @@ def _count(fabric: Fabric, usage: Usage, code: int, step: int) -> None:
         if pool >= 0:
             usage.pool_used[pool, slot] += step
     elif element < fabric.elements - 1:
-        usage.used[element - 2 * tiles, slot] += step
+        usage.used[group_of(fabric, element), slot] += step
 
 
 @borrowing
@@ -227,7 +233,7 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
     all slots.
     """
     tiles, elements = fabric.tiles, fabric.elements
-    memory = tiles + fabric.registers
+    memory = elements - 1 - 3 * tiles
     labels.best[first : last + 1, :] = FAR
     labels.write[first : last + 1, :] = FAR
     for k in range(tree.used_codes[0]):
@@ -362,7 +368,7 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
     An issue slot that the net already has in this cycle is free, and so is all that led to it.
     """
     tiles, slot = fabric.tiles, cycle % fabric.ii
-    elements, memory = fabric.elements, tiles + fabric.registers
+    elements, memory = fabric.elements, fabric.elements - 1 - 3 * tiles
     for tile in range(tiles):
         least = read_price(fabric, labels, tile, cycle)
         has_memory = fabric.load_latency[tile] > 0
@@ -379,7 +385,7 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
             if tree.own[cycle, tile] == 0:
                 cost = least + issue_price(usage, tile, slot, fabric.move_pool[tile], fabric.move_price, present)
             ready = cycle + fabric.move_latency[tile]
-            if ready <= last:
+            if cycle < ready <= last:
                 _result(fabric, usage, tree, labels, tile, ready, cycle * elements + tile, cost, present)
             if has_memory and cycle < last:
                 labels.issued[cycle, 2 * tiles + tile] = where
@@ -408,7 +414,7 @@ def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, 
     When an iteration ends (the next slot is 0), a value in a rotating register moves on to the next register.
     """
     tiles, slot = fabric.tiles, (cycle + 1) % fabric.ii
-    elements, memory = fabric.elements, tiles + fabric.registers
+    elements, memory = fabric.elements, fabric.elements - 1 - 3 * tiles
     for storage in range(memory + 1):
         cost = labels.best[cycle, storage]
         if cost >= FAR or labels.run[cycle, storage] >= fabric.span[storage]:
@@ -441,6 +447,8 @@ def spread(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
     _begin(fabric, usage, tree, labels, tile, ready, first, last, present)
     for cycle in range(first, last + 1):
         _settle_files(fabric, usage, tree, labels, cycle, present)
+        if fabric.wires > 0:
+            cross(fabric, usage, tree, labels, cycle, last, present)
         if cycle < last:
             _pass_on(fabric, usage, tree, labels, cycle, first, last, present)
             _hold(fabric, usage, tree, labels, cycle, present)
@@ -493,9 +501,9 @@ def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, 
     Sharing within the net and the limits on holding are left out, so these are estimates; the final route is found
     forward.
     """
-    tiles, memory = fabric.tiles, fabric.tiles + fabric.registers
+    tiles, memory = fabric.tiles, fabric.elements - 1 - 3 * fabric.tiles
     slot, following = cycle % fabric.ii, (cycle + 1) % fabric.ii
-    for storage in range(memory):
+    for storage in range(tiles + fabric.registers):
         group = tiles + storage
         after = storage
         if storage >= tiles and following == 0:
@@ -510,7 +518,7 @@ def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, 
     for tile in range(tiles):
         cost = FAR
         after = cycle + fabric.move_latency[tile]
-        if after <= last and labels.enter[after, tile] < FAR:
+        if cycle < after <= last and labels.enter[after, tile] < FAR:
             cost = labels.enter[after, tile] + price(usage, tiles + tile, after % fabric.ii, OUT_PRICE, present)
             cost += issue_price(usage, tile, slot, fabric.move_pool[tile], fabric.move_price, present)
         if fabric.load_latency[tile] > 0:
@@ -548,6 +556,8 @@ def gather(fabric: Fabric, usage: Usage, labels: Labels, tile: int, first: int, 
                 labels.least[cycle, fabric.file_of[tile]] = 0.0
         else:
             _leave(fabric, usage, labels, cycle, last, present)
+        if fabric.wires > 0:
+            cross_back(fabric, usage, labels, cycle, last, present)
         slot = cycle % fabric.ii
         for file in range(fabric.files):
             read = labels.least[cycle, file]

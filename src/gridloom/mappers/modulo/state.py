@@ -27,7 +27,7 @@ class Fabric(NamedTuple):
     tiles: int
     registers: int
     files: int
-    #: Number of elements: three issue elements for each tile, then output registers, registers and the memory.
+    #: Number of elements: three issue elements for each tile, then output registers, registers, wires and the memory.
     elements: int
     #: Flat cycles that are considered: 0 to horizon - 1.
     horizon: int
@@ -42,7 +42,7 @@ class Fabric(NamedTuple):
     #: For each storage the cycles that it holds one value at most; for each register 1 when it may keep a live-in.
     span: Int64s
     keeps: Int64s
-    #: Cycles from a move on each tile to its output register.
+    #: Cycles from a move on each tile to its output register; 0: nothing passes through its function unit.
     move_latency: Int64s
     #: The same from a load; 0: the tile has no memory.
     load_latency: Int64s
@@ -53,12 +53,22 @@ class Fabric(NamedTuple):
     memory_pool: Int64s
     #: Price of an issue slot for a move, a load or a store: the fewer slots are left, the dearer.
     move_price: float
+    #: Number of wire states, 0 on arrays without crossbars, and the most of them that a value crosses in a cycle.
+    wires: int
+    wire_depth: int
+    #: CSR: the storages that lead to a wire state. For each state its group, its price, and the file that it writes.
+    wire_at: Int64s
+    wire_from: Int64s
+    wire_group: Int64s
+    wire_price: Float64s
+    wire_file: Int64s
 
 
 class Usage(NamedTuple):
     """The signals on every resource in every slot, and what overuse has added to prices so far.
 
-    Groups are t issue slots, t output registers and the registers, for t tiles; each has room for one signal.
+    Groups are t issue slots, t output registers, the registers and the wires, for t tiles; each has room for one
+    signal.
     """
 
     #: used[group, slot] counts signals, history[group, slot] is what overuse has added to the price.
@@ -236,8 +246,11 @@ class Race(NamedTuple):
 
 
 def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
-    """A state with nothing placed and nothing routed. A route may have two codes for each cycle of the horizon."""
-    groups = 2 * fabric.tiles + fabric.registers
+    """A state with nothing placed and nothing routed.
+
+    A route may have two codes for each cycle of the horizon, and one for each wire that it crosses there.
+    """
+    groups = max(2 * fabric.tiles + fabric.registers, int(fabric.wire_group.max(initial=0)) + 1)
     edges, pools = len(loop.source), len(pool_room)
     usage = Usage(
         used=np.zeros((groups, fabric.ii), dtype=np.int64),
@@ -247,7 +260,7 @@ def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
         pool_room=pool_room,
     )
     routes = Routes(
-        codes=np.zeros((edges, 2 * fabric.horizon + 4), dtype=np.int64),
+        codes=np.zeros((edges, (2 + fabric.wire_depth) * fabric.horizon + 4), dtype=np.int64),
         length=np.zeros(edges, dtype=np.int64),
         root=np.zeros(edges, dtype=np.int64),
     )
@@ -281,7 +294,7 @@ def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, 
 
 def _tree(fabric: Fabric, cycles: int) -> Tree:
     """The tree of no net."""
-    storages = fabric.tiles + fabric.registers + 1
+    storages = fabric.elements - 3 * fabric.tiles
     return Tree(
         tiles=fabric.tiles,
         elements=fabric.elements,
@@ -296,7 +309,7 @@ def _tree(fabric: Fabric, cycles: int) -> Tree:
 
 def _labels(fabric: Fabric, cycles: int) -> Labels:
     """Labels of the right size; a sweep fills them before it reads them."""
-    storages, files = fabric.tiles + fabric.registers + 1, max(1, fabric.files)
+    storages, files = fabric.elements - 3 * fabric.tiles, max(1, fabric.files)
     return Labels(
         best=np.zeros((cycles, storages)),
         came=np.zeros((cycles, storages), dtype=np.int64),
@@ -307,5 +320,5 @@ def _labels(fabric: Fabric, cycles: int) -> Labels:
         least=np.zeros((cycles, files)),
         least_at=np.zeros((cycles, files), dtype=np.int64),
         enter=np.zeros((cycles, fabric.tiles)),
-        path=np.zeros(2 * cycles + 8, dtype=np.int64),
+        path=np.zeros((2 + fabric.wire_depth) * cycles + 8, dtype=np.int64),
     )
