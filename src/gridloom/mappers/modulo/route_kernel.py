@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from gridloom.mappers.core.arrays import Int64s
-from gridloom.mappers.core.kernels import borrowing
+from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
 from gridloom.mappers.modulo.crossbars.wire_kernel import cross
 from gridloom.mappers.modulo.reach.box_kernel import CLEARED_FILES, CLEARED_TILES, FILES, TILES
@@ -439,7 +439,7 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
                 _result(fabric, usage, tree, labels, tile, ready, cycle * elements + tiles + tile, cost, present)
 
 
-@borrowing
+@inlined
 def _hold_in(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, storage: int,
              present: float) -> None:  # fmt: skip
     """What rests in a storage may rest there for the next cycle, as long as the storage allows.
