@@ -45,6 +45,7 @@ class ArrayKind:
 
 GRID: Final = ArrayKind("static", ("grid",), "static grids such as mesh")
 REGISTERS: Final = ArrayKind("modulo", ("registers",), "modulo-scheduled arrays with registers such as torus")
+CROSSBARS: Final = ArrayKind("modulo", ("crossbars",), "modulo-scheduled arrays with crossbars such as hycube")
 ROWS: Final = ArrayKind("static", ("rows",), "rows of ALUs such as vpcma")
 SPOKES: Final = ArrayKind("modulo", ("spokes",), "tiles with spokes such as streaming-engine")
 SWITCHES: Final = ArrayKind("elastic", ("switches",), "elastic arrays such as rdu", domains=("tensor",))
@@ -97,11 +98,18 @@ REGISTRY: dict[str, dict[str, Any]] = {
             f"ramp-{k}": Entry("gridloom.archs.families.torus:build", f"torus preset {k} of the RAMP evaluation")
             for k in range(1, 13)
         },
+        "hycube": Entry(
+            "gridloom.archs.families.hycube:build",
+            "modulo-scheduled mesh of crossbars that pass several links per cycle",
+        ),
         "vpcma": Entry("gridloom.archs.families.vpcma:build", "static rows of combinational ALUs with pipeline bits"),
         "streaming-engine": Entry(
             "gridloom.archs.families.streaming_engine:build", "modulo-scheduled row of tiles with spokes"
         ),
         "genmap": Entry("gridloom.archs.families.genmap:build", "array that a GenMap XML file describes"),
+        "adres": Entry("gridloom.archs.classics:build", "8 x 8 array like ADRES, with a shared file in the first row"),
+        "openedge-cgra": Entry("gridloom.archs.classics:build", "4 x 4 torus with a memory port for each column"),
+        "morpher": Entry("gridloom.archs.morpher.array:build", "array that a Morpher JSON file describes"),
         "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
         "array": Entry("gridloom.archs.described.family:build", "array that is described tile by tile"),
     },
@@ -112,7 +120,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             role="search",
         ),
         "modulo": Mapper(
-            {REGISTERS: "gridloom.mappers.modulo.modulo:modulo"},
+            dict.fromkeys((REGISTERS, CROSSBARS), "gridloom.mappers.modulo.modulo:modulo"),
             "scheduling, placement and negotiated routing in one search",
             role="search",
         ),
@@ -138,7 +146,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             without=("banks",),
         ),
         "portfolio": Mapper(
-            dict.fromkeys((GRID, REGISTERS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
+            dict.fromkeys((GRID, REGISTERS, CROSSBARS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
             "a race of the mappers that suit the array; the best result wins",
         ),
         "neosa": Mapper({GRID: "gridloom.mappers.grid.neosa:neosa"}, "the published NeoSA placer, with our routes"),
@@ -152,17 +160,17 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "ramp": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.ramp:ramp"},
             "RAMP: modulo schedules, maximum cliques and routing strategies, a reference",
-            without=("blocking", "banks"),
+            without=("blocking", "partial", "banks"),
         ),
         "regimap": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.regimap:regimap"},
             "REGIMap: maximum cliques with the registers of a PE, a reference",
-            without=("blocking", "banks"),
+            without=("blocking", "partial", "banks"),
         ),
         "memmap": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.memmap:memmap"},
             "MEMMap: long dependences go through memory, a reference",
-            without=("blocking", "banks"),
+            without=("blocking", "partial", "banks"),
         ),
         "genetic": Mapper(
             {ROWS: "gridloom.mappers.rows.genetic:genetic"}, "the published NSGA-II mapper, a reference", "genetic"

@@ -16,6 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from gridloom.archs import TRAITS, build
 from gridloom.archs.described import schema as described_schema
+from gridloom.archs.families.hycube import HycubeParameters
 from gridloom.archs.families.mesh import MeshParameters
 from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.families.streaming_engine import StreamingEngineParameters
@@ -32,11 +33,12 @@ SCHEMAS = {"dfg": dfg_format.schema, "mapping": mapping_format.schema, "arch": d
 PARAMETERS = {
     "mesh": MeshParameters,
     "torus": TorusParameters,
+    "hycube": HycubeParameters,
     "vpcma": VpcmaParameters,
     "streaming-engine": StreamingEngineParameters,
     "rdu": RduParameters,
 }
-SIZED = ("mesh", "onehop", "hex", "chess", "torus", "rdu")
+SIZED = ("mesh", "onehop", "hex", "chess", "torus", "hycube", "rdu")
 SIZELESS = ("vpcma", "streaming-engine")
 RECORDS = {"Node": Node, "Edge": Edge, "Array": Array, "Instance": Instance, "Route": Route}
 

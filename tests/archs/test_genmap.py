@@ -171,3 +171,10 @@ def test_a_missing_file_is_an_arch_error(tmp_path: Path) -> None:
     with pytest.raises(ArchError) as caught:
         genmap_arch.read(tmp_path / "none.xml")
     assert str(caught.value) == f"{tmp_path / 'none.xml'}: there is no such file"
+
+
+def test_family_without_its_file_says_what_to_give() -> None:
+    with pytest.raises(ArchError) as caught:
+        build("genmap")
+    wanted = "family genmap is described by a file: name the XML file itself, as in --arch FILE.xml"
+    assert str(caught.value) == f"array 'genmap': {wanted}"

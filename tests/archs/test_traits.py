@@ -33,6 +33,8 @@ def test_a_trait_is_explained_by_one_sentence_and_some_family_has_it(trait: str)
         ("torus:2x2", {"registers", "wraps", "memory_access"}),
         ("torus:2x2,memory=none", {"registers", "wraps"}),
         ("ramp-7", {"registers", "wraps", "memory_access"}),
+        ("hycube:2x2", {"crossbars", "memory_access"}),
+        ("hycube:2x2,memory=none", {"crossbars"}),
         ("vpcma", {"rows", "upward"}),
         ("streaming-engine", {"spokes", "fuses", "memory_access"}),
         ("rdu:2x2", {"switches"}),
@@ -55,7 +57,9 @@ def test_traits_hold_of_the_resources(name: str) -> None:
     plain = arch.style == "static" and kinds <= {Kind.FU, Kind.OUT, Kind.IN, Kind.LINK} and not arch.settings
     waits = any(tile.fifo != 0 for tile in arch.tiles)
     assert arch.has("grid") == plain
-    assert arch.has("registers") == (arch.style == "modulo" and not waits)
+    crossed = arch.links_per_cycle is not None
+    assert arch.has("registers") == (arch.style == "modulo" and not waits and not crossed)
+    assert arch.has("crossbars") == (arch.style == "modulo" and crossed)
     assert arch.has("spokes") == (arch.style == "modulo" and waits)
     assert arch.has("rows") == (ports and not (arch.arc_latency != 0).any())
     assert arch.has("switches") == (arch.style == "elastic")

@@ -144,3 +144,15 @@ def test_same_seed_gives_the_same_stimulus_within_the_domain() -> None:
     everything = [*one.streams["x"].tolist(), *one.memory["t"].tolist(), one.liveins["k"]]
     assert 0 <= min(everything) <= max(everything) < 1 << 24
     assert random_stimulus(dfg, 50, within={"x": 7}).streams["x"].max() == 6
+
+
+def test_live_in_or_stream_that_the_stimulus_lacks_is_named():
+    b = DfgBuilder("g")
+    b.output(b.add("add", b.input("x"), b.livein("k")), "y")
+    dfg = b.build()
+    with pytest.raises(SimulationError) as caught:
+        interpret(dfg, Stimulus(iterations=2, streams={"x": np.zeros(2, dtype=np.int64)}, liveins={}, memory={}))
+    assert str(caught.value) == "graph 'g': the stimulus has no value for live-in 'k'"
+    with pytest.raises(SimulationError) as caught:
+        interpret(dfg, Stimulus(iterations=2, streams={"x": np.zeros(1, dtype=np.int64)}, liveins={"k": 1}, memory={}))
+    assert str(caught.value) == "graph 'g': the stimulus has 1 of 2 values for input 'x'"

@@ -108,3 +108,12 @@ def test_a_changed_file_is_mapped_again(tmp_path) -> None:
         asked = {row.asked["function"] for row in store.rows()}
     assert rows == [2, 4]
     assert asked == {"gridloom.explore.sharing.run_usage"}
+
+
+def test_tiles_of_a_need_are_found_by_their_place_and_not_by_their_name():
+    from gridloom.explore.sharing import layout, places
+
+    spec = {"family": "onehop", "rows": 2, "cols": 3}
+    assert places(spec)["pe_1_2"] == (1, 2)
+    assert layout({"pe_0_2": 3}, spec) == [[0, 0, 3], [0, 0, 0]]
+    assert restricted(spec, "mul", {"pe_1_0": 1, "pe_0_2": 1})["mul"] == {"tiles": [[0, 2], [1, 0]]}

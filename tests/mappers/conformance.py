@@ -29,7 +29,7 @@ from gridloom.mappers.choice import config_type
 from gridloom.mappers.origin import KEYS
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure, Mapping
-from gridloom.registry import GRID, REGISTERS, ROWS, SPOKES, SWITCHES, ArrayKind
+from gridloom.registry import CROSSBARS, GRID, REGISTERS, ROWS, SPOKES, SWITCHES, ArrayKind
 from gridloom.sim import simulate
 from gridloom.verify import legal
 
@@ -37,6 +37,7 @@ from gridloom.verify import legal
 PROBLEMS: dict[ArrayKind, tuple[str, str]] = {
     GRID: ("kernel:tree_reduce,nodes=7", "mesh:4x4"),
     REGISTERS: ("kernel:vector_add", "torus:3x3,regs=4"),
+    CROSSBARS: ("kernel:vector_add", "hycube:3x3"),
     ROWS: ("kernel:vector_add", "vpcma:3x4"),
     SPOKES: ("kernel:vector_add", "streaming-engine:8"),
     SWITCHES: ("gemm", "rdu:4x4"),

@@ -123,3 +123,53 @@ def test_slice_ends_with_its_run():
 def test_slice_has_no_more_seconds_than_its_run():
     clock = Budget(time_limit=1.0).start()
     assert clock.slice(5.0).remaining <= 1.0
+
+
+def test_a_little_preparation_does_not_count_and_more_of_it_does(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("gridloom.mappers.budget.time.monotonic", lambda: now[0])
+    quick, long = Budget(time_limit=2).start(), Budget(time_limit=2).start()
+    now[0] += 0.5
+    assert quick.prepared().seconds == pytest.approx(0.0)
+    now[0] += 2.5
+    assert long.prepared().seconds == pytest.approx(2.3)
+    assert long.over()
+
+
+def test_run_is_late_only_some_time_after_its_limit(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("gridloom.mappers.budget.time.monotonic", lambda: now[0])
+    clock = Budget(time_limit=10).start()
+    now[0] = 10.4
+    assert (clock.over(), clock.late, int(clock.stop[0])) == (True, False, 1)
+    now[0] = 10.6
+    assert (clock.over(), clock.late, int(clock.stop[0])) == (True, True, 2)
+    assert not Budget(effort=1).start().late
+
+
+def test_jobs_that_have_not_begun_when_time_is_up_are_left_out_but_the_first():
+    clock = Budget(time_limit=5).start()
+    clock.end()
+    assert clock.run_some([lambda: 1, lambda: 2, lambda: 3]) == [1]
+    assert Budget(effort=1).start().run_some([lambda: 1, lambda: 2]) == [1, 2]
+
+
+def test_flag_for_winding_up_is_set_when_the_run_is_late_and_not_before():
+    clock = Budget(time_limit=0.2).start()
+    with clock.winding_up() as flag:
+        while not clock.late:
+            assert flag[0] == 0 or clock.late
+            time.sleep(0.005)
+        deadline = time.monotonic() + 10
+        while not flag[0] and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert flag[0] == 2
+
+
+def test_watched_run_sets_its_flag_without_being_asked():
+    clock = Budget(time_limit=0.05).start()
+    with clock.watched():
+        deadline = time.monotonic() + 10
+        while not clock.stop[0] and time.monotonic() < deadline:
+            time.sleep(0.005)
+    assert clock.stop[0] != 0

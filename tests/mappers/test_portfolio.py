@@ -71,10 +71,15 @@ def helpless(dfg: Dfg, arch: Arch, config: PlainConfig, budget: Budget) -> Mappi
     return Failure(constraint="luck", demand="some", bound="none")
 
 
+def broken(dfg: Dfg, arch: Arch, config: PlainConfig, budget: Budget) -> Mapping | Failure:
+    """Has a mistake in it."""
+    raise ZeroDivisionError("a mistake")
+
+
 @pytest.fixture(autouse=True)
 def entrants(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mappers of this file under their own names."""
-    names = ("swift", "slow", "sure", "endless", "picky", "helpless")
+    names = ("swift", "slow", "sure", "endless", "picky", "helpless", "broken")
     entries = {name: Mapper({REGISTERS: f"tests.mappers.test_portfolio:{name}"}, "a sample") for name in names}
     monkeypatch.setitem(REGISTRY, "mappers", {**REGISTRY["mappers"], **entries})
 
@@ -104,6 +109,12 @@ def test_proof_ends_the_race():
     assert isinstance(found, Mapping)
     assert found.provenance["rivals"][0].startswith("endless: no mapping (interrupted")
     assert time.monotonic() - began < 40
+
+
+def test_mistake_in_a_mapper_ends_the_race_at_once():
+    # The other one would raise a RuntimeError after a minute.
+    with pytest.raises(ZeroDivisionError, match="a mistake"):
+        race("broken", "endless", time_limit=50)
 
 
 def test_caller_ends_the_race():

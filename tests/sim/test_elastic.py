@@ -218,3 +218,10 @@ def test_flow_that_ends_elsewhere_arrives_nowhere():
     broken = replace(first, links=first.links[:-1])
     verdict = simulate_configuration(replace(configuration, token_paths=(broken, second)))
     assert "ends at sw_0_2, not at cu_0_2" in (verdict.error or "")
+
+
+def test_limit_of_cycles_is_not_called_a_deadlock(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gridloom.sim.elastic._MAX_CYCLES", 40)
+    verdict = simulate(rdu_two_stages())
+    assert not verdict.ok
+    assert verdict.error == "64 iterations take more than 40 cycles, the most that is simulated: ask for fewer"

@@ -15,6 +15,7 @@ from gridloom import registry
 from gridloom.archs import build
 from gridloom.dfg import Edge
 from gridloom.dfg.rates import edge_tokens
+from gridloom.errors import SimulationError
 from gridloom.estimate.dataflow import pipeline
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.elastic.dataflow import dataflow
@@ -205,3 +206,28 @@ def test_ways_of_different_depth_start_with_what_their_buffers_hold():
             assert early % carried[k] == 0
             assert 0 <= early <= room - (carried[k] if early else 0)
             assert early == 0 or edge.room is not None
+
+
+def test_nothing_is_skipped_where_that_is_asked_for():
+    mapping = rdu_two_stages()
+    meter = Meter(mapping.dfg, mapping.arch, warm=False)
+    way = routes(mapping, meter)
+    # The first iteration of the hand-made pipeline ends in cycle 30, each of the others 8 cycles later.
+    assert meter.measure(*way, skip=0, iterations=4).cycles == 30 + 3 * 8
+    assert meter.measure(*way, skip=1, iterations=4).cycles == 4 * 8
+
+
+def test_cap_below_the_iterations_asked_for_ends_like_a_deadlock():
+    mapping = rdu_two_stages()
+    meter = Meter(mapping.dfg, mapping.arch, warm=False)
+    assert meter.measure(*routes(mapping, meter), skip=0, iterations=4, cap=2).deadlock
+    assert not meter.measure(*routes(mapping, meter), skip=0, iterations=4, cap=4).deadlock
+
+
+@pytest.mark.parametrize(("skip", "iterations"), [(-1, 2), (0, 0)])
+def test_senseless_number_of_iterations_is_refused(skip: int, iterations: int):
+    mapping = rdu_two_stages()
+    meter = Meter(mapping.dfg, mapping.arch)
+    message = f"expected a skip of at least 0 and 1 iteration, found {skip} and {iterations}"
+    with pytest.raises(SimulationError, match=message):
+        meter.measure(*routes(mapping, meter), skip=skip, iterations=iterations)

@@ -127,6 +127,7 @@ class Interpreter:
         leaves out are zero. The stimulus is not changed. SimulationError for an index outside its array.
         """
         dfg, n = self.dfg, stimulus.iterations
+        self._check(stimulus)
         rows: list[list[int]] = []
         memory = {name: words.copy() for name, words in stimulus.memory.items()}
         for array in dfg.arrays:
@@ -140,6 +141,18 @@ class Interpreter:
         outputs = {node.id: values[:, k].copy() for k, node in enumerate(dfg.nodes) if node.op == "output"}
         liveouts = {node.liveout: int(values[n - 1, k]) for k, node in enumerate(dfg.nodes) if node.liveout and n > 0}
         return Observation(iterations=n, outputs=outputs, memory=memory, liveouts=liveouts, values=values)
+
+    def _check(self, stimulus: Stimulus) -> None:
+        """Raise SimulationError for a live-in or a stream that the stimulus lacks, or that is too short."""
+        where = f"graph {self.dfg.name!r}"
+        for node in self.dfg.nodes:
+            if node.op == "livein" and node.id not in stimulus.liveins:
+                raise SimulationError(f"the stimulus has no value for live-in {node.id!r}", where=where)
+            if node.op == "input":
+                found = len(stimulus.streams.get(node.id, ()))
+                if found < stimulus.iterations:
+                    wanted = f"{stimulus.iterations} values for input {node.id!r}"
+                    raise SimulationError(f"the stimulus has {found} of {wanted}", where=where)
 
     def _fire(self, k: int, iteration: int, rows: list[list[int]], memory: dict[str, Words], stimulus: Stimulus) -> int:
         """The value of node k in an iteration; operands of earlier iterations are looked up in ``rows``."""

@@ -1,7 +1,9 @@
 """The cost of an array without a synthesis: area, logic levels and energy from a linear model of its units.
 
 The weights are fitted to syntheses with Yosys (``hardware_model.json`` names the command and the errors on units left
-out of the fit). Area is in NAND2 equivalents, the critical path in logic levels. Energy is power times cycles times
+out of the fit). Area is in NAND2 equivalents, the critical path in logic levels. What joins the tiles is priced by the
+same weights: multiplexers of buses and banks, the switch that lets one memory answer all its ports in a cycle, and the
+multiplexers that a value passes where it crosses several links in a cycle. Energy is power times cycles times
 critical path, as the evaluation of RAMP computes it. Power is taken as proportional to area, so energy is in units of
 its own (NAND2 x levels): it compares arrays with each other and nothing else.
 """
@@ -47,7 +49,7 @@ def cost(arch: Arch, *, width: int = 32) -> Cost | None:
     """
     from gridloom.hardware.parameters import HardwareParameters
     from gridloom.hardware.rtl.structure import Hardware
-    from gridloom.hardware.synthesis.area import modelled_area
+    from gridloom.hardware.synthesis.area import FEATURES, modelled_area
 
     try:
         hardware = Hardware(arch, HardwareParameters(width=width, values=2, stages=15, ops=OPS))
@@ -56,10 +58,38 @@ def cost(arch: Arch, *, width: int = 32) -> Cost | None:
         return None
     model = fitted()
     area = modelled_area(model["area"]["weights"], hardware)
+    area += model["area"]["weights"][FEATURES.index("multiplexer bits")] * memory_multiplexer_bits(hardware)
     levels = max(
         float(np.dot(model["levels"]["weights"], level_features(hardware, shape))) for shape in hardware.places
     )
+    levels += model["levels"]["weights"][LEVEL_FEATURES.index("operand multiplexer levels")] * chain_levels(hardware)
     return Cost(area, levels)
+
+
+def memory_multiplexer_bits(hardware: Hardware) -> int:
+    """Return the bits of two-input multiplexers between the tiles and the data memory.
+
+    A bus of n tiles chooses one request (address, word, store) of n. Ports of banks end there. One memory that answers
+    p ports in a cycle is p banks behind a switch: each bank chooses one of p requests, each port one of p answers.
+    """
+    request = hardware.address_bits + hardware.width + 1
+    bits = sum((len(bus.units) - 1) * request for bus in hardware.buses)
+    ports = 0 if hardware.arch.banks else len(hardware.buses)
+    return bits + ports * (ports - 1) * (request + hardware.width)
+
+
+def chain_levels(hardware: Hardware) -> float:
+    """Return the levels of two-input multiplexers that a value passes on the most links of one cycle.
+
+    Each link has a multiplexer, and the port at its end where there are ports.
+    """
+    hops = hardware.arch.links_per_cycle or 0
+    rings = [mux for shape in hardware.places for mux in shape.muxes if mux.ring]
+    widest = {
+        link: max((len(mux.sources) + mux.idle for mux in rings if mux.name.startswith("to_") == link), default=1)
+        for link in (True, False)
+    }
+    return hops * sum(math.log2(inputs) for inputs in widest.values())
 
 
 @cache

@@ -57,7 +57,7 @@ class Shared:
 
     def table(self, feature: Feature) -> list[list[int]]:
         """Return the amounts of a feature by row and column."""
-        return layout(self.union(feature), self.spec["rows"], self.spec["cols"])
+        return layout(self.union(feature), self.spec)
 
 
 @dataclass
@@ -158,8 +158,9 @@ def restricted(spec: Mapping[str, Any], feature: Feature, need: Needs) -> dict[s
     {'family': 'mesh', 'rows': 1, 'cols': 2, 'fifo': {'layout': [[0, 3]]}}
     """
     if feature == "fifo":
-        return {**spec, "fifo": {"layout": layout(need, spec["rows"], spec["cols"])}}
-    return {**spec, feature: {"tiles": [list(place(tile)) for tile in sorted(need, key=place)]}}
+        return {**spec, "fifo": {"layout": layout(need, spec)}}
+    at = places(spec)
+    return {**spec, feature: {"tiles": sorted(list(at[tile]) for tile in need)}}
 
 
 def shrink(shared: Shared, feature: Feature, mapper: Mapper, *, rounds: int = 4) -> Shared:
@@ -208,24 +209,24 @@ def _alone(shared: Shared, feature: Feature, source: str) -> int:
     return shared.total(feature) - sum(shared.union(feature, without=source).values())
 
 
-def layout(need: Needs, rows: int, cols: int) -> list[list[int]]:
-    """Return amounts by row and column.
+def layout(need: Needs, spec: Mapping[str, Any]) -> list[list[int]]:
+    """Return amounts by row and column of an array.
 
-    >>> layout({"pe_0_1": 2, "pe_1_0": 1}, rows=2, cols=2)
+    >>> layout({"pe_0_1": 2, "pe_1_0": 1}, {"family": "mesh", "rows": 2, "cols": 2})
     [[0, 2], [1, 0]]
     """
-    table = [[0] * cols for _ in range(rows)]
+    at = places(spec)
+    table = [[0] * spec["cols"] for _ in range(spec["rows"])]
     for tile, amount in need.items():
-        row, col = place(tile)
+        row, col = at[tile]
         table[row][col] = amount
     return table
 
 
-def place(tile: str) -> tuple[int, int]:
-    """Return row and column of a tile of a grid, by its name.
+def places(spec: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return row and column of each tile of an array, by the name of the tile.
 
-    >>> place("pe_3_11")
-    (3, 11)
+    >>> places({"family": "mesh", "rows": 1, "cols": 2})
+    {'pe_0_0': (0, 0), 'pe_0_1': (0, 1)}
     """
-    row, col = tile.removeprefix("pe_").split("_")
-    return int(row), int(col)
+    return {tile.name: (tile.row, tile.col) for tile in read_arch(dict(spec)).tiles}

@@ -257,14 +257,20 @@ class Point:
 
 
 def read_space(path: Path) -> Space:
-    """Return the space of a YAML file; OptionError names the key, what was found and what was expected."""
-    return parse_space(read_yaml_file(path), str(path))
+    """Return the space of a YAML file; OptionError names the key, what was found and what was expected.
+
+    An ``array`` that names a YAML file with parameters in it, beside this one, stands for that description.
+    """
+    return parse_space(read_yaml_file(path), str(path), path.parent)
 
 
-def parse_space(text: str, where: str) -> Space:
+def parse_space(text: str, where: str, folder: Path | None = None) -> Space:
     """Return the space of a YAML text; OptionError names the key, what was found and what was expected."""
+    data = parse_yaml(text, where)
+    if folder is not None and str(data.get("array", "")).endswith((".yaml", ".yml")):
+        data["array"] = _described(folder / data["array"], data["array"])
     try:
-        space = Space.model_validate(parse_yaml(text, where))
+        space = Space.model_validate(data)
     except ValidationError as error:
         raise OptionError(_first_error(error), where=where) from None
     # The other methods never list the grid.
@@ -274,6 +280,14 @@ def parse_space(text: str, where: str) -> Space:
             where=where,
         )
     return space
+
+
+def _described(path: Path, named: str) -> Any:
+    """The description in an array's file where it has parameters; otherwise the name of the file as it is."""
+    if not path.is_file():
+        return named
+    described = parse_yaml(read_yaml_file(path), str(path))
+    return described if any(_PLACE.search(text) for text in _texts(described)) else named
 
 
 def _first_error(error: ValidationError) -> str:

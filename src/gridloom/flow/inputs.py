@@ -6,6 +6,7 @@ so that the same source on the same array is the same graph, whatever is asked a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
     #: A graph, a function decorated with ``@gridloom.kernel``, or a SOURCE: a file or ``kernel:NAME,key=value,...``.
     Source = Dfg | PythonKernel | str | Path
 
-#: An array, a dictionary with ``family`` and its parameters, or an ARCH: a family with parameters, a YAML or XML file.
+#: A Morpher description, with the links that a value may cross in one cycle.
+_MORPHER = re.compile(r"(.*\.json)(?:,hops=([0-9]{1,3}))?", re.DOTALL)
+
+#: An array, a dictionary with ``family`` and its parameters, or an ARCH: a family with parameters, a YAML, XML or JSON
+#: file.
 ArchLike = Arch | Mapping[str, Any] | str | Path
 
 
@@ -64,6 +69,11 @@ def read_arch(arch: ArchLike) -> Arch:
         from gridloom.archs.families.genmap import read
 
         return read(Path(arch))
+    if isinstance(arch, str | Path) and (match := _MORPHER.fullmatch(str(arch))):
+        from gridloom.archs.morpher.array import HOPS
+        from gridloom.archs.morpher.array import read as read_morpher
+
+        return read_morpher(Path(match[1]), int(match[2]) if match[2] else HOPS)
     return build(arch)
 
 

@@ -12,11 +12,19 @@ from dataclasses import dataclass, field
 
 from gridloom.archs.model import Arch, Tile
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
+from gridloom.errors import MappingError, OptionError
 from gridloom.mapping.model import Failure
 
 #: Names that a message lists before it says that there are more.
 _NAMED = 3
+
+
+def no_place_left(node: str) -> MappingError:
+    """The error of a mapping that is complete but for a value that nothing reads: it has to be kept somewhere, too."""
+    return MappingError(
+        f"node {node!r} is read by nothing, and no register is left to keep it; take it out of the graph, or use an "
+        "array with more registers"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +99,10 @@ def misplaced(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> Failure | N
     """
     for position, tile in placed.items():
         name, record = dfg.nodes[position].id, arch.tiles[tile]
+        op = dfg.nodes[position].op
         needed = dfg.required_classes(name, results_leave=arch.has("grid"))
+        if needed <= record.classes and not record.runs(op, needed):
+            return cannot_sit(name, record, f"op {op}")
         if not needed <= record.classes:
             return cannot_sit(name, record, f"op class {' and '.join(sorted(needed))}")
     return None

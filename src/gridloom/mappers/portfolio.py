@@ -134,6 +134,10 @@ class _Race:
             outcome: Outcome = mapper(self.dfg, self.arch, config, budget)
         except GridloomError as error:
             return error
+        except BaseException:
+            # A mistake of ours ends the race: nobody waits for the others to use up their time first.
+            self.decided.set()
+            raise
         return outcome
 
     def _over(self) -> bool:

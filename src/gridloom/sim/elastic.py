@@ -64,7 +64,7 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
         cycles=cycles,
         mismatches=tuple(mismatches[:_LISTED]),
         divergence=divergence,
-        error=f"deadlock in cycle {cycles}: {stuck}" if stuck else None,
+        error=_why(stuck, cycles, iterations),
         period=None if stuck else network.period(),
         units=tuple(
             UnitUse(
@@ -78,6 +78,15 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
             for u, slot in enumerate(network.slots)
         ),
     )
+
+
+def _why(stuck: str | None, cycles: int, iterations: int) -> str | None:
+    """Why a run is not done: a deadlock, or the limit of cycles, after which nothing is known."""
+    if stuck is None:
+        return None
+    if cycles >= _MAX_CYCLES:
+        return f"{iterations} iterations take more than {_MAX_CYCLES} cycles, the most that is simulated: ask for fewer"
+    return f"deadlock in cycle {cycles}: {stuck}"
 
 
 def _affordable(configuration: Configuration, repeats: list[int], iterations: int) -> int:
@@ -288,7 +297,7 @@ class _Network:
         """Run to the end or to a deadlock; returns the cycles.
 
         Lays units, flows and links out as the kernel's tables. Afterwards ``results``, ``finished``, ``usage`` and
-        ``fired`` hold what happened; a run that reaches the limit of cycles looks like a deadlock.
+        ``fired`` hold what happened; a run that reaches the limit of cycles returns at least that many.
         """
         units = [
             (self.dfg.nodes[slot.node].work, repeats, salt(self.dfg.nodes[slot.node].id))

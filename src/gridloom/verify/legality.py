@@ -35,6 +35,7 @@ _TIMED: Final[tuple[Rule, ...]] = (
     memory.check_data_memory,
     banks.check_banks,
     combinational.check_cycles,
+    combinational.check_links_per_cycle,
     array_rules.check_rules,
 )
 _ELASTIC: Final[tuple[Rule, ...]] = (

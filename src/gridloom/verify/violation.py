@@ -53,6 +53,7 @@ KINDS: Final[Mapping[str, str]] = {
     "bank-size": "the arrays in a bank need more bytes than it has",
     "bank-ports": "more accesses start in a bank in a slot than it has ports",
     "combinational-cycle": "steps without latency close a cycle",
+    "links-per-cycle": "a value crosses more links in one cycle than the array allows",
     # rules of single families
     "outputs-together": "the outputs do not all issue in the last pipeline stage",
     "constant-range": "a constant does not fit a constant register",

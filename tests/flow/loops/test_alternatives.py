@@ -49,9 +49,9 @@ def test_the_other_graph_is_mapped_where_the_first_one_has_no_mapping():
     assert (result.mapping.ii, result.remarks[0]) == (3, "the loop is mapped as written")
 
 
-def test_unroll_auto_takes_as_many_iterations_as_the_array_has_room_for():
+def test_unroll_auto_fills_the_array_with_iterations_of_this_loop_and_of_the_one_around():
     result = gl.map(f"{KERNELS / 'matmul.c'}:unroll=auto", "torus:4x4", seed=1, effort=20_000)
-    assert (result.mapping.ii, result.copies) == (1, 2)
+    assert result.mapping.ii / result.copies < 0.5
     assert result.remarks[-1].startswith("most iterations of the loop per cycle by array size, as the bounds allow: ")
 
 

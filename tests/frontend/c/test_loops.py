@@ -101,7 +101,7 @@ LIMITS = {
   for (int i = 0; i < n; i++)
     x[i] *= 2;
 }"""),
-    "int64": (4, "it computes with 64-bit integers", """void f(int64_t *x, int n) {
+    "int64": (4, "an array has 64-bit elements, and arrays of the graph hold", """void f(int64_t *x, int n) {
   for (int i = 0; i < n; i++)
     x[i] *= 3;
 }"""),

@@ -30,7 +30,8 @@ def test_a_text_names_a_loop(text: str, spec: LoopSpec):
 
 
 C_KEYS = (
-    "expected loop=N, flatten=true|false, unroll=1..64|auto, reduced=true|false, memory=arrays|streams or size.ARRAY=N"
+    "expected loop=N, flatten=true|false, unroll=1..64|auto, jam=1..16, reduced=true|false, memory=arrays|streams or "
+    "size.ARRAY=N"
 )
 PY_KEYS = "expected unroll=1..64|auto, reduced=true|false, memory=arrays|streams or size.ARRAY=N"
 

@@ -134,3 +134,12 @@ def test_an_unknown_function_is_named_with_those_that_there_are(tmp_path: Path):
     with pytest.raises(SourceError) as caught:
         load(path, function="worse")
     assert str(caught.value) == f"{path}: has no function 'worse'; functions: good, bad"
+
+
+def test_a_file_whose_functions_are_all_refused_lists_them_and_gives_the_first_reason(tmp_path: Path):
+    path = tmp_path / "doubles.mlir"
+    path.write_text("func.func private @g(f64)\nfunc.func @f(%x: f64) {\n  return\n}\n")
+    assert [(row.function, row.limit) for row in describe(path)] == [("f", f"{path}:2: {BODIES['f64'][1]}")]
+    with pytest.raises(SourceError) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}:2: {BODIES['f64'][1]}"

@@ -31,10 +31,24 @@ def test_functions_are_found_with_their_lines_parameters_and_bodies():
     ]
 
 
-def test_attributes_of_the_module_are_blanked_and_lines_stay():
+def test_the_module_around_functions_is_blanked_and_lines_stay():
     text = modernised(PROGRAM)
-    assert text.splitlines()[0].rstrip() == "module" + " " * 96 + "{"
-    assert text.splitlines()[1:] == PROGRAM.splitlines()[1:]
+    assert text.splitlines()[0].strip() == text.splitlines()[-1].strip() == ""
+    assert text.splitlines()[1:-1] == PROGRAM.splitlines()[1:-1]
+
+
+def test_functions_of_several_modules_become_those_of_one():
+    text = "module {\n  func.func @f() { return }\n} loc(#loc)\nmodule @m {\n  func.func @g() { return }\n}\n"
+    assert " ".join(modernised(text).split()) == "func.func @f() { return } func.func @g() { return }"
+
+
+def test_strings_of_a_host_are_blanked():
+    text = (
+        'llvm.mlir.global internal constant @str0("{ \\0A")\n'
+        "llvm.mlir.global external @stderr() : !llvm.ptr<struct<(i32, ptr<i8>)>> {\n  llvm.return\n}\n"
+        "func.func @f() { return }\n"
+    )
+    assert " ".join(modernised(text).split()) == "func.func @f() { return }"
 
 
 def test_a_function_needs_itself_and_what_it_calls():

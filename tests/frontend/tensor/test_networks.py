@@ -101,3 +101,18 @@ def test_attention_gradients_cost_what_their_products_cost():
 def test_wrong_parameters_are_named(name: str, parameters: dict[str, int], message: str):
     with pytest.raises(OptionError, match=f"^{re.escape(message)}$"):
         network(name, **parameters)
+
+
+def test_every_operand_of_an_elementwise_product_gets_a_gradient():
+    from gridloom.frontend.tensor.backward import with_backward
+    from gridloom.frontend.tensor.graph import TensorBuilder
+
+    b = TensorBuilder("gated", "")
+    x = b.input("x", (4, 8))
+    left, right = b.elementwise("relu", x, name="left"), b.elementwise("tanh", x, name="right")
+    b.output(b.elementwise("mul", left, right, name="product"))
+    dfg = with_backward(b.build())
+    reads = {node.id: [dfg.edges[k].source for k in dfg.operand_edges(node.id)] for node in dfg.nodes}
+    assert reads["product.grad"][1:] == ["right"]
+    assert reads["product.grad1"][1:] == ["left"]
+    assert "left.grad" in reads and "right.grad" in reads

@@ -136,3 +136,22 @@ def test_weights_that_a_model_keeps_in_another_file_are_not_opened(tmp_path: Pat
     (tmp_path / "data").unlink()
     os.mkfifo(tmp_path / "data")
     assert products(load_source(str(path))) == products(whole)
+
+
+def test_all_parts_of_a_split_are_there(tmp_path: Path):
+    onnx = pytest.importorskip("onnx")
+    helper, tensor = onnx.helper, onnx.TensorProto
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"], name="relu"),
+        helper.make_node("Split", ["a"], ["p", "q"], name="halves", axis=1, num_outputs=2),
+        helper.make_node("Mul", ["p", "q"], ["y"], name="gate"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "gated",
+        [helper.make_tensor_value_info("x", tensor.FLOAT, (4, 8))],
+        [helper.make_tensor_value_info("y", tensor.FLOAT, (4, 4))],
+    )
+    onnx.save(helper.make_model(graph), str(tmp_path / "gated.onnx"))
+    dfg = load_source(str(tmp_path / "gated.onnx"))
+    assert [node.op for node in dfg.nodes] == ["input", "elementwise", "elementwise", "output"]

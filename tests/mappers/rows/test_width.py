@@ -376,3 +376,15 @@ def test_numbers_are_topological_even_where_the_array_has_cycles(benchmarks: Pat
     inputs = np.flatnonzero(arch.kind[array.resource] == Kind.IN)
     units = array.rows.tile_fu[arch.tile[array.resource[inputs]]]
     assert (inputs < units).all()
+
+
+def test_graph_without_any_edge_is_mapped():
+    from gridloom.dfg import DfgBuilder
+    from gridloom.flow import Request, run
+
+    b = DfgBuilder("lone", "cma24")
+    b.input("x")
+    b.input("y")
+    result = run(Request(source=b.build(), arch="vpcma:3x3", effort=1000))
+    assert result.failure is None
+    assert result.verified.simulated

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gridloom.archs.described.draft import Cell, Draft, TileDraft
+from gridloom.archs.families.crossbar_parts import Link, add_ports, add_ways
 from gridloom.archs.families.grid_parts import add_pe
 from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool, RegisterFile
 from gridloom.errors import ArchError
@@ -22,16 +23,20 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
     number = {cell: k for k, cell in enumerate(draft.cells)}
     for cell in draft.cells:
         _add_tile(builder, draft, cell)
-    _add_links(builder, draft, number)
+    links = _add_links(builder, draft, number)
     static = draft.style == "static"
     if not static:
+        if draft.port_registers:
+            _add_ports_of_links(builder, draft, links)
         _add_registers(builder, draft, number)
+        if draft.hops is not None and not draft.port_registers:
+            _add_crossbars(builder, draft, links)
     if draft.banks:
         _add_banks(builder, draft, number)
     elif not static:
         _add_memory(builder, draft)
     accesses = not static and any("mem" in tile.classes for tile in builder.tiles)
-    traits = {"grid"} if static else {"registers"}
+    traits = {"grid"} if static else {"registers" if draft.hops is None else "crossbars"}
     return builder.build(
         name=name,
         style=draft.style,
@@ -42,6 +47,8 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
         inputs=draft.inputs,
         data_memory=draft.data_memory,
         route_uses_fu=not static,
+        word=draft.word,
+        links_per_cycle=draft.hops,
         traits=frozenset(traits | draft.traits | ({"memory_access"} if accesses else set())) | traits_of(builder),
     )
 
@@ -49,7 +56,9 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
 def traits_of(builder: ArchBuilder) -> frozenset[str]:
     """Return the traits that follow from what tiles and memory are, however the tiles are joined."""
     blocking = any(tile.occupancy_of(name) > 1 for tile in builder.tiles for name in tile.classes)
-    return frozenset({*(["blocking"] if blocking else []), *(["banks"] if builder.banks else [])})
+    partial = any(tile.lacks for tile in builder.tiles)
+    found = {"blocking": blocking, "partial": partial, "banks": bool(builder.banks)}
+    return frozenset(name for name, holds in found.items() if holds)
 
 
 def _settle_banks(draft: Draft) -> None:
@@ -95,32 +104,58 @@ def _add_tile(builder: ArchBuilder, draft: Draft, cell: Cell) -> None:
     """Add the tile of a place, with an output register that holds its value where the draft says so."""
     tile = draft.tiles[cell]
     classes = {*tile.classes, *(["route"] if tile.moves else [])}
-    occupancy = {
-        name: cycles for name, cycles in tile.occupancy.items() if name == "*" or cycles != tile.occupancy["*"]
-    }
-    add_pe(builder, tile, *cell, classes, moves=draft.style == "modulo", fifo=tile.fifo, contexts=tile.contexts,
-           occupancy=occupancy)  # fmt: skip
+    # Moves share the unit with ops, whatever these take: they are through in a cycle.
+    occupancy = tile.occupancy if tile.occupancy["*"] == 1 else {**tile.occupancy, "route": 1}
+    fields: dict[str, Any] = {"fifo": tile.fifo, "contexts": tile.contexts, "lacks": frozenset(tile.lacks)}
+    add_pe(builder, tile, *cell, classes, moves=draft.style == "modulo", occupancy=occupancy, **fields)
     if tile.holds:
         out = builder.index[f"{_tile_name(cell)}.out"]
         builder.arc(out, out, 1)
 
 
-def _add_links(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> None:
-    """Add the links; on static arrays also the crossbar arcs, which lead on to every tile but the one before."""
+def _add_links(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> list[Link]:
+    """Add the links; on static arrays also the crossbar arcs, which lead on to every tile but the one before.
+
+    On modulo arrays with crossbars the links end at those.
+    """
     leaving: dict[Cell, list[tuple[Cell, int]]] = {cell: [] for cell in draft.cells}
+    links: list[Link] = []
     for a, b in sorted(draft.links):
         link = builder.add(f"{_tile_name(a)}>{_tile_name(b)}", Kind.LINK, number[a], position=len(leaving[a]))
         leaving[a].append((b, link))
+        links.append((number[a], number[b], link))
         builder.arc(builder.index[f"{_tile_name(a)}.out"], link)
-        for k in range(draft.tiles[b].operands):
+        for k in range(draft.tiles[b].operands) if draft.hops is None else ():
             builder.arc(link, builder.index[f"{_tile_name(b)}.in{k}"])
     if draft.style == "modulo":
-        return
+        return links
     for a in draft.cells:
         for b, link in leaving[a]:
             for c, onward in leaving[b]:
                 if c != a:
                     builder.arc(link, onward, 1)
+    return links
+
+
+def _add_ports_of_links(builder: ArchBuilder, draft: Draft, links: list[Link]) -> None:
+    """Add a port with a register at the end of each link; ArchError for tiles that have a file beside them."""
+    shared = {cell for file in draft.files for cell in file.members}
+    for cell in draft.cells:
+        if draft.tiles[cell].registers or cell in shared:
+            raise ArchError(
+                f"bypass.ports: tile {list(cell)} has registers of its own or in a file; a tile keeps values at its "
+                "ports or in a file: write registers: 0 for it, or leave ports out"
+            )
+    for tile in range(len(builder.tiles)):
+        add_ports(builder, tile, [link for link in links if tile in link[:2]])
+
+
+def _add_crossbars(builder: ArchBuilder, draft: Draft, links: list[Link]) -> None:
+    """Add the crossbars: links lead to operands, to the tile's own registers and to other links."""
+    files = {file.name: file.registers for file in builder.register_files}
+    for tile, record in enumerate(builder.tiles):
+        near = [link for link in links if tile in link[:2]]
+        add_ways(builder, tile, near, files.get(record.name, ()), draft.hops or 1)
 
 
 def _add_registers(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> None:
@@ -135,7 +170,7 @@ def _add_registers(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) 
                 f"files: tile {list(cell)} is in file {shared[cell]!r} and has {tile.registers} registers of its own; "
                 "a tile reads one file: write registers: 0 for it, or leave it out of the file"
             )
-        if tile.rotating is not None and tile.rotating > tile.registers:
+        if tile.registers and tile.rotating is not None and tile.rotating > tile.registers:
             raise ArchError(
                 f"tiles: tile {list(cell)} has {tile.registers} registers, of which {tile.rotating} rotate; "
                 "write a smaller number for rotating"

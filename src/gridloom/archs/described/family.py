@@ -14,7 +14,7 @@ from gridloom.archs.described.assembly import assemble
 from gridloom.archs.described.draft import Draft, empty_draft
 from gridloom.archs.described.keys import joined, mapping_at, number_at, word_at
 from gridloom.archs.described.links import add_links
-from gridloom.archs.described.sharing import read_files, read_memory
+from gridloom.archs.described.sharing import read_bypass, read_files, read_memory
 from gridloom.archs.described.tile_entries import refine_tiles
 from gridloom.archs.model import Arch
 from gridloom.errors import ArchError
@@ -23,7 +23,9 @@ from gridloom.errors import ArchError
 MAX_SIDE: Final = 128
 
 KEYS: Final = (
-    "extends", "style", "rows", "cols", "links", "tiles", "files", "memory", "inputs", "live_ins", "graph",
+    "extends", "style", "rows", "cols", "links", "tiles", "files", "memory", "inputs", "live_ins", "word",
+    "bypass",
+    "graph",
 )  # fmt: skip
 
 
@@ -52,6 +54,10 @@ def _draft(data: dict[str, Any], key: str) -> Draft:
         known = ("immediate",) if draft.style == "static" else ("immediate", "registers")
         word = word_at(data["live_ins"], joined(key, "live_ins"), known)
         draft.live_ins = cast(Literal["immediate", "registers"], word)
+    if "word" in data:
+        draft.word = number_at(data["word"], joined(key, "word"), 2, 32)
+    if "bypass" in data:
+        read_bypass(draft, data["bypass"], joined(key, "bypass"))
     for name, reader in (("tiles", refine_tiles), ("files", read_files), ("memory", read_memory)):
         if name in data:
             reader(draft, data[name], joined(key, name))

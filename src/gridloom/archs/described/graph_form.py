@@ -23,6 +23,7 @@ from gridloom.archs.described.keys import (
     suggestion,
     word_at,
 )
+from gridloom.archs.families.crossbar_parts import MAX_HOPS
 from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool, RegisterFile, Setting, Tile
 from gridloom.archs.traits import TRAITS
 from gridloom.dfg.ops import OP_CLASSES
@@ -36,7 +37,7 @@ _TILE_KEYS: Final = ("name", "row", "col", "ops", "kind", "latency", "occupancy"
 _RESOURCE_KEYS: Final = ("name", "kind", "tile", "position", "capacity", "group")
 _GRAPH_KEYS: Final = (
     "tiles", "resources", "arcs", "pools", "register_files", "banks", "settings", "free", "rules", "traits",
-    "data_memory", "route_uses_fu",
+    "data_memory", "route_uses_fu", "links_per_cycle",
 )  # fmt: skip
 _RULES: Final = (
     "outputs_together", "constants_17_bits", "tile_memory_shared", "flow_starts_apart", "siblings_apart",
@@ -81,6 +82,7 @@ def _rest(arch: Arch) -> dict[str, Any]:
         "settings": [{"name": s.name, "length": s.length, "summary": s.summary} for s in arch.settings],
         "rules": list(arch.rules),
         "data_memory": arch.data_memory,
+        "links_per_cycle": arch.links_per_cycle,
     }  # fmt: skip
     rest = {key: value for key, value in rest.items() if value not in ([], None)}
     return {**rest, "free": sorted(arch.free), "traits": sorted(arch.traits), "route_uses_fu": arch.route_uses_fu}
@@ -147,6 +149,7 @@ def build_graph(data: dict[str, Any], spec: Mapping[str, Any]) -> Arch:
         rules=tuple(_words(graph.get("rules", []), "graph.rules", _RULES)),
         data_memory=count_at(graph.get("data_memory"), "graph.data_memory", 0, _LARGE, none="no limit"),
         route_uses_fu=flag_at(graph.get("route_uses_fu", False), "graph.route_uses_fu"),
+        links_per_cycle=count_at(graph.get("links_per_cycle"), "graph.links_per_cycle", 1, MAX_HOPS, none="no limit"),
         traits=frozenset(_words(graph.get("traits", []), "graph.traits", TRAITS)) | traits_of(builder),
     )
 

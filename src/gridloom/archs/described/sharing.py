@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from gridloom.archs.described.draft import BankDraft, Cell, Draft, FileDraft, PortDraft
-from gridloom.archs.described.keys import count_at, entries_at, joined, mapping_at, name_at, number_at
+from gridloom.archs.described.keys import count_at, entries_at, flag_at, joined, mapping_at, name_at, number_at
 from gridloom.archs.described.places import places
 from gridloom.archs.described.tile_entries import MAX_CYCLES, rotating_at
+from gridloom.archs.families.crossbar_parts import MAX_HOPS
 from gridloom.errors import ArchError
 
+_BYPASS_KEYS: Final = ("hops", "ports")
 _FILE_KEYS: Final = ("name", "count", "where", "rotating")
 _PORT_KEYS: Final = ("name", "where", "count")
 _BANK_KEYS: Final = ("name", "where", "ports", "bytes", "latency")
 _MEMORY_KEYS: Final = ("bytes", "ports", "banks")
+
+
+def read_bypass(draft: Draft, value: Any, key: str) -> None:
+    """Set how many links a value may cross in one cycle, and whether links end at ports with registers.
+
+    A number alone says the links; null takes crossbars away that the extended array has.
+    """
+    if draft.style != "modulo":
+        raise ArchError(f"{key}: values pass the tiles of a static array anyway; leave it out, or write style: modulo")
+    if value is None:
+        draft.hops, draft.port_registers = None, False
+        return
+    data = {"hops": value} if not isinstance(value, Mapping) else mapping_at(value, _BYPASS_KEYS, key, "a bypass")
+    draft.hops = number_at(data.get("hops", draft.hops), joined(key, "hops"), 1, MAX_HOPS)
+    if "ports" in data:
+        draft.port_registers = flag_at(data["ports"], joined(key, "ports"))
 
 
 def read_files(draft: Draft, value: Any, key: str) -> None:

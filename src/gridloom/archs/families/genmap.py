@@ -57,6 +57,8 @@ def loads(text: str, where: str = "array") -> Arch:
 def build(spec: Mapping[str, Any]) -> Arch:
     """Return the array of a description ``{"family": "genmap", "xml": text}``, which every array read here carries."""
     text = spec.get("xml")
+    if text is None:
+        raise ArchError("family genmap is described by a file: name the XML file itself, as in --arch FILE.xml")
     if not isinstance(text, str):
         raise ArchError(f"xml: expected the text of a PEArray description, found {shown(repr(text))}")
     try:

@@ -23,7 +23,10 @@ from gridloom.archs.selectors import select
 from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
 from gridloom.errors import ArchError
 
-_MEMORY_CLASSES = frozenset({"mem", "mem_data"})
+#: ``row``: the PEs of a row share one memory bus; ``dedicated``: each memory PE has its own; None: no limit.
+Bus = Literal["row", "dedicated"] | None
+
+MEMORY_CLASSES = frozenset({"mem", "mem_data"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,7 @@ class TorusParameters:
     #: Which PEs access memory: a selector.
     memory: Any = "all"
     #: ``row``: the PEs of a row share one bus; ``dedicated``: each memory PE has its own; null: no limit.
-    bus: Literal["row", "dedicated"] | None = "row"
+    bus: Bus = "row"
     #: Which PEs multiply: a selector.
     mul: Any = "all"
     #: Op latency by op class; ``"*"`` is the rest. At least 1: the output register.
@@ -107,7 +110,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     _add_links(builder, p)
     _add_registers(builder, p)
     if memory.any():
-        _add_memory(builder, p)
+        add_memory(builder, p.rows, p.bus)
     return build_described(
         builder,
         spec,
@@ -136,7 +139,7 @@ def _check(p: TorusParameters) -> None:
 
 def _add_tile(builder: ArchBuilder, p: TorusParameters, row: int, col: int, memory: bool, multiply: bool) -> None:
     """Add one PE with its op classes; its output register holds its value until the next write, or does not."""
-    classes = {"alu", "div", "fp", "route"} | (_MEMORY_CLASSES if memory else set()) | ({"mul"} if multiply else set())
+    classes = {"alu", "div", "fp", "route"} | (MEMORY_CLASSES if memory else set()) | ({"mul"} if multiply else set())
     add_pe(builder, p, row, col, classes, moves=True, fifo=0, contexts=p.contexts)
     if p.hold == "until-write":
         out = builder.index[f"pe_{row}_{col}.out"]
@@ -182,11 +185,12 @@ def _add_registers(builder: ArchBuilder, p: TorusParameters) -> None:
         )
 
 
-def _add_memory(builder: ArchBuilder, p: TorusParameters) -> None:
+def add_memory(builder: ArchBuilder, rows: int, bus: Bus, *, writes_registers: bool = True) -> None:
     """Add the spill slots, the memory that they lead to, and the buses.
 
     The memory is one resource without a limit on signals: what fits is counted in bytes by ``verify``. A spill load or
-    store shares the issue slot of its PE (``group``) and counts against the bus as class ``mem``.
+    store shares the issue slot of its PE (``group``) and counts against the bus as class ``mem``. A loaded value goes
+    to the output register and, where ``writes_registers`` says so, may go to registers that the PE writes.
     """
     memory = builder.add("mem", Kind.MEM, capacity=0)
     builder.arc(memory, memory, 1)
@@ -203,13 +207,13 @@ def _add_memory(builder: ArchBuilder, p: TorusParameters) -> None:
         builder.arc(load, builder.index[f"{tile.name}.out"], tile.latency_of("mem"))
         builder.arc(builder.index[f"{tile.name}.in0"], store)
         builder.arc(store, memory, 1)
-        for register in files.get(-1, []) + files.get(k, []):
+        for register in files.get(-1, []) + files.get(k, []) if writes_registers else ():
             builder.arc(load, register, tile.latency_of("mem"))
-    if p.bus == "row":
-        for row in range(p.rows):
+    if bus == "row":
+        for row in range(rows):
             tiles = tuple(k for k, tile in members if tile.row == row)
             if tiles:
                 builder.pools.append(Pool(name=f"bus_{row}", capacity=1, tiles=tiles, classes=frozenset({"mem"})))
-    elif p.bus == "dedicated":
+    elif bus == "dedicated":
         for k, tile in members:
             builder.pools.append(Pool(name=f"bus_{tile.name}", capacity=1, tiles=(k,), classes=frozenset({"mem"})))

@@ -40,7 +40,7 @@ def read_arguments(signature: Signature, given: Mapping[str, Any], seed: int | N
 
     With a ``seed``, missing numbers are 1 to 16 and missing arrays have 1024 random elements.
     """
-    known = {parameter.name for parameter in signature.parameters}
+    known = {parameter.name: parameter for parameter in signature.parameters}
     unknown = [name for name in given if name not in known and name not in signature.variables]
     if unknown:
         listed = ", ".join([*known, *signature.variables]) or "none"

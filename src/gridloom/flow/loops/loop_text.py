@@ -8,18 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridloom.dfg.model import Dfg
+from gridloom.errors import SourceError
 from gridloom.flow.loops.alternatives import Alternative
 from gridloom.frontend.loops.spec import AUTO, LoopSpec, Memory, parse
 from gridloom.text_file import read_text
 
 if TYPE_CHECKING:
     from gridloom.emit.report.source_listing import SourceListing
+    from gridloom.frontend.c import COptions
+    from gridloom.frontend.c.llvm.ir import Module
     from gridloom.frontend.python.kernel import PythonKernel
 
 _MOST_LINES = 400
 #: Copies of a body that are tried where their number is to be chosen, and the largest graph that is tried.
 _FACTORS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _MOST_NODES = 2000
+#: Iterations of an outer loop that are tried side by side.
+_JAMS = (2, 3, 4, 6, 8, 12, 16)
 _LABELS = {True: "reduced", False: "as written"}
 
 
@@ -84,8 +89,27 @@ def _read_c(text: str, memory: Memory) -> list[Alternative]:
         span = loop.region.loop.span
         first = loop.region.loop.function.line or span.start
         lines = _text(path, first, max([span.end, *loop.lines.values()]), loop.lines)
-        rows.append(Alternative(label=_LABELS[reduced], dfg=loop.dfg, text=lines, copies=factor))
-    return _unrolled(_distinct(rows), spec, options.memory)
+        rows.append(Alternative(label=_LABELS[reduced], dfg=loop.dfg, text=lines, copies=factor * spec.jam))
+    rows = _distinct(rows)
+    jammed = _jammed(rows, module, path, options) if spec.unroll == AUTO and spec.jam == 1 else []
+    return [*_unrolled(rows, spec, options.memory), *jammed]
+
+
+def _jammed(rows: list[Alternative], module: Module, path: Path, options: COptions) -> list[Alternative]:
+    """Return the alternatives with several iterations of the loop around side by side; none where that is not taken."""
+    from gridloom.frontend.c import pick
+
+    found: list[Alternative] = []
+    for factor in _JAMS:
+        if factor * len(rows[0].dfg.nodes) > _MOST_NODES:
+            break
+        try:
+            loop = pick(module, path, replace(options, reduced=True, unroll=1, jam=factor))
+        except SourceError:
+            break
+        label = f"reduced, {factor} iterations of the loop around side by side"
+        found.append(replace(rows[0], dfg=loop.dfg, copies=factor, label=label))
+    return found
 
 
 def _read_python(spec: LoopSpec, memory: Memory) -> list[Alternative]:

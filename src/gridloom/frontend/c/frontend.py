@@ -53,6 +53,8 @@ class COptions:
     memory: Memory = "arrays"
     #: Whether loads are used again, indices become counters and fixed values leave the loop; else it is as written.
     reduced: bool = True
+    #: Iterations of the loop around that run side by side.
+    jam: int = 1
     #: Read every f64 of an MLIR file as f32.
     singles: bool = False
 
@@ -93,10 +95,14 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
 def compiled(path: Path, options: COptions | None = None) -> Module:
     """The compiled file, from which any number of loops may be picked. Costs a run of clang, 0.1-0.4 s.
 
-    Of an MLIR file only the function that the options name is lowered.
+    Of an MLIR file only the function that the options name is lowered. SourceError where no function of it is taken.
     """
     asked = options or COptions()
-    return module_of(path, asked.function, singles=asked.singles)
+    module = module_of(path, asked.function, singles=asked.singles)
+    if not module.functions and module.refused:
+        line, reason = next(iter(module.refused.values()))
+        raise SourceError(reason, where=f"{path}:{line}")
+    return module
 
 
 def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
@@ -116,7 +122,14 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
     # A file that is named after its only function would say the same word twice.
     name = f"{path.stem}.{chosen.function.name}" if path.stem != chosen.function.name else path.stem
     translated = translate(
-        module, region, str(path), name, asked.sizes, streams=asked.memory == "streams", reduced=asked.reduced
+        module,
+        region,
+        str(path),
+        name,
+        asked.sizes,
+        streams=asked.memory == "streams",
+        reduced=asked.reduced,
+        jammed=asked.jam,
     )
     # A stream brings one element per iteration; the copies of a body would need one stream each.
     if asked.unroll > 1 and asked.memory == "streams":
@@ -161,6 +174,7 @@ def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]
         sizes=spec.sizes,
         memory=spec.memory or memory or "arrays",
         reduced=spec.reduced is not False,
+        jam=spec.jam,
         singles=spec.singles,
     )
 

@@ -10,6 +10,7 @@ on data could not be obeyed.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from gridloom.errors import SourceError
@@ -68,6 +69,19 @@ class Region:
             return False
         order = list(self.blocks)
         return order.index(name) < order.index(self.inner.header) and self._leads_to_inner(name)
+
+    def is_covered(self, blocks: Collection[str]) -> bool:
+        """True when every way through an iteration passes one of some blocks."""
+        work, seen = [self.loop.header], set()
+        while work:
+            name = work.pop()
+            if name in seen or name in blocks:
+                continue
+            seen.add(name)
+            if not self.edges[name]:
+                return False
+            work += self.edges[name]
+        return True
 
     def _leads_to_inner(self, name: str) -> bool:
         """True when the inner loop can be reached from a block within the same iteration."""

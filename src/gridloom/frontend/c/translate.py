@@ -24,6 +24,7 @@ from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Module,
 from gridloom.frontend.c.llvm.layout import Layout
 from gridloom.frontend.c.loops import Loop
 from gridloom.frontend.c.lower import Lowering, width
+from gridloom.frontend.c.nest.jamming import moves_of
 from gridloom.frontend.c.nest.values import Nest, constant_addition
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
@@ -33,6 +34,7 @@ from gridloom.frontend.c.wide_integers.pairs import Pair
 from gridloom.frontend.c.wide_integers.values import WideValues
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
+from gridloom.frontend.loops.jam import jam
 from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Result, readable
 from gridloom.frontend.loops.prologue import needed
 from gridloom.frontend.loops.reduction import reduce
@@ -47,13 +49,15 @@ def translate(
     *,
     streams: bool = False,
     reduced: bool = True,
+    jammed: int = 1,
 ) -> CLoop:
     """The graph of a region. SourceError with file and line for what the array cannot do.
 
     With ``streams``, loads and stores that move by a fixed step are input and output streams instead of accesses. With
-    ``reduced``, what need not be computed in every iteration is not (:mod:`gridloom.frontend.loops.reduction`).
+    ``reduced``, what need not be computed in every iteration is not (:mod:`gridloom.frontend.loops.reduction`). With
+    ``jammed`` above 1, so many iterations of the loop around run side by side.
     """
-    return _Translation(module, region, file, name, sizes, streams, reduced).run()
+    return _Translation(module, region, file, name, sizes, streams, reduced, jammed).run()
 
 
 class _Translation:
@@ -72,12 +76,14 @@ class _Translation:
         sizes: Mapping[str, int],
         streams: bool,
         reduced: bool,
+        jammed: int,
     ) -> None:
         self.module = module
         self.region = region
         self.file = file
         self.body = Body(name)
         self.reduced = reduced
+        self.jammed = jammed
         self.layout = Layout(module.structs)
         self.pointers = Pointers(
             self.layout, region.contains, region.initial, region.following,
@@ -161,6 +167,8 @@ class _Translation:
             self.streams.refuse_feedback(accesses, kept)
         self._refuse_poison()
         notes = [f"C loop of {region.loop.function.name}, line {region.loop.span.start}", *map(advice, overlaps)]
+        if self.jammed > 1:
+            self._jam(accesses)
         if self.reduced:
             reduce(self.body)
         dfg = self.body.build("\n".join(notes))
@@ -184,6 +192,17 @@ class _Translation:
             region=region,
             module=self.module,
         )
+
+    def _jam(self, accesses: Sequence[Access]) -> None:
+        """Put several iterations of the loop around into the body."""
+        region = self.region
+        known = {name: value for name, value in self.liveins.values.items() if not region.contains(value)}
+        try:
+            if self.streams is not None or len(known) < len(self.liveins.values):
+                raise SourceError("jam takes loads from arrays that are known before the loop")
+            jam(self.body, self.jammed, moves_of(region, accesses, known, self.pointers))
+        except SourceError as error:
+            raise error if error.where else SourceError(error.message, where=at(region.loop, self.file)) from None
 
     # -- values -----------------------------------------------------------------------------------------------------
 
@@ -459,6 +478,16 @@ class _Translation:
         if not access.place.terms:
             return 0 <= (access.place.constant - array.offset) // array.stride < array.length
         start = access.place.constant - array.offset
+        same = [
+            other.item.block
+            for other in self.accesses.values()
+            if other.array is array
+            and other.place.terms == access.place.terms
+            and other.place.constant == access.place.constant
+        ]
+        # Every way through the body may have an access of its own, as the cases of a switch do.
+        if self.region.inner is None and self.region.is_covered(same):
+            return True
         return any(
             other is not access
             and other.address.base is access.address.base

@@ -29,7 +29,7 @@ def shorten(body: Body) -> None:
         links = _links(body, recurrence.next.id, leads)
         # A single op is as short as a recurrence can be.
         if len(links) > 1:
-            _rewrite(body, Carried(name), recurrence.next.id, links)
+            _rewrite(body, recurrence.next.id, links, leads)
 
 
 def _uses(body: Body) -> Counter[Operand]:
@@ -48,42 +48,40 @@ def _family(op: str) -> str:
 
 
 def _leads(body: Body, carried: Operand) -> dict[str, int]:
-    """Operation -> the operand over which a chain of its own op leads to the carried value.
+    """Operation -> the operand that depends on the carried value, for sums and the like with one such operand.
 
-    Operations come in order of definition, so inner links are known before outer ones. An operation whose both
-    operands lead there (``s + s``) is no chain; neither is ``a - s``, in which the sign of the carried value changes.
+    Operations come in order of definition, so inner ones are known before outer ones. An operation whose both operands
+    depend on it (``s + s``) is no link of a chain; neither is ``a - s``, in which the sign changes.
     """
-    uses = _uses(body)
     leads: dict[str, int] = {}
+    depends: set[Operand] = {carried}
     for id_, made in body.operations.items():
-        if _family(made.op) not in _FREE:
-            continue
-        sides = []
-        for k, operand in enumerate(made.operands):
-            inner = body.operations[operand.id] if isinstance(operand, Result) and operand.id in leads else None
-            is_link = inner is not None and _family(inner.op) == _family(made.op) and uses[operand] == 1
-            if operand == carried or is_link:
-                sides.append(k)
-        if sides == [0] or (sides == [1] and made.op != "sub"):
+        sides = [k for k, operand in enumerate(made.operands) if operand in depends]
+        if sides:
+            depends.add(Result(id_))
+        if _family(made.op) in _FREE and (sides == [0] or (sides == [1] and made.op != "sub")):
             leads[id_] = sides[0]
     return leads
 
 
 def _links(body: Body, id_: str, leads: dict[str, int]) -> list[str]:
-    """The operations of a chain, the last one first."""
-    links = []
-    while id_ in leads:
+    """The operations of a chain of one op, the last one first: the others have no reader but the next."""
+    uses = _uses(body)
+    links: list[str] = []
+    family = _family(body.operations[id_].op)
+    while id_ in leads and _family(body.operations[id_].op) == family and (not links or uses[Result(id_)] == 1):
         links.append(id_)
         inner = body.operations[id_].operands[leads[id_]]
         if not isinstance(inner, Result):
-            return links
+            break
         id_ = inner.id
-    return []
+    return links
 
 
-def _rewrite(body: Body, carried: Operand, last: str, links: list[str]) -> None:
-    """Replace the last operation of a chain by one op over the carried value and a tree of all others."""
-    leads = _leads(body, carried)
+def _rewrite(body: Body, last: str, links: list[str], leads: dict[str, int]) -> None:
+    """Replace the last operation of a chain by one op over what depends on the carried value and a tree of the rest."""
+    first = body.operations[links[-1]]
+    carried = first.operands[leads[links[-1]]]
     added: list[Operand] = []
     taken: list[Operand] = []
     for id_ in reversed(links):

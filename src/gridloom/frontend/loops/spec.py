@@ -19,15 +19,19 @@ Memory = Literal["arrays", "streams"]
 
 #: Copies of a body that one iteration may have.
 MAX_UNROLL: Final = 64
+#: Iterations of an outer loop that may run side by side.
+MAX_JAM: Final = 16
 #: As many copies as suit the array.
 AUTO: Final = 0
 
 _FILE: Final = re.compile(r"(?P<file>.+\.(?P<kind>c|py|mlir))(?::(?P<rest>.*))?", re.S)
 _FLAGS: Final = {"true": True, "false": False}
 _KEYS: Final = {
-    "c": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, reduced=true|false, memory=arrays|streams or "
+    "c": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, jam=1..{MAX_JAM}, "
+    "reduced=true|false, memory=arrays|streams or "
     "size.ARRAY=N",
-    "mlir": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, reduced=true|false, memory=arrays|streams, "
+    "mlir": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, jam=1..{MAX_JAM}, "
+    "reduced=true|false, memory=arrays|streams, "
     "f64=f32 or size.ARRAY=N",
     "py": f"unroll=1..{MAX_UNROLL}|auto, reduced=true|false, memory=arrays|streams or size.ARRAY=N",
 }
@@ -46,6 +50,8 @@ class LoopSpec:
     flatten: bool = False
     #: Copies of the body in one iteration, or AUTO.
     unroll: int = 1
+    #: Iterations of the loop around that run side by side.
+    jam: int = 1
     #: Whether the loop does less work in each iteration than is written; None: as suits the array.
     reduced: bool | None = None
     #: None: as the array needs it.
@@ -101,6 +107,8 @@ def _value(key: str, value: str, kind: str) -> int | bool | str | None:
     count = int(value) if value.isascii() and value.isdigit() and len(value) <= 8 else None
     if key.startswith("size."):
         return count if count and key != "size." else None
+    if key == "jam":
+        return count if kind != "py" and count is not None and 1 <= count <= MAX_JAM else None
     if key == "reduced":
         return _FLAGS.get(value)
     if key == "unroll" and value == "auto":

@@ -51,8 +51,8 @@ def lower_to_text(source: str, function: str | None, singles: bool) -> dict[str,
 def lower(text: str, function: str | None, singles: bool, index_bits: int) -> Lowered:
     """The functions of a text in the LLVM dialect.
 
-    Without a function's name, functions that are not taken are left out and listed; Refusal where none is left, or
-    where the named one is not taken.
+    Without a function's name, functions that are not taken are left out and listed; with one, Refusal where it is not
+    taken.
     """
     found = functions_of(text)
     lines = {row.name: row.line for row in found}
@@ -72,9 +72,6 @@ def lower(text: str, function: str | None, singles: bool, index_bits: int) -> Lo
             text = without(text, [row])
     if function is not None and function in refused:
         raise Refusal(refused[function][1], refused[function][0])
-    if not lowered.parameters and refused:
-        line, message = next(iter(refused.values()))
-        raise Refusal(message, line)
     lowered.lines = lines
     lowered.refused = {row.name: refused[row.name] for row in found if row.has_body and row.name in refused}
     return lowered

@@ -13,7 +13,8 @@ from typing import Final
 
 _NAME: Final = r"@(?:\"[^\"]*\"|[\w.$-]+)"
 _FUNCTION: Final = re.compile(rf"(?<![\w.%@\"])(?:func\.func|llvm\.func)\s+(?:\w+\s+)*({_NAME})\s*\(")
-_MODULE: Final = re.compile(rf"(?<![\w.%@\"])module(?:\s+{_NAME})?\s+(attributes)\s*{{")
+_MODULE: Final = re.compile(rf"(?<![\w.%@\"#!])module\b(?:\s+{_NAME})?\s*(attributes\s*)?{{")
+_LLVM_GLOBAL: Final = re.compile(r"^[ \t]*llvm\.(?:mlir\.global|comdat|module_flags)\b", re.M)
 _SYMBOL: Final = re.compile(_NAME)
 _PARAMETER: Final = re.compile(r"\s*%([\w.$-]+)\s*:")
 
@@ -30,7 +31,8 @@ _OLD_OPS: Final = {
     "fpext": "arith.extf", "fptrunc": "arith.truncf", "sexti": "arith.extsi", "zexti": "arith.extui",
     "absf": "math.absf", "sqrt": "math.sqrt",
     "load": "memref.load", "store": "memref.store", "alloc": "memref.alloc", "alloca": "memref.alloca",
-    "dealloc": "memref.dealloc", "call": "func.call", "br": "cf.br", "cond_br": "cf.cond_br",
+    "dealloc": "memref.dealloc", "global_memref": "memref.global", "get_global_memref": "memref.get_global",
+    "call": "func.call", "br": "cf.br", "cond_br": "cf.cond_br",
 }  # fmt: skip
 _OLD_OP: Final = re.compile(rf"(^\s*|=\s*)({'|'.join(sorted(_OLD_OPS, key=len, reverse=True))})(?=\s+[%@\"\w^-])", re.M)
 _OLD_PREDICATE: Final = re.compile(r"\b(arith\.cmp[if]) \"(\w+)\"")
@@ -55,20 +57,45 @@ class FunctionText:
 
 
 def modernised(text: str) -> str:
-    """The text without the module's attributes, and with today's names for the ops of the old dialect ``std``.
+    """The text without modules and strings of a host, and with today's names for the ops of the old dialect ``std``.
 
-    Attributes of a module say how a host lays out memory (``dlti``) and what another tool wants to remember; their
-    syntax has changed over the years, and nothing here needs them.
+    Functions of several modules become those of one. Attributes of a module say how a host lays out memory (``dlti``)
+    and what another tool wants to remember; their syntax has changed over the years, and nothing here needs them.
     """
     shadow = _shadow(text)
-    for match in reversed(list(_MODULE.finditer(shadow))):
-        end = _closing(shadow, match.end() - 1)
-        text = text[: match.start(1)] + _blank(text[match.start(1) : end]) + text[end:]
+    text = _without(text, [*_module_frames(shadow), *_host_globals(shadow)])
     if not _OLD_FUNCTION.search(shadow):
         return text
     text = _OLD_FUNCTION.sub(r"\1func.func\2", text)
     text = _OLD_OP.sub(lambda match: match[1] + _OLD_OPS[match[2]], text)
     return _OLD_PREDICATE.sub(r"\1 \2", text)
+
+
+def _module_frames(shadow: str) -> list[tuple[int, int]]:
+    """Where the heads and the ends of modules stand, with what locations follow an end."""
+    frames = []
+    for match in _MODULE.finditer(shadow):
+        opening = match.end() - 1
+        if match[1]:
+            rest = re.compile(r"\s*\{").match(shadow, _closing(shadow, opening))
+            if rest is None:
+                continue
+            opening = rest.end() - 1
+        close = _closing(shadow, opening)
+        after = re.compile(r"[ \t]*loc\([^\n]*\)").match(shadow, close)
+        frames += [(match.start(), opening + 1), (close - 1, after.end() if after else close)]
+    return frames
+
+
+def _host_globals(shadow: str) -> list[tuple[int, int]]:
+    """Where strings and variables of the LLVM dialect stand; some have a body."""
+    found = []
+    for match in _LLVM_GLOBAL.finditer(shadow):
+        end = match.end()
+        while end < len(shadow) and shadow[end] != "\n":
+            end = _closing(shadow, end) if shadow[end] in _OPENING else end + 1
+        found.append((match.start(), end))
+    return found
 
 
 def functions_of(text: str) -> list[FunctionText]:
@@ -89,9 +116,16 @@ def functions_of(text: str) -> list[FunctionText]:
 
 def without(text: str, functions: list[FunctionText]) -> str:
     """The text with some functions blanked out."""
-    for function in sorted(functions, key=lambda row: -row.start):
-        text = text[: function.start] + _blank(text[function.start : function.end]) + text[function.end :]
-    return text
+    return _without(text, [(function.start, function.end) for function in functions])
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    """The text with some spans blanked out; linear in its length."""
+    pieces, at = [], 0
+    for start, end in sorted(spans):
+        pieces += [text[at:start], _blank(text[max(at, start) : end])]
+        at = max(at, end)
+    return "".join([*pieces, text[at:]])
 
 
 def unreachable(text: str, functions: list[FunctionText], root: str) -> list[FunctionText]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from gridloom.errors import SourceError
 from gridloom.frontend.loops.body import Body
+from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.motion import Motion, meetings, order
 from gridloom.frontend.loops.operations import Operand
 
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """An integer as constant + step * iteration + coefficients of operands: what distances are proved with."""
+    """An integer as constant + step * iteration + coefficients of operands: what distances are proved with.
+
+    Integers wrap around at 32 bits, and so do the numbers of a form: forms that are equal modulo 2**32 are equal.
+    """
 
     constant: int = 0
     step: int = 0
@@ -40,10 +44,10 @@ class Linear:
         """
         terms = dict(self.terms)
         for operand, coefficient in other.terms:
-            terms[operand] = terms.get(operand, 0) + factor * coefficient
+            terms[operand] = wrap(terms.get(operand, 0) + factor * coefficient)
         # Operands of different classes have no order of their own; their texts have one.
         kept = tuple(sorted(((o, c) for o, c in terms.items() if c), key=repr))
-        return Linear(self.constant + factor * other.constant, self.step + factor * other.step, kept)
+        return Linear(wrap(self.constant + factor * other.constant), wrap(self.step + factor * other.step), kept)
 
 
 @dataclass(frozen=True, slots=True)

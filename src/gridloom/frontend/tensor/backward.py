@@ -4,9 +4,8 @@ Reverse mode, operation by operation. A product ``Y = X W`` adds ``dX = dY W'`` 
 which sums over the rows; a product of two tensors adds a product for each. An elementwise operation, a softmax and a
 norm add one operation of their kind, which also reads the forward value. Weight gradients go to DRAM.
 
-Shapes and dependences are what counts: nothing is computed. An operation other than a product or a sum sends a
-gradient to its first operand only, so that the backward pass of a product of two activations is cheaper here than in
-truth.
+Shapes and dependences are what counts: nothing is computed. An elementwise operation of several activations sends a
+gradient to each of them, which reads the others, as that of an elementwise product does.
 """
 
 from __future__ import annotations
@@ -17,6 +16,9 @@ from gridloom.dfg.model import Dfg, Edge, Node
 
 #: Elementwise operations whose gradient is the gradient of their result.
 _PASS_ON = frozenset({"bias", "add"})
+
+#: Operands that no gradient is computed for by an operation other than a product.
+_NO_GRADIENT = frozenset({"livein", "const"})
 
 
 def with_backward(dfg: Dfg) -> Dfg:
@@ -76,9 +78,13 @@ class _Backward:
                 if self.dfg.node(operand).op != "livein":
                     self.send(operand, gradient)
         else:
-            first, *_ = self.operands(node)
+            operands = [operand for operand in self.operands(node) if self.dfg.node(operand).op not in _NO_GRADIENT]
             label = f"{node.label or node.op}_grad"
-            self.send(first, self.add(node.op, (gradient, first), node.shape, f"{node.id}.grad", label))
+            for k, operand in enumerate(operands):
+                others = tuple(other for other in operands if other != operand) or (operand,)
+                name = f"{node.id}.grad{k or ''}"
+                shape = node.shape if k == 0 else self.dfg.node(operand).shape
+                self.send(operand, self.add(node.op, (gradient, *others), shape, name, label))
 
     def total(self, node: Node) -> str | None:
         """The sum of the gradients of a node's result; None where nothing asks for one."""

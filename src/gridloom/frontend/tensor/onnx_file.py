@@ -109,11 +109,13 @@ class _Reader:
         Views hand on the node of their operand. Elementwise operators read the values that are computed; constants
         among their operands are taken to come with the instruction.
         """
+        if not node.output:
+            raise SourceError(f"operator {node.op_type!r} has no result", where=str(self.path))
         result = node.output[0]
         # Weights alone make a constant, which costs nothing while the network runs.
         computed = [name for name in node.input if name in self.made and not self.builder.is_weight(self.made[name])]
         if node.op_type == "Constant" or not computed:
-            self.constants.add(result)
+            self.constants.update(node.output)
             return
         name = node.name or result
         if node.op_type in ("MatMul", "Gemm"):
@@ -124,7 +126,8 @@ class _Reader:
                 bias = self._weight(node.input[2])
                 self.made[result] = self.builder.elementwise("bias", self.made[result], bias, name=f"{name}.bias")
         elif node.op_type in _VIEWS:
-            self.made[result] = self.made[computed[0]]
+            # All parts of a Split are views of one value.
+            self.made |= dict.fromkeys(node.output, self.made[computed[0]])
         elif node.op_type == "Softmax":
             self.made[result] = self.builder.softmax(self.made[computed[0]], name)
         elif node.op_type == "LayerNormalization":

@@ -116,7 +116,7 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
     Contexts, FIFO cycles, lanes, values, stages, memory words and spill depth are looked at; the width is never
     changed. Linear in the slots, but for the pools of values, which are searched for equal runs.
     """
-    chosen = parameters or HardwareParameters()
+    chosen = parameters or HardwareParameters(width=configuration.arch.word)
     _check_domain(configuration, hardware_domain(configuration.arch))
     tiles = configuration.arch.tiles
     values, stages = _value_needs(configuration), 2
@@ -319,8 +319,8 @@ class _Encoder:
     def _registers(self, unit: Unit) -> None:
         """Set which registers take a result in which slot, how many rotate, and what they hold at first.
 
-        A local register takes the result of its own tile, so 1 says that it does; a central one names the writing tile,
-        counted from 1.
+        A local register takes the result of its own tile, which 1 stands for, or one of its wires, counted from 2; a
+        central one names the writing tile, counted from 1.
         """
         record = self.fields.units[unit.name]
         files = {file.registers: file for file in self.arch.register_files}
@@ -334,6 +334,8 @@ class _Encoder:
                     writer = 1
                     if unit.shape.kind == "file":
                         writer += unit.inputs.index(int(self.arch.tile[source]))
+                    elif source in unit.register_wires[k]:
+                        writer += 1 + unit.register_wires[k].index(source)
                     # What stands in a register from this slot on is written at the end of the slot before.
                     record.contexts[(slot - 1) % self.ii][f"r{k}.write"] = writer
             node = self.configuration.preset.get(register)

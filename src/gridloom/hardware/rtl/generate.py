@@ -13,8 +13,8 @@ from gridloom.hardware.rtl.top import TOP, top_module
 from gridloom.hardware.rtl.unit_module import unit_module
 
 PRIMITIVES = (
-    "gl_mux", "gl_delay", "gl_fifo", "gl_config_port", "gl_context_memory", "gl_values", "gl_window", "gl_operand",
-    "gl_alu", "gl_cma_alu", "gl_pe", "gl_result", "gl_registers", "gl_memory_bus", "gl_memory_bank",
+    "gl_mux", "gl_link_mux", "gl_delay", "gl_fifo", "gl_config_port", "gl_context_memory", "gl_values", "gl_window",
+    "gl_operand", "gl_alu", "gl_cma_alu", "gl_pe", "gl_result", "gl_registers", "gl_memory_bus", "gl_memory_bank",
     "gl_sequencer",
 )  # fmt: skip
 
@@ -43,6 +43,8 @@ def used_primitives(hardware: Hardware) -> list[str]:
     absent = {"gl_alu" if hardware.domain == "cma24" else "gl_cma_alu"}
     if hardware.arch.banks or not hardware.buses:
         absent.add("gl_memory_bus")
+    if not hardware.has_rings:
+        absent.add("gl_link_mux")
     if not hardware.arch.banks or not hardware.buses:
         absent.add("gl_memory_bank")
     if not any(shape.registers for shape in shapes):

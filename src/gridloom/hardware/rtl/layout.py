@@ -83,6 +83,13 @@ class _Fields:
             self.bits += width
 
 
+#: What the write field of a local register means, without and with wires that write it.
+_WRITES: Final = (
+    "the register takes the result that is done at the end of this slot",
+    "0: keep; 1: take the result that is done at the end of this slot; n: take wire n - 2",
+)
+
+
 def value_bits(parameters: HardwareParameters) -> int:
     """Return how many bits name one of a tile's values."""
     return max(1, bits_for(parameters.values))
@@ -128,7 +135,7 @@ def context_layout(shape: Shape, parameters: HardwareParameters) -> ContextLayou
         for mux in shape.muxes:
             fields.add(f"{mux.name}.select", mux.select_bits, "which of its sources the wire carries in this slot")
         for k in range(shape.registers):
-            fields.add(f"r{k}.write", 1, "the register takes the result that is done at the end of this slot")
+            fields.add(f"r{k}.write", bits_for(shape.write_choices(k)), _WRITES[bool(shape.register_wires)])
     return ContextLayout(tuple(fields.rows), fields.bits)
 
 

@@ -6,8 +6,9 @@ same *shape*) share one module: ports are numbered in the order of the array's r
 
 The resources of the array become hardware as follows: IN, LINK and SWITCH resources are multiplexers of the unit that
 owns them; FU and OUT are the function unit and its output register; REG resources are registers of the tile's own file,
-or of the central one where no tile owns them; each pool of tiles with memory ports becomes a memory bus. An arc may be
-*gated*: a setting of the mapping switches a pipeline register on, which adds a cycle.
+or of the central one where no tile owns them; each pool of tiles with memory ports becomes a memory bus. A local
+register takes the result of its tile, or a wire that has an arc of one cycle to it. An arc may be *gated*: a setting of
+the mapping switches a pipeline register on, which adds a cycle.
 
 A wire that only its own unit reads is internal; one that another unit reads is an output port. Since ports are numbered
 and not named by position in the array, all inner tiles of a grid have the same shape: an 8 x 8 mesh needs three modules
@@ -62,6 +63,8 @@ class Mux(NamedTuple):
     sources: tuple[Source, ...]
     #: True: selection 0 stands for no source at all.
     idle: bool = False
+    #: True: it is part of a ring of wires that the configuration keeps open.
+    ring: bool = False
 
     @property
     def select_bits(self) -> int:
@@ -100,6 +103,8 @@ class Shape:
     emits: bool = False
     exports: bool = False
     registers: int = 0
+    #: For each register the wires that may write it beside the tile's result; empty where results alone do.
+    register_wires: tuple[tuple[str, ...], ...] = ()
     #: Of a central register file: how many tiles write it.
     writers: int = 0
     #: Whether its registers may rotate.
@@ -110,6 +115,10 @@ class Shape:
     #: (opcodes as a mask, cycles) for those that keep the function unit for several cycles; the same for accesses.
     keeps: tuple[tuple[int, int], ...] = ()
     keeps_access: int = 1
+
+    def write_choices(self, register: int) -> int:
+        """Return how many things a local register may do in a slot: keep its value, take the result or a wire."""
+        return 2 + (len(self.register_wires[register]) if self.register_wires else 0)
 
     @property
     def opcode_bits(self) -> int:
@@ -137,6 +146,8 @@ class Unit:
     outputs: tuple[int, ...]
     wires: tuple[int, ...]
     registers: tuple[int, ...] = ()
+    #: For each register the resources of the wires that may write it.
+    register_wires: tuple[tuple[int, ...], ...] = ()
     #: The settings bit behind each gate.
     gates: tuple[int, ...] = ()
     #: For each multiplexer the arcs behind its sources: (resource, cycles, gate).
@@ -173,7 +184,7 @@ class Hardware:
 
     def __init__(self, arch: Arch, parameters: HardwareParameters | None = None) -> None:
         self.arch = arch
-        self.parameters = parameters or HardwareParameters()
+        self.parameters = parameters or HardwareParameters(width=arch.word)
         _check_supported(arch)
         self._incoming = self._arcs()
         self.units: tuple[Unit, ...] = tuple(self._build_units())
@@ -304,14 +315,13 @@ class Hardware:
         return units + [self._file_unit(file, len(units) + 1 + k) for k, file in enumerate(shared)]
 
     def _read_outside(self) -> set[int]:
-        """Resources that a multiplexer of another unit reads."""
+        """Resources that a multiplexer of another unit reads, and wires that write a register of another unit."""
         tile, wires = self.arch.tile.tolist(), self._is_wire
         return {
             source
             for target, rows in self._incoming.items()
-            if wires[target]
             for source, _, _ in rows
-            if tile[source] != tile[target]
+            if tile[source] != tile[target] and (wires[target] or wires[source])
         }
 
     @cached_property
@@ -333,7 +343,9 @@ class Hardware:
             return Unit(name=tile.name, id=t + 1, tile=t, shape=shape, inputs=(), outputs=tuple(outputs), wires=())
         registers = [r for r in owned if arch.kind[r] == Kind.REG]
         wires, lanes = self._wires(owned)
-        inputs = sorted({s for r in wires for s, _, _ in self._incoming[r] if arch.tile[s] != t})
+        writing = [self._register_wires(r) for r in registers]
+        read = [s for r in wires for s, _, _ in self._incoming[r]] + [s for row in writing for s in row]
+        inputs = sorted({s for s in read if arch.tile[s] != t})
         local = _local_names(arch, owned, inputs)
         gates = sorted({gate for r in wires for _, _, gate in self._incoming[r] if gate >= 0})
         muxes, arcs = self._muxes(wires, local, lanes, gates)
@@ -349,6 +361,7 @@ class Hardware:
             latency=max(tile.latency_of(c) for c in sorted(tile.classes)),
             ops=self._ops(t),
             registers=len(registers),
+            register_wires=tuple(tuple(local[s] for s in row) for row in writing) if any(writing) else (),
             rotates=any(r in file.registers for file in arch.register_files for r in registers),
             streams=self._streams(t),
             emits="output" in tile.classes or "output" in arch.free,
@@ -368,9 +381,22 @@ class Hardware:
             outputs=tuple(outputs),
             wires=tuple(r for r in wires for _ in range(lanes if arch.kind[r] == Kind.IN else 1)),
             registers=tuple(registers),
+            register_wires=tuple(tuple(row) for row in writing),
             gates=tuple(gates),
             arcs=arcs,
         )
+
+    def _register_wires(self, register: int) -> list[int]:
+        """The wires that may write a local register. ArchError where one takes another time than the register does."""
+        rows = [(source, cycles) for source, cycles, _ in self._incoming[register] if self._is_wire[source]]
+        for source, cycles in rows:
+            if cycles != 1:
+                names = self.arch.resource_names
+                raise ArchError(
+                    f"{names[source]!r} reaches register {names[register]!r} of array {self.arch.name!r} in {cycles} "
+                    "cycles; hardware is generated for 1"
+                )
+        return [source for source, _ in rows]
 
     def _wires(self, owned: list[int]) -> tuple[list[int], int]:
         """The wires of a tile that need a multiplexer, and how many lanes an operand input has."""
@@ -392,9 +418,28 @@ class Hardware:
             rows = self._incoming[r]
             sources = tuple(Source(local[s], c, gates.index(gate) if gate >= 0 else -1) for s, c, gate in rows)
             for lane in range(lanes if kind == Kind.IN else 1):
-                muxes.append(Mux(f"{local[r]}_lane_{lane}" if lane else local[r], sources, bool(kind == Kind.SWITCH)))
+                muxes.append(
+                    Mux(f"{local[r]}_lane_{lane}" if lane else local[r], sources, self._idles(r), self._in_ring(r))
+                )
                 arcs.append(tuple(rows))
         return tuple(muxes), tuple(arcs)
+
+    def _idles(self, r: int) -> bool:
+        """Whether selection 0 of a wire stands for no source.
+
+        So it does for switch outputs, and for links of crossbars: an idle link that followed another one by default
+        could close a ring of links that drives itself.
+        """
+        return bool(self.arch.kind[r] == Kind.SWITCH) or self._in_ring(r)
+
+    def _in_ring(self, r: int) -> bool:
+        """Whether a wire is a link or a switch output of crossbars that pass values on within a cycle."""
+        return self.arch.links_per_cycle is not None and self.arch.kind[r] in (Kind.LINK, Kind.SWITCH)
+
+    @property
+    def has_rings(self) -> bool:
+        """True when links form rings that only the configuration keeps open."""
+        return any(mux.ring for unit in self.units for mux in unit.shape.muxes)
 
     def _keeps(self, t: int) -> tuple[tuple[int, int], ...]:
         """The opcodes of a tile that keep its function unit for several cycles, as masks, with these cycles."""
@@ -418,7 +463,7 @@ class Hardware:
             1 << op.code - base
             for name, op in OP_TABLE[self.domain].items()
             if op.code - base < limit and op.op_class in classes & {"alu", "mul", "div"}
-            if chosen is None or name in chosen or name == "move"
+            if ((chosen is None or name in chosen) and name not in self.arch.tiles[t].lacks) or name == "move"
         )
 
     def _streams(self, t: int) -> int:

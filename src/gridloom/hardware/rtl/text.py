@@ -19,6 +19,19 @@ def wire(width: int, name: str, value: str = "") -> str:
     return f"wire {span}{name}{f' = {value}' if value else ''};"
 
 
+def ring_wires(lines: list[str], ring: bool = True) -> list[str]:
+    """Return wire declarations; where the wires form rings, with what tells Verilator that this is meant.
+
+    The links of crossbars form rings of multiplexers, as they do on the chip; a legal configuration leaves each of them
+    open, which no tool can see in the wires alone.
+
+    >>> ring_wires(["wire a;"], False)
+    ['wire a;']
+    """
+    off, on = "// verilator lint_off UNOPTFLAT", "// verilator lint_on UNOPTFLAT"
+    return [off, *lines, on] if ring and lines else lines
+
+
 def joined(words: Sequence[str]) -> str:
     """Return a concatenation whose first word is in the lowest bits.
 

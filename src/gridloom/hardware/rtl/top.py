@@ -11,7 +11,7 @@ from __future__ import annotations
 from gridloom.archs.model import Kind
 from gridloom.hardware.rtl.layout import CHUNK, offset_bits
 from gridloom.hardware.rtl.structure import Bus, Hardware, Unit, bank_bits
-from gridloom.hardware.rtl.text import bit, instance, joined, module, port, wire
+from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_wires, wire
 from gridloom.hardware.rtl.unit_module import packet_bits
 
 TOP = "gridloom_array"
@@ -85,9 +85,9 @@ class _Top:
 
     def _wires(self) -> None:
         """A wire for each output of a unit, with the name of its resource."""
+        rings = self.hardware.has_rings
         for unit in self.hardware.units:
-            for resource in unit.outputs:
-                self.body.append(wire(self.width, self._wire(resource)))
+            self.body += ring_wires([wire(self.width, self._wire(resource)) for resource in unit.outputs], rings)
             if unit.shape.exports:
                 name = self.names[unit.name]
                 self.body += [wire(1, f"{name}_done"), wire(self.width, f"{name}_result")]

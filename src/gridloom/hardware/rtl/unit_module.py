@@ -26,7 +26,7 @@ from gridloom.hardware.rtl.layout import (
     value_bits,
 )
 from gridloom.hardware.rtl.structure import Hardware, Mux, Shape, Source
-from gridloom.hardware.rtl.text import bit, instance, joined, module, port, wire
+from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_wires, wire
 
 
 def packet_bits(hardware: Hardware) -> int:
@@ -203,10 +203,11 @@ class _UnitModule:
             self._tap(source)
         for mux in self.shape.muxes:
             if mux.name not in self.shape.outputs:
-                self.body.append(wire(self.width, mux.name))
+                self.body += ring_wires([wire(self.width, mux.name)], mux.ring)
         for mux in self.shape.muxes:
             self._mux(mux)
         read = {source.signal for mux in self.shape.muxes for source in mux.sources} | set(self.shape.outputs)
+        read |= {signal for wires in self.shape.register_wires for signal in wires}
         self.unused += [m.name for m in self.shape.muxes if m.name not in read and not m.name.startswith("in")]
 
     def _tap(self, source: Source) -> None:
@@ -235,7 +236,8 @@ class _UnitModule:
             self.body.append(f"assign {mux.name} = {words[0]};")
         else:
             self.body += instance(
-                "gl_mux", f"{mux.name}_mux", {"W": self.width, "N": len(words), "SELECT_BITS": mux.select_bits},
+                "gl_link_mux" if mux.ring else "gl_mux", f"{mux.name}_mux",
+                {"W": self.width, "N": len(words), "SELECT_BITS": mux.select_bits},
                 {"sources": joined(words), "select": self.field(f"{mux.name}.select"), "chosen": mux.name},
             )  # fmt: skip
 
@@ -378,8 +380,7 @@ class _UnitModule:
                 },
             )  # fmt: skip
         if shape.registers:
-            write = joined([f"done && {self.field(f'r{k}.write')}" for k in range(shape.registers)])
-            self._register_file(write, f"{{{shape.registers}{{done_word}}}}")
+            self._register_file(*self._writes())
         if shape.exports:
             self.ports += [port("output", 1, "result_done"), port("output", w, "result_word")]
             self.body += ["assign result_done = done;", "assign result_word = done_word;"]
@@ -388,6 +389,28 @@ class _UnitModule:
             self.unused += ["done", "done_word"]
         if not any(s.signal == "out" for m in shape.muxes for s in m.sources) and "out" not in shape.outputs:
             self.unused.append("out")
+
+    def _writes(self) -> tuple[str, str]:
+        """The write bits of the local registers and the words that they take."""
+        shape, w = self.shape, self.width
+        if not shape.register_wires:
+            write = joined([f"done && {self.field(f'r{k}.write')}" for k in range(shape.registers)])
+            return write, f"{{{shape.registers}{{done_word}}}}"
+        for k in range(shape.registers):
+            choices = shape.write_choices(k)
+            bits = bits_for(choices)
+            self.body += [
+                wire(bits, f"r{k}_select", self.field(f"r{k}.write")),
+                wire(1, f"r{k}_write", f"r{k}_select == {bits}'d1 ? done : r{k}_select != {bits}'d0"),
+                wire(w, f"r{k}_word"),
+            ]
+            words = ["done_word", "done_word", *shape.register_wires[k]]
+            self.body += instance(
+                "gl_mux", f"r{k}_word_mux", {"W": w, "N": choices, "SELECT_BITS": bits},
+                {"sources": joined(words), "select": f"r{k}_select", "chosen": f"r{k}_word"},
+            )  # fmt: skip
+        registers = range(shape.registers)
+        return joined([f"r{k}_write" for k in registers]), joined([f"r{k}_word" for k in registers])
 
     def _stream_ports(self) -> None:
         """The port through which results leave the array."""

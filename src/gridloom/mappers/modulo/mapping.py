@@ -16,6 +16,7 @@ import numpy as np
 from gridloom.archs.model import Kind
 from gridloom.mappers.modulo.problem import ModuloProblem, Registers
 from gridloom.mappers.modulo.state import State
+from gridloom.mappers.placements import no_place_left
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
 
 
@@ -55,7 +56,7 @@ class _Writer:
         self.tiles = len(self.arch.tiles)
         limit = solution.registers.limit
         self.registers = [r for k in range(len(self.arch.register_files)) for r in problem.usable(k, limit)]
-        self.elements = 4 * self.tiles + len(self.registers) + 1
+        self.elements = _elements(problem, len(self.registers))
         self.issue = {
             (Kind(kind), tile): r
             for r, (kind, tile) in enumerate(zip(self.arch.kind.tolist(), self.arch.tile.tolist()))
@@ -114,9 +115,11 @@ class _Writer:
         found = []
         for k in self.problem.liveins:
             if k not in read:
-                memory = self.problem.structure.memory
+                memory, node = self.problem.structure.memory, self.problem.dfg.nodes[k].id
+                if memory < 0 and not idle:
+                    raise no_place_left(node)
                 place = names[memory] if memory >= 0 else names[self.registers[idle.pop()]]
-                found.append(Instance(node=self.problem.dfg.nodes[k].id, place=place))
+                found.append(Instance(node=node, place=place))
         return found
 
     def _rotates(self, resource: int, registers: Registers) -> bool:
@@ -181,7 +184,11 @@ class _Writer:
             return int(self.arch.out[element - 3 * self.tiles])
         if element == self.elements - 1:
             return self.problem.structure.memory
-        return self.registers[element - 4 * self.tiles]
+        number = element - 4 * self.tiles
+        wires = self.problem.structure.wires
+        if wires is not None and number >= len(self.registers):
+            return wires.resource(number - len(self.registers))
+        return self.registers[number]
 
     def _step(self, hops: list[Hop], at: int, element: int, cycle: int) -> int:
         """Append what an element stands for; returns the element the value is in now."""
@@ -208,6 +215,12 @@ class _Writer:
         hops.append((names[int(self.arch.operand_inputs[tile, operand])], cycle))
 
 
+def _elements(problem: ModuloProblem, registers: int) -> int:
+    """The number of elements of a search that uses so many registers."""
+    wires = problem.structure.wires
+    return 4 * len(problem.arch.tiles) + registers + (len(wires.states) if wires is not None else 0) + 1
+
+
 def memory_words(solution: Solution) -> int:
     """Words of spilled values and live-ins that a solution keeps in the data memory.
 
@@ -217,7 +230,7 @@ def memory_words(solution: Solution) -> int:
     problem = solution.problem
     state, tiles = solution.state, len(problem.arch.tiles)
     registers = sum(len(problem.usable(k, solution.registers.limit)) for k in range(len(problem.arch.register_files)))
-    elements = 4 * tiles + registers + 1
+    elements = _elements(problem, registers)
     lives: dict[tuple[int, int, int], int] = {}
     kept: set[int] = set()
     for e, (net, _) in enumerate(problem.ends):
@@ -243,6 +256,8 @@ def congested(solution: Solution, most: int = 8) -> tuple[str, ...]:
     total = solution.state.usage.history.sum(axis=1)
     limit = solution.registers.limit
     registers = [r for k in range(len(problem.arch.register_files)) for r in problem.usable(k, limit)]
+    wires = problem.structure.wires
     resource = [*problem.arch.fu.tolist(), *problem.arch.out.tolist(), *registers]
+    resource += wires.resources if wires is not None else ()
     order = np.argsort(-total, kind="stable")[:most]
     return tuple(names[resource[k]] for k in order.tolist() if total[k] > 0)

@@ -3,7 +3,8 @@
 The array is seen as registers and the tiles that read and write them: an operand input and a link carry exactly what
 the register before them holds, and are taken exactly when the tile behind them issues, so neither is ever short of room
 where registers and issue slots are not. Routes are written out over every resource again in
-:mod:`gridloom.mappers.modulo.mapping`.
+:mod:`gridloom.mappers.modulo.mapping`. Only arrays with crossbars have links that routes compete for: those are wires
+of :mod:`gridloom.mappers.modulo.crossbars.wires`.
 
 Numbers: *nodes*, which take an issue slot, come first, then *live-ins*, which registers or memory keep; both together
 are the *nets* that can be the source of an edge. A node that is computed more than once has one number for each copy,
@@ -16,15 +17,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.mappers.core.arrays import Int64s
+from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.csr import csr64
 from gridloom.mappers.modulo.banks import BankChoice, accessed_array, choose_banks
+from gridloom.mappers.modulo.crossbars.wires import Wires, read_wires
 from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
 from gridloom.mappers.modulo.schedule.resources import resources
 from gridloom.mappers.modulo.state import Fabric, Loop
@@ -36,7 +39,7 @@ WORD_BYTES = 4
 COMPUTED_ONCE = frozenset({"store", "store_if", "store_address", "store_data", "input", "output"})
 
 #: Graphs with more nodes than this are refused: distances between all pairs are kept.
-MAX_NODES = 4000
+MAX_NODES = 6000
 
 # The cycles that a value may stay in memory: more than any horizon has.
 _LONG = 1 << 14
@@ -65,16 +68,18 @@ class Structure:
     file_of: list[int]
     #: Whether the output register of each tile can hold its value for longer than a cycle.
     holds: list[bool]
-    #: Cycles from a move, or from a load, on each tile to its output register; 0: the tile has no memory.
+    #: Cycles from a move, or from a load, on each tile to its output register; 0: the tile has none.
     move_latency: list[int]
     load_latency: list[int]
     #: The resource of the data memory; -1: there is none.
     memory: int = field(default=-1)
+    #: The wires that routes compete for, on arrays with crossbars.
+    wires: Wires | None = None
 
 
 def structure(arch: Arch) -> Structure:
     """Read an array's arcs; OptionError for an array that is not made of registers between tiles."""
-    if not arch.has("registers"):
+    if not (arch.has("registers") or arch.has("crossbars")):
         raise OptionError(f"array {arch.name!r} has no output registers and register files between its tiles")
     arcs: dict[int, dict[int, int]] = {}
     for a, b, latency in zip(arch.arc_source.tolist(), arch.arc_target.tolist(), arch.arc_latency.tolist()):
@@ -107,19 +112,27 @@ class _Reader:
                 if self.kind[link] == Kind.LINK:
                     for r in self.arcs.get(link, {}):
                         self.seen_by.setdefault(r, []).append((u, link))
+        #: The file of each register, and the sources of the arcs into each resource.
+        self.file_of_register = {r: k for k, file in enumerate(arch.register_files) for r in file.registers}
+        self.into: dict[int, list[int]] = {}
+        for source, targets in arcs.items():
+            for target in targets:
+                self.into.setdefault(target, []).append(source)
 
     def structure(self) -> Structure:
         """The structure; OptionError where a tile has no output register."""
         arch, tiles = self.arch, range(len(self.arch.tiles))
         memory = [r for r, kind in enumerate(self.kind) if kind == Kind.MEM]
+        wires = read_wires(arch, self.arcs) if arch.has("crossbars") else None
         return Structure(
             arch=arch,
-            reads=[self._reads(t) for t in tiles],
+            reads=[self._reads(t) if wires is None else self._own(t) for t in tiles],
             file_of=[self._file(t) for t in tiles],
             holds=[int(arch.out[t]) in self.arcs.get(int(arch.out[t]), {}) for t in tiles],
-            move_latency=[self._latency(int(arch.fu[t]), int(arch.out[t])) for t in tiles],
+            move_latency=[self._move(t) for t in tiles],
             load_latency=[self._load(t) for t in tiles],
             memory=memory[0] if memory else -1,
+            wires=wires,
         )
 
     def _operands(self, tile: int) -> set[int]:
@@ -140,13 +153,29 @@ class _Reader:
                 found.setdefault(u, link)
         return found
 
+    def _own(self, tile: int) -> dict[int, int]:
+        """The same where every link is routed over: the tile's own output register, if its operands read it."""
+        out = int(self.arch.out[tile])
+        return {tile: -1} if self._operands(tile) <= self.arcs.get(out, {}).keys() else {}
+
     def _file(self, tile: int) -> int:
-        """The first register file whose registers all lead to every operand of a tile; -1: there is none."""
-        wanted = self._operands(tile)
-        for k, file in enumerate(self.arch.register_files):
-            if all(wanted <= self.arcs.get(r, {}).keys() for r in file.registers):
+        """The first register file that a tile writes and whose registers all lead to each of its operands; -1: none."""
+        wanted, written = self._operands(tile), self.arcs.get(int(self.arch.fu[tile]), {}).keys()
+        near = list(range(len(self.arch.register_files)))
+        if wanted and all(file.registers for file in self.arch.register_files):
+            before = self.into.get(min(wanted), [])
+            near = sorted({self.file_of_register[r] for r in before if r in self.file_of_register})
+        for k in near:
+            file = self.arch.register_files[k]
+            if written >= set(file.registers) and all(wanted <= self.arcs.get(r, {}).keys() for r in file.registers):
                 return k
         return -1
+
+    def _move(self, tile: int) -> int:
+        """Cycles from a move on a tile to its output register; 0: no operand leads through the function unit."""
+        latency = self._latency(int(self.arch.fu[tile]), int(self.arch.out[tile]))
+        passes = int(self.arch.fu[tile]) in self.arcs.get(int(self.arch.operand_inputs[tile, 0]), {})
+        return latency if passes else 0
 
     def _latency(self, source: int, target: int) -> int:
         """The latency of an arc into an output register; OptionError where it takes no cycle, as without a register."""
@@ -171,6 +200,26 @@ class Copy:
     node: int
     #: The edges that the copy feeds, as indices into ``dfg.edges``.
     readers: frozenset[int]
+
+
+class WireArrays(NamedTuple):
+    """The wire states of crossbars in the numbers of a ``Fabric``, whose fields ``wire_...`` explain them."""
+
+    states: int
+    depth: int
+    at: Int64s
+    sources: Int64s
+    group: Int64s
+    price: Float64s
+    file: Int64s
+    #: For each tile the states that it reads.
+    readers: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def none(tiles: int) -> WireArrays:
+        """The arrays of an array without crossbars."""
+        empty, at = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        return WireArrays(0, 0, at, empty, empty, np.zeros(0), empty, ((),) * tiles)
 
 
 class ModuloProblem:
@@ -331,6 +380,7 @@ class ModuloProblem:
         taken = self.taken[rows]
         # An op that keeps its unit for longer than an II would meet itself.
         able = able * (taken <= ii)
+        self._keep_to_ops(able)
         self._keep_to_banks(able, pool)
         return Loop(
             nodes=count,
@@ -349,6 +399,14 @@ class ModuloProblem:
             least=least,
             preferred=self._preferred(least, ii),
         )  # fmt: skip
+
+    def _keep_to_ops(self, able: Int64s) -> None:
+        """Take tiles away, in place, that lack the op of a node though they have its class."""
+        for t, tile in enumerate(self.arch.tiles):
+            if tile.lacks:
+                for n, k in enumerate(self.nodes):
+                    node = self.dfg.nodes[k]
+                    able[n, t] *= tile.runs(node.op, self.dfg.required_classes(node.id))
 
     def _keep_to_banks(self, able: Int64s, pool: Int64s) -> None:
         """Let accesses sit only on tiles that reach the bank of their array, and take one of its ports.
@@ -408,7 +466,8 @@ class ModuloProblem:
     def fabric(self, loop: Loop, ii: int, registers: Registers, move_price: float = 1.0) -> Fabric:
         """The array's arrays for an II and a use of its register files.
 
-        Storages are numbered: output registers by tile, then the usable registers file by file, then the memory.
+        Storages are numbered: output registers by tile, then the usable registers file by file, then the wire states of
+        crossbars, then the memory.
         ``span`` is how long one value may stay: a cycle in an output register that cannot hold, an II in one that can
         and in a register that does not rotate, m * II in one of m that do, and as long as it takes in the memory.
         """
@@ -419,16 +478,21 @@ class ModuloProblem:
         at = _ints(np.concatenate([[0], np.cumsum([len(f) for f in files])]))
         turn = np.arange(at[-1], dtype=np.int64)
         keeps = np.ones(at[-1], dtype=np.int64)
-        span = [ii if held else 1 for held in s.holds] + [ii] * int(at[-1]) + [_LONG]
+        span = [ii if held else 1 for held in s.holds] + [ii] * int(at[-1])
         for k, m in enumerate(rotating):
             for r in range(m):
                 turn[at[k] + r] = at[k] + (r - 1) % m
                 keeps[at[k] + r] = 0
                 span[tiles + at[k] + r] = m * ii
-        read_at, read = _csr(tiles, [(t, u) for t in range(tiles) for u in sorted(s.reads[t])])
+        wires = self._wire_arrays(files)
+        first = tiles + int(at[-1])
+        reads = [[*sorted(s.reads[t]), *(first + w for w in wires.readers[t])] for t in range(tiles)]
+        read_at, read = csr64(reads)
+        span += [0] * wires.states + [_LONG]
         pool = self.tables[2]
         return Fabric(
-            ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files), elements=4 * tiles + int(at[-1]) + 1,
+            ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files),
+            elements=4 * tiles + int(at[-1]) + wires.states + 1,
             horizon=self.horizon(loop, ii),
             read_at=read_at, read=read, file_at=at,
             file_of=_ints(s.file_of), turn=turn, span=_ints(span), keeps=keeps,
@@ -436,11 +500,35 @@ class ModuloProblem:
             move_pool=pool[self.classes.index(frozenset({"route"}))],
             memory_pool=pool[self.classes.index(frozenset({"mem"}))],
             move_price=move_price,
+            wires=wires.states, wire_depth=wires.depth, wire_at=wires.at, wire_from=wires.sources,
+            wire_group=wires.group, wire_price=wires.price, wire_file=wires.file,
+        )  # fmt: skip
+
+    def _wire_arrays(self, files: list[tuple[int, ...]]) -> WireArrays:
+        """The crossbars as arrays, where ``files`` are the registers that a search may use; empty without crossbars."""
+        wires, tiles = self.structure.wires, len(self.arch.tiles)
+        if wires is None:
+            return WireArrays.none(tiles)
+        storage = {int(out): t for t, out in enumerate(self.arch.out.tolist())}
+        storage |= {r: tiles + k for k, r in enumerate(r for registers in files for r in registers)}
+        first = tiles + sum(map(len, files))
+        rows = [
+            [storage[r] for r in stored if r in storage] + [first + w for w in before]
+            for stored, before in zip(wires.storages, wires.before, strict=True)
+        ]
+        at, sources = csr64(rows)
+        return WireArrays(
+            states=len(wires.states), depth=wires.depth, at=at, sources=sources,
+            group=_ints([tiles + first + wire for wire, _ in wires.states]),
+            price=np.array(wires.prices, dtype=np.float64),
+            file=_ints([k if k >= 0 and files[k] else -1 for k in wires.writes]),
+            readers=wires.readers,
         )  # fmt: skip
 
     def usable(self, file: int, limit: int) -> tuple[int, ...]:
-        """The registers of a file that a search may use."""
-        return self.arch.register_files[file].registers[:limit]
+        """The registers of a file that a search may use; those that rotate in any case are among them."""
+        record = self.arch.register_files[file]
+        return record.registers[: limit if record.adjustable else max(limit, record.rotating)]
 
     def rotating(self, file: int, registers: Registers) -> int:
         """How many registers of a file rotate."""

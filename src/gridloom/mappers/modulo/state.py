@@ -16,6 +16,9 @@ import numpy as np
 
 from gridloom.mappers.core.arrays import Float64s, Int16s, Int64s, Uint8s, Uint64s
 
+#: Hops around a tile that sweeps visit on a large array.
+BOX_REACH = 3
+
 
 class Fabric(NamedTuple):
     """An array at an II: which storages tiles read, how registers hold, what is shared.
@@ -27,7 +30,7 @@ class Fabric(NamedTuple):
     tiles: int
     registers: int
     files: int
-    #: Number of elements: three issue elements for each tile, then output registers, registers and the memory.
+    #: Number of elements: three issue elements for each tile, then output registers, registers, wires and the memory.
     elements: int
     #: Flat cycles that are considered: 0 to horizon - 1.
     horizon: int
@@ -42,7 +45,7 @@ class Fabric(NamedTuple):
     #: For each storage the cycles that it holds one value at most; for each register 1 when it may keep a live-in.
     span: Int64s
     keeps: Int64s
-    #: Cycles from a move on each tile to its output register.
+    #: Cycles from a move on each tile to its output register; 0: nothing passes through its function unit.
     move_latency: Int64s
     #: The same from a load; 0: the tile has no memory.
     load_latency: Int64s
@@ -53,12 +56,22 @@ class Fabric(NamedTuple):
     memory_pool: Int64s
     #: Price of an issue slot for a move, a load or a store: the fewer slots are left, the dearer.
     move_price: float
+    #: Number of wire states, 0 on arrays without crossbars, and the most of them that a value crosses in a cycle.
+    wires: int
+    wire_depth: int
+    #: CSR: the storages that lead to a wire state. For each state its group, its price, and the file that it writes.
+    wire_at: Int64s
+    wire_from: Int64s
+    wire_group: Int64s
+    wire_price: Float64s
+    wire_file: Int64s
 
 
 class Usage(NamedTuple):
     """The signals on every resource in every slot, and what overuse has added to prices so far.
 
-    Groups are t issue slots, t output registers and the registers, for t tiles; each has room for one signal.
+    Groups are t issue slots, t output registers, the registers and the wires, for t tiles; each has room for one
+    signal.
     """
 
     #: used[group, slot] counts signals, history[group, slot] is what overuse has added to the price.
@@ -92,11 +105,29 @@ class Tree(NamedTuple):
     own: Int16s
     back: Int64s
     age: Int16s
-    #: The codes that are in use, ``used_codes[0]`` of them.
+    #: The codes that are in use, ``used_codes[0]`` of them; ``used_codes[1]`` is not 0 when ``kept`` is in use.
     touched: Int64s
     used_codes: Int64s
     #: For each register the routes of the open net that begin there.
     kept: Int64s
+
+
+class Box(NamedTuple):
+    """The tiles that sweeps visit, see :mod:`gridloom.mappers.modulo.reach.box_kernel`."""
+
+    #: hops[a, b] between tiles; without rows, the box is the whole array and stays so.
+    hops: Int16s
+    #: Hops around a tile that the box takes in.
+    reach: int
+    #: Lists, with their lengths in ``size``: tiles and files of the box; those whose prices are cleared for a sweep.
+    tiles: Int64s
+    files: Int64s
+    cleared_tiles: Int64s
+    cleared_files: Int64s
+    size: Int64s
+    #: The last box that each tile and each file was in.
+    seen: Int64s
+    file_seen: Int64s
 
 
 class Labels(NamedTuple):
@@ -120,6 +151,8 @@ class Labels(NamedTuple):
     enter: Float64s
     #: The codes of the route that is traced.
     path: Int64s
+    #: What sweeps visit.
+    box: Box
 
 
 class Loop(NamedTuple):
@@ -191,6 +224,11 @@ class Parameters(NamedTuple):
     pull: float
     #: The probability that what touches overuse is taken out in a round.
     removal: float
+    #: The same for nodes in an overused slot; the part of the routes through overuse that are only routed again.
+    leaving: float = 0.65
+    rerouting: float = 0.35
+    #: Annealing moves per node of a start that anneals a placement first.
+    annealing: int = 1000
 
 
 class Marks(NamedTuple):
@@ -218,6 +256,8 @@ class Workspace(NamedTuple):
     failures: Float64s
     #: The tile where each node is placed the first time; -1: any.
     first_tile: Int64s
+    #: The cycle in which each node is placed the first time, on its first tile; -1: any.
+    first_cycle: Int64s
     #: The number of every edge.
     every_edge: Int64s
     #: The order of the first placement, least first.
@@ -236,8 +276,11 @@ class Race(NamedTuple):
 
 
 def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
-    """A state with nothing placed and nothing routed. A route may have two codes for each cycle of the horizon."""
-    groups = 2 * fabric.tiles + fabric.registers
+    """A state with nothing placed and nothing routed.
+
+    A route may have two codes for each cycle of the horizon, and one for each wire that it crosses there.
+    """
+    groups = max(2 * fabric.tiles + fabric.registers, int(fabric.wire_group.max(initial=0)) + 1)
     edges, pools = len(loop.source), len(pool_room)
     usage = Usage(
         used=np.zeros((groups, fabric.ii), dtype=np.int64),
@@ -247,7 +290,7 @@ def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
         pool_room=pool_room,
     )
     routes = Routes(
-        codes=np.zeros((edges, 2 * fabric.horizon + 4), dtype=np.int64),
+        codes=np.zeros((edges, (2 + fabric.wire_depth) * fabric.horizon + 4), dtype=np.int64),
         length=np.zeros(edges, dtype=np.int64),
         root=np.zeros(edges, dtype=np.int64),
     )
@@ -255,14 +298,22 @@ def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
     return State(tile=tile, cycle=cycle, usage=usage, routes=routes)
 
 
-def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, seed: int) -> Workspace:
+def workspace(
+    fabric: Fabric,
+    state: State,
+    rank: Float64s,
+    first_tile: Int64s,
+    seed: int,
+    first_cycle: Int64s | None = None,
+    hops: Int16s | None = None,
+) -> Workspace:
     """The memory of a start, with its own stream of random numbers."""
     # Results of the last cycles are written after the horizon.
     cycles = fabric.horizon + int(fabric.move_latency.max()) + int(fabric.load_latency.max()) + 1
     nodes, edges = len(state.tile), len(state.routes.length)
     return Workspace(
         tree=_tree(fabric, cycles),
-        labels=_labels(fabric, cycles),
+        labels=_labels(fabric, cycles, hops),
         marks=Marks(
             overused=np.zeros_like(state.usage.used),
             pool_overused=np.zeros_like(state.usage.pool_used),
@@ -273,6 +324,7 @@ def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, 
         cost=np.zeros((fabric.tiles, fabric.horizon)),
         failures=np.ones(edges),
         first_tile=first_tile,
+        first_cycle=np.full(nodes, -1, dtype=np.int64) if first_cycle is None else first_cycle,
         every_edge=np.arange(edges),
         rank=rank,
         random_state=np.array([seed], dtype=np.uint64),
@@ -281,7 +333,7 @@ def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, 
 
 def _tree(fabric: Fabric, cycles: int) -> Tree:
     """The tree of no net."""
-    storages = fabric.tiles + fabric.registers + 1
+    storages = fabric.elements - 3 * fabric.tiles
     return Tree(
         tiles=fabric.tiles,
         elements=fabric.elements,
@@ -289,14 +341,26 @@ def _tree(fabric: Fabric, cycles: int) -> Tree:
         back=np.full((cycles, fabric.elements), -1, dtype=np.int64),
         age=np.zeros((cycles, storages), dtype=np.int16),
         touched=np.zeros(2 * cycles * fabric.elements, dtype=np.int64),
-        used_codes=np.zeros(1, dtype=np.int64),
+        used_codes=np.zeros(2, dtype=np.int64),
         kept=np.zeros(fabric.registers, dtype=np.int64),
     )
 
 
-def _labels(fabric: Fabric, cycles: int) -> Labels:
+def _box(fabric: Fabric, hops: Int16s | None) -> Box:
+    """The box of all tiles, which stays so unless there are hops."""
+    tiles, files = fabric.tiles, fabric.files
+    return Box(
+        hops=np.zeros((0, 0), dtype=np.int16) if hops is None else hops,
+        reach=BOX_REACH,
+        tiles=np.arange(tiles), files=np.arange(files), cleared_tiles=np.arange(tiles), cleared_files=np.arange(files),
+        size=np.array([tiles, files, tiles, files, 0], dtype=np.int64),
+        seen=np.zeros(tiles, dtype=np.int64), file_seen=np.zeros(files, dtype=np.int64),
+    )  # fmt: skip
+
+
+def _labels(fabric: Fabric, cycles: int, hops: Int16s | None) -> Labels:
     """Labels of the right size; a sweep fills them before it reads them."""
-    storages, files = fabric.tiles + fabric.registers + 1, max(1, fabric.files)
+    storages, files = fabric.elements - 3 * fabric.tiles, max(1, fabric.files)
     return Labels(
         best=np.zeros((cycles, storages)),
         came=np.zeros((cycles, storages), dtype=np.int64),
@@ -307,5 +371,6 @@ def _labels(fabric: Fabric, cycles: int) -> Labels:
         least=np.zeros((cycles, files)),
         least_at=np.zeros((cycles, files), dtype=np.int64),
         enter=np.zeros((cycles, fabric.tiles)),
-        path=np.zeros(2 * cycles + 8, dtype=np.int64),
+        path=np.zeros((2 + fabric.wire_depth) * cycles + 8, dtype=np.int64),
+        box=_box(fabric, hops),
     )

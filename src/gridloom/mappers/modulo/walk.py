@@ -10,7 +10,7 @@ import numpy as np
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.modulo.mapping import Solution, congested
 from gridloom.mappers.modulo.recompute import with_copies
-from gridloom.mappers.modulo.search import BATCH, PULL, Attempt, ModuloSearch
+from gridloom.mappers.modulo.search import ANNEALING, BATCH, PULL, Attempt, ModuloSearch
 from gridloom.mappers.modulo.state import Parameters
 from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure
@@ -118,6 +118,7 @@ class Walk:
         return Parameters(
             moves=c.moves * times, patience=c.patience * times, present=c.present, growth=c.growth, ceiling=c.ceiling,
             history=c.history, noise=c.noise, extra=c.extra, pull=PULL, removal=c.removal,
+            annealing=ANNEALING * c.moves * times,
         )  # fmt: skip
 
     def record(self) -> dict[str, Any]:

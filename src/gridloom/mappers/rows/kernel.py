@@ -355,7 +355,7 @@ def _tile_to_try(a: int, limit: int, graph: Graph, rows: Rows, state: State) -> 
 @borrowing
 def _contested(state: State) -> int:
     """A resource that several signals have, met on one of twelve random edges; -1: none was met."""
-    for _ in range(12):
+    for _ in range(12 if len(state.length) else 0):
         e = np.random.randint(len(state.length))
         for k in range(state.length[e]):
             if state.used[state.route[e, k]] > 1:
@@ -369,6 +369,8 @@ def _exchange_registers(graph: Graph, rows: Rows, state: State, mark: Uint8s, ed
 
     Without this move two constants that sit in each other's best register would have to pass through a conflict.
     """
+    if len(state.length) == 0:
+        return 0
     e = np.random.randint(len(state.length))
     if graph.group[graph.source[e]] != CONST or state.length[e] == 0:
         return 0

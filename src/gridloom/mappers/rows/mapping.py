@@ -17,6 +17,7 @@ import numpy as np
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.mappers.core.arrays import Int32s
+from gridloom.mappers.placements import no_place_left
 from gridloom.mappers.rows.problem import CONST, RowArray, RowGraph, crossed_rows, feeds_operands, timed_arcs
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
 
@@ -140,9 +141,11 @@ def _instances(
             registers[n].add(path[0])
     taken = set().union(*registers.values())
     spare = [int(r) for r in np.flatnonzero(arch.kind == Kind.CONST) if r not in taken]
-    for held in registers.values():
+    for n, held in registers.items():
         if not held:
             # A constant that nothing reads still has a place.
+            if not spare:
+                raise no_place_left(dfg.nodes[int(graph.nodes[n])].id)
             held.add(spare.pop(0))
     instances = []
     copy_at: dict[tuple[int, int], int] = {}

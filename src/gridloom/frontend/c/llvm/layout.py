@@ -82,13 +82,19 @@ class Layout:
 
 
 def split_types(text: str) -> list[str]:
-    """The comma-separated parts of a type or initializer list, nested brackets kept together.
+    """The comma-separated parts of a type or initializer list, nested brackets and quoted texts kept together.
 
     >>> split_types("i32, [2 x i8], { i8, i8 }")
     ['i32', '[2 x i8]', '{ i8, i8 }']
+    >>> split_types('[3 x i8] c"a,[", %"struct.a,b"')
+    ['[3 x i8] c"a,["', '%"struct.a,b"']
     """
-    parts, depth, start = [], 0, 0
+    parts, depth, start, quoted = [], 0, 0, False
     for k, character in enumerate(text):
+        # LLVM writes a quote inside a quoted text as \\22, so that each quote opens or closes one.
+        quoted ^= character == '"'
+        if quoted:
+            continue
         depth += (character in "[{(<") - (character in "]})>")
         if character == "," and depth == 0:
             parts.append(text[start:k].strip())

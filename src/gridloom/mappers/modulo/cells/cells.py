@@ -114,8 +114,9 @@ def _left(budget: Budget, clock: Clock) -> Budget:
 
 
 def _beyond_cells(arch: Arch) -> bool:
-    """True for an array with rules that cells know nothing of: banks of memory, and ops that keep their unit."""
-    return bool(arch.banks) or any(max(tile.occupancy.values(), default=1) > 1 for tile in arch.tiles)
+    """True for an array with rules that cells know nothing of: banks, ops that keep their unit, single ops."""
+    kept = any(max(tile.occupancy.values(), default=1) > 1 for tile in arch.tiles)
+    return bool(arch.banks) or kept or any(tile.lacks for tile in arch.tiles)
 
 
 def _given(config: ModuloConfig) -> bool:

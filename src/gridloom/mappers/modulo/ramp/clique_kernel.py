@@ -305,8 +305,10 @@ def find_clique(rows: Uint64s, able: Bools, files: Files, clique: Clique, start:
         for op in range(ops):
             if clique.place[op] >= 0:
                 size += 1
-            elif 8 * waiting[op] + _draw(clique.random_state, 8) > longest:
-                chosen, longest = op, 8 * waiting[op] + _draw(clique.random_state, 8)
+            else:
+                drawn = 8 * waiting[op] + _draw(clique.random_state, 8)
+                if drawn > longest:
+                    chosen, longest = op, drawn
         if size > most:
             most, since = size, 0
             best[:] = clique.place

@@ -12,6 +12,7 @@ from gridloom.archs.model import Kind
 from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.ramp.graph import Keep, Link, WorkGraph
 from gridloom.mappers.modulo.ramp.place import Attempt, Placer
+from gridloom.mappers.placements import no_place_left
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
 
 
@@ -97,7 +98,10 @@ class _Writer:
         for k in self.problem.liveins:
             if k not in read:
                 memory = self.problem.structure.memory
-                self.copies[k, memory if memory >= 0 else next(idle)] = 0
+                place = memory if memory >= 0 else next(idle, None)
+                if place is None:
+                    raise no_place_left(self.problem.dfg.nodes[k].id)
+                self.copies[k, place] = 0
 
     def _idle(self) -> list[int]:
         """Registers beyond those that values and live-ins of a file could touch."""

@@ -1,0 +1,68 @@
+"""Whether several iterations of the loop around an innermost one may run side by side, and what they differ in.
+
+They may where the innermost loop stores nothing, runs equally often in each of them, reads no array that the outer loop
+stores to, and is given only values that every outer iteration moves by a fixed amount.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gridloom.errors import SourceError
+from gridloom.frontend.c.address import Pointers
+from gridloom.frontend.c.arrays import Access, find_accesses, may_overlap
+from gridloom.frontend.c.llvm.ir import Instruction, Value
+from gridloom.frontend.c.loops import Loop, initial_value, next_value
+from gridloom.frontend.c.nest.values import constant_addition
+from gridloom.frontend.c.region import Region, trip_parts
+
+
+def moves_of(
+    region: Region, accesses: Iterable[Access], liveins: Mapping[str, Value], pointers: Pointers
+) -> dict[str, int]:
+    """Live-in -> what an iteration of the loop around adds to it, for those that it moves.
+
+    SourceError without a place where outer iterations cannot run side by side.
+    """
+    outer = region.loop.parent
+    if outer is None or region.inner is not None or len(outer.children) != 1:
+        raise SourceError("jam takes an innermost loop with one loop around it, which has no other loop inside")
+    parts = trip_parts(region)
+    if parts is None or outer.contains(parts.start) or outer.contains(parts.bound):
+        raise SourceError("jam takes a loop that runs equally often in every iteration of the loop around it")
+    _refuse_stores(region, outer, list(accesses), pointers)
+    moved = {name: _move(value, outer, pointers, name) for name, value in liveins.items()}
+    return {name: step for name, step in moved.items() if step}
+
+
+def _refuse_stores(region: Region, outer: Loop, accesses: list[Access], pointers: Pointers) -> None:
+    """SourceError for a store that another outer iteration may see."""
+    if any(access.is_store for access in accesses):
+        raise SourceError("jam takes a loop that stores nothing itself; sum up in a variable and store after the loop")
+    around = [item for name in outer.blocks if name not in region.blocks
+              for item in outer.function.blocks[name].instructions]  # fmt: skip
+    stores = [item for item in around if item.opcode == "store"]
+    calls = [item for item in around if item.opcode == "call" and not item.callee.startswith("llvm.")]
+    if calls:
+        raise SourceError(f"the loop around it calls {calls[0].callee!r}, which may write what it reads")
+    for store in find_accesses(stores, pointers, lambda item: f"line {item.line}"):
+        for access in accesses:
+            if store.address.base is access.address.base or may_overlap(store, access):
+                raise SourceError("the loop around it stores to an array that it reads, or may: 'restrict' says not")
+
+
+def _move(value: Value, outer: Loop, pointers: Pointers, name: str) -> int:
+    """What an outer iteration adds to a value from before the loop; 0 for one that it does not change."""
+    if not outer.contains(value):
+        return 0
+    total = 0
+    for symbol, coefficient in pointers.integer(value).terms.items():
+        if not outer.contains(symbol):
+            continue
+        step = None
+        if isinstance(symbol, Instruction) and symbol in outer.phis and initial_value(outer, symbol) is not None:
+            step = constant_addition(next_value(outer, symbol), symbol)
+        if step is None:
+            raise SourceError(f"jam takes values that the loop around moves by a fixed amount; {name} is none")
+        total += coefficient * step
+    return total

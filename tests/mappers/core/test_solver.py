@@ -1,0 +1,53 @@
+"""Solves under a clock: an answer in time, or none."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from gridloom.mappers.budget import Budget
+from gridloom.mappers.core import solver
+
+cp = pytest.importorskip("ortools.sat.python.cp_model")
+
+
+def model() -> object:
+    found = cp.CpModel()
+    a, b = found.new_bool_var("a"), found.new_bool_var("b")
+    found.add_bool_or([a, b])
+    found.minimize(a + b)
+    return found
+
+
+def test_small_model_is_solved():
+    found = solver.solve(model(), Budget(time_limit=30).start(), workers=1)
+    assert (found.answer, found.bound) == ("optimal", 1)
+
+
+def test_solve_that_does_not_hear_is_left_behind(monkeypatch: pytest.MonkeyPatch):
+    begun, release = threading.Event(), threading.Event()
+
+    class Deaf(cp.CpSolver):
+        def solve(self, *_: object) -> int:
+            begun.set()
+            release.wait(60)
+            return int(cp.UNKNOWN)
+
+    monkeypatch.setattr(cp, "CpSolver", Deaf)
+    clock = Budget(time_limit=0.2).start()
+    began = time.monotonic()
+    found = solver.solve(model(), clock, workers=1)
+    release.set()
+    assert begun.is_set()
+    assert (found.answer, found.solver) == ("unknown", None)
+    # It would have been a minute.
+    assert time.monotonic() - began < 45
+    assert clock.moves == 1
+
+
+def test_model_that_would_take_too_long_to_build_is_not_begun():
+    with pytest.raises(solver.OutOfTimeError):
+        solver.check_time(10**7, Budget(time_limit=1).start())
+    solver.check_time(10**7, Budget(effort=1).start())
