@@ -113,7 +113,7 @@ class ModuloSearch:
 
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
         rng = np.random.default_rng(seed)
-        annealed = self.annealed(number)
+        annealed = effort.annealing > 0 and self.annealed(number)
         registers = self.settled_registers(number) if annealed else self.registers(ii, number)
         parameters, move_price = _parameters(effort, loop.nodes, rng)
         fabric = self.problem.fabric(loop, ii, registers, move_price)
