@@ -90,7 +90,7 @@ def _tiles(rng: random.Random, style: str, rows: int, cols: int) -> list[dict[st
         elif kind < 0.8 and style == "static":
             entry["fifo"] = rng.randint(1, 6)
         else:
-            entry["ops"] = {"remove": rng.choice((["mul"], ["div", "fp"]))}
+            entry["ops"] = {"remove": rng.choice((["mul"], ["div", "fp"], ["xor", "min"], ["sub"]))}
         entries.append(entry)
     return entries
 

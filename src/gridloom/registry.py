@@ -160,17 +160,17 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "ramp": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.ramp:ramp"},
             "RAMP: modulo schedules, maximum cliques and routing strategies, a reference",
-            without=("blocking", "banks"),
+            without=("blocking", "partial", "banks"),
         ),
         "regimap": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.regimap:regimap"},
             "REGIMap: maximum cliques with the registers of a PE, a reference",
-            without=("blocking", "banks"),
+            without=("blocking", "partial", "banks"),
         ),
         "memmap": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.memmap:memmap"},
             "MEMMap: long dependences go through memory, a reference",
-            without=("blocking", "banks"),
+            without=("blocking", "partial", "banks"),
         ),
         "genetic": Mapper(
             {ROWS: "gridloom.mappers.rows.genetic:genetic"}, "the published NSGA-II mapper, a reference", "genetic"

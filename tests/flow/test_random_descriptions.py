@@ -65,13 +65,13 @@ def run(seed: int, folder: Path, hardware: bool) -> bool:
 
 
 def test_some_random_descriptions_go_all_the_way(tmp_path: Path) -> None:
-    assert sum(run(seed, tmp_path, hardware=False) for seed in range(8)) >= 5
+    assert sum(run(seed, tmp_path, hardware=False) for seed in range(6)) >= 4
 
 
 @pytest.mark.tools
 @pytest.mark.skipif(not TOOLS, reason="Verilator or Icarus Verilog is not installed")
 def test_random_descriptions_become_hardware(tmp_path: Path) -> None:
-    assert sum(run(seed, tmp_path, hardware=True) for seed in (1, 2)) >= 1
+    assert sum(run(seed, tmp_path, hardware=True) for seed in (1,)) == 1
 
 
 @pytest.mark.slow

@@ -46,22 +46,20 @@ def test_a_placer_that_fails_is_told_with_its_last_line(tmp_path, placer):
         compare("kernel:distance", "mesh:4x4,inputs=skewed", tmp_path / "files", runs=2, program=placer)
 
 
-def test_without_the_program_its_command_is_told_and_the_files_are_there(tmp_path, monkeypatch):
-    monkeypatch.delenv("GRIDLOOM_BENCHMARKS", raising=False)
+def test_without_the_program_its_command_is_told_and_the_files_are_there(tmp_path):
     with pytest.raises(OptionError, match=r"'no-such-vpr' is not on the PATH; install VTR, or run 'vpr array\.xml"):
         compare("kernel:distance", "mesh:4x4", tmp_path / "files", runs=1, program="no-such-vpr")
     assert (tmp_path / "files" / "array.xml").is_file()
     assert command(7)[-2:] == ["--seed", "7"]
 
 
-def test_results_measured_elsewhere_are_those_of_the_graph_and_the_size(tmp_path, monkeypatch):
+def test_results_measured_elsewhere_are_those_of_the_graph_and_the_size(tmp_path):
     (tmp_path / "neosa").mkdir()
     (tmp_path / "neosa" / "vpr_results.csv").write_text(
         "graph,nodes,edges,side,mode,seeds,cpu_s_per_run,wirelength_mean,wirelength_best\n"
         "K4N4,63,76,8,default,100,0.5,50.0,40\nK4N4,63,76,9,default,100,0.5,50.0,30\n"
     )
-    monkeypatch.setenv("GRIDLOOM_BENCHMARKS", str(tmp_path))
-    rows = measured_elsewhere("neosa-K4N4", build("mesh:8x8"))
+    rows = measured_elsewhere("neosa-K4N4", build("mesh:8x8"), tmp_path)
     assert [(row.placer, row.seconds, row.legal, row.wirelength) for row in rows] == [
         ("vpr, default, best of 100", 50.0, None, 40)
     ]

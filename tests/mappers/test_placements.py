@@ -149,3 +149,12 @@ def test_placement_that_makes_no_sense_is_one_message(settings_of: dict[str, Any
     with pytest.raises(OptionError) as caught:
         given_tiles(mapping.dfg, mapping.arch, config, shared=shared)
     assert str(caught.value) == text
+
+
+def test_value_that_nothing_reads_and_nothing_can_keep_is_named():
+    from gridloom.mappers.placements import no_place_left
+
+    assert str(no_place_left("k")) == (
+        "node 'k' is read by nothing, and no register is left to keep it; take it out of the graph, or use an array "
+        "with more registers"
+    )

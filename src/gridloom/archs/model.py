@@ -76,6 +76,9 @@ class Kind(IntEnum):
     STORE = 9
 
 
+# The op classes of integer ops, which tiles may have in part.
+_INTEGER = frozenset({"alu", "mul", "div"})
+
 #: Kinds that take a tile's issue slot.
 ISSUE_KINDS = (Kind.FU, Kind.LOAD, Kind.STORE)
 
@@ -114,6 +117,17 @@ class Tile:
     contexts: int | None = None
     #: Elastic arrays: tokens that fit in one input buffer, or that a memory unit holds. Spokes: variables per tile.
     buffer: int = 0
+    #: Ops of its classes that it does not have, by name: some ALUs only add. Integer ops of ``alu``, ``mul``, ``div``.
+    lacks: frozenset[str] = frozenset()
+
+    def runs(self, op: str, classes: frozenset[str]) -> bool:
+        """Return whether the tile can run an op that needs these op classes.
+
+        >>> tile = Tile(name="pe", row=0, col=0, classes=frozenset({"alu"}), lacks=frozenset({"sub"}))
+        >>> tile.runs("add", frozenset({"alu"})), tile.runs("sub", frozenset({"alu"}))
+        (True, False)
+        """
+        return classes <= self.classes and (op not in self.lacks or not classes & _INTEGER)
 
     def latency_of(self, op_class: str) -> int:
         """Return the cycles from the issue of an op of this class to its result.
@@ -248,6 +262,8 @@ class Arch:
     data_memory: int | None = None
     #: True when passing through a tile takes its function unit.
     route_uses_fu: bool = False
+    #: Bits of a word of the hardware, unless its parameters say otherwise.
+    word: int = 32
     #: Links that a value may cross within one cycle, where tiles pass it on from link to link; None: no limit is set.
     links_per_cycle: int | None = None
     #: Named facts that other code may ask for (see `gridloom.archs.traits`). They follow from the description, like
@@ -366,6 +382,8 @@ class Arch:
         # Left out where there are none, so that arrays without banks keep the fingerprints that they had.
         if self.banks:
             digest.update(repr(self.banks).encode())
+        if self.word != Arch.word:
+            digest.update(f"words of {self.word} bits".encode())
         return digest.hexdigest()
 
     @property
@@ -389,7 +407,8 @@ def _plain(tile: Tile) -> tuple[Any, ...]:
     """Return the fields of a tile in a form whose text does not depend on the order of sets and dictionaries."""
     return tuple(
         sorted(v) if isinstance(v, frozenset) else sorted(v.items()) if isinstance(v, Mapping) else v
-        for v in (getattr(tile, name) for name in tile.__slots__)
+        # What few arrays have is left out of all others, so that these keep the fingerprints that they had.
+        for v in (getattr(tile, name) for name in tile.__slots__ if name != "lacks" or tile.lacks)
     )
 
 

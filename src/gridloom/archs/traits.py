@@ -26,6 +26,7 @@ TRAITS: Final[Mapping[str, str]] = {
     "switches": "The array is elastic: units between switches exchange tokens over time-shared links.",
     "fuses": "A function unit multiplies or shifts and then adds in one instruction.",
     "blocking": "Some op keeps its function unit for more than one cycle, in which the unit takes no other op.",
+    "partial": "Some tile runs only some ops of an op class.",
     "banks": "Arrays of the program lie in memory banks, which start a few accesses per cycle from some tiles.",
     "memory_access": "The array accesses of a loop stay loads and stores; without this trait they become streams.",
     "wraps": "Links join the opposite borders of the array.",

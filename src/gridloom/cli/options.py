@@ -105,6 +105,7 @@ Estimator = Annotated[
 # -- where it runs, and what it keeps ---------------------------------------------------------------------------------
 
 Workers = Annotated[int, typer.Option("--jobs", metavar="N", help="How many workers search at the same time.")]
+OutputFolder = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write into.")]
 DeviceName = Annotated[
     str | None,
     typer.Option(

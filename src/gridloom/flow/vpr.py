@@ -9,7 +9,6 @@ of this package: where the program is not on the PATH, the files are written, an
 from __future__ import annotations
 
 import csv
-import os
 import shutil
 import subprocess
 import time
@@ -66,11 +65,14 @@ def command(seed: int, *, program: str = "vpr") -> list[str]:
     return [program, "array.xml", "graph.blif", *OPTIONS, "--seed", str(seed)]
 
 
-def compare(source: str, arch: str, folder: Path, *, runs: int, program: str = "vpr") -> list[Row]:
+def compare(
+    source: str, arch: str, folder: Path, *, runs: int, program: str = "vpr", elsewhere: Path | None = None
+) -> list[Row]:
     """Run VPR with the seeds 1 to ``runs``, then ``anneal`` for as long as all of these took together.
 
     Each row is a placement of VPR, the last one our mapping. Without the program, rows that were measured elsewhere
-    take the place of VPR's; OptionError where there are none, or where VPR fails.
+    take the place of VPR's (``elsewhere`` is the folder of published graphs). OptionError where there are none, or
+    where VPR fails.
     """
     array = read_arch(arch)
     dfg = prepare(source, array).dfg
@@ -78,7 +80,7 @@ def compare(source: str, arch: str, folder: Path, *, runs: int, program: str = "
     if shutil.which(program) is not None:
         rows = [_placed(source, arch, folder, seed, program) for seed in range(1, runs + 1)]
     else:
-        rows = measured_elsewhere(dfg.name, array)
+        rows = [] if elsewhere is None else measured_elsewhere(dfg.name, array, elsewhere)
     if not rows:
         raise OptionError(f"{program!r} is not on the PATH; install VTR, or run {' '.join(command(1))!r} where it is")
     limit = max(0.1, sum(row.seconds for row in rows))
@@ -115,12 +117,12 @@ def _mapped(request: Request, placer: str, seconds: float) -> Row:
     )
 
 
-def measured_elsewhere(graph: str, arch: Arch) -> list[Row]:
+def measured_elsewhere(graph: str, arch: Arch, folder: Path) -> list[Row]:
     """What VPR found on a mesh of this size, from the folder of published graphs; none where there is no such file.
 
     The rows say how many seeds they are the best of; their seconds are those of all seeds together.
     """
-    path = Path(os.environ.get("GRIDLOOM_BENCHMARKS", "")) / "neosa" / "vpr_results.csv"
+    path = folder / "neosa" / "vpr_results.csv"
     if not path.is_file() or arch.rows != arch.cols:
         return []
     name = graph.removeprefix("neosa-").lower()

@@ -19,7 +19,6 @@ holds at most 65,536 packets and 65,536 words of streams.
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
@@ -36,6 +35,7 @@ from gridloom.dfg.words import word_of
 from gridloom.errors import MissingExtra, SimulationError
 from gridloom.hardware.bitstream.encode import encode, fitted, memory_layout
 from gridloom.hardware.bitstream.packets import pack
+from gridloom.hardware.programs import run_program
 from gridloom.hardware.rtl.generate import primitive, rtl_files
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.testbench import PACKETS, STREAM_WORDS, TESTBENCH, stream_ports, testbench
@@ -168,8 +168,8 @@ def cosimulate(
 
 
 def _call(command: list[str], folder: Path) -> None:
-    """Run a program in a folder. SimulationError with its first messages where it fails."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    """Run a program in a folder. SimulationError with its first messages where it fails, or where it takes too long."""
+    done = run_program(command, folder)
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
         raise SimulationError(f"{command[0]} ended with status {done.returncode}: " + "\n".join(lines[:10]))

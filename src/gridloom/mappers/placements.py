@@ -99,7 +99,10 @@ def misplaced(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> Failure | N
     """
     for position, tile in placed.items():
         name, record = dfg.nodes[position].id, arch.tiles[tile]
+        op = dfg.nodes[position].op
         needed = dfg.required_classes(name, results_leave=arch.has("grid"))
+        if needed <= record.classes and not record.runs(op, needed):
+            return cannot_sit(name, record, f"op {op}")
         if not needed <= record.classes:
             return cannot_sit(name, record, f"op class {' and '.join(sorted(needed))}")
     return None

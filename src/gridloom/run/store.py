@@ -348,7 +348,8 @@ class Store:
             raise StoreError(_operational(str(error)), where=str(self.path)) from error
         except sqlite3.ProgrammingError:
             raise
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            # SQLite's own message about a damaged file may hold bytes of it.
             raise StoreError(
                 f"is damaged or not a store ({error}); move it away and start again, or save what can be read with "
                 f"sqlite3 {self.path} .recover | sqlite3 recovered.sqlite",

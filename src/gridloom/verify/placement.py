@@ -53,6 +53,9 @@ def check_places(subject: Subject) -> Iterator[Violation]:
         if placed.tile >= 0:
             tile = subject.arch.tiles[placed.tile]
             needed = subject.dfg.required_classes(placed.instance.node, results_leave=subject.arch.has("grid"))
+            if needed <= tile.classes and not tile.runs(placed.node.op, needed):
+                lacking = ", ".join(sorted(tile.lacks))
+                yield Violation("op-class", f"{placed.name} on {tile.name}", placed.node.op, f"ops but {lacking}")
             if not needed <= tile.classes or placed.resource < 0:
                 has = ", ".join(sorted(tile.classes)) or "none"
                 wanted = " and ".join(sorted(needed))

@@ -18,7 +18,11 @@ STATIC = "style: static\nrows: 4\ncols: 4\n"
     [
         ("style: modulo\nrow: 4\ncols: 4\n", 2, "row: an array has no key 'row'; did you mean 'rows'?"),
         (HEAD + "tiles:\n  - {regs: 4}\n", 5, "tiles.0.regs: a tile has no key 'regs'; did you mean 'registers'?"),
-        (HEAD + "tiles:\n  - {ops: [mull]}\n", 5, "tiles.0.ops.0: no op class is called 'mull'; did you mean 'mul'?"),
+        (
+            HEAD + "tiles:\n  - {ops: [mull]}\n",
+            5,
+            "tiles.0.ops.0: no op or op class is called 'mull'; did you mean 'mul'?",
+        ),
         (
             HEAD + "tiles:\n  - where: [4, 0]\n    ops: [alu]\n",
             5,
@@ -149,3 +153,12 @@ def test_files_that_extend_each_other_are_refused(tmp_path: Path) -> None:
         (tmp_path / f"{name}.yaml").write_text(f"extends: {other}.yaml\n", encoding="utf-8")
     with pytest.raises(ArchError, match=r"extends: 'a\.yaml' extends this file in turn; leave one of the two out"):
         build(tmp_path / "a.yaml")
+
+
+def test_op_class_that_is_no_name_is_refused() -> None:
+    from gridloom.archs import build
+    from gridloom.errors import ArchError
+
+    spec = {"style": "modulo", "rows": 1, "cols": 2, "links": ["mesh"], "tiles": [{"ops": {"remove": [{"a": 1}]}}]}
+    with pytest.raises(ArchError, match="no op or op class is called"):
+        build(spec)

@@ -147,3 +147,30 @@ def test_examples_have_nothing_odd(path: Path) -> None:
 def test_the_six_by_six_is_described_in_thirty_lines() -> None:
     text = (EXAMPLES / "six-by-six.yaml").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 30
+
+
+def test_single_ops_come_with_their_class() -> None:
+    arch = array(tiles=[{"ops": ["add", "sub", "mul"]}, {"where": [0, 0], "ops": {"add": "xor", "remove": "sub"}}])
+    runs = [{op for op in ("add", "sub", "xor", "min") if tile.runs(op, frozenset({"alu"}))} for tile in arch.tiles[:2]]
+    assert runs == [{"add", "xor"}, {"add", "sub"}]
+    assert arch.tiles[0].classes == {"alu", "mul", "route"}
+    assert arch.has("partial")
+
+
+def test_a_class_without_any_op_left_is_not_there() -> None:
+    arch = array(tiles=[{"ops": ["add", "mul"]}, {"ops": {"remove": "add"}}])
+    assert arch.tiles[0].classes == {"mul", "route"}
+    assert not arch.has("partial")
+
+
+def test_a_class_that_is_added_is_whole() -> None:
+    arch = array(tiles=[{"ops": ["add"]}, {"ops": {"add": "alu"}}])
+    assert arch.tiles[0].lacks == frozenset()
+
+
+def test_the_word_is_the_width_of_the_hardware() -> None:
+    from gridloom.hardware.rtl.structure import Hardware
+
+    arch = array(word=16)
+    assert Hardware(arch).width == 16
+    assert arch.fingerprint != array().fingerprint == array(word=32).fingerprint

@@ -41,10 +41,10 @@ def signature() -> Signature:
     return Signature(name="scale", parameters=rows, result=None, variables={})
 
 
-def test_the_suite_of_functions_describes_every_file_that_there_is():
+def test_the_functions_of_the_suite_are_in_the_examples():
     suite = load_suite("functions")
     assert isinstance(suite, FunctionSuite)
-    assert {source.partition(":")[0] for source in suite.functions} == {path.name for path in EXAMPLES.glob("*.c")}
+    assert {source.partition(":")[0] for source in suite.functions} <= {path.name for path in EXAMPLES.glob("*.c")}
     assert len(suite.functions) >= 25 and suite.data_sets == 20
     assert {cell.arch for cell in suite.cells()} == {"torus:4x4", "torus:8x8"}
 

@@ -285,7 +285,7 @@ def test_a_function_that_does_not_end_is_stopped(compiled, monkeypatch):
     ("text", "message"),
     [
         ("functions.c", "functions.c names no function; write functions.c:FUNCTION"),
-        ("functions.py:f", "expected FILE.c:FUNCTION, found 'functions.py:f'"),
+        ("functions.py:f", "expected FILE.c:FUNCTION or FILE.mlir:FUNCTION, found 'functions.py:f'"),
     ],
 )
 def test_what_names_no_function_is_refused(text, message):

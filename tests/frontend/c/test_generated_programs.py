@@ -20,7 +20,8 @@ pytestmark = pytest.mark.tools
 #: What a random loop may be refused for: clang leaves no loop, splits it, ends it at two places, or makes 64 bits or
 #: one pointer of several arrays of it. That is said; what is taken has to be right.
 _REFUSED = re.compile(
-    r"has no loop left|no loop around it|has \d+ loops inside|it computes with 64-bit integers|one of several arrays"
+    r"has no loop left|no loop around it|has \d+ loops inside|it computes with 64-bit integers"
+    r"|it reads a 64-bit integer from|one of several arrays"
     r"|ends when a value that it computes says so|was split into two loops by clang"
     r"|so it is no stream|has 2 ways out"
 )

@@ -131,17 +131,3 @@ def test_static_arrays_are_refused_with_a_message() -> None:
     b.output(b.input("x"), "y")
     with pytest.raises(OptionError):
         modulo(b.build(), build("mesh:2x2"), ModuloConfig(), QUICK)
-
-
-@pytest.mark.parametrize("mapper", ["modulo", "ramp"])
-def test_unread_live_in_without_a_register_is_named(mapper):
-    from gridloom.dfg import DfgBuilder
-    from gridloom.errors import MappingError
-    from gridloom.flow import Request, run
-
-    b = DfgBuilder("unread")
-    b.add("neg", b.livein("x"), id="n")
-    for k in range(40):
-        b.livein(f"u{k}")
-    with pytest.raises(MappingError, match="is read by nothing, and no register is left to keep it"):
-        run(Request(source=b.build(), arch="torus:2x2,regs=2,bus=none", mapper=mapper, effort=2000))

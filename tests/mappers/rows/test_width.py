@@ -388,17 +388,3 @@ def test_graph_without_any_edge_is_mapped():
     result = run(Request(source=b.build(), arch="vpcma:3x3", effort=1000))
     assert result.failure is None
     assert result.verified.simulated
-
-
-def test_unread_constant_without_a_register_is_named():
-    from gridloom.dfg import DfgBuilder
-    from gridloom.errors import MappingError
-    from gridloom.flow import Request, run
-
-    b = DfgBuilder("many", "cma24")
-    b.input("x")
-    names = [b.const(value) for value in range(200)]
-    with pytest.raises(MappingError) as caught:
-        run(Request(source=b.build(), arch="vpcma:2x2", effort=1000))
-    assert str(caught.value).split("'")[1] in names
-    assert "is read by nothing, and no register is left to keep it; take it out of the graph" in str(caught.value)

@@ -47,6 +47,7 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
         inputs=draft.inputs,
         data_memory=draft.data_memory,
         route_uses_fu=not static,
+        word=draft.word,
         links_per_cycle=draft.hops,
         traits=frozenset(traits | draft.traits | ({"memory_access"} if accesses else set())) | traits_of(builder),
     )
@@ -55,7 +56,9 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
 def traits_of(builder: ArchBuilder) -> frozenset[str]:
     """Return the traits that follow from what tiles and memory are, however the tiles are joined."""
     blocking = any(tile.occupancy_of(name) > 1 for tile in builder.tiles for name in tile.classes)
-    return frozenset({*(["blocking"] if blocking else []), *(["banks"] if builder.banks else [])})
+    partial = any(tile.lacks for tile in builder.tiles)
+    found = {"blocking": blocking, "partial": partial, "banks": bool(builder.banks)}
+    return frozenset(name for name, holds in found.items() if holds)
 
 
 def _settle_banks(draft: Draft) -> None:
@@ -101,11 +104,10 @@ def _add_tile(builder: ArchBuilder, draft: Draft, cell: Cell) -> None:
     """Add the tile of a place, with an output register that holds its value where the draft says so."""
     tile = draft.tiles[cell]
     classes = {*tile.classes, *(["route"] if tile.moves else [])}
-    occupancy = {
-        name: cycles for name, cycles in tile.occupancy.items() if name == "*" or cycles != tile.occupancy["*"]
-    }
-    add_pe(builder, tile, *cell, classes, moves=draft.style == "modulo", fifo=tile.fifo, contexts=tile.contexts,
-           occupancy=occupancy)  # fmt: skip
+    # Moves share the unit with ops, whatever these take: they are through in a cycle.
+    occupancy = tile.occupancy if tile.occupancy["*"] == 1 else {**tile.occupancy, "route": 1}
+    fields: dict[str, Any] = {"fifo": tile.fifo, "contexts": tile.contexts, "lacks": frozenset(tile.lacks)}
+    add_pe(builder, tile, *cell, classes, moves=draft.style == "modulo", occupancy=occupancy, **fields)
     if tile.holds:
         out = builder.index[f"{_tile_name(cell)}.out"]
         builder.arc(out, out, 1)

@@ -21,6 +21,8 @@ class TileDraft:
     """What a description has said of one tile so far."""
 
     classes: set[str] = field(default_factory=set)
+    #: Ops of these classes that it does not have.
+    lacks: set[str] = field(default_factory=set)
     latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
     occupancy: dict[str, int] = field(default_factory=lambda: {"*": 1})
     operands: int = 3
@@ -88,6 +90,7 @@ class Draft:
     #: Whether each link ends at a port with a register of its own.
     port_registers: bool = False
     data_memory: int | None = None
+    word: int = 32
 
     @property
     def cells(self) -> list[Cell]:

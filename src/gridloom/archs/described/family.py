@@ -23,7 +23,8 @@ from gridloom.errors import ArchError
 MAX_SIDE: Final = 128
 
 KEYS: Final = (
-    "extends", "style", "rows", "cols", "links", "tiles", "files", "memory", "inputs", "live_ins", "bypass",
+    "extends", "style", "rows", "cols", "links", "tiles", "files", "memory", "inputs", "live_ins", "word",
+    "bypass",
     "graph",
 )  # fmt: skip
 
@@ -53,6 +54,8 @@ def _draft(data: dict[str, Any], key: str) -> Draft:
         known = ("immediate",) if draft.style == "static" else ("immediate", "registers")
         word = word_at(data["live_ins"], joined(key, "live_ins"), known)
         draft.live_ins = cast(Literal["immediate", "registers"], word)
+    if "word" in data:
+        draft.word = number_at(data["word"], joined(key, "word"), 2, 32)
     if "bypass" in data:
         read_bypass(draft, data["bypass"], joined(key, "bypass"))
     for name, reader in (("tiles", refine_tiles), ("files", read_files), ("memory", read_memory)):

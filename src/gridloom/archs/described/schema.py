@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gridloom.archs.described.links import PATTERNS
-from gridloom.archs.described.tile_entries import CLASSES, GROUPS, MAX_CYCLES
+from gridloom.archs.described.tile_entries import CLASSES, GROUPS, MAX_CYCLES, OPS
 from gridloom.archs.families.crossbar_parts import MAX_HOPS
 from gridloom.archs.selectors import LAYOUTS
 
@@ -33,6 +33,7 @@ def schema() -> dict[str, Any]:
             ),
             "memory": _memory(),
             "inputs": {"enum": ["aligned", "skewed", "free"]},
+            "word": _number(2, 32),
             "live_ins": {"enum": ["immediate", "registers"]},
             "bypass": _bypass(),
             "graph": {"type": "object"},
@@ -95,8 +96,8 @@ def _cycles() -> dict[str, Any]:
 
 
 def _ops() -> dict[str, Any]:
-    """The schema of op classes: a list, one of them, or what is added and removed."""
-    names = _one_or_more({"enum": [*CLASSES, *GROUPS]})
+    """The schema of op classes and ops: a list, one of them, or what is added and removed."""
+    names = _one_or_more({"enum": list(dict.fromkeys([*CLASSES, *GROUPS, *OPS]))})
     return {"anyOf": [names, _closed([], add=names, remove=names)]}
 
 

@@ -5,18 +5,24 @@ An entry without ``where`` is about all tiles. What an entry does not name stays
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 from gridloom.archs.described.draft import COMPUTES, MEMORY, PORTS, Draft, TileDraft
 from gridloom.archs.described.keys import count_at, entries_at, flag_at, joined, mapping_at, number_at, suggestion
 from gridloom.archs.described.places import places
+from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import ArchError
 
 #: Words for several op classes at once.
 GROUPS: Final = {"memory": MEMORY, "io": PORTS, "compute": COMPUTES}
 CLASSES: Final = (*COMPUTES, *MEMORY, *PORTS)
 MAX_CYCLES: Final = 1024
+#: Integer ops that a tile may have one by one, with their op class, and the ops of each such class.
+OPS: Final = {
+    name: op.op_class for name, op in OP_TABLE["i32"].items() if op.op_class in ("alu", "mul", "div") and name != "move"
+}
+MEMBERS: Final = {kind: tuple(name for name, owner in OPS.items() if owner == kind) for kind in ("alu", "mul", "div")}
 
 
 def refine_tiles(draft: Draft, value: Any, key: str) -> None:
@@ -30,28 +36,56 @@ def refine_tiles(draft: Draft, value: Any, key: str) -> None:
 
 
 def _ops(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
-    """Set the op classes of a tile, or add some to them, or remove some."""
+    """Set what a tile runs, as op classes and single ops, or add some to it, or remove some."""
     if not isinstance(value, dict):
-        tile.classes = set(_classes(value, key))
+        tile.classes, tile.lacks = set(), set()
+        _add(tile, _names(value, key))
         return
     data = mapping_at(value, ("add", "remove"), key, "ops")
-    added = set(_classes(data.get("add", []), joined(key, "add")))
-    removed = set(_classes(data.get("remove", []), joined(key, "remove")))
-    both = sorted(added & removed)
+    added = _names(data.get("add", []), joined(key, "add"))
+    removed = _names(data.get("remove", []), joined(key, "remove"))
+    both = sorted(set(added) & set(removed))
     if both:
         raise ArchError(f"{key}: {both[0]!r} is both added and removed; leave one of them out")
-    tile.classes = (tile.classes | added) - removed
+    _add(tile, added)
+    for name in removed:
+        _remove(tile, name)
 
 
-def _classes(value: Any, key: str) -> Iterable[str]:
-    """Return the op classes that a list of names stands for."""
+def _remove(tile: TileDraft, name: str) -> None:
+    """Remove an op class or a single op; a class of which nothing is left is not there any more."""
+    op_class = name if name in CLASSES else OPS[name]
+    members = set(MEMBERS.get(op_class, ()))
+    if name not in CLASSES and op_class in tile.classes:
+        tile.lacks.add(name)
+    if name in CLASSES or tile.lacks >= members:
+        tile.classes.discard(op_class)
+        tile.lacks -= members
+
+
+def _add(tile: TileDraft, names: list[str]) -> None:
+    """Add op classes and single ops; of a class that comes with a single op, the tile lacks the others."""
+    for name in names:
+        if name in CLASSES:
+            tile.classes.add(name)
+            tile.lacks -= set(MEMBERS.get(name, ()))
+            continue
+        if OPS[name] not in tile.classes:
+            tile.classes.add(OPS[name])
+            tile.lacks |= set(MEMBERS[OPS[name]])
+        tile.lacks.discard(name)
+
+
+def _names(value: Any, key: str) -> list[str]:
+    """Return the op classes and ops that a list of names stands for; a name that both have is that of the class."""
+    found: list[str] = []
     for at, name in entries_at(value, key):
-        if name in GROUPS:
-            yield from GROUPS[name]
-        elif name in CLASSES:
-            yield name
-        else:
-            raise ArchError(f"{at}: no op class is called {name!r}; {suggestion(name, [*CLASSES, *GROUPS])}")
+        if not isinstance(name, str) or name not in (*CLASSES, *GROUPS, *OPS):
+            raise ArchError(
+                f"{at}: no op or op class is called {name!r}; {suggestion(name, [*CLASSES, *GROUPS, *OPS])}"
+            )
+        found += GROUPS.get(name, (name,))
+    return found
 
 
 def _latency(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from gridloom.archs.described.draft import COMPUTES, MEMORY, PORTS, Cell
 from gridloom.archs.described.links import PATTERNS, Link
 from gridloom.archs.described.selecting import selector
+from gridloom.archs.described.tile_entries import MEMBERS
 from gridloom.archs.model import Arch, Bank, Kind, Pool, RegisterFile, Tile
 from gridloom.errors import ArchError
 
@@ -56,6 +57,8 @@ def describe_by_tile(arch: Arch) -> dict[str, Any] | None:
             described["bypass"] = {"hops": arch.links_per_cycle, **ports}
     elif arch.inputs != "aligned":
         described["inputs"] = arch.inputs
+    if arch.word != Arch.word:
+        described["word"] = arch.word
     try:
         same = build(described).fingerprint == arch.fingerprint
     except ArchError:
@@ -167,7 +170,7 @@ def _facts(arch: Arch) -> dict[Cell, dict[str, Any]]:
     table = {}
     for k, tile in enumerate(arch.tiles):
         facts: dict[str, Any] = {
-            "ops": [name for name in _ORDER if name in tile.classes],
+            "ops": [name for op_class in _ORDER if op_class in tile.classes for name in _ops(tile, op_class)],
             "latency": _cycles(tile.latency),
             "occupancy": _cycles({name: n for name, n in tile.occupancy.items() if name != "route"}),
             "operands": tile.operands,
@@ -181,6 +184,14 @@ def _facts(arch: Arch) -> dict[Cell, dict[str, Any]]:
             facts["contexts"] = tile.contexts
         table[_cell(tile)] = facts
     return table
+
+
+def _ops(tile: Tile, op_class: str) -> list[str]:
+    """Return an op class of a tile as an entry says it: by its name, or by the ops that the tile has of it."""
+    members = MEMBERS.get(op_class, ())
+    if not tile.lacks & set(members):
+        return [op_class]
+    return [name for name in members if name not in tile.lacks]
 
 
 def _cycles(numbers: Mapping[str, int]) -> int | dict[str, int]:

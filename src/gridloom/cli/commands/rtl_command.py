@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, Quiet
+from gridloom.cli.options import AsJson, OutputFolder, Quiet
 from gridloom.cli.outputs import write_all
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def rtl(
     *,
     what: Annotated[str, typer.Argument(metavar="ARCH|MAPPING", help="An array, or a mapping file.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write into.")],
+    output: OutputFolder,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,8 +52,10 @@ def rtl(
 
     if output.exists() and not output.is_dir():
         raise OptionError(f"{output} is a file; expected a folder", where="-o")
-    parameters = parse_parameters(parse_settings(settings or []))
+    chosen = parse_settings(settings or [])
     shown = load_any(what)
+    arch = shown.arch if isinstance(shown, Mapping) else shown if isinstance(shown, Arch) else None
+    parameters = parse_parameters(({} if arch is None else {"width": str(arch.word)}) | chosen)
     if isinstance(shown, Arch):
         if cosimulate or livein:
             raise OptionError("needs a mapping; an array alone computes nothing", where="--cosim, --livein")

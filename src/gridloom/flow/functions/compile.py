@@ -51,6 +51,24 @@ class CompiledLoop:
         return None if self.mapping is None else self.mapping.ii
 
     @property
+    def prologue(self) -> int:
+        """Cycles of the host for live-ins that are computed before a launch: a load takes 2, other operations 1."""
+        graph = self.plan.graph
+        return 0 if graph is None else sum(2 if made.op == "load" else 1 for made in graph.prologue.values())
+
+    @property
+    def given_words(self) -> int:
+        """Cycles before a launch: the prologue, then one per live-in and start of an array."""
+        graph = self.plan.graph
+        return 0 if graph is None else self.prologue + len(graph.dfg.liveins) + len(graph.arrays)
+
+    @property
+    def left_words(self) -> int:
+        """Cycles after a launch: one per live-out."""
+        graph = self.plan.graph
+        return 0 if graph is None else len(graph.liveouts) + len(graph.high_words)
+
+    @property
     def text(self) -> str:
         """One line about the loop: its mapping, or why it stays on the host."""
         where = f"line {self.plan.line}" if self.plan.line else self.plan.name

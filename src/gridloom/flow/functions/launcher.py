@@ -8,12 +8,12 @@ from typing import Any
 from gridloom.flow.functions.compile import Compiled, CompiledLoop
 from gridloom.flow.functions.cycles import LoopCycles, host_cycles
 from gridloom.flow.functions.launches import (
+    Binding,
     Launch,
     bind,
     pieces_for,
     simulate_launch,
     simulate_pieces,
-    started,
     word_of,
 )
 from gridloom.flow.functions.timeline import Event
@@ -34,6 +34,7 @@ class Launcher:
         self.mapped = [loop for loop in compiled.loops if loop.mapping is not None]
         self.loops: dict[int, LoopCycles] = {loop.plan.number: LoopCycles() for loop in self.mapped}
         self.open: dict[int, Launch] = {}
+        self.bindings: dict[tuple[int, tuple[int, ...], int], Binding] = {}
         self.loaded: int | None = None
         self.loaded_now = 0
         self.counts: list[int] = []
@@ -67,9 +68,7 @@ class Launcher:
         row = self.loops[number]
         liveins = {name: word_of(v, word) for (name, v), word in zip(graph.liveins.items(), values)}
         rest = values[len(liveins) :]
-        known = started(graph, liveins, rest[: len(graph.arrays)], self.memory)
-        liveins = {name: known[name] for name in graph.dfg.liveins}
-        binding = bind(graph, rest[: len(graph.arrays)], self.memory)
+        binding = self._bound(loop, rest[: len(graph.arrays)])
         wanted = self.simulated < 0 or row.launches < self.simulated or row.launches & (row.launches + 1) == 0
         before = binding.image(self.memory) if wanted and not binding.refused else None
         counts = [self.counts[k] for k in self.blocks[number]]
@@ -77,6 +76,16 @@ class Launcher:
         if self.timeline is not None:
             launch.host, launch.transfer = self.single_issue() - self.on_array, row.transfer
         self.open[number] = launch
+
+    def _bound(self, loop: CompiledLoop, addresses: tuple[int, ...]) -> Binding:
+        """The places of a loop's arrays; many launches have the same ones."""
+        # Where the stack ends tells which local arrays there are.
+        key = (loop.plan.number, addresses, self.memory.mark)
+        if key not in self.bindings:
+            graph = loop.plan.graph
+            assert graph is not None
+            self.bindings[key] = bind(graph, addresses, self.memory)
+        return self.bindings[key]
 
     def _leave(self, loop: CompiledLoop, way: int, left: tuple[Any, ...]) -> None:
         """Count a launch, and simulate it where that is wanted."""
@@ -116,8 +125,8 @@ class Launcher:
 
     def _account(self, loop: CompiledLoop, launch: Launch, iterations: int, cycles: int) -> None:
         """Add a launch to what its loop costs."""
-        graph, row = loop.plan.graph, self.loops[loop.plan.number]
-        assert graph is not None and loop.ii is not None
+        row = self.loops[loop.plan.number]
+        assert loop.ii is not None
         self.loaded_now = loop.packets if self.loaded != loop.plan.number else 0
         row.configuration += self.loaded_now
         self.loaded = loop.plan.number
@@ -126,9 +135,7 @@ class Launcher:
         row.launches += 1
         row.pieces += pieces
         row.iterations += iterations
-        # What the loop need not do in every iteration the host does once, an operation in a cycle.
-        begun = len(graph.prologue) + len(launch.liveins) + len(graph.arrays)
-        row.transfer += begun + pieces * len(graph.liveouts) + (pieces - 1) * carried
+        row.transfer += loop.given_words + pieces * loop.left_words + (pieces - 1) * (carried + loop.prologue)
         row.steady += loop.ii * iterations
         row.fill += cycles - loop.ii * iterations
         if self.timeline is not None:
@@ -136,14 +143,13 @@ class Launcher:
 
     def _tell(self, loop: CompiledLoop, launch: Launch, cycles: int, iterations: int, configuration: int) -> None:
         """Add a launch to the timeline."""
-        graph, timeline, name = loop.plan.graph, self.timeline, loop.plan.name
-        assert graph is not None and timeline is not None
+        timeline, name = self.timeline, loop.plan.name
+        assert timeline is not None
         timeline.host(launch.host)
         timeline.add("array", "configuration", configuration)
-        begun = len(graph.prologue) + len(launch.liveins) + len(graph.arrays)
-        timeline.add("array", "live-ins", begun)
+        timeline.add("array", "live-ins", loop.given_words)
         timeline.add("array", name, cycles, iterations)
-        moved = self.loops[loop.plan.number].transfer - launch.transfer - begun
+        moved = self.loops[loop.plan.number].transfer - launch.transfer - loop.given_words
         timeline.add("array", "live-outs", moved)
 
 

@@ -85,6 +85,7 @@ def bind(graph: CLoop, addresses: Sequence[int], memory: Memory) -> Binding:
     binding = Binding()
     written = {node.array for node in graph.dfg.nodes if node.op in ("store", "store_if")}
     used = {node.array for node in graph.dfg.nodes if node.array}
+    used |= {made.array for made in graph.prologue.values() if made.array}
     kept: list[tuple[Region, bool]] = []
     for array, address in zip(graph.arrays, addresses):
         if array.name not in used:
@@ -112,18 +113,12 @@ def _region(array: CArray, address: int, memory: Memory) -> Region:
     return Region(placed.address + phase, array.stride, array.size, array.signed or array.size == 4, count)
 
 
-def started(graph: CLoop, liveins: Mapping[str, int], addresses: Sequence[int], memory: Memory) -> dict[str, int]:
-    """The live-ins of a launch with those that the host computes from them and from memory."""
-    places = {array.name: (array, address) for array, address in zip(graph.arrays, addresses)}
+def started(graph: CLoop, liveins: Mapping[str, int], binding: Binding, words: Words) -> dict[str, int]:
+    """All live-ins of a graph: those given, and those that the host computes from them and from memory."""
 
-    def element(name: str, index: int) -> int:
-        array, address = places[name]
-        at = address + array.offset + index * array.stride
-        placed = memory.find(address) or Placed("", 0, len(memory.bytes))
-        if not placed.address <= at <= placed.address + placed.size - array.size:
-            return 0
-        signed = array.signed or array.size == 4
-        return int.from_bytes(bytes(memory.bytes[at : at + array.size]), "little", signed=signed)
+    def element(array: str, index: int) -> int:
+        window = binding.windows[array]
+        return int(words[window.base + index]) if window.low <= index < window.high else 0
 
     return {**liveins, **prologue_values(graph.prologue, liveins, element)}
 
@@ -183,7 +178,7 @@ def simulate_launch(
     """
     graph = plan.graph
     assert graph is not None and launch.before is not None
-    stimulus = Stimulus(iterations=iterations, liveins=launch.liveins)
+    stimulus = Stimulus(iterations=iterations, liveins=started(graph, launch.liveins, launch.binding, launch.before))
     found = run_on_memory(compiled, stimulus, launch.binding.windows, launch.before)
     where = f"loop {plan.name}, {iterations} iterations"
     _compare_memory(graph, launch, found.memory, memory, where)
@@ -207,7 +202,8 @@ def simulate_pieces(
     cycles = 0
     lengths = pieces_for(iterations)
     for k, length in enumerate(lengths):
-        found = run_on_memory(compiled, Stimulus(iterations=length, liveins=liveins), launch.binding.windows, words)
+        stimulus = Stimulus(iterations=length, liveins=started(graph, liveins, launch.binding, words))
+        found = run_on_memory(compiled, stimulus, launch.binding.windows, words)
         cycles += found.cycles
         words = found.memory
         if bool(found.liveouts[loop.done]) != (k == len(lengths) - 1):
@@ -222,7 +218,7 @@ def simulate_pieces(
         if item.root is not None:
             expected = (int(value) - int(next(roots))) // item.unit
         if item.liveout and way in item.ways:
-            _compare_value(item.liveout, item.latched, found.liveouts[item.liveout], expected, where)
+            _compare_value(item.liveout, item.latched, graph.last(item.liveout, found.liveouts), expected, where)
     return cycles
 
 
@@ -234,7 +230,7 @@ def _next_liveins(
     later = iter(needed)
     for item in loop.carried:
         if item.livein and item.liveout:
-            following[item.livein] = liveouts[item.liveout]
+            following[item.livein] = loop.graph.last(item.liveout, liveouts)
         elif item.livein:
             following[item.livein] = word_of(item.following, next(later))
     return following

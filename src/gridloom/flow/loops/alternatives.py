@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The part of the time limit that the first alternative has while another one may be better.
 _FIRST_SHARE: Final = 0.75
+#: Tiles of the largest array that a remark on other sizes looks at.
+_MOST_TILES: Final = 1024
 #: How many alternatives that were not tried a remark names.
 _SHOWN: Final = 2
 
@@ -112,7 +114,7 @@ def _growth(rows: Sequence[Alternative], arch: Arch) -> list[str]:
     shown = []
     for factor in (0.5, 1, 2, 4):
         size = {key: int(spec[key] * factor) for key in ("rows", "cols")}
-        if min(size.values()) < 1:
+        if min(size.values()) < 1 or size["rows"] * size["cols"] > max(_MOST_TILES, len(arch.tiles)):
             continue
         try:
             other = build({**spec, **size})
@@ -135,7 +137,8 @@ def _may_win(row: Alternative, best: tuple[Result, Alternative], request: Reques
 
 def _share(request: Request, began: float, contested: bool) -> Request:
     """The request with what is left of its time; a part of it where another alternative is to come."""
-    if request.time_limit is None:
+    # A limit that makes no sense is refused where budgets are made.
+    if request.time_limit is None or request.time_limit <= 0:
         return request
     left = max(request.time_limit - (time.monotonic() - began), 0.1)
     return replace(request, time_limit=left * _FIRST_SHARE if contested else left)

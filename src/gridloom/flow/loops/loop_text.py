@@ -101,6 +101,8 @@ def _jammed(rows: list[Alternative], module: Module, path: Path, options: COptio
 
     found: list[Alternative] = []
     for factor in _JAMS:
+        if factor * len(rows[0].dfg.nodes) > _MOST_NODES:
+            break
         try:
             loop = pick(module, path, replace(options, reduced=True, unroll=1, jam=factor))
         except SourceError:

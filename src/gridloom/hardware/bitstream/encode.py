@@ -116,7 +116,7 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
     Contexts, FIFO cycles, lanes, values, stages, memory words and spill depth are looked at; the width is never
     changed. Linear in the slots, but for the pools of values, which are searched for equal runs.
     """
-    chosen = parameters or HardwareParameters()
+    chosen = parameters or HardwareParameters(width=configuration.arch.word)
     _check_domain(configuration, hardware_domain(configuration.arch))
     tiles = configuration.arch.tiles
     values, stages = _value_needs(configuration), 2

@@ -93,7 +93,7 @@ def _checked(text: str, packets: list[Packet], where: str) -> tuple[dict[str, An
     """The parsed header with the packets; MappingError where the header is not one of ours or counts others."""
     try:
         head = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise MappingError("the header is not JSON", where=where) from None
     if not isinstance(head, dict) or head.get("format") != FORMAT or head.get("version") != VERSION:
         raise MappingError(f"expected format {FORMAT!r} version {VERSION} in the header", where=where)

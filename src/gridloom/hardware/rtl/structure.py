@@ -184,7 +184,7 @@ class Hardware:
 
     def __init__(self, arch: Arch, parameters: HardwareParameters | None = None) -> None:
         self.arch = arch
-        self.parameters = parameters or HardwareParameters()
+        self.parameters = parameters or HardwareParameters(width=arch.word)
         _check_supported(arch)
         self._incoming = self._arcs()
         self.units: tuple[Unit, ...] = tuple(self._build_units())
@@ -463,7 +463,7 @@ class Hardware:
             1 << op.code - base
             for name, op in OP_TABLE[self.domain].items()
             if op.code - base < limit and op.op_class in classes & {"alu", "mul", "div"}
-            if chosen is None or name in chosen or name == "move"
+            if ((chosen is None or name in chosen) and name not in self.arch.tiles[t].lacks) or name == "move"
         )
 
     def _streams(self, t: int) -> int:

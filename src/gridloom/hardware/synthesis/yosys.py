@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.errors import MissingExtra, SimulationError
+from gridloom.hardware.programs import run_program
 from gridloom.hardware.rtl.generate import primitive, used_primitives
 from gridloom.hardware.rtl.structure import Hardware, Shape
 from gridloom.hardware.rtl.unit_module import unit_module
@@ -63,7 +64,7 @@ def report(files: Mapping[str, str], script: str, command: str) -> str:
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
         commands = f"read_verilog -sv {' '.join(sorted(files))}; {script}; tee -q -o {_REPORT} {command}"
-        done = subprocess.run(["yosys", "-q", "-p", commands], cwd=folder, capture_output=True, text=True, check=False)
+        done = run_program(["yosys", "-q", "-p", commands], folder)
         if done.returncode:
             raise SimulationError("yosys: " + "\n".join(done.stderr.strip().splitlines()[-5:]))
         return (folder / _REPORT).read_text(encoding="utf-8")

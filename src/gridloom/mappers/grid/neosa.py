@@ -267,12 +267,12 @@ class _Instances:
 
 
 def regions(arch: Arch, *, border: bool) -> Int32s:
-    """A number for each tile; tiles with the same op classes have the same one, and with ``border`` the same place.
+    """A number for each tile; tiles that run the same ops have the same one, and with ``border`` the same place.
 
     The place is the border of the array or its inside.
     """
-    numbers: dict[tuple[frozenset[str], bool], int] = {}
-    keys = [(tile.classes, border and _on_border(arch, tile)) for tile in arch.tiles]
+    numbers: dict[tuple[frozenset[str], frozenset[str], bool], int] = {}
+    keys = [(tile.classes, tile.lacks, border and _on_border(arch, tile)) for tile in arch.tiles]
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
 
 

@@ -214,18 +214,23 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int
     search may restrict them further (see ``StaticSearch.regions``).
     """
     entering = np.bincount([b for _, b, _ in arch.links], minlength=len(arch.tiles))
-    keys: dict[tuple[frozenset[str], int, int, bool], int] = {}
+    keys: dict[tuple[frozenset[str], int, int, bool, str], int] = {}
+    # Which op it is matters only where tiles have some ops of a class.
+    partial = any(tile.lacks for tile in arch.tiles)
     kind = []
+    # Where every tile outputs, results are like other nodes, so that they need no kind of their own.
+    leave = not all("output" in tile.classes for tile in arch.tiles)
     for k in placed:
         node = dfg.nodes[k]
-        needed = dfg.required_classes(node.id, results_leave=True)
-        key = (needed, operand_count(dfg, k), _signals_in(dfg, k, number), node.op == "input")
+        needed = dfg.required_classes(node.id, results_leave=leave)
+        counts = operand_count(dfg, k), _signals_in(dfg, k, number)
+        key = (needed, *counts, node.op == "input", node.op if partial else "")
         kind.append(keys.setdefault(key, len(keys)))
     allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
-    for (needed, operands, signals, _), row in keys.items():
+    for (needed, operands, signals, _, op), row in keys.items():
         for t, tile in enumerate(arch.tiles):
             # A new iteration starts in each cycle, so that an op may not keep its unit for longer.
-            able = needed <= tile.classes and all(tile.occupancy_of(name) == 1 for name in needed)
+            able = tile.runs(op, needed) and all(tile.occupancy_of(name) == 1 for name in needed)
             able = able and all(tile.latency_of(name) == usual_latency(arch, name) for name in needed)
             allowed[row, t] = able and tile.operands >= operands and entering[t] >= signals
     return np.array(kind, dtype=np.int32), allowed

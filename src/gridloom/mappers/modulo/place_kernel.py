@@ -21,6 +21,9 @@ from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.core.random import RandomState, random_unit
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
+from gridloom.mappers.modulo.overuse_kernel import mark, mark_node, overuse, remember
+from gridloom.mappers.modulo.reach.box_kernel import TILES, add_all, add_ball, add_way, begin_box, end_box
+from gridloom.mappers.modulo.reach.gather_kernel import gather
 from gridloom.mappers.modulo.route_kernel import (
     ADD,
     ISSUE_PRICE,
@@ -29,8 +32,6 @@ from gridloom.mappers.modulo.route_kernel import (
     YES,
     add_route,
     close_net,
-    gather,
-    group_of,
     open_net,
     pool_price,
     read_from,
@@ -41,12 +42,13 @@ from gridloom.mappers.modulo.route_kernel import (
 )
 from gridloom.mappers.modulo.schedule.iterative import NONE
 from gridloom.mappers.modulo.state import (
+    Box,
     Fabric,
+    Labels,
     Loop,
     Marks,
     Parameters,
     Race,
-    Routes,
     State,
     Tree,
     Usage,
@@ -123,18 +125,39 @@ def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) ->
 
 
 @borrowing
-def _mark_node(loop: Loop, marks: Marks, node: int) -> None:
-    """Mark a node, and those that have to issue at an exact distance from it, to be taken out.
+def _box_of_route(fabric: Fabric, labels: Labels, source: int, target: int) -> None:
+    """Let sweeps visit the tiles around both ends of a route and between them; source -1: a live-in."""
+    begin_box(labels.box)
+    add_ball(labels.box, target)
+    if source >= 0:
+        add_ball(labels.box, source)
+        add_way(labels.box, source, target)
+    end_box(fabric, labels.box)
 
-    The ends of a pair edge can only move together: with one of them in place, the other has a single cycle.
-    """
-    marks.marked[0] += 1
-    marks.leaving[node] = 1
+
+@borrowing
+def _box_of_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int) -> None:
+    """Let sweeps visit the tiles around the placed neighbours of a node and between them; all, if there is none."""
+    box, first = work.labels.box, work.first_tile[node]
+    begin_box(box)
+    if first >= 0:
+        add_ball(box, first)
+    for k in range(loop.touch_at[node], loop.touch_at[node + 1]):
+        edge = loop.touch[k]
+        other = loop.source[edge] if loop.target[edge] == node else loop.target[edge]
+        if other < loop.nodes and other != node and state.tile[other] >= 0:
+            add_ball(box, state.tile[other])
+            if first < 0:
+                first = state.tile[other]
+            add_way(box, first, state.tile[other])
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
-        if loop.tie_exact[tie]:
-            marks.leaving[loop.tie_source[tie]] = 1
-            marks.leaving[loop.tie_target[tie]] = 1
+        other = loop.tie_source[tie] if loop.tie_target[tie] == node else loop.tie_target[tie]
+        if loop.tie_exact[tie] and other != node and state.tile[other] >= 0:
+            add_ball(box, state.tile[other])
+    if box.size[TILES] == 0:
+        add_all(box)
+    end_box(fabric, box)
 
 
 @inlined
@@ -153,6 +176,7 @@ def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge:
     tree, labels = work.tree, work.labels
     _open(fabric, loop, state, tree, net)
     tile = 0 if net >= loop.nodes else state.tile[net]
+    _box_of_route(fabric, labels, -1 if net >= loop.nodes else tile, state.tile[target])
     spread(fabric, state.usage, tree, labels, tile, ready, first, due, present)
     storage = read_from(fabric, labels, state.tile[target], due)
     routed = storage >= 0 and trace(state.routes, tree, labels, edge, storage, due)
@@ -207,7 +231,7 @@ def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: in
 
 
 @borrowing
-def _slot_costs(loop: Loop, usage: Usage, cost: Float64s, random_state: RandomState, node: int, low: int,
+def _slot_costs(loop: Loop, usage: Usage, box: Box, cost: Float64s, random_state: RandomState, node: int, low: int,
                 high: int, present: float, noise: float) -> None:  # fmt: skip
     """Fill ``cost`` with prices of slot, bus and output register; FAR where the node may not sit.
 
@@ -215,7 +239,8 @@ def _slot_costs(loop: Loop, usage: Usage, cost: Float64s, random_state: RandomSt
     """
     tiles, horizon = cost.shape
     ii = usage.used.shape[1]
-    for tile in range(tiles):
+    for k in range(box.size[TILES]):
+        tile = box.tiles[k]
         for cycle in range(low, high + 1):
             ready = cycle + loop.latency[node, tile]
             if loop.allowed[node, tile] == 0 or ready >= horizon:
@@ -257,7 +282,8 @@ def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, 
             _open(fabric, loop, state, tree, net)
             spread(fabric, state.usage, tree, labels, tile, ready, first, last, present)
             close_net(tree)
-        for tile in range(fabric.tiles):
+        for at in range(labels.box.size[TILES]):
+            tile = labels.box.tiles[at]
             for cycle in range(low, high + 1):
                 if work.cost[tile, cycle] < FAR:
                     due = cycle + shift
@@ -287,7 +313,8 @@ def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace,
         first = low + 1
         if first <= last < fabric.horizon:
             gather(fabric, state.usage, labels, state.tile[target], first, last, present)
-        for tile in range(fabric.tiles):
+        for at in range(labels.box.size[TILES]):
+            tile = labels.box.tiles[at]
             for cycle in range(low, high + 1):
                 if work.cost[tile, cycle] < FAR:
                     ready = cycle + loop.latency[node, tile]
@@ -299,7 +326,9 @@ def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace,
 
 
 @borrowing
-def _add_tie_costs(loop: Loop, state: State, costs: Float64s, ii: int, node: int, low: int, high: int) -> None:
+def _add_tie_costs(
+    loop: Loop, state: State, box: Box, costs: Float64s, ii: int, node: int, low: int, high: int
+) -> None:
     """Add what broken order and pair edges cost: a fixed price, as the other end can be displaced."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
@@ -307,7 +336,8 @@ def _add_tie_costs(loop: Loop, state: State, costs: Float64s, ii: int, node: int
         other = target if source == node else source
         if other == node or state.tile[other] < 0:
             continue
-        for tile in range(costs.shape[0]):
+        for at in range(box.size[TILES]):
+            tile = box.tiles[at]
             apart = loop.tie_exact[tie] and not loop.together[tile, state.tile[other]]
             for cycle in range(low, high + 1):
                 if costs[tile, cycle] >= FAR:
@@ -352,7 +382,7 @@ def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> Non
         late = loop.least[node, other] > NONE and state.cycle[node] + loop.least[node, other] > state.cycle[other]
         early = loop.least[other, node] > NONE and state.cycle[other] + loop.least[other, node] > state.cycle[node]
         if late or early:
-            _mark_node(loop, marks, other)
+            mark_node(loop, marks, other)
     marks.leaving[node] = 0
 
 
@@ -366,15 +396,26 @@ def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node:
     unplaced.
     """
     ii = fabric.ii
+    if work.first_cycle[node] >= 0:
+        state.tile[node] = work.first_tile[node]
+        state.cycle[node] = work.first_cycle[node]
+        work.first_tile[node] = -1
+        work.first_cycle[node] = -1
+        _occupy(loop, state, node, ADD)
+        _displace(loop, state, work.marks, ii, node)
+        return
     low, high = _window(loop, state, node, ii, ii + parameters.extra, fabric.horizon)
-    _slot_costs(loop, state.usage, work.cost, work.random_state, node, low, high, present, parameters.noise)
+    box = work.labels.box
+    _box_of_node(fabric, loop, state, work, node)
+    _slot_costs(loop, state.usage, box, work.cost, work.random_state, node, low, high, present, parameters.noise)
     near = _add_input_costs(fabric, loop, state, work, node, low, high, present)
     near += _add_output_costs(fabric, loop, state, work, node, low, high, present)
-    _add_tie_costs(loop, state, work.cost, ii, node, low, high)
+    _add_tie_costs(loop, state, box, work.cost, ii, node, low, high)
     best, tile, when = FAR, -1, -1
     first_tile = work.first_tile[node]
     work.first_tile[node] = -1
-    for t in range(fabric.tiles):
+    for k in range(box.size[TILES]):
+        t = box.tiles[k]
         if first_tile >= 0 and t != first_tile:
             continue
         for cycle in range(low, high + 1):
@@ -425,127 +466,11 @@ def _route(fabric: Fabric, loop: Loop, state: State, work: Workspace, edges: Int
         elif not _route_edge(fabric, loop, state, work, edge, present):
             complete = False
             work.failures[edge] += 1.0
-            _mark_node(loop, work.marks, _loser(loop, net, target, keep))
+            mark_node(loop, work.marks, _loser(loop, net, target, keep))
     return complete
 
 
 # -- the search -------------------------------------------------------------------------------------------------------
-
-
-@borrowing
-def _overuse(usage: Usage, marks: Marks) -> int:
-    """Signals beyond room, over all groups, slots and pools; marks where."""
-    over = 0
-    groups, ii = usage.used.shape
-    for group in range(groups):
-        for slot in range(ii):
-            more = usage.used[group, slot] - 1
-            marks.overused[group, slot] = more > 0
-            if more > 0:
-                over += more
-    for pool in range(len(usage.pool_room)):
-        for slot in range(ii):
-            more = usage.pool_used[pool, slot] - usage.pool_room[pool]
-            marks.pool_overused[pool, slot] = more > 0
-            if more > 0:
-                over += more
-    return over
-
-
-@borrowing
-def _remember(usage: Usage, marks: Marks, weight: float) -> None:
-    """Add to the history of what is overused, in proportion to the overuse; history only grows."""
-    groups, ii = usage.used.shape
-    for group in range(groups):
-        for slot in range(ii):
-            if marks.overused[group, slot]:
-                usage.history[group, slot] += weight * (usage.used[group, slot] - 1)
-    for pool in range(len(usage.pool_room)):
-        for slot in range(ii):
-            if marks.pool_overused[pool, slot]:
-                over = usage.pool_used[pool, slot] - usage.pool_room[pool]
-                usage.pool_history[pool, slot] += weight * over
-
-
-@borrowing
-def _touches_overuse(loop: Loop, state: State, marks: Marks, node: int) -> bool:
-    """True when a node's slot, bus or output register is overused."""
-    tile, cycle, ii = state.tile[node], state.cycle[node], marks.overused.shape[1]
-    slot = cycle % ii
-    if marks.overused[tile, slot]:
-        return True
-    for k in range(1, loop.taken[node, tile]):
-        if marks.overused[tile, (slot + k) % ii]:
-            return True
-    pool = loop.pool[node, tile]
-    if pool >= 0 and marks.pool_overused[pool, slot]:
-        return True
-    ready = (cycle + loop.latency[node, tile]) % ii
-    return bool(loop.has_result[node] != 0 and marks.overused[loop.allowed.shape[1] + tile, ready] != 0)
-
-
-@borrowing
-def _ever_overused(marks: Marks, group: int) -> bool:
-    """True when a group is overused in some slot."""
-    over = False
-    for slot in range(marks.overused.shape[1]):
-        over = over or marks.overused[group, slot] != 0
-    return over
-
-
-@borrowing
-def _crosses_overuse(fabric: Fabric, routes: Routes, marks: Marks, edge: int) -> bool:
-    """True when a route passes something overused: an issue slot, a bus, an output register it writes, a storage.
-
-    A route that begins at a live-in in a register uses that register in every slot.
-    """
-    tiles, elements = fabric.tiles, fabric.elements
-    for k in range(routes.length[edge]):
-        code = routes.codes[edge, k]
-        cycle, element = code // elements, code % elements
-        slot = cycle % fabric.ii
-        if element < 3 * tiles:
-            tile = element % tiles
-            pool = fabric.move_pool[tile] if element < tiles else fabric.memory_pool[tile]
-            if marks.overused[tile, slot] or (pool >= 0 and marks.pool_overused[pool, slot]):
-                return True
-            latency = fabric.move_latency[tile] if element < tiles else fabric.load_latency[tile]
-            if element < 2 * tiles and marks.overused[tiles + tile, (cycle + latency) % fabric.ii]:
-                return True
-        elif element < elements - 1:
-            if marks.overused[group_of(fabric, element), slot]:
-                return True
-            if k == 0 and element >= 4 * tiles and _ever_overused(marks, element - 2 * tiles):
-                return True
-    return False
-
-
-@borrowing
-def _mark(fabric: Fabric, loop: Loop, state: State, marks: Marks, random_state: RandomState,
-          removal: float) -> None:  # fmt: skip
-    """Mark what touches overuse: nodes, and of routes that cross it the route itself or one of its ends.
-
-    Each is taken with the probability ``removal``, so that not all parties to a conflict leave at the same time. Of the
-    routes, about a third are rerouted between the same ends.
-    """
-    for node in range(loop.nodes):
-        if state.tile[node] < 0 or not _touches_overuse(loop, state, marks, node):
-            continue
-        if random_unit(random_state) < removal:
-            _mark_node(loop, marks, node)
-    for edge in range(len(loop.source)):
-        if state.routes.length[edge] == 0 or not _crosses_overuse(fabric, state.routes, marks, edge):
-            continue
-        if random_unit(random_state) >= removal:
-            continue
-        share = random_unit(random_state)
-        marks.marked[0] += 1
-        if share < 0.35:
-            marks.rerouted[edge] = 1
-        elif share < 0.7 or loop.source[edge] >= loop.nodes:
-            _mark_node(loop, marks, loop.target[edge])
-        else:
-            _mark_node(loop, marks, loop.source[edge])
 
 
 @borrowing
@@ -586,15 +511,17 @@ def negotiate(fabric: Fabric, loop: Loop, state: State, work: Workspace, paramet
         complete = _route(fabric, loop, state, work, edges, node, present)
         if node >= 0 or marks.marked[0] > 0:
             continue
-        over = _overuse(usage, marks)
+        over = overuse(usage, marks)
         if complete and over == 0:
             return True
         since += 1
         if over < least:
             least, since = over, 0
         report[1] = least
-        _remember(usage, marks, parameters.history)
-        _mark(fabric, loop, state, marks, work.random_state, parameters.removal)
+        remember(usage, marks, parameters.history)
+        mark(
+            fabric, loop, state, marks, work.random_state, parameters.removal, parameters.leaving, parameters.rerouting
+        )
         present = min(present * parameters.growth, parameters.ceiling)
         spread_of_ranks = 4.0
     return False

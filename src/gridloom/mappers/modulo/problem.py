@@ -39,7 +39,7 @@ WORD_BYTES = 4
 COMPUTED_ONCE = frozenset({"store", "store_if", "store_address", "store_data", "input", "output"})
 
 #: Graphs with more nodes than this are refused: distances between all pairs are kept.
-MAX_NODES = 4000
+MAX_NODES = 6000
 
 # The cycles that a value may stay in memory: more than any horizon has.
 _LONG = 1 << 14
@@ -112,6 +112,12 @@ class _Reader:
                 if self.kind[link] == Kind.LINK:
                     for r in self.arcs.get(link, {}):
                         self.seen_by.setdefault(r, []).append((u, link))
+        #: The file of each register, and the sources of the arcs into each resource.
+        self.file_of_register = {r: k for k, file in enumerate(arch.register_files) for r in file.registers}
+        self.into: dict[int, list[int]] = {}
+        for source, targets in arcs.items():
+            for target in targets:
+                self.into.setdefault(target, []).append(source)
 
     def structure(self) -> Structure:
         """The structure; OptionError where a tile has no output register."""
@@ -155,7 +161,12 @@ class _Reader:
     def _file(self, tile: int) -> int:
         """The first register file that a tile writes and whose registers all lead to each of its operands; -1: none."""
         wanted, written = self._operands(tile), self.arcs.get(int(self.arch.fu[tile]), {}).keys()
-        for k, file in enumerate(self.arch.register_files):
+        near = list(range(len(self.arch.register_files)))
+        if wanted and all(file.registers for file in self.arch.register_files):
+            before = self.into.get(min(wanted), [])
+            near = sorted({self.file_of_register[r] for r in before if r in self.file_of_register})
+        for k in near:
+            file = self.arch.register_files[k]
             if written >= set(file.registers) and all(wanted <= self.arcs.get(r, {}).keys() for r in file.registers):
                 return k
         return -1
@@ -369,6 +380,7 @@ class ModuloProblem:
         taken = self.taken[rows]
         # An op that keeps its unit for longer than an II would meet itself.
         able = able * (taken <= ii)
+        self._keep_to_ops(able)
         self._keep_to_banks(able, pool)
         return Loop(
             nodes=count,
@@ -387,6 +399,14 @@ class ModuloProblem:
             least=least,
             preferred=self._preferred(least, ii),
         )  # fmt: skip
+
+    def _keep_to_ops(self, able: Int64s) -> None:
+        """Take tiles away, in place, that lack the op of a node though they have its class."""
+        for t, tile in enumerate(self.arch.tiles):
+            if tile.lacks:
+                for n, k in enumerate(self.nodes):
+                    node = self.dfg.nodes[k]
+                    able[n, t] *= tile.runs(node.op, self.dfg.required_classes(node.id))
 
     def _keep_to_banks(self, able: Int64s, pool: Int64s) -> None:
         """Let accesses sit only on tiles that reach the bank of their array, and take one of its ports.
@@ -506,8 +526,9 @@ class ModuloProblem:
         )  # fmt: skip
 
     def usable(self, file: int, limit: int) -> tuple[int, ...]:
-        """The registers of a file that a search may use."""
-        return self.arch.register_files[file].registers[:limit]
+        """The registers of a file that a search may use; those that rotate in any case are among them."""
+        record = self.arch.register_files[file]
+        return record.registers[: limit if record.adjustable else max(limit, record.rotating)]
 
     def rotating(self, file: int, registers: Registers) -> int:
         """How many registers of a file rotate."""

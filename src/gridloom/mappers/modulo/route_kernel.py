@@ -16,8 +16,8 @@ found). One net is *open* at a time: its tree is spread out in ``Tree``, so that
 look.
 
 Prices follow PathFinder: (base + history) * (1 + present * signals there). A forward sweep (``spread``) prices all
-states from a net's tree on; a backward sweep (``gather``) prices all states up to one reader. Both cost O(cycles *
-(tiles * links + registers)).
+states from a net's tree on; a backward one (:mod:`gridloom.mappers.modulo.reach.gather_kernel`) prices all states up
+to one reader. Both cost O(cycles * (tiles * links + registers)) for the tiles of a box.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from typing import Any
 import numpy as np
 
 from gridloom.mappers.core.arrays import Int64s
-from gridloom.mappers.core.kernels import borrowing
+from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
-from gridloom.mappers.modulo.crossbars.wire_kernel import cross, cross_back
+from gridloom.mappers.modulo.crossbars.wire_kernel import cross
+from gridloom.mappers.modulo.reach.box_kernel import CLEARED_FILES, CLEARED_TILES, FILES, TILES
 from gridloom.mappers.modulo.state import Fabric, Labels, Routes, Tree, Usage
 
 #: Steps of a count, and answers. They have a type, since a function is compiled once more for each literal.
@@ -146,6 +147,7 @@ def _keep(usage: Usage, tree: Tree, code: int, step: int, count: bool) -> None:
     cycle, element = code // tree.elements, code % tree.elements
     register = element - 4 * tree.tiles
     before = tree.kept[register]
+    tree.used_codes[1] = 1
     tree.kept[register] += step
     tree.back[cycle, element] = AT_REGISTER
     if count and (before == 0) != (before + step == 0):
@@ -217,10 +219,50 @@ def close_net(tree: Tree) -> None:
         code = tree.touched[k]
         tree.own[code // tree.elements, code % tree.elements] = 0
     tree.used_codes[0] = 0
-    tree.kept[:] = 0
+    if tree.used_codes[1]:
+        tree.used_codes[1] = 0
+        tree.kept[:] = 0
 
 
 # -- forward: from a net's tree to every state ------------------------------------------------------------------------
+
+
+@borrowing
+def clear(fabric: Fabric, labels: Labels, first: int, last: int) -> None:
+    """Forget the prices of the box, and of what its tiles read, from cycle ``first`` to ``last``."""
+    box, tiles = labels.box, fabric.tiles
+    for cycle in range(first, last + 1):
+        for k in range(box.size[CLEARED_TILES]):
+            labels.best[cycle, box.cleared_tiles[k]] = FAR
+        for k in range(box.size[CLEARED_FILES]):
+            file = box.cleared_files[k]
+            labels.write[cycle, file] = FAR
+            labels.least[cycle, file] = FAR
+            for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
+                labels.best[cycle, tiles + register] = FAR
+        # Wires, on arrays that have them, and the memory.
+        for storage in range(tiles + fabric.registers, fabric.elements - 3 * tiles):
+            labels.best[cycle, storage] = FAR
+
+
+@borrowing
+def _offer(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, file: int, first: int, last: int,
+           present: float) -> None:  # fmt: skip
+    """Let a live-in begin in any register of a file that can keep it, at the price of the register in all slots."""
+    tiles = fabric.tiles
+    for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
+        if fabric.keeps[register] == 0:
+            continue
+        fee = 0.0
+        if tree.kept[register] == 0:
+            for slot in range(fabric.ii):
+                fee += price(usage, 2 * tiles + register, slot, REGISTER_PRICE, present)
+            fee = min(fee, KEEP_PRICE + fee * 0.5)
+        for cycle in range(first, last + 1):
+            if fee < labels.best[cycle, tiles + register]:
+                labels.best[cycle, tiles + register] = fee
+                labels.came[cycle, tiles + register] = AT_REGISTER
+                labels.run[cycle, tiles + register] = 1
 
 
 @borrowing
@@ -234,8 +276,7 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
     """
     tiles, elements = fabric.tiles, fabric.elements
     memory = elements - 1 - 3 * tiles
-    labels.best[first : last + 1, :] = FAR
-    labels.write[first : last + 1, :] = FAR
+    clear(fabric, labels, first, last)
     for k in range(tree.used_codes[0]):
         code = tree.touched[k]
         cycle, storage = code // elements, code % elements - 3 * tiles
@@ -252,19 +293,8 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
             labels.best[cycle, memory] = 0.0
             labels.came[cycle, memory] = AT_MEMORY
             labels.run[cycle, memory] = 1
-    for register in range(fabric.registers):
-        if fabric.keeps[register] == 0:
-            continue
-        fee = 0.0
-        if tree.kept[register] == 0:
-            for slot in range(fabric.ii):
-                fee += price(usage, 2 * tiles + register, slot, REGISTER_PRICE, present)
-            fee = min(fee, KEEP_PRICE + fee * 0.5)
-        for cycle in range(first, last + 1):
-            if fee < labels.best[cycle, tiles + register]:
-                labels.best[cycle, tiles + register] = fee
-                labels.came[cycle, tiles + register] = AT_REGISTER
-                labels.run[cycle, tiles + register] = 1
+    for k in range(labels.box.size[FILES]):
+        _offer(fabric, usage, tree, labels, labels.box.files[k], first, last, present)
 
 
 @borrowing
@@ -273,8 +303,9 @@ def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycl
 
     Writes to a file are collected per file, not per register, so a cycle costs one pass over the registers.
     """
-    tiles, slot = fabric.tiles, cycle % fabric.ii
-    for file in range(fabric.files):
+    tiles, slot, box = fabric.tiles, cycle % fabric.ii, labels.box
+    for k in range(box.size[FILES]):
+        file = box.files[k]
         written = labels.write[cycle, file]
         least, where = FAR, -1
         for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
@@ -368,8 +399,9 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
     An issue slot that the net already has in this cycle is free, and so is all that led to it.
     """
     tiles, slot = fabric.tiles, cycle % fabric.ii
-    elements, memory = fabric.elements, fabric.elements - 1 - 3 * tiles
-    for tile in range(tiles):
+    elements, memory, box = fabric.elements, fabric.elements - 1 - 3 * tiles, labels.box
+    for k in range(box.size[TILES]):
+        tile = box.tiles[k]
         least = read_price(fabric, labels, tile, cycle)
         has_memory = fabric.load_latency[tile] > 0
         where = -1
@@ -407,33 +439,45 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
                 _result(fabric, usage, tree, labels, tile, ready, cycle * elements + tiles + tile, cost, present)
 
 
-@borrowing
-def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
-    """What rests in a cycle may rest for the next, as long as its storage allows.
+@inlined
+def _hold_in(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, storage: int,
+             present: float) -> None:  # fmt: skip
+    """What rests in a storage may rest there for the next cycle, as long as the storage allows.
 
     When an iteration ends (the next slot is 0), a value in a rotating register moves on to the next register.
     """
     tiles, slot = fabric.tiles, (cycle + 1) % fabric.ii
-    elements, memory = fabric.elements, fabric.elements - 1 - 3 * tiles
-    for storage in range(memory + 1):
-        cost = labels.best[cycle, storage]
-        if cost >= FAR or labels.run[cycle, storage] >= fabric.span[storage]:
-            continue
-        after = storage
-        if storage == memory:
-            cost += MEMORY_PRICE
-        elif storage < tiles:
-            if tree.own[cycle + 1, 3 * tiles + storage] == 0:
-                cost += price(usage, tiles + storage, slot, HOLD_PRICE, present)
-        else:
-            if slot == 0:
-                after = tiles + fabric.turn[storage - tiles]
-            if tree.own[cycle + 1, 3 * tiles + after] == 0:
-                cost += price(usage, tiles + after, slot, REGISTER_PRICE, present)
-        if cost < labels.best[cycle + 1, after]:
-            labels.best[cycle + 1, after] = cost
-            labels.came[cycle + 1, after] = cycle * elements + 3 * tiles + storage
-            labels.run[cycle + 1, after] = labels.run[cycle, storage] + 1
+    cost = labels.best[cycle, storage]
+    if cost >= FAR or labels.run[cycle, storage] >= fabric.span[storage]:
+        return
+    after = storage
+    if storage == fabric.elements - 1 - 3 * tiles:
+        cost += MEMORY_PRICE
+    elif storage < tiles:
+        if tree.own[cycle + 1, 3 * tiles + storage] == 0:
+            cost += price(usage, tiles + storage, slot, HOLD_PRICE, present)
+    else:
+        if slot == 0:
+            after = tiles + fabric.turn[storage - tiles]
+        if tree.own[cycle + 1, 3 * tiles + after] == 0:
+            cost += price(usage, tiles + after, slot, REGISTER_PRICE, present)
+    if cost < labels.best[cycle + 1, after]:
+        labels.best[cycle + 1, after] = cost
+        labels.came[cycle + 1, after] = cycle * fabric.elements + 3 * tiles + storage
+        labels.run[cycle + 1, after] = labels.run[cycle, storage] + 1
+
+
+@borrowing
+def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
+    """What rests in a cycle may rest for the next: in output registers, then in registers, then in memory."""
+    tiles, box = fabric.tiles, labels.box
+    for k in range(box.size[TILES]):
+        _hold_in(fabric, usage, tree, labels, cycle, box.tiles[k], present)
+    for k in range(box.size[FILES]):
+        file = box.files[k]
+        for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
+            _hold_in(fabric, usage, tree, labels, cycle, tiles + register, present)
+    _hold_in(fabric, usage, tree, labels, cycle, fabric.elements - 1 - 3 * tiles, present)
 
 
 @borrowing
@@ -481,91 +525,3 @@ def trace(routes: Routes, tree: Tree, labels: Labels, edge: int, storage: int, c
     for k in range(count):
         routes.codes[edge, k] = labels.path[count - 1 - k]
     return True
-
-
-# -- backward: from every state to a consumer -------------------------------------------------------------------------
-
-
-@borrowing
-def _enter_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
-    """Price from a result of a tile, its output register paid for, to the goal."""
-    least: float = labels.best[cycle, tile]
-    file = fabric.file_of[tile]
-    return least if file < 0 else min(least, float(labels.write[cycle, file]))
-
-
-@borrowing
-def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, present: float) -> None:
-    """Prices of a cycle from those of later ones: the same steps as forward, read from their ends.
-
-    Sharing within the net and the limits on holding are left out, so these are estimates; the final route is found
-    forward.
-    """
-    tiles, memory = fabric.tiles, fabric.elements - 1 - 3 * fabric.tiles
-    slot, following = cycle % fabric.ii, (cycle + 1) % fabric.ii
-    for storage in range(tiles + fabric.registers):
-        group = tiles + storage
-        after = storage
-        if storage >= tiles and following == 0:
-            after = tiles + fabric.turn[storage - tiles]
-            group = tiles + after
-        rest = labels.best[cycle + 1, after]
-        if rest < FAR and fabric.span[storage] > 1:
-            base = HOLD_PRICE if storage < tiles else REGISTER_PRICE
-            labels.best[cycle, storage] = rest + price(usage, group, following, base, present)
-    if labels.best[cycle + 1, memory] < FAR:
-        labels.best[cycle, memory] = labels.best[cycle + 1, memory] + MEMORY_PRICE
-    for tile in range(tiles):
-        cost = FAR
-        after = cycle + fabric.move_latency[tile]
-        if cycle < after <= last and labels.enter[after, tile] < FAR:
-            cost = labels.enter[after, tile] + price(usage, tiles + tile, after % fabric.ii, OUT_PRICE, present)
-            cost += issue_price(usage, tile, slot, fabric.move_pool[tile], fabric.move_price, present)
-        if fabric.load_latency[tile] > 0:
-            bus = issue_price(usage, tile, slot, fabric.memory_pool[tile], fabric.move_price, present)
-            cost = min(cost, labels.best[cycle + 1, memory] + bus)
-            after = cycle + fabric.load_latency[tile]
-            if after <= last and labels.enter[after, tile] < FAR:
-                load = labels.enter[after, tile] + bus
-                load += price(usage, tiles + tile, after % fabric.ii, OUT_PRICE, present)
-                labels.best[cycle, memory] = min(labels.best[cycle, memory], load)
-        if cost >= FAR:
-            continue
-        for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
-            labels.best[cycle, fabric.read[k]] = min(labels.best[cycle, fabric.read[k]], cost)
-        file = fabric.file_of[tile]
-        if file >= 0:
-            labels.least[cycle, file] = min(labels.least[cycle, file], cost)
-
-
-@borrowing
-def gather(fabric: Fabric, usage: Usage, labels: Labels, tile: int, first: int, last: int, present: float) -> None:
-    """``enter[cycle, tile]``: least price from a result there to a consumer on ``tile`` that reads it at ``last``.
-
-    It covers the cycles from ``first`` on and overwrites ``best``, ``write`` and ``least`` of the labels.
-    """
-    tiles = fabric.tiles
-    labels.best[first : last + 1, :] = FAR
-    labels.write[first : last + 1, :] = FAR
-    labels.least[first : last + 1, :] = FAR
-    for cycle in range(last, first - 1, -1):
-        if cycle == last:
-            for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
-                labels.best[cycle, fabric.read[k]] = 0.0
-            if fabric.file_of[tile] >= 0:
-                labels.least[cycle, fabric.file_of[tile]] = 0.0
-        else:
-            _leave(fabric, usage, labels, cycle, last, present)
-        if fabric.wires > 0:
-            cross_back(fabric, usage, labels, cycle, last, present)
-        slot = cycle % fabric.ii
-        for file in range(fabric.files):
-            read = labels.least[cycle, file]
-            for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
-                cost = min(read, labels.best[cycle, tiles + register])
-                if cost < FAR:
-                    labels.best[cycle, tiles + register] = cost
-                    cost += price(usage, 2 * tiles + register, slot, REGISTER_PRICE, present)
-                    labels.write[cycle, file] = min(labels.write[cycle, file], cost)
-        for other in range(tiles):
-            labels.enter[cycle, other] = _enter_price(fabric, labels, other, cycle)

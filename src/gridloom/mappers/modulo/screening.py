@@ -60,7 +60,10 @@ def _op_classes(problem: ModuloProblem) -> Failure | None:
     wanting: dict[str, list[str]] = {}
     for k in problem.nodes:
         needed = dfg.required_classes(dfg.nodes[k].id)
-        if not any(needed <= tile.classes for tile in arch.tiles):
+        if any(needed <= tile.classes for tile in arch.tiles):
+            if not any(tile.runs(dfg.nodes[k].op, needed) for tile in arch.tiles):
+                return _no_op(problem, k)
+        else:
             wanting.setdefault(" and ".join(sorted(needed)), []).append(dfg.nodes[k].id)
     if not wanting:
         return None
@@ -72,6 +75,18 @@ def _op_classes(problem: ModuloProblem) -> Failure | None:
         demand=f"{len(nodes)} ({_named(nodes)})",
         bound=f"0 on {arch.name}",
         levers=(lever,),
+    )
+
+
+def _no_op(problem: ModuloProblem, position: int) -> Failure:
+    """The failure for an op that no PE has, though some have its class."""
+    op = problem.dfg.nodes[position].op
+    nodes = [problem.dfg.nodes[k].id for k in problem.nodes if problem.dfg.nodes[k].op == op]
+    return Failure(
+        constraint=f"no PE has op {op}",
+        demand=f"{len(nodes)} ({_named(nodes)})",
+        bound=f"0 on {problem.arch.name}",
+        levers=(f"an array with a PE for {op}",),
     )
 
 

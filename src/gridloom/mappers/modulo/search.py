@@ -16,8 +16,10 @@ import numpy as np
 
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Float64s, Int64s
+from gridloom.mappers.modulo.initial.placement import initial_places
 from gridloom.mappers.modulo.mapping import Solution, memory_words
 from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem, Registers
+from gridloom.mappers.modulo.reach.distances import Distances
 from gridloom.mappers.modulo.schedule.iterative import heights
 from gridloom.mappers.modulo.state import Loop, Parameters, Race, empty_state, workspace
 
@@ -28,11 +30,32 @@ BATCH = 4
 #: Weight of the distance to its preferred cycle for a node without placed neighbours.
 PULL = 0.3
 
+#: Annealing moves for each move of an effort.
+ANNEALING = 40
+
 # Registers per tile that quick starts keep to.
 _FEW = 4
 
 # Nodes from which on kernels are warmed up on another loop.
-_LARGE = 200
+_STAND_IN = 200
+
+#: Graphs with at least this many nodes are placed by annealing before their routes are negotiated.
+LARGE = 100
+
+#: On arrays with more tiles than this, routes are looked for in a box around their ends.
+BOXED = 100
+
+# Of a batch for a large graph, the starts from this one on begin with nothing placed.
+_ANNEALED = 3
+
+# Batches at an II for a small graph in which all starts begin with nothing placed.
+_COLD_BATCHES = 2
+
+# Rounds of negotiation from an annealed placement for each round of an effort's patience.
+_ROUNDS = 8
+
+# Graphs with more nodes than this keep the arrays of one II only.
+_KEPT = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +75,19 @@ class Attempt:
 class ModuloSearch:
     """Starts for one problem; keeps the arrays of each II that was tried."""
 
-    def __init__(self, problem: ModuloProblem) -> None:
+    def __init__(self, problem: ModuloProblem, *, large: bool | None = None) -> None:
         self.problem = problem
+        #: Whether the first starts anneal a placement. Estimates of routes know nothing of wires that take no cycle.
+        self.large = len(problem.nodes) >= LARGE and not problem.arch.has("crossbars") if large is None else large
+        self.distances = Distances(problem)
         self._loops: dict[int, Loop] = {}
 
     def loop(self, ii: int) -> Loop:
         """The graph's arrays for an II, made once."""
         if ii not in self._loops:
+            # The tables of a very large graph take some hundred megabytes.
+            if len(self.problem.nodes) > _KEPT:
+                self._loops.clear()
             self._loops[ii] = self.problem.loop(ii)
         return self._loops[ii]
 
@@ -84,13 +113,24 @@ class ModuloSearch:
 
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
         rng = np.random.default_rng(seed)
-        registers = self.registers(ii, number)
+        annealed = effort.annealing > 0 and self.annealed(number)
+        registers = self.settled_registers(number) if annealed else self.registers(ii, number)
         parameters, move_price = _parameters(effort, loop.nodes, rng)
         fabric = self.problem.fabric(loop, ii, registers, move_price)
         state = empty_state(fabric, loop, self.problem.pool_room)
         report = np.array([0, 1 << 30], dtype=np.int64)
-        rank = _rank(loop, rng)
-        work = workspace(fabric, state, rank, self._first_tiles(number), int(rng.integers(1 << 31)))
+        rank, first_tile = _rank(loop, rng), self._first_tiles(number)
+        first_cycle = None
+        if annealed:
+            parameters = _settled(parameters, effort, rng)
+            places = initial_places(
+                self.distances, fabric, loop, registers, rank, first_tile, rng, effort.annealing, clock.stop
+            )
+            if places is not None:
+                first_tile, first_cycle = places
+        boxed = fabric.tiles > BOXED and fabric.wires == 0
+        hops = self.distances.hops if boxed else None
+        work = workspace(fabric, state, rank, first_tile, int(rng.integers(1 << 31)), first_cycle, hops)
         race = Race(stop=clock.stop, won=won, number=number)
         found = bool(negotiate(fabric, loop, state, work, parameters, race, report))
         solution = Solution(self.problem, ii, registers, state)
@@ -99,6 +139,28 @@ class ModuloSearch:
         if found:
             won[0] = min(int(won[0]), number)
         return Attempt(found, solution, int(report[0]), int(report[1]))
+
+    def annealed(self, number: int) -> bool:
+        """True for a start that anneals a placement first: most of those of a large graph.
+
+        A small graph, which is as a rule mapped by its first starts, gets some once these have failed.
+        """
+        if self.problem.arch.has("crossbars"):
+            return False
+        if self.large:
+            return number % BATCH < _ANNEALED
+        return number >= _COLD_BATCHES * BATCH and number % 2 == 1
+
+    def settled_registers(self, number: int) -> Registers:
+        """How a start from an annealed placement uses register files: all of them, and all rotate.
+
+        Where there are live-ins, which only registers that stay in place can keep, fewer rotate in turns.
+        """
+        most = max((len(file.registers) for file in self.problem.arch.register_files), default=0)
+        if not self.problem.liveins:
+            return Registers(limit=most, rotating=most)
+        still = (1, most // 2, most, (most + 3) // 4)[number // BATCH % 4]
+        return Registers(limit=most, rotating=max(0, most - still))
 
     def _first_tiles(self, number: int) -> Int64s:
         """The tile on which each node is placed first; every second start goes on from the placement that is given."""
@@ -139,8 +201,8 @@ class ModuloSearch:
         """
         from gridloom.mappers.budget import Budget
 
-        if len(self.problem.nodes) > _LARGE:
-            ModuloSearch(_two_ops()).warm_up()
+        if len(self.problem.nodes) > _STAND_IN:
+            ModuloSearch(_two_ops(), large=self.large).warm_up()
             return
         clock = Budget().start()
         clock.stop[0] = 1
@@ -152,7 +214,7 @@ class ModuloSearch:
         ii = min(ii, 64)
         loop = self.loop(ii)
         self._start(loop, ii, 0, effort, clock, np.full(1, 1 << 30, dtype=np.int64))
-        del self._loops[ii]
+        self._loops.clear()
 
 
 def _two_ops() -> ModuloProblem:
@@ -192,7 +254,26 @@ def _parameters(effort: Parameters, nodes: int, rng: np.random.Generator) -> tup
         extra=effort.extra if rng.random() < 0.5 else 3 * effort.extra,
         removal=min(1.0, effort.removal + 0.4 * (rng.random() - 0.4)),
     )
-    return parameters, 1.0 + rng.random()
+    return parameters._replace(leaving=parameters.removal), 1.0 + rng.random()
+
+
+def _settled(parameters: Parameters, effort: Parameters, rng: np.random.Generator) -> Parameters:
+    """The parameters of a start from an annealed placement: little of it leaves in a round, and prices do not grow.
+
+    Growing prices send routes on detours, which take slots that others need; where there is little room, overuse then
+    spreads instead of going away.
+    """
+    present = 1.5 + rng.random()
+    return parameters._replace(
+        patience=_ROUNDS * effort.patience,
+        present=present,
+        growth=1.0,
+        ceiling=present,
+        history=0.05 + 0.1 * rng.random(),
+        removal=0.2 + 0.2 * rng.random(),
+        leaving=0.2 + 0.2 * rng.random(),
+        rerouting=0.4 + 0.3 * rng.random(),
+    )
 
 
 def _backwards(loop: Loop, rng: np.random.Generator) -> Float64s:

@@ -16,6 +16,9 @@ import numpy as np
 
 from gridloom.mappers.core.arrays import Float64s, Int16s, Int64s, Uint8s, Uint64s
 
+#: Hops around a tile that sweeps visit on a large array.
+BOX_REACH = 3
+
 
 class Fabric(NamedTuple):
     """An array at an II: which storages tiles read, how registers hold, what is shared.
@@ -102,11 +105,29 @@ class Tree(NamedTuple):
     own: Int16s
     back: Int64s
     age: Int16s
-    #: The codes that are in use, ``used_codes[0]`` of them.
+    #: The codes that are in use, ``used_codes[0]`` of them; ``used_codes[1]`` is not 0 when ``kept`` is in use.
     touched: Int64s
     used_codes: Int64s
     #: For each register the routes of the open net that begin there.
     kept: Int64s
+
+
+class Box(NamedTuple):
+    """The tiles that sweeps visit, see :mod:`gridloom.mappers.modulo.reach.box_kernel`."""
+
+    #: hops[a, b] between tiles; without rows, the box is the whole array and stays so.
+    hops: Int16s
+    #: Hops around a tile that the box takes in.
+    reach: int
+    #: Lists, with their lengths in ``size``: tiles and files of the box; those whose prices are cleared for a sweep.
+    tiles: Int64s
+    files: Int64s
+    cleared_tiles: Int64s
+    cleared_files: Int64s
+    size: Int64s
+    #: The last box that each tile and each file was in.
+    seen: Int64s
+    file_seen: Int64s
 
 
 class Labels(NamedTuple):
@@ -130,6 +151,8 @@ class Labels(NamedTuple):
     enter: Float64s
     #: The codes of the route that is traced.
     path: Int64s
+    #: What sweeps visit.
+    box: Box
 
 
 class Loop(NamedTuple):
@@ -201,6 +224,11 @@ class Parameters(NamedTuple):
     pull: float
     #: The probability that what touches overuse is taken out in a round.
     removal: float
+    #: The same for nodes in an overused slot; the part of the routes through overuse that are only routed again.
+    leaving: float = 0.65
+    rerouting: float = 0.35
+    #: Annealing moves per node of a start that anneals a placement first.
+    annealing: int = 1000
 
 
 class Marks(NamedTuple):
@@ -228,6 +256,8 @@ class Workspace(NamedTuple):
     failures: Float64s
     #: The tile where each node is placed the first time; -1: any.
     first_tile: Int64s
+    #: The cycle in which each node is placed the first time, on its first tile; -1: any.
+    first_cycle: Int64s
     #: The number of every edge.
     every_edge: Int64s
     #: The order of the first placement, least first.
@@ -268,14 +298,22 @@ def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
     return State(tile=tile, cycle=cycle, usage=usage, routes=routes)
 
 
-def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, seed: int) -> Workspace:
+def workspace(
+    fabric: Fabric,
+    state: State,
+    rank: Float64s,
+    first_tile: Int64s,
+    seed: int,
+    first_cycle: Int64s | None = None,
+    hops: Int16s | None = None,
+) -> Workspace:
     """The memory of a start, with its own stream of random numbers."""
     # Results of the last cycles are written after the horizon.
     cycles = fabric.horizon + int(fabric.move_latency.max()) + int(fabric.load_latency.max()) + 1
     nodes, edges = len(state.tile), len(state.routes.length)
     return Workspace(
         tree=_tree(fabric, cycles),
-        labels=_labels(fabric, cycles),
+        labels=_labels(fabric, cycles, hops),
         marks=Marks(
             overused=np.zeros_like(state.usage.used),
             pool_overused=np.zeros_like(state.usage.pool_used),
@@ -286,6 +324,7 @@ def workspace(fabric: Fabric, state: State, rank: Float64s, first_tile: Int64s, 
         cost=np.zeros((fabric.tiles, fabric.horizon)),
         failures=np.ones(edges),
         first_tile=first_tile,
+        first_cycle=np.full(nodes, -1, dtype=np.int64) if first_cycle is None else first_cycle,
         every_edge=np.arange(edges),
         rank=rank,
         random_state=np.array([seed], dtype=np.uint64),
@@ -302,12 +341,24 @@ def _tree(fabric: Fabric, cycles: int) -> Tree:
         back=np.full((cycles, fabric.elements), -1, dtype=np.int64),
         age=np.zeros((cycles, storages), dtype=np.int16),
         touched=np.zeros(2 * cycles * fabric.elements, dtype=np.int64),
-        used_codes=np.zeros(1, dtype=np.int64),
+        used_codes=np.zeros(2, dtype=np.int64),
         kept=np.zeros(fabric.registers, dtype=np.int64),
     )
 
 
-def _labels(fabric: Fabric, cycles: int) -> Labels:
+def _box(fabric: Fabric, hops: Int16s | None) -> Box:
+    """The box of all tiles, which stays so unless there are hops."""
+    tiles, files = fabric.tiles, fabric.files
+    return Box(
+        hops=np.zeros((0, 0), dtype=np.int16) if hops is None else hops,
+        reach=BOX_REACH,
+        tiles=np.arange(tiles), files=np.arange(files), cleared_tiles=np.arange(tiles), cleared_files=np.arange(files),
+        size=np.array([tiles, files, tiles, files, 0], dtype=np.int64),
+        seen=np.zeros(tiles, dtype=np.int64), file_seen=np.zeros(files, dtype=np.int64),
+    )  # fmt: skip
+
+
+def _labels(fabric: Fabric, cycles: int, hops: Int16s | None) -> Labels:
     """Labels of the right size; a sweep fills them before it reads them."""
     storages, files = fabric.elements - 3 * fabric.tiles, max(1, fabric.files)
     return Labels(
@@ -321,4 +372,5 @@ def _labels(fabric: Fabric, cycles: int) -> Labels:
         least_at=np.zeros((cycles, files), dtype=np.int64),
         enter=np.zeros((cycles, fabric.tiles)),
         path=np.zeros((2 + fabric.wire_depth) * cycles + 8, dtype=np.int64),
+        box=_box(fabric, hops),
     )

@@ -50,6 +50,13 @@ _MISSES = 2
 _EXPECTED = 2
 _HIGHEST = 4
 
+# The part of a slice for the annealing of a start, and about the seconds of a move.
+_ANNEALED = 1 / 4
+_MOVE = 2e-6
+
+# Seconds per node below which a time limit is short.
+_QUICK = 0.012
+
 # Batches of short starts in a slice at most.
 _BATCHES = 24
 
@@ -93,7 +100,10 @@ class TimedWalk(Walk):
             turn, top = turn + 1, top * 2 if turn else top
 
     def _rungs(self, top: int, turn: int) -> list[int]:
-        """The IIs of a ladder, from the lowest on; repeated ladders begin where a mapping is expected."""
+        """The IIs of a ladder, from the lowest on; repeated ladders begin where a mapping is expected.
+
+        So does the first one where the time is short for the graph: a try at a low II would only use it up.
+        """
         bound, last = self.bound.total, min(top, self._last())
         rungs, step = [], 1
         while bound + step - 1 < last:
@@ -101,7 +111,8 @@ class TimedWalk(Walk):
             step *= 2
         rungs.append(last)
         upper = [ii for ii in rungs if ii >= _EXPECTED * bound]
-        return upper if turn and upper else rungs
+        quick = self._limit < _QUICK * len(self.search.problem.nodes)
+        return upper if (turn or quick) and upper else rungs
 
     def _rung(self, ii: int, turn: int, part: float) -> bool:
         """Try a rung: the bound with the usual patience, others with many short starts."""
@@ -161,6 +172,7 @@ class TimedWalk(Walk):
 
     def _spend(self, ii: int, effort: Parameters, seconds: float, batches: int = 1) -> bool:
         """Try an II for some seconds and at most some batches of starts; True when a mapping is found."""
+        effort = effort._replace(annealing=min(effort.annealing, self._annealing(seconds)))
         with self.clock.slice(seconds) as part:
             won = False
             for _ in range(batches):
@@ -171,13 +183,18 @@ class TimedWalk(Walk):
             self.spent[ii] = self.spent.get(ii, 0.0) + part.seconds
         return won
 
+    def _annealing(self, seconds: float) -> int:
+        """Annealing moves per node that take about a quarter of a slice on one core."""
+        return max(20, int(_ANNEALED * seconds / (_MOVE * max(1, len(self.search.problem.nodes)))))
+
     def _short(self) -> Parameters:
         """The effort of a short start: half of the moves, which is where most of those end that succeed at all.
 
         Its patience is twice the usual one, since rounds take few moves where there is room.
         """
         usual = self._effort(0)
-        return usual._replace(moves=max(1, usual.moves // 2), patience=2 * usual.patience)
+        moves, annealing = max(1, usual.moves // 2), max(1, usual.annealing // 2)
+        return usual._replace(moves=moves, patience=2 * usual.patience, annealing=annealing)
 
     @property
     def _limit(self) -> float:

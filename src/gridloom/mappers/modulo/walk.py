@@ -10,7 +10,7 @@ import numpy as np
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.modulo.mapping import Solution, congested
 from gridloom.mappers.modulo.recompute import with_copies
-from gridloom.mappers.modulo.search import BATCH, PULL, Attempt, ModuloSearch
+from gridloom.mappers.modulo.search import ANNEALING, BATCH, LARGE, PULL, Attempt, ModuloSearch
 from gridloom.mappers.modulo.state import Parameters
 from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure
@@ -115,9 +115,13 @@ class Walk:
         """The parameters of a pass: moves and patience double from pass to pass, up to ``doublings`` times."""
         c = self.config
         times = 2 ** min(turn, c.doublings)
+        # Annealing moves are not counted as effort: where effort is the limit, small graphs do without them.
+        small = len(self.search.problem.nodes) < LARGE
+        anneals = not (small and self.clock.budget.effort is not None)
         return Parameters(
             moves=c.moves * times, patience=c.patience * times, present=c.present, growth=c.growth, ceiling=c.ceiling,
             history=c.history, noise=c.noise, extra=c.extra, pull=PULL, removal=c.removal,
+            annealing=ANNEALING * c.moves * times if anneals else 0,
         )  # fmt: skip
 
     def record(self) -> dict[str, Any]:

@@ -121,6 +121,9 @@ def genetic(dfg: Dfg, arch: Arch, config: GeneticConfig, budget: Budget) -> Mapp
     evolution.warm_up()
     clock.prepared()
     best = evolution.best(clock)
+    if best.fitness is None:
+        # Not one individual was evaluated in time.
+        return to_failure(graph, None, arch.cols)
     layout = evolution.layout(best)
     clock.report("done", _in_words(best))
     if not layout.legal:
@@ -257,9 +260,8 @@ class _Evolution:
     def warm_up(self) -> None:
         """Compile the kernels, so that the clock only sees the search."""
         place, bits = self.random_genes()
-        array = self.array(bits)
         began = time.monotonic()
-        self.array([1] * self.length)
+        array = self.array(bits)
         self._evaluate(place, array, self._blank(array))
         # The result is built and routed once more: that much of a time limit is kept for it.
         self.last = 1.2 * (time.monotonic() - began)

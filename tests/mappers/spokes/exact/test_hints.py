@@ -18,14 +18,14 @@ from gridloom.mappers.spokes.search import longest_path
 def test_hint_is_mirrored_where_the_ordered_pair_sits_the_other_way_round():
     pytest.importorskip("ortools")
     arch = build("streaming-engine:16")
-    problem = build_problem(prepare("kernel:fft_radix2", arch).dfg, arch)
+    problem = build_problem(prepare("kernel:fir", arch).dfg, arch)
     pair = search._ordered_pair(problem)
     assert pair is not None
     clock = Budget(effort=2000).start()
     start = annealed(problem, 4, clock, 2, longest_path(problem)).legal
     assert start is not None
     for tiles in (start.tile, start.tile.max() - start.tile):
-        model = search._build(problem, 4, None, clock)
+        model = search._build(problem, 4, None, Budget().start())
         hints = search._hints(problem, model, replace(start, tile=tiles))
         tile = {variable.name: value for variable, value in hints if variable.name.startswith("tile")}
         assert min(tile.values()) == 0

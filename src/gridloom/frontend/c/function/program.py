@@ -128,7 +128,7 @@ def _plan(module: Module, loop: Loop, number: int, file: str) -> LoopPlan:
     name = f"{loop.function.name}_{loop.span.start}" if loop.span.start else f"{loop.function.name}_loop{number}"
     plan = LoopPlan(number=number, name=name, line=loop.span.start, depth=depth, loop=loop)
     if loop.children:
-        return replace(plan, reason="its inner loops run on the array")
+        return replace(plan, reason="the host runs it around its inner loops")
     return _translated(module, plan, file)
 
 

@@ -46,7 +46,7 @@ _SEARCHED_TILES = 400
 # The most nodes of a block, the most pieces in one, and the most kinds of blocks.
 _BLOCK_NODES = 240
 _BLOCK_PIECES = 8
-_TEMPLATES = 6
+_TEMPLATES = 9
 
 # Plans that are tried at an II in the first pass and in later ones, and the largest part of a rectangle's issue slots
 # that a block may fill.
@@ -114,8 +114,9 @@ def _left(budget: Budget, clock: Clock) -> Budget:
 
 
 def _beyond_cells(arch: Arch) -> bool:
-    """True for an array with rules that cells know nothing of: banks of memory, and ops that keep their unit."""
-    return bool(arch.banks) or any(max(tile.occupancy.values(), default=1) > 1 for tile in arch.tiles)
+    """True for an array with rules that cells know nothing of: banks, ops that keep their unit, single ops."""
+    kept = any(max(tile.occupancy.values(), default=1) > 1 for tile in arch.tiles)
+    return bool(arch.banks) or kept or any(tile.lacks for tile in arch.tiles)
 
 
 def _given(config: ModuloConfig) -> bool:

@@ -158,7 +158,7 @@ class LoopModel:
 
     def _hosts(self, n: int) -> list[int]:
         needed = self.problem.dfg.required_classes(self._node(n).id)
-        return [t for t, tile in enumerate(self.arch.tiles) if needed <= tile.classes]
+        return [t for t, tile in enumerate(self.arch.tiles) if tile.runs(self._node(n).op, needed)]
 
     def _latencies(self, n: int) -> list[int]:
         """The latencies of a node over all tiles that can run it."""

@@ -70,7 +70,7 @@ def _keeps(arch: Arch, move: Move) -> bool:
 
 def _ability(tile: Tile) -> tuple[object, ...]:
     """What makes one tile as good as another, its place apart."""
-    names = ("classes", "kind", "operands", "fifo", "delays", "contexts", "buffer")
+    names = ("classes", "kind", "operands", "fifo", "delays", "contexts", "buffer", "lacks")
     tables = (sorted(tile.latency.items()), sorted(tile.occupancy.items()))
     return (*(getattr(tile, name) for name in names), *tables)
 

@@ -5,7 +5,7 @@ one II of what its scheduled predecessors allow, in which tiles, its op class an
 it is forced in, and what it displaces is scheduled again. ``shorten_lifetimes`` then moves nodes within their windows
 so that values wait less.
 
-Cost: O(n^3) for the distances and O(n^2) per pass for the schedule, compiled.
+Cost: O(n^3) for the distances (for large graphs as a rule O(n * arcs)) and O(n^2) per pass for the schedule, compiled.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from gridloom.mappers.core.arrays import Float64s, Int64s
 # Placements per node after which a schedule is given up.
 _TRIES = 12
 _SWEEPS = 8
+
+# Graphs with more nodes than this get their distances row by row, in so many rounds at most.
+_DENSE = 600
+_ROUNDS = 40
 
 #: "No dependence" in a table of least distances.
 NONE = -(1 << 28)
@@ -41,13 +45,37 @@ class Dependence:
 
 def least_distances(count: int, dependences: Sequence[Dependence], ii: int) -> Int64s:
     """[a, b] -> least cycles from the issue of a to that of b; NONE: no dependence. A positive diagonal: II too low."""
-    from gridloom.mappers.modulo.schedule.distance_kernel import close_distances
+    from gridloom.mappers.modulo.schedule.distance_kernel import close_distances, longest_paths
 
     table = np.full((count, count), NONE, dtype=np.int64)
+    if count > _DENSE and dependences:
+        source, target, length = np.array(
+            [(d.source, d.target, d.delay - ii * d.distance) for d in dependences], dtype=np.int64
+        ).T.copy()
+        if longest_paths(_along(count, dependences), source, target, length, _ROUNDS, table):
+            return table
+        table[:] = NONE
     for d in dependences:
         table[d.source, d.target] = max(table[d.source, d.target], d.delay - ii * d.distance)
     close_distances(table)
     return table
+
+
+def _along(count: int, dependences: Sequence[Dependence]) -> Int64s:
+    """The dependences in an order in which those within an iteration follow each other."""
+    waiting, following = [0] * count, [[] for _ in range(count)]  # type: tuple[list[int], list[list[int]]]
+    for d in dependences:
+        if d.distance == 0 and d.delay >= 0:
+            waiting[d.target] += 1
+            following[d.source].append(d.target)
+    ready, place = [n for n in range(count) if not waiting[n]], [count] * count
+    for k, node in enumerate(ready):
+        place[node] = k
+        for after in following[node]:
+            waiting[after] -= 1
+            if not waiting[after]:
+                ready.append(after)
+    return np.array(sorted(range(len(dependences)), key=lambda k: place[dependences[k].source]), dtype=np.int64)
 
 
 def heights(least: Int64s) -> Int64s:

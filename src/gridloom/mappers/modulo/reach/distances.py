@@ -1,0 +1,42 @@
+"""The hops between the tiles of an array."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from gridloom.mappers.core.arrays import Int16s, Int64s
+from gridloom.mappers.core.csr import csr64
+from gridloom.mappers.modulo.problem import ModuloProblem
+
+# Hops to a tile that cannot be reached.
+_UNREACHED = 1000
+
+
+class Distances:
+    """The hops between the tiles of an array, and the tiles near each; made once for a problem."""
+
+    def __init__(self, problem: ModuloProblem) -> None:
+        self.problem = problem
+
+    @cached_property
+    def hops(self) -> Int16s:
+        """[a, b] -> tiles that a value of tile a passes to be read by tile b."""
+        from gridloom.mappers.modulo.reach.distance_kernel import count_hops
+
+        reads = self.problem.structure.reads
+        followers: list[list[int]] = [[] for _ in reads]
+        for tile, sources in enumerate(reads):
+            for source in sources:
+                if source != tile:
+                    followers[source].append(tile)
+        table = np.full((len(reads), len(reads)), _UNREACHED, dtype=np.int16)
+        count_hops(*csr64(followers), table)
+        return table
+
+    @cached_property
+    def near(self) -> tuple[Int64s, Int64s]:
+        """CSR: the tiles within two hops of each tile, in either direction."""
+        close = np.minimum(self.hops, self.hops.T) <= 2
+        return csr64([np.flatnonzero(row).tolist() for row in close])
