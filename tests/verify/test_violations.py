@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.verify import legal_mappings as made
 from tests.verify.sketch import adding, edge_number, hops, sketch, with_instance, with_route, without_route
+from tests.verify.test_links_per_cycle import multicast
 
 import gridloom as gl
 from gridloom.archs import Arch, ArchBuilder, Kind, Tile, build
@@ -309,6 +310,7 @@ DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
     "bank": [lambda: banked(1, {"p": "m1", "q": "m0"}), lambda: banked(1, {"p": "m0"})],
     "bank-size": [lambda: banked(1, {"p": "m1", "q": "m1"})],
     "bank-ports": [lambda: banked(0, {"p": "m1", "q": "m1"}), lambda: banked(2, {"p": "m1", "q": "m1"})],
+    "links-per-cycle": [lambda: multicast("hycube:4x4,hops=1", port="ports")],
     "combinational-cycle": [
         lambda: around_the_ring("p.out@1 v@1 u@1 q.in1@1"),
         lambda: around_the_ring("p.out@1 u@1 v@1 u@1 q.in1@1"),

@@ -52,8 +52,8 @@ KINDS: Final[Mapping[str, str]] = {
     "bank": "an access to an array without a bank, or from a tile that does not reach it",
     "bank-size": "the arrays in a bank need more bytes than it has",
     "bank-ports": "more accesses start in a bank in a slot than it has ports",
-    "combinational-cycle": "steps without latency close a cycle",
     "links-per-cycle": "a value crosses more links in one cycle than the array allows",
+    "combinational-cycle": "steps without latency close a cycle",
     # rules of single families
     "outputs-together": "the outputs do not all issue in the last pipeline stage",
     "constant-range": "a constant does not fit a constant register",

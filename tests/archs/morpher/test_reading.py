@@ -20,7 +20,6 @@ REFUSED = {
         "hycube_original_updatemem", "hycube_original_updatemem8x8", "hycube_original_updatemem_RC",
         "new_cgra_updatemem", "stdnoc_alu_dependent_updatemem", "stdnoc_original_updatemem",
     ),
-    "memory banks": ("mem_hycube_4regf_mem", "mem_hycube_original_mem", "mem_stdnoc_mem", "mem_stdnoc_mem_16_16"),
 }  # fmt: skip
 
 
@@ -66,7 +65,12 @@ def test_the_array_can_be_built_again_from_its_description() -> None:
     assert build(dict(arch.spec)).fingerprint == arch.fingerprint
 
 
-BANK = {"SUBMODS": {"SPM": [{"name": "M"}]}, "TSOCKETS": ["P"], "CONNECTIONS": {"M.P": "THIS.P"}}
+@pytest.mark.skipif(not FILES.exists(), reason="the descriptions of Morpher are not here")
+def test_memories_beside_the_places_are_banks_with_their_ports() -> None:
+    arch = read(FILES / "arch" / "mem_hycube_original_mem.json")
+    banks = [([arch.tiles[k].name for k in bank.tiles], bank.ports, bank.size) for bank in arch.banks]
+    assert banks == [(["pe_0_0", "pe_1_0"], 2, 2048), (["pe_2_0", "pe_3_0"], 2, 2048)]
+    assert arch.has("banks")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +93,7 @@ BANK = {"SUBMODS": {"SPM": [{"name": "M"}]}, "TSOCKETS": ["P"], "CONNECTIONS": {
         ({"PE": {"CONNECTIONS": {"THIS.W_I": ["THIS.NOWHERE"]}}}, "PE_X1_Y0.NOWHERE: a connection names this port, "
          "which does not exist"),
         ({"SPM": {"MEM": {"SIZE": 64}, "SOCKETS": ["P"]}, "PE": {"SUBMODS": {"FU": [{"name": "F"}], "SPM": "M"}}},
-         "PE: memory banks that single places reach cannot be expressed"),
+         "PE: a memory inside a place cannot be expressed"),
         ({"CGRA": {"SUBMODS": [{"PATTERN": "RING"}]}}, "CGRA.SUBMODS.PATTERN: expected GRID with DIMS, found "
          "\"'RING'\""),
     ],
@@ -130,7 +134,7 @@ def test_all_other_published_files_are_read() -> None:
     refused = {name for names in REFUSED.values() for name in names}
     files = [file for file in sorted((FILES / "arch").glob("*.json")) if file.stem not in refused]
     sizes = {file.stem: len(read(file).tiles) for file in files}
-    assert len(sizes) == 14
+    assert len(sizes) == 18
     assert (sizes["stdnoc"], sizes["scale_stdnoc_8x8"], sizes["hycube_original"], sizes["hycube_2x2"]) == (
         16,
         64,

@@ -9,8 +9,9 @@ a value crosses in one cycle; ``hops`` does, where links lead to links at all.
 
 A tile has an op class when its function unit has the ops of that class that Morpher's graphs use, all with one latency.
 ``OLOAD`` and ``OSTORE``, the accesses to values of the outer loop, are loads and stores like others, so that they need
-a place with ``LOAD`` and ``STORE``. What cannot be expressed is refused by name: conflicts between ports, memory banks,
-function units with a part of an op class.
+a place with ``LOAD`` and ``STORE``. Memories beside the places are banks that the places at their ports reach; which
+array lies where (``DATA_LAYOUT``) is left to the mapping. What cannot be expressed is refused by name: conflicts
+between ports, function units with a part of an op class, templates without their memories.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from gridloom.archs.described.assembly import traits_of
 from gridloom.archs.families.crossbar_parts import MAX_HOPS
-from gridloom.archs.model import Arch, ArchBuilder, Kind, RegisterFile, Tile
+from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, RegisterFile, Tile
 from gridloom.archs.morpher.modules import TOP, Instance, parse
 from gridloom.archs.morpher.netlist import Netlist
 from gridloom.errors import ArchError, SourceError
@@ -94,6 +96,7 @@ class _Builder:
         for node in self.netlist.kind:
             self._add_arcs(node)
         self._add_files()
+        self._add_banks()
         rows = 1 + max((tile.row for tile in self.builder.tiles), default=-1)
         cols = 1 + max((tile.col for tile in self.builder.tiles), default=-1)
         if not rows:
@@ -107,7 +110,7 @@ class _Builder:
             spec=spec,
             free=frozenset({"const"}),
             links_per_cycle=self.hops,
-            traits=frozenset({"crossbars"} | ({"memory_access"} if memory else set())),
+            traits=frozenset({"crossbars"} | ({"memory_access"} if memory else set())) | traits_of(self.builder),
         )
 
     def _add_tile(self, instance: Instance) -> None:
@@ -170,6 +173,19 @@ class _Builder:
         for k, nodes in enumerate(files.values()):
             registers = tuple(self.resource[node] for node in nodes)
             self.builder.register_files.append(RegisterFile(name=f"file_{k}", registers=registers, adjustable=False))
+
+    def _add_banks(self) -> None:
+        """Add the memory banks with the tiles at their ports; ArchError for a memory place that reaches none."""
+        for name, (size, ports) in self.netlist.banks.items():
+            missing = [place for place in ports.values() if place not in self.tile]
+            if missing or not ports:
+                raise ArchError(f"{name}: expected places with function units at its ports, found {missing or 'none'}")
+            tiles = tuple(sorted({self.tile[place] for place in ports.values()}))
+            self.builder.banks.append(Bank(name=name, tiles=tiles, ports=len(ports), size=size))
+        reached = {tile for bank in self.builder.banks for tile in bank.tiles}
+        for place, tile in self.tile.items():
+            if self.builder.banks and "mem" in self.builder.tiles[tile].classes and tile not in reached:
+                raise ArchError(f"{place}: has LOAD and STORE but reaches no memory bank")
 
 
 def _place(instance: Instance) -> tuple[int, int]:

@@ -23,8 +23,9 @@ class Netlist:
     """The ports of a whole array: ``kind`` of each node, ``place`` it belongs to, ``drivers`` of each node.
 
     ``operands`` lists the operand inputs of each place in their order, ``ops`` the ops of its function unit, and
-    ``module`` names the module there. ArchError for a place with more than one function unit or data path, for memory
-    banks, and for connections between ports that do not exist.
+    ``module`` names the module there. ``banks`` has for each memory bank its bytes, and the place at each of its ports.
+    ArchError for a place with more than one function unit or data path, for a memory inside a place, and for
+    connections between ports that do not exist.
     """
 
     def __init__(self, modules: Mapping[str, Module]) -> None:
@@ -36,9 +37,16 @@ class Netlist:
         self.result: dict[str, str] = {}
         self.ops: dict[str, Mapping[str, int]] = {}
         self.unit_module: dict[str, str] = {}
+        self.banks: dict[str, tuple[int, dict[str, str]]] = {}
         self._sockets: set[str] = set()
         top = modules[TOP]
         for instance in top.instances:
+            module = modules[instance.module]
+            size = self._memory_of(module)
+            # A wrapper holds memories alone; a place with more than that is no bank.
+            if size and all(modules[i.module].memory for i in module.instances):
+                self.banks[instance.name] = (size, {})
+                continue
             self._visit(modules[instance.module], instance.name, instance.name, 1)
         for source, target in top.connections:
             self._link(source, target)
@@ -66,8 +74,8 @@ class Netlist:
         """Add the ports of a module and of all inside it, then its connections."""
         if depth > _DEEPEST:
             raise ArchError(f"{module.name}: modules are nested too deeply, or contain themselves")
-        if module.memory is not None or any(self.modules[i.module].memory is not None for i in module.instances):
-            raise ArchError(f"{module.name}: memory banks that single places reach cannot be expressed")
+        if self._memory_of(module):
+            raise ArchError(f"{module.name}: a memory inside a place cannot be expressed")
         self._sockets |= {f"{path}.{port}" for port in module.sockets}
         for port in (*module.inputs, *module.outputs, *module.internals):
             self._add(f"{path}.{port}", "wire", place)
@@ -80,6 +88,10 @@ class Netlist:
                 self._visit(self.modules[instance.module], f"{path}.{instance.name}", place, depth + 1)
         for source, target in module.connections:
             self._connect(f"{path}.{source}", f"{path}.{target}")
+
+    def _memory_of(self, module: Module) -> int:
+        """The bytes of a memory, or of the memories right inside a module that wraps them; 0: there is none."""
+        return (module.memory or 0) + sum(self.modules[i.module].memory or 0 for i in module.instances)
 
     def _unit(self, module: Module, path: str, place: str) -> None:
         """Add the data path of a function unit: its inputs are operands, its one output is the result."""
@@ -111,7 +123,12 @@ class Netlist:
             self.drivers[target].append(source)
 
     def _link(self, source: str, target: str) -> None:
-        """Add a connection of the top module: a link where it leads from one place to another."""
+        """Add a connection of the top module: a link where it leads from one place to another, or a port of a bank."""
+        for bank, place in ((source, target), (target, source)):
+            name, _, port = bank.partition(".")
+            if name in self.banks:
+                self.banks[name][1][port] = place.partition(".")[0]
+                return
         known = source in self.kind and target in self.kind
         if not known or self.place[source] == self.place[target]:
             self._connect(source, target)
