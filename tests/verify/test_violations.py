@@ -137,13 +137,6 @@ def around_the_ring(second: str) -> Mapping:
     return sketch(dfg, ring(), {"a": ("p", 0), "b": ("q", 1)}, ways)
 
 
-def over_two_links(arch: str) -> Mapping:
-    """The value of a crosses two links in one cycle on its way to b."""
-    dfg = Dfg(name="two links", domain="opaque", nodes=TWO, edges=(Edge(source="a", target="b"),))
-    way = "pe_0_0.out@1 pe_0_0>pe_1_0@1 pe_1_0.p0@1 pe_1_0>pe_2_0@1 pe_2_0.p0@1 pe_2_0.in0@1"
-    return sketch(dfg, build(arch), {"a": ("pe_0_0", 0), "b": ("pe_2_0", 1)}, {"a->b": way})
-
-
 def inconsistent() -> Mapping:
     """e gets two tokens of x for each of g's, but takes one of each."""
     mapping = made.reconvergent(gather=1, spread=1, fifo=16)
@@ -316,7 +309,6 @@ DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
         lambda: around_the_ring("p.out@1 u@1 v@1 u@1 q.in1@1"),
         lambda: vpcma_loop(),
     ],
-    "links-per-cycle": [lambda: over_two_links("hycube:3x1,hops=1")],
     "outputs-together": [
         lambda: with_instance(made.vpcma(), "o", cycle=1),
         lambda: replace(made.vpcma(), settings={"pipeline": [1, 1, 1]}),
