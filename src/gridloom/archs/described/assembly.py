@@ -11,7 +11,7 @@ from typing import Any
 
 from gridloom.archs.described.draft import Cell, Draft, TileDraft
 from gridloom.archs.families.crossbar_parts import Link, add_ports, add_ways
-from gridloom.archs.families.grid_parts import add_pe
+from gridloom.archs.families.grid_parts import add_pe, add_spill
 from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool, RegisterFile
 from gridloom.errors import ArchError
 
@@ -212,15 +212,7 @@ def _add_memory(builder: ArchBuilder, draft: Draft) -> None:
     files = _files_of_tiles(builder, draft)
     for k in members:
         tile = builder.tiles[k]
-        unit = builder.index[f"{tile.name}.fu"]
-        load = builder.add(f"{tile.name}.load", Kind.LOAD, k, group=unit)
-        store = builder.add(f"{tile.name}.store", Kind.STORE, k, group=unit)
-        builder.arc(memory, load)
-        builder.arc(load, builder.index[f"{tile.name}.out"], tile.latency_of("mem"))
-        builder.arc(builder.index[f"{tile.name}.in0"], store)
-        builder.arc(store, memory, 1)
-        for register in files.get((tile.row, tile.col), ()):
-            builder.arc(load, register, tile.latency_of("mem"))
+        add_spill(builder, memory, k, files.get((tile.row, tile.col), ()))
     _add_ports(builder, draft, members)
 
 

@@ -43,3 +43,20 @@ def add_pe(
         builder.arc(out, operand)
         if moves and k == 0:
             builder.arc(operand, unit)
+
+
+def add_spill(builder: ArchBuilder, memory: int, k: int, registers: Iterable[int]) -> None:
+    """Let tile k load values from the memory and store them there, in the issue slot of its function unit.
+
+    A loaded value goes to the output register, and may go to ``registers``.
+    """
+    tile = builder.tiles[k]
+    unit, cycles = builder.index[f"{tile.name}.fu"], tile.latency_of("mem")
+    load = builder.add(f"{tile.name}.load", Kind.LOAD, k, group=unit)
+    store = builder.add(f"{tile.name}.store", Kind.STORE, k, group=unit)
+    builder.arc(memory, load)
+    builder.arc(load, builder.index[f"{tile.name}.out"], cycles)
+    builder.arc(builder.index[f"{tile.name}.in0"], store)
+    builder.arc(store, memory, 1)
+    for register in registers:
+        builder.arc(load, register, cycles)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gridloom.archs.families.grid_parts import add_pe
+from gridloom.archs.families.grid_parts import add_pe, add_spill
 from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile
 from gridloom.archs.selectors import select
 from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
@@ -199,16 +199,8 @@ def add_memory(builder: ArchBuilder, rows: int, bus: Bus, *, writes_registers: b
     for register, (kind, owner, *_) in enumerate(builder.columns):
         if kind == Kind.REG:
             files.setdefault(owner, []).append(register)
-    for k, tile in members:
-        fu = builder.index[f"{tile.name}.fu"]
-        load = builder.add(f"{tile.name}.load", Kind.LOAD, k, group=fu)
-        store = builder.add(f"{tile.name}.store", Kind.STORE, k, group=fu)
-        builder.arc(memory, load)
-        builder.arc(load, builder.index[f"{tile.name}.out"], tile.latency_of("mem"))
-        builder.arc(builder.index[f"{tile.name}.in0"], store)
-        builder.arc(store, memory, 1)
-        for register in files.get(-1, []) + files.get(k, []) if writes_registers else ():
-            builder.arc(load, register, tile.latency_of("mem"))
+    for k, _ in members:
+        add_spill(builder, memory, k, files.get(-1, []) + files.get(k, []) if writes_registers else [])
     if bus == "row":
         for row in range(rows):
             tiles = tuple(k for k, tile in members if tile.row == row)

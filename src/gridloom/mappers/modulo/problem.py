@@ -112,12 +112,11 @@ class _Reader:
                 if self.kind[link] == Kind.LINK:
                     for r in self.arcs.get(link, {}):
                         self.seen_by.setdefault(r, []).append((u, link))
-        #: The file of each register, and the sources of the arcs into each resource.
-        self.file_of_register = {r: k for k, file in enumerate(arch.register_files) for r in file.registers}
-        self.into: dict[int, list[int]] = {}
-        for source, targets in arcs.items():
-            for target in targets:
-                self.into.setdefault(target, []).append(source)
+        #: The register files that lead to each resource.
+        self.files_into: dict[int, set[int]] = {}
+        for k, file in enumerate(arch.register_files):
+            for target in (target for r in file.registers for target in arcs.get(r, {})):
+                self.files_into.setdefault(target, set()).add(k)
 
     def structure(self) -> Structure:
         """The structure; OptionError where a tile has no output register."""
@@ -163,8 +162,7 @@ class _Reader:
         wanted, written = self._operands(tile), self.arcs.get(int(self.arch.fu[tile]), {}).keys()
         near = list(range(len(self.arch.register_files)))
         if wanted and all(file.registers for file in self.arch.register_files):
-            before = self.into.get(min(wanted), [])
-            near = sorted({self.file_of_register[r] for r in before if r in self.file_of_register})
+            near = sorted(self.files_into.get(min(wanted), ()))
         for k in near:
             file = self.arch.register_files[k]
             if written >= set(file.registers) and all(wanted <= self.arcs.get(r, {}).keys() for r in file.registers):
