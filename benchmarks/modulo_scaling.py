@@ -1,10 +1,12 @@
 """How the time of ``modulo`` grows with the graph: 100 to 4,000 nodes on arrays that grow along, at half occupancy.
 
-    python benchmarks/modulo_scaling.py [--sides 10 14 20 28 40 64] [--seeds 1] [--svg FILE]
+    python benchmarks/modulo_scaling.py [--sides 10 14 20 28 40 64] [--seeds 1] [--without-cells] [--svg FILE]
 
 The graph is a chain of 14 operations with two loads and a store, copied side by side until there are as many nodes as
 tiles; the array is ``torus:NxN,regs=4,bus=none`` and the II is 2. Each row is one seed: CPU seconds of one thread from
-the graph to the mapping, without compilation. The exponent is that of the least-squares line through the logarithms.
+the graph to the mapping, without compilation. Copies are what unit cells are for; ``--without-cells`` gives the whole
+graph to the ordinary search, as a graph without repeated parts would be. The exponent is that of the least-squares line
+through the logarithms.
 """
 
 from __future__ import annotations
@@ -13,22 +15,31 @@ import argparse
 import resource
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
 from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.emit.plots.chart import Series, line_chart, picture
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.core import compiling
 from gridloom.mappers.modulo.config import ModuloConfig
+from gridloom.mappers.modulo.mapping import to_mapping
 from gridloom.mappers.modulo.modulo import modulo
-from gridloom.mapping.model import Failure
+from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.search import ModuloSearch
+from gridloom.mappers.modulo.walk import Walk
+from gridloom.mapping.mii import mii
+from gridloom.mapping.model import Failure, Mapping
 from gridloom.verify import legal
 
 II = 2
-LIMIT = 600.0
+LIMIT = 3600.0
+
+Mapper = Callable[[Dfg, Arch, ModuloConfig, Budget], Mapping | Failure]
 
 
 def chains(copies: int) -> Dfg:
@@ -48,11 +59,21 @@ def chains(copies: int) -> Dfg:
     return b.build()
 
 
-def measure(side: int, seed: int) -> tuple[int, float, str]:
+def search(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mapping | Failure:
+    """The mapping of the ordinary search alone."""
+    clock = budget.start()
+    starts = ModuloSearch(ModuloProblem(dfg, arch))
+    starts.warm_up()
+    walk = Walk(starts, config, clock, mii(dfg, arch))
+    best = walk.best()
+    return walk.failure() if best is None else to_mapping(best, {})
+
+
+def measure(side: int, seed: int, mapper: Mapper) -> tuple[int, float, str]:
     """Return (nodes, CPU seconds, the result in words) of one graph."""
     dfg, arch = chains(side * side // 14), build(f"torus:{side}x{side},regs=4,bus=none")
     began, compiled = time.process_time(), compiling.seconds()
-    found = modulo(dfg, arch, ModuloConfig(ii=II), Budget(seed=seed, time_limit=LIMIT))
+    found = mapper(dfg, arch, ModuloConfig(ii=II), Budget(seed=seed, time_limit=LIMIT))
     seconds = time.process_time() - began - (compiling.seconds() - compiled)
     if isinstance(found, Failure):
         return 0, seconds, str(found)
@@ -78,13 +99,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sides", type=int, nargs="+", default=[10, 14, 20, 28, 40, 64])
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--without-cells", action="store_true")
     parser.add_argument("--svg", type=Path)
     asked = parser.parse_args()
-    measure(10, 0)
+    mapper = search if asked.without_cells else modulo
+    measure(10, 0, mapper)
     points = []
     for side in asked.sides:
         for seed in range(asked.seeds):
-            nodes, seconds, outcome = measure(side, seed)
+            nodes, seconds, outcome = measure(side, seed, mapper)
             megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             sys.stdout.write(f"{nodes} nodes, {seconds:.1f} s, at most {megabytes:.0f} MB, {outcome}\n")
             sys.stdout.flush()

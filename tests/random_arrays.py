@@ -1,4 +1,4 @@
-"""Random descriptions of small arrays, as somebody would write them: patterns, links, tiles, registers, memory."""
+"""Random descriptions of small arrays, as somebody would write them: links, buses, crossbars, tiles, memory."""
 
 from __future__ import annotations
 
@@ -29,10 +29,18 @@ def description(seed: int) -> dict[str, Any]:
         return data
     if rng.random() < 0.3:
         data["live_ins"] = "immediate"
-    if rng.random() < 0.2:
+    if rng.random() < 0.3:
+        data["buses"] = _buses(rng, rows, cols)
+    at_ports = False
+    if rng.random() < 0.3:
+        at_ports = rng.random() < 0.4
+        data["bypass"] = {"hops": rng.randint(1, 4), **({"ports": True} if at_ports else {})}
+    if at_ports:
+        data["tiles"].append({"registers": 0})
+    elif rng.random() < 0.2:
         where = _where(rng, rows, cols)
         data["tiles"].append({"where": where, "registers": 0})
-        data["files"] = [{"name": "shared", "count": rng.randint(1, 6), "where": where}]
+        data["files"] = [{"name": "shared", "count": rng.randint(1, 6), "where": where, **_file_ports(rng)}]
     data["memory"] = _memory(rng, rows, cols)
     return data
 
@@ -50,6 +58,18 @@ def _links(rng: random.Random, rows: int, cols: int) -> list[Any]:
             a, b = rng.sample([(r, c) for r in range(rows) for c in range(cols)], 2)
             entries.append({"from": list(a), "to": list(b), "both": rng.random() < 0.5})
     return entries
+
+
+def _buses(rng: random.Random, rows: int, cols: int) -> Any:
+    """Buses along rows or columns, and single ones."""
+    single = {"name": "spine", "where": _where(rng, rows, cols), "from": _where(rng, rows, cols)}
+    return rng.choice(("rows", "columns", ["rows", "columns"], {"along": "rows", "count": 2}, single, ["rows", single]))
+
+
+def _file_ports(rng: random.Random) -> dict[str, Any]:
+    """Ports of a register file, in about half of all cases."""
+    ports = {"reads": rng.randint(1, 3), "writes": rng.randint(1, 2)}
+    return {name: count for name, count in ports.items() if rng.random() < 0.4}
 
 
 def _where(rng: random.Random, rows: int, cols: int) -> Any:
@@ -73,9 +93,12 @@ def _tiles(rng: random.Random, style: str, rows: int, cols: int) -> list[dict[st
     """Entries about tiles: everybody can add, some things are only here and there."""
     first: dict[str, Any] = {"latency": {"mul": rng.randint(1, 3)}}
     if style == "modulo":
-        first |= {"registers": rng.randint(2, 5), "hold": rng.choice(("until-write", "until-write", "next"))}
+        registers = {"count": rng.randint(2, 5), **_file_ports(rng)}
+        first |= {"registers": registers, "hold": rng.choice(("until-write", "until-write", "next"))}
     else:
-        first["fifo"] = rng.choice((None, None, 3, 8))
+        first["fifo"] = rng.choice((None, None, 3, 8, [6, 3, 4], [None, 4, 0]))
+    if rng.random() < 0.25:
+        first["constants"] = rng.randint(2, 6)
     entries = [first]
     for _ in range(rng.randint(0, 3)):
         entry: dict[str, Any] = {"where": _where(rng, rows, cols)}
@@ -86,9 +109,12 @@ def _tiles(rng: random.Random, style: str, rows: int, cols: int) -> list[dict[st
             entry["occupancy"] = {"mul": rng.randint(2, 3)}
         elif kind < 0.7 and style == "modulo":
             count = rng.randint(1, 6)
-            entry["registers"] = {"count": count, "rotating": rng.choice(("free", rng.randint(0, count)))}
+            rotating = rng.choice(("free", rng.randint(0, count)))
+            entry["registers"] = {"count": count, "rotating": rotating, **_file_ports(rng)}
         elif kind < 0.8 and style == "static":
-            entry["fifo"] = rng.randint(1, 6)
+            entry["fifo"] = rng.choice((rng.randint(1, 6), [rng.randint(0, 6) for _ in range(3)]))
+        elif kind < 0.85:
+            entry["constants"] = rng.choice((None, rng.randint(1, 4)))
         else:
             entry["ops"] = {"remove": rng.choice((["mul"], ["div", "fp"], ["xor", "min"], ["sub"]))}
         entries.append(entry)

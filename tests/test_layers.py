@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "run": frozenset(),
     "flow": NOUNS | TOOLS,
     "explore": NOUNS | TOOLS | {"flow"},
-    "cli": NOUNS | TOOLS | {"flow", "explore", "__init__"},
+    "studio": NOUNS | TOOLS | {"flow", "explore"},
+    "cli": NOUNS | TOOLS | {"flow", "explore", "studio", "__init__"},
     "__init__": NOUNS | TOOLS | {"flow", "explore"},
     "__main__": frozenset({"cli"}),
 }
@@ -59,7 +61,7 @@ TALKS_TO_THE_USER = frozenset({"cli", "__main__"})
 SETS_THREAD_LIMITS = {"run.threads"}
 #: Finds a compiler by PATH and GRIDLOOM_CLANG, in worker processes too, which only inherit the environment.
 FINDS_A_COMPILER = {"frontend.c.llvm.driver"}
-LOOKS_UP_MAPPERS = frozenset({"mappers", "learn", "flow", "explore", "cli", "__init__"})
+LOOKS_UP_MAPPERS = frozenset({"mappers", "learn", "flow", "explore", "studio", "cli", "__init__"})
 #: Names under which code holds an array.
 ARRAYS = frozenset({"arch", "array", "layout", "small"})
 #: Mappers obey the rules that ``verify`` checks; a rule does not tell anybody else what an array is.
@@ -111,13 +113,19 @@ def modules(package: Path) -> list[Module]:
         parts = path.relative_to(package).with_suffix("").parts
         is_package = parts[-1] == "__init__"
         name = ".".join(parts[:-1] if is_package else parts)
-        found.append(Module(path, name, is_package, ast.parse(path.read_text(encoding="utf-8"), str(path))))
+        found.append(Module(path, name, is_package, _tree(path.read_text(encoding="utf-8"), str(path))))
     return found
+
+
+@cache
+def _tree(text: str, name: str) -> ast.Module:
+    """The syntax tree of a file, made once for all tests."""
+    return ast.parse(text, name)
 
 
 def imports(module: Module, package: Path) -> Iterator[Import]:
     """All imports of a module, wherever in it they stand."""
-    for node in ast.walk(module.tree):
+    for node in _importing(module.tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield _imported(module, node.lineno, alias.name)
@@ -130,6 +138,12 @@ def imports(module: Module, package: Path) -> Iterator[Import]:
             literal = _first_literal(node)
             if literal:
                 yield _imported(module, node.lineno, literal)
+
+
+@cache
+def _importing(tree: ast.Module) -> list[ast.AST]:
+    """The nodes of a tree that may import something."""
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:

@@ -143,7 +143,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "a mapping or a proof that there is none, by constraint solving (CP-SAT)",
             "exact",
             role="proof",
-            without=("banks",),
+            without=("constant_stores",),
         ),
         "portfolio": Mapper(
             dict.fromkeys((GRID, REGISTERS, CROSSBARS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
@@ -160,17 +160,17 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "ramp": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.ramp:ramp"},
             "RAMP: modulo schedules, maximum cliques and routing strategies, a reference",
-            without=("blocking", "partial", "banks"),
+            without=("blocking", "partial", "banks", "constant_stores"),
         ),
         "regimap": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.regimap:regimap"},
             "REGIMap: maximum cliques with the registers of a PE, a reference",
-            without=("blocking", "partial", "banks"),
+            without=("blocking", "partial", "banks", "constant_stores"),
         ),
         "memmap": Mapper(
             {REGISTERS: "gridloom.mappers.modulo.ramp.memmap:memmap"},
             "MEMMap: long dependences go through memory, a reference",
-            without=("blocking", "partial", "banks"),
+            without=("blocking", "partial", "banks", "constant_stores"),
         ),
         "genetic": Mapper(
             {ROWS: "gridloom.mappers.rows.genetic:genetic"}, "the published NSGA-II mapper, a reference", "genetic"
@@ -297,6 +297,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "heuristic": Entry(
             "gridloom.estimate.heuristic:heuristic", "a rule for each operation, the peak rate of each link"
         ),
+        "tuned": Entry("gridloom.estimate.tuned:tuned", "rules whose numbers were fitted to measurements"),
+        "wirelength": Entry("gridloom.estimate.wirelength:wirelength", "the mean length of the routes"),
+        "closed_form": Entry("gridloom.estimate.closed_form:closed_form", "the slowest round trip of packets decides"),
         "learned": Entry("gridloom.learn.cost_model.inference:learned", "a graph network trained on measurements"),
         "simulated": Entry("gridloom.flow.tensor.simulated_cost:simulated", "every decision is measured by simulation"),
     },
@@ -352,6 +355,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "neosa-border": Entry("gridloom.flow.bench.suite:built_in", "neosa with inputs and results on the border"),
         "neosa-released": Entry(
             "gridloom.flow.bench.suite:built_in", "neosa-border by 1,000 instances of the released NeoSA schedule"
+        ),
+        "neosa-exact": Entry(
+            "gridloom.flow.bench.suite:built_in", "neosa-border on the mesh by the first mapping of a solver", "exact"
         ),
         "neosa-multipliers": Entry(
             "gridloom.flow.bench.suite:built_in", "neosa-border with multipliers on some tiles only"

@@ -61,6 +61,21 @@ def read_bytes(path: Path, *, limit: int = MAX_BYTES) -> bytes:
     return data
 
 
+def exists(path: Path) -> bool:
+    """True when there is something of this name; False, and no error, for a name that no system takes."""
+    return os.path.exists(path)
+
+
+def is_file(path: Path) -> bool:
+    """True for a regular file; False, and no error, for a name that no system takes."""
+    return os.path.isfile(path)
+
+
+def is_dir(path: Path) -> bool:
+    """True for a folder; False, and no error, for a name that no system takes."""
+    return os.path.isdir(path)
+
+
 def check_regular(path: Path) -> None:
     """Raise SourceError for a path that is, or leads by a link to, anything but a regular file.
 

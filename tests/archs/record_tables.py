@@ -47,7 +47,8 @@ def comments(record: type) -> dict[str, str]:
     """Field -> the text of the ``#:`` lines right above it."""
     found: dict[str, str] = {}
     lines: list[str] = []
-    for line in inspect.getsource(record).splitlines():
+    bases = [kind for kind in reversed(record.__mro__) if dataclasses.is_dataclass(kind)]
+    for line in (line for kind in bases for line in inspect.getsource(kind).splitlines()):
         if mark := re.match(r"\s+#: (.*)", line):
             lines.append(mark[1])
         else:

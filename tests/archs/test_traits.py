@@ -35,7 +35,7 @@ def test_a_trait_is_explained_by_one_sentence_and_some_family_has_it(trait: str)
         ("ramp-7", {"registers", "wraps", "memory_access"}),
         ("hycube:2x2", {"crossbars", "memory_access"}),
         ("hycube:2x2,memory=none", {"crossbars"}),
-        ("vpcma", {"rows", "upward"}),
+        ("vpcma", {"rows", "upward", "words24"}),
         ("streaming-engine", {"spokes", "fuses", "memory_access"}),
         ("rdu:2x2", {"switches"}),
     ],
@@ -44,7 +44,7 @@ def test_families_declare_their_traits(text: str, traits: set[str]) -> None:
     assert build(text).traits == traits
 
 
-@pytest.mark.parametrize(("stores", "traits"), [(1, {"rows"}), (0, set())])
+@pytest.mark.parametrize(("stores", "traits"), [(1, {"rows", "words24", "partial"}), (0, set())])
 def test_genmap_arrays_are_rows_where_they_have_ports(stores: int, traits: set[str]) -> None:
     assert genmap.loads(GENMAP.format(stores=stores)).traits == traits
 

@@ -160,7 +160,8 @@ def test_broken_cell_is_a_failed_row_and_the_others_go_on(gridloom, suite, monke
         ),
         (
             ["smoke", "--plot", "area=a.svg"],
-            "--plot: no figure 'area' for a suite; known: ii, fifo, wirelength, seconds",
+            "--plot: no figure 'area' for a suite; known: ii, fifo, wirelength, seconds, mapped, speedup, by-loop, "
+            "strategies",
         ),
     ],
 )

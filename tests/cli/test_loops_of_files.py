@@ -217,8 +217,8 @@ WRONG = {
     "kernels": (("k.py",), "k.py: has 2 kernels; functions decorated with @gridloom.kernel: scale, endless"),
     "built-in": (
         ("kernel:fir", "--flatten"),
-        "'kernel:fir' takes none of --function, --loop, --flatten, --unroll and --size; they are for loops of *.c and "
-        "*.mlir and kernels of *.py",
+        "'kernel:fir' takes none of --function, --loop, --flatten, --unroll, --size and --assume-range; they are for "
+        "loops of *.c and *.mlir and kernels of *.py",
     ),
 }
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridloom.dfg import Dfg, DfgBuilder, Edge, Node, recurrence_mii
+from gridloom.dfg.recurrence import binding_recurrence
 
 
 def ring(size: int, distance: int, latency: int = 1) -> int:
@@ -81,3 +82,16 @@ def test_rec_mii_is_the_worst_ratio_over_all_simple_cycles(case: tuple[Dfg, dict
         cycles = sum(e.delay if e.kind == "order" else latency[e.source] for e in members)
         worst = max(worst, -(-cycles // sum(e.distance for e in members)))
     assert recurrence_mii(dfg, latency.__getitem__) == worst
+
+
+@given(cyclic_graphs())
+def test_binding_recurrence_is_a_cycle_that_reaches_the_bound(case: tuple[Dfg, dict[str, int]]) -> None:
+    dfg, latency = case
+    bound = recurrence_mii(dfg, latency.__getitem__)
+    found = [dfg.edges[e] for e in binding_recurrence(dfg, latency.__getitem__)]
+    if bound == 1:
+        assert found == []
+        return
+    assert all(edge.target == after.source for edge, after in zip(found, [*found[1:], found[0]]))
+    cycles = sum(e.delay if e.kind == "order" else latency[e.source] for e in found)
+    assert -(-cycles // sum(e.distance for e in found)) == bound

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from gridloom.archs import build
 from gridloom.archs.model import Arch
@@ -39,6 +40,34 @@ def test_each_link_of_a_cycle_lengthens_the_path_and_crossbars_take_area() -> No
     assert levels[1] - levels[0] > 1
     mesh = {"family": "array", "rows": 4, "cols": 4, "links": "mesh", "tiles": [{"registers": 4}]}
     assert priced(build(mesh)).area < priced(build({**mesh, "bypass": 2})).area
+
+
+def described(**keys: Any) -> Cost:
+    return priced(build({"family": "array", "rows": 4, "cols": 4, "links": "mesh", **keys}))
+
+
+def test_read_ports_are_cheaper_than_operands_that_read_every_register() -> None:
+    one, two, none = (described(tiles=[{"registers": {"count": 8, "reads": n}}]).area for n in (1, 2, None))
+    assert one < two
+    assert one < none
+
+
+def test_write_ports_of_a_shared_file_are_cheaper_than_registers_that_choose_their_writer() -> None:
+    areas = [described(files=[{"name": "rf", "count": 16, "writes": writes}]).area for writes in (1, 2, None)]
+    assert areas == sorted(areas)
+    assert areas[0] < areas[-1]
+
+
+def test_buses_take_area_and_time() -> None:
+    plain, row = described(), described(buses="rows")
+    assert plain.area < row.area < described(buses=["rows", "columns"]).area
+    assert plain.levels < row.levels
+
+
+def test_fifos_and_constant_stores_are_paid_by_the_word() -> None:
+    assert described(tiles=[{"constants": 4}]).area < described(tiles=[{"constants": 8}]).area
+    static = {"style": "static"}
+    assert described(**static, tiles=[{"fifo": [4, 0, 0]}]).area < described(**static, tiles=[{"fifo": 4}]).area
 
 
 def test_parameters_inside_the_file_of_an_array_are_axes(tmp_path: Path) -> None:

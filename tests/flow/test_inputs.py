@@ -27,16 +27,16 @@ needs_clang = pytest.mark.skipif(
 )
 
 C_LOOP = """\
-void blend(const int *restrict a, const int *restrict b, int *restrict y, int n) {
+void blend(const short *restrict a, const short *restrict b, int *restrict y, int n) {
   for (int i = 0; i < n; i++)
     y[i] = (a[i] + b[i]) ^ a[i];
 }
 """
 PYTHON_LOOP = """\
-from gridloom import Array, int32, kernel, loop
+from gridloom import Array, int16, int32, kernel, loop
 
 @kernel
-def blend(a: Array[int32], b: Array[int32], y: Array[int32], n: int32):
+def blend(a: Array[int16], b: Array[int16], y: Array[int32], n: int32):
     for i in loop(n):
         y[i] = (a[i] + b[i]) ^ a[i]
 """

@@ -14,6 +14,7 @@ from tests.random_cases import loop_graph, static_graph
 from gridloom.archs import Arch, build, check_arch
 from gridloom.archs.described.text import yaml_text
 from gridloom.archs.described.writing import describe
+from gridloom.emit.picture.pictures import svg
 from gridloom.flow.hardware import cosimulate_mapping
 from gridloom.hardware.rtl.generate import rtl_files
 from gridloom.hardware.rtl.structure import Hardware
@@ -58,6 +59,7 @@ def run(seed: int, folder: Path, hardware: bool) -> bool:
     verdict = simulate(found, seed=seed)
     assert verdict, f"description {seed}: {verdict.explain()}"
     assert legal(json_format.loads(json_format.dumps(found))) == []
+    assert svg(found).startswith("<svg"), f"description {seed}"
     if hardware:
         assert lint(folder, arch) == "", f"description {seed}"
         assert cosimulate_mapping(found, iterations=8, seed=seed).findings == (), f"description {seed}"
@@ -71,7 +73,7 @@ def test_some_random_descriptions_go_all_the_way(tmp_path: Path) -> None:
 @pytest.mark.tools
 @pytest.mark.skipif(not TOOLS, reason="Verilator or Icarus Verilog is not installed")
 def test_random_descriptions_become_hardware(tmp_path: Path) -> None:
-    assert sum(run(seed, tmp_path, hardware=True) for seed in (1,)) == 1
+    assert sum(run(seed, tmp_path, hardware=True) for seed in (9,)) == 1
 
 
 @pytest.mark.slow

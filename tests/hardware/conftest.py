@@ -44,9 +44,9 @@ def bench_of(icarus: None, tmp_path_factory: pytest.TempPathFactory) -> Callable
 def cosimulate(bench_of: Callable[..., Bench]) -> Cosimulate:
     """Findings of a co-simulation of a mapping."""
 
-    def run(mapping: Mapping, iterations: int = 20, seed: int = 0, width: int = 32) -> tuple[str, ...]:
+    def run(mapping: Mapping, iterations: int = 20, seed: int = 0, width: int = 32, stall: int = 0) -> tuple[str, ...]:
         bench = bench_of(mapping, width)
-        return cosimulate_mapping(mapping, iterations=iterations, seed=seed, bench=bench).findings
+        return cosimulate_mapping(mapping, iterations=iterations, seed=seed, bench=bench, stall=stall).findings
 
     return run
 

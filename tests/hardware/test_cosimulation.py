@@ -20,6 +20,8 @@ from gridloom.flow.hardware import compare, cosimulate_mapping
 from gridloom.hardware import cosimulation as cosim
 from gridloom.hardware.cosimulation import Bench
 from gridloom.mappers.budget import Budget
+from gridloom.mappers.modulo.config import ModuloConfig
+from gridloom.mappers.modulo.modulo import modulo
 from gridloom.mappers.spokes.anneal import SpokesAnnealConfig, anneal_spokes
 from gridloom.mapping import Mapping
 from gridloom.mapping.configuration import configure
@@ -60,9 +62,20 @@ def test_many_random_mappings_run_on_their_hardware(style: str, count: int, cosi
         assert cosimulate(mapping, iterations=30, seed=number) == (), f"mapping {number} on {mapping.arch.name}"
 
 
+@pytest.mark.parametrize("array", ["hycube:3x3", "hycube:2x3,regs=3,hops=3"])
+def test_values_that_cross_several_links_in_a_cycle_run_on_their_hardware(array: str, cosimulate: Cosimulate) -> None:
+    found = modulo(loop_graph(random.Random(3)), build(array), ModuloConfig(), Budget(seed=3, effort=1500))
+    assert isinstance(found, Mapping)
+    assert cosimulate(found) == ()
+
+
 LATENCIES: tuple[tuple[dict[str, object], int], ...] = (
     ({"family": "mesh", "rows": 4, "cols": 4, "latency": {"*": 1, "mul": 2}}, 1),
     ({"family": "onehop", "rows": 4, "cols": 4, "latency": {"*": 1, "mul": 4}}, 1),
+    ({"family": "mesh", "rows": 4, "cols": 4, "fifo": 7, "latency": {"*": 2}}, 1),
+    ({"family": "chess", "rows": 4, "cols": 4, "latency": {"*": 2, "mul": 3, "div": 9}}, 1),
+    ({"family": "torus", "rows": 3, "cols": 3, "regs": 4, "latency": {"*": 2, "mul": 4, "mem": 3}}, 4),
+    ({"family": "torus", "rows": 3, "cols": 3, "regs": 4, "latency": {"*": 1, "mem": 2, "div": 7}}, 4),
     ({"family": "torus", "rows": 3, "cols": 3, "regs": 4, "latency": {"*": 1, "mul": 2, "mem": 3}}, 4),
     ({"family": "torus", "rows": 3, "cols": 3, "regs": 8, "file": "central", "latency": {"*": 1, "mul": 3}}, 4),
 )
@@ -162,3 +175,15 @@ def test_more_stream_words_than_the_testbench_holds_are_refused(bench_of: Callab
     with pytest.raises(SimulationError) as error:
         bench_of(mapping).run(configure(mapping), stimulus_for(mapping.dfg, iterations=70_000))
     assert str(error.value) == "the run has 70000 words of streams; the testbench holds 65536: take fewer iterations"
+
+
+@pytest.mark.parametrize("name", ["mesh_fifo_2", "torus_spill"])
+def test_an_array_that_has_to_wait_computes_the_same(name: str, cosimulate: Cosimulate) -> None:
+    assert cosimulate(hand_mappings.LEGAL[name](), stall=11) == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("style", "count"), [("static", 220), ("modulo", 220), ("engine", 30), ("vpcma", 30)])
+def test_many_random_mappings_wait_for_their_streams(style: str, count: int, cosimulate: Cosimulate) -> None:
+    for number, mapping in enumerate(strict(style, count)):
+        assert cosimulate(mapping, iterations=24, seed=number, stall=number + 1) == (), f"{style} {number}"

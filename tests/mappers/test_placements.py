@@ -104,7 +104,7 @@ def test_init_changes_what_is_found_on_a_torus():
     ("style", "node", "tile", "demand", "bound"),
     [
         ("rows", "x0", "store_1", "op class input", "classes output in column 1 of 12"),
-        ("elastic", "fc0.c0", "mu_0_1", "op class gemm", "classes buffer"),
+        ("elastic", "fc0.c0@0", "mu_0_1", "op class gemm", "classes buffer"),
     ],
 )
 def test_pin_on_a_tile_that_cannot_run_the_node_is_a_failure(style: str, node: str, tile: str, demand: str, bound: str):

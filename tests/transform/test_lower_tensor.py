@@ -152,3 +152,41 @@ def test_operands_of_a_weight_gradient_meet_at_one_level(arch: Arch):
     # The wide operand is gathered in memory units, a level further; the other one waits for it in one of its own.
     assert sum("delay" in name for name in units.nodes) == 1
     assert result.level == 2
+
+
+def test_copies_fill_an_array_and_raise_the_samples_per_cycle():
+    dfg = network("mlp", rows=32, width=64, layers=2)
+    bounds = []
+    for spec in ("rdu:4x4", "rdu:8x8", "rdu:16x8"):
+        (section,) = lower(dfg, build(spec), copies=8).sections
+        (single,) = lower(dfg, build(spec)).sections
+        assert section.flops == single.flops
+        assert section.dram_in == single.dram_in
+        assert section.bound / section.copies <= single.bound / single.copies
+        bounds.append(section.bound / section.copies)
+    assert bounds[0] > bounds[1] > bounds[2]
+
+
+def test_copies_are_not_made_of_programs_that_sum_over_samples(arch: Arch):
+    sections = lower(network("mlp", rows=32, width=64, layers=2, training=True), arch, copies=8).sections
+    assert {section.copies for section in sections} == {1}
+
+
+def test_sections_say_how_many_weights_they_keep():
+    dfg = network("mlp", rows=32, width=64, layers=2)
+    (section,) = lower(dfg, build("rdu:16x8"), copies=8).sections
+    # Two matrices of 64 x 64 in vectors of 16, whatever the number of copies.
+    assert section.weights == 2 * 64 * 64 // LANES
+    # The block at the input, in the rows of both products, and before the output.
+    assert section.depth >= 2
+
+
+def test_smaller_packets_go_out_more_often():
+    halves, quarters = (
+        lower(network("mlp", rows=32, width=64, layers=2), build(spec)).sections[0]
+        for spec in ("rdu:16x8", "rdu:16x8,packet=4")
+    )
+    assert halves.bound == quarters.bound
+    assert {edge.tokens for edge in halves.dfg.edges if ".w" in edge.source} == {8}
+    assert {edge.tokens for edge in quarters.dfg.edges if ".w" in edge.source} == {4}
+    assert carried(halves, "buffer", "gemm") == carried(quarters, "buffer", "gemm")

@@ -43,6 +43,14 @@ def divided(second: int, ii: int = 4) -> Mapping:
     return sketch(dfg, arch, {"a": ("pe_0_0", 0), "b": ("pe_0_0", second)}, {}, ii=ii)
 
 
+def stored() -> Mapping:
+    """A sum of two constants on a tile whose store has one word."""
+    b = DfgBuilder("stored")
+    b.add("add", b.const(1), b.const(2), id="a")
+    arch = build({"extends": "torus:2x2", "tiles": {"constants": 1}})
+    return sketch(b.build(), arch, {"a": ("pe_0_0", 0)}, {})
+
+
 def banked(second: int, banks: dict[str, str], ii: int = 2) -> Mapping:
     """Two loads of arrays of 16 words in two rows, each of which reaches a bank of 64 bytes of its own."""
     arrays = (Array(name="p", length=16), Array(name="q", length=16))
@@ -302,6 +310,7 @@ DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
     ],
     "bank": [lambda: banked(1, {"p": "m1", "q": "m0"}), lambda: banked(1, {"p": "m0"})],
     "bank-size": [lambda: banked(1, {"p": "m1", "q": "m1"})],
+    "constants": [stored],
     "bank-ports": [lambda: banked(0, {"p": "m1", "q": "m1"}), lambda: banked(2, {"p": "m1", "q": "m1"})],
     "links-per-cycle": [lambda: multicast("hycube:4x4,hops=1", port="ports")],
     "combinational-cycle": [

@@ -42,7 +42,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,10 +111,14 @@ class Tile:
     operands: int = 3
     #: Cycles that an operand may wait in its FIFO; None: no limit.
     fifo: int | None = 0
+    #: The same for each operand, where they differ; empty: all have ``fifo``, which is then the deepest of them.
+    fifos: tuple[int | None, ...] = ()
     #: Registers for waiting operands, shared by the tile's operands and slots; None: no limit.
     delays: int | None = None
     #: Slots of the context memory; None: no limit.
     contexts: int | None = None
+    #: Words of the constant store: constants, live-ins that need no register, and initial values; None: no limit.
+    constants: int | None = None
     #: Elastic arrays: tokens that fit in one input buffer, or that a memory unit holds. Spokes: variables per tile.
     buffer: int = 0
     #: Ops of its classes that it does not have, by name: some ALUs only add. Integer ops of ``alu``, ``mul``, ``div``.
@@ -128,6 +132,15 @@ class Tile:
         (True, False)
         """
         return classes <= self.classes and (op not in self.lacks or not classes & _INTEGER)
+
+    def fifo_of(self, operand: int) -> int | None:
+        """Return the cycles that an operand may wait in its FIFO; None: no limit.
+
+        >>> tile = Tile(name="pe", row=0, col=0, classes=frozenset(), fifo=4, fifos=(4, 0))
+        >>> tile.fifo_of(1), tile.fifo_of(2)
+        (0, 4)
+        """
+        return self.fifos[operand] if operand < len(self.fifos) else self.fifo
 
     def latency_of(self, op_class: str) -> int:
         """Return the cycles from the issue of an op of this class to its result.
@@ -403,12 +416,18 @@ class Arch:
         return unroll(self, ii, settings or {})
 
 
+#: Fields of a tile that few arrays use, with their defaults.
+_RARE: Final[Mapping[str, Any]] = {"lacks": frozenset(), "fifos": (), "constants": None}
+
+
 def _plain(tile: Tile) -> tuple[Any, ...]:
     """Return the fields of a tile in a form whose text does not depend on the order of sets and dictionaries."""
     return tuple(
         sorted(v) if isinstance(v, frozenset) else sorted(v.items()) if isinstance(v, Mapping) else v
         # What few arrays have is left out of all others, so that these keep the fingerprints that they had.
-        for v in (getattr(tile, name) for name in tile.__slots__ if name != "lacks" or tile.lacks)
+        for v in (
+            getattr(tile, name) for name in tile.__slots__ if name not in _RARE or getattr(tile, name) != _RARE[name]
+        )
     )
 
 

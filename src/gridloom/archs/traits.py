@@ -17,17 +17,20 @@ TRAITS: Final[Mapping[str, str]] = {
     "units, operand inputs, outputs and links only, and has no settings.",
     "registers": "Tiles are shared in time, results wait in output registers and register files, and operands have no "
     "FIFOs.",
-    "crossbars": "Tiles are shared in time, and a crossbar in each, set by the configuration, joins links, registers "
-    "and operands, so that routes compete for the links and may cross several of them in one cycle.",
+    "crossbars": "Tiles are shared in time, and routes compete for the wires between them, which the configuration "
+    "sets: links of crossbars, several of which a value may cross in one cycle, buses, and ports of register files.",
     "spokes": "The tiles stand in one row, each issues one op per spoke (slot), and early operands wait in delay "
     "registers of the tile that reads them.",
     "rows": "Rows of combinational ALUs stand over load and store ports, and only row boundaries take cycles, so that "
     "a graph has a width in columns.",
+    "words24": "The ALUs compute with 24-bit words and a carry (domain cma24), so that loops of 32-bit integers are "
+    "narrowed first.",
     "switches": "The array is elastic: units between switches exchange tokens over time-shared links.",
     "fuses": "A function unit multiplies or shifts and then adds in one instruction.",
     "blocking": "Some op keeps its function unit for more than one cycle, in which the unit takes no other op.",
     "partial": "Some tile runs only some ops of an op class.",
     "banks": "Arrays of the program lie in memory banks, which start a few accesses per cycle from some tiles.",
+    "constant_stores": "Some tile keeps only so many constants and initial values.",
     "memory_access": "The array accesses of a loop stay loads and stores; without this trait they become streams.",
     "wraps": "Links join the opposite borders of the array.",
     "hexagonal": "A tile has six neighbours, and odd rows are drawn half a tile to the right.",

@@ -91,24 +91,51 @@ def unroll(arch: Arch, ii: int, settings: Mapping[str, Any]) -> ResourceGraph:
     chosen = check_settings(arch, settings)
     gates = _gate_bits(arch, chosen)
     latency = arch.arc_latency + np.where(arch.arc_gate >= 0, gates[arch.arc_gate], 0)
-    slots = np.arange(ii, dtype=np.int64)
-    source = (arch.arc_source[:, None].astype(np.int64) * ii + slots).ravel()
-    goal = np.repeat(arch.arc_target, ii).astype(np.int64)
-    cycles = np.repeat(latency, ii).astype(np.int64)
-    slot = np.tile(slots, len(arch.arc_source))
-    _rotate(arch, chosen, np.repeat(arch.arc_source, ii), goal, slot, ii)
-    target = goal * ii + (slot + cycles) % ii
-    order = np.lexsort((target, source))
-    indptr = np.zeros(len(arch.kind) * ii + 1, dtype=np.int32)
-    np.cumsum(np.bincount(source, minlength=len(arch.kind) * ii), out=indptr[1:])
+    slots = np.arange(ii, dtype=np.int32)
+    goal = np.repeat(arch.arc_target[:, None], ii, axis=1)
+    _rotate(arch, chosen, goal, ii)
+    # No node has more than 2**31 - 1 as its number, since there are fewer arcs.
+    node = goal * np.int32(ii) + (slots + latency[:, None]) % ii
+    indptr, place = _places(arch, ii)
+    target, cycles = np.empty(place.size, dtype=np.int32), np.empty(place.size, dtype=np.int32)
+    target[place] = node
+    cycles[place] = latency[:, None]
+    _sort_targets(indptr, target, cycles)
     return ResourceGraph(
         arch=arch,
         ii=ii,
         settings=chosen,
         indptr=indptr,
-        target=target[order].astype(np.int32),
-        latency=cycles[order].astype(np.int32),
+        target=target,
+        latency=cycles,
     )
+
+
+def _places(arch: Arch, ii: int) -> tuple[Ints, Ints]:
+    """Return the CSR offsets of all nodes, and where in it each arc [arc, slot] stands.
+
+    Arcs are sorted by their source: the arcs of a resource in slot s follow those in slot s - 1, in their order.
+    """
+    count = np.bincount(arch.arc_source, minlength=len(arch.kind))
+    first = np.cumsum(count) - count
+    indptr = np.zeros(len(arch.kind) * ii + 1, dtype=np.int32)
+    np.cumsum(np.repeat(count, ii), out=indptr[1:])
+    own = np.arange(len(arch.arc_source)) + first[arch.arc_source] * (ii - 1)
+    return indptr, own[:, None] + np.arange(ii) * count[arch.arc_source][:, None]
+
+
+def _sort_targets(indptr: Ints, target: Ints, cycles: Ints) -> None:
+    """Sort the arcs of each node by their targets, in place.
+
+    They are sorted already, but for nodes with two arcs to one resource and for registers that rotate.
+    """
+    falls = np.flatnonzero(target[1:] < target[:-1]) + 1
+    begins = np.zeros(len(target) + 1, dtype=np.bool_)
+    begins[indptr] = True
+    for node in np.unique(np.searchsorted(indptr, falls[~begins[falls]], side="right") - 1).tolist():
+        arcs = slice(indptr[node], indptr[node + 1])
+        order = np.argsort(target[arcs], kind="stable")
+        target[arcs], cycles[arcs] = target[arcs][order], cycles[arcs][order]
 
 
 def _gate_bits(arch: Arch, settings: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -122,19 +149,19 @@ def _gate_bits(arch: Arch, settings: Mapping[str, Any]) -> np.ndarray[Any, np.dt
     return np.array([*bits, 0], dtype=np.int32)
 
 
-def _rotate(arch: Arch, settings: Mapping[str, Any], source: Ints, goal: Any, slot: Any, ii: int) -> None:
+def _rotate(arch: Arch, settings: Mapping[str, Any], goal: Ints, ii: int) -> None:
     """Redirect the hold arcs of rotating registers: r_k of the last slot is r_(k-1) of the first slot after it.
 
-    ``source``, ``goal`` and ``slot`` have one entry per arc and slot; ``goal`` is changed in place. An arc from a
-    resource to itself is a hold arc. Those of output registers and of registers that do not rotate map onto themselves.
+    ``goal`` is the target of each arc in each slot and is changed in place. An arc from a resource to itself is a hold
+    arc. Those of output registers and of registers that do not rotate map onto themselves.
     """
-    turned = np.arange(len(arch.kind), dtype=np.int64)
+    turned = np.arange(len(arch.kind), dtype=np.int32)
     for file in arch.register_files:
         count = settings["rotating"].get(file.name, file.rotating)
         for k in range(count):
             turned[file.registers[k]] = file.registers[(k - 1) % count]
-    hold = (source == goal) & (slot == ii - 1)
-    goal[hold] = turned[goal[hold]]
+    hold = np.flatnonzero(arch.arc_source == arch.arc_target)
+    goal[hold, ii - 1] = turned[arch.arc_target[hold]]
 
 
 def check_settings(arch: Arch, settings: Mapping[str, Any]) -> dict[str, Any]:

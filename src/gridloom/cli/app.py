@@ -26,6 +26,8 @@ from gridloom.cli.commands.partition_command import partition
 from gridloom.cli.commands.program_command import program
 from gridloom.cli.commands.rtl_command import rtl
 from gridloom.cli.commands.show_command import show
+from gridloom.cli.commands.studio_command import studio
+from gridloom.cli.commands.synth_command import synth
 from gridloom.cli.commands.vpr_command import vpr
 from gridloom.cli.options import Quiet
 
@@ -52,6 +54,7 @@ app = typer.Typer(
 
 #: Name, function and the line of the overview, which has room for 54 characters on a terminal of 80 columns.
 COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
+    ("studio", studio, "Map, watch and understand in the browser."),
     ("map", map_source, "Map a graph onto an array, check and simulate it."),
     ("compile", compile_source, "Map a whole C function and run it on data."),
     ("check", check, "Check a saved mapping against every rule of its array."),
@@ -59,6 +62,7 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
     ("show", show, "Draw a mapping, an array or a graph, or list loops."),
     ("bench", bench, "Run a suite: every source on every array."),
     ("rtl", rtl, "Write the Verilog of an array, the bits of a mapping."),
+    ("synth", synth, "Place an array on an FPGA: LUTs, clock, bitstream."),
     ("vpr", vpr, "Write files for VPR, and compare its placements."),
     ("program", program, "Map several flows with channels onto one array."),
     ("partition", partition, "Cut a graph into parts that map one after the other."),

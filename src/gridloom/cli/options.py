@@ -38,6 +38,7 @@ Source = Annotated[
         autocompletion=offer_sources,
     ),
 ]
+ArrayOrMapping = Annotated[str, typer.Argument(metavar="ARCH|MAPPING", help="An array, or a mapping file.")]
 MappingFile = Annotated[str, typer.Argument(metavar="MAPPING", help="A mapping file, as gridloom map -o writes it.")]
 Arch = Annotated[
     str,
@@ -193,5 +194,14 @@ Size = Annotated[
     list[str] | None,
     typer.Option(
         "--size", metavar="ARRAY=N", help="For C and Python files: the length of an array in words; may be repeated."
+    ),
+]
+AssumeRange = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--assume-range",
+        metavar="NAME=LOW..HIGH",
+        help="For loops on arrays of 24-bit words: what the values of a stream, array, live-in or node keep to; * "
+        "stands for all 32-bit inputs. May be repeated.",
     ),
 ]

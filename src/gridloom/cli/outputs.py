@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
+from gridloom.text_file import exists, is_dir
 
 
 def check_writable(files: Iterable[tuple[str, Path | None]]) -> None:
@@ -25,15 +26,30 @@ def check_writable(files: Iterable[tuple[str, Path | None]]) -> None:
         if path is None:
             continue
         folder = path.absolute().parent
-        if path.is_dir():
+        if is_dir(path):
             raise OptionError(f"{path} is a folder; expected a file name", where=option)
-        if not folder.is_dir():
+        if not is_dir(folder):
             raise OptionError(f"{path}: there is no folder {folder}; create it first", where=option)
-        if not os.access(path if path.exists() else folder, os.W_OK):
+        _check_name(path, folder, option)
+        if not os.access(path if exists(path) else folder, os.W_OK):
             raise OptionError(f"{path} cannot be written; name another file", where=option)
         other = seen.setdefault(path.absolute(), option)
         if other != option:
             raise OptionError(f"{path} is also the file of {other}; name another", where=option)
+
+
+def check_folder(path: Path, option: str) -> None:
+    """Raise an OptionError for a folder to write into that is a file, or whose name is too long. Nothing is created."""
+    if exists(path) and not is_dir(path):
+        raise OptionError(f"{path} is a file; expected a folder", where=option)
+    above = next((folder for folder in path.absolute().parents if is_dir(folder)), Path("/"))
+    _check_name(path, above, option)
+
+
+def _check_name(path: Path, folder: Path, option: str) -> None:
+    """Raise an OptionError where the name is longer than the file system of a folder takes."""
+    if len(os.fsencode(path.name)) > os.pathconf(folder, "PC_NAME_MAX"):
+        raise OptionError(f"{path.name[:40]}… is longer than a file name may be; name another", where=option)
 
 
 def figure_files(plots: Iterable[str], known: Collection[str], of: str) -> list[tuple[str, Path]]:

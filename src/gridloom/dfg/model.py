@@ -52,6 +52,8 @@ class Node:
     shape: tuple[int, ...] = ()
     #: Tensor graphs: cycles that a firing keeps its unit busy.
     work: int = 1
+    #: Tensor graphs: the parameters of the operation, ``key=value;key=value`` (:mod:`gridloom.dfg.tensor_values`).
+    how: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +123,9 @@ class Dfg:
     arrays: tuple[Array, ...] = ()
     #: Free text: where the graph comes from.
     notes: str = ""
+    #: What the source says of values: input, output or live-in -> its least and greatest number. Transformations use
+    #: it; it takes no part in comparisons and is not saved with the graph.
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
     _checked: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -294,6 +299,7 @@ class DfgBuilder:
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self.arrays: dict[str, int] = {}
+        self.ranges: dict[str, tuple[int, int]] = {}
         self._ids: set[str] = set()
         self._constants: dict[int | float, str] = {}
 
@@ -375,6 +381,7 @@ class DfgBuilder:
             edges=tuple(self.edges),
             arrays=arrays,
             notes=self.notes,
+            ranges=dict(self.ranges),
         )
 
 

@@ -6,13 +6,15 @@ from math import prod
 from typing import Final
 
 from gridloom.dfg.model import Dfg, Node
+from gridloom.dfg.tensor_values import parameters_of
 from gridloom.errors import DfgError
 
 #: Floating-point operations per element of a vector operation, by its label or op; its gradient costs one more.
 STEPS: Final = {
     "relu": 1, "add": 1, "sub": 1, "mul": 1, "div": 2, "bias": 1, "scale": 1, "neg": 1, "copy": 1,
     "gelu": 8, "tanh": 4, "sigmoid": 4, "silu": 5, "exp": 4, "sqrt": 2, "pow": 4, "select": 1,
-    "softmax": 5, "norm": 8, "reduce": 1,
+    "softmax": 5, "norm": 8, "reduce": 1, "log": 4, "rsqrt": 2, "reciprocal": 2, "erf": 4, "cos": 4, "sin": 4,
+    "batch_norm": 2, "clip": 2, "leaky_relu": 2, "variance": 3,
 }  # fmt: skip
 
 
@@ -26,9 +28,18 @@ def operands(dfg: Dfg, node: Node) -> list[Node]:
     return [dfg.node(dfg.edges[k].source) for k in dfg.operand_edges(node.id)]
 
 
+#: Operations that look at a window for each element of their result, and what they do for each element of the window.
+WINDOWED: Final = {"max_pool": 1, "mean_pool": 1, "depthwise": 2}
+
+#: Reductions whose result is smaller than what they read: they cost a step for each element that they read.
+REDUCTIONS: Final = frozenset({"sum", "mean", "max", "min", "any", "variance"})
+
+
 def steps(node: Node) -> int:
     """Floating-point operations per element of a vector operation."""
     name = node.label or node.op
+    if name in WINDOWED:
+        return WINDOWED[name] * prod(int(size) for size in parameters_of(node)["kernel"])
     return STEPS.get(name.removesuffix("_grad"), 1) + name.endswith("_grad")
 
 
@@ -47,12 +58,18 @@ def contraction(dfg: Dfg, node: Node) -> int:
     return inner
 
 
+def streamed(dfg: Dfg, node: Node) -> int:
+    """Elements that a vector operation takes its steps for: those of its result, or of what a reduction reads."""
+    reads = node.op == "reduce" and node.label in REDUCTIONS
+    return max(prod(other.shape) for other in operands(dfg, node)) if reads else prod(node.shape)
+
+
 def flops(dfg: Dfg, node: Node) -> int:
     """Floating-point operations per sample: 2 for each multiply-accumulate, `steps` for each element of a vector op."""
     if node.op == "gemm":
         return 2 * prod(node.shape) * contraction(dfg, node)
     if node.op in ("elementwise", "softmax", "norm", "reduce"):
-        return steps(node) * prod(node.shape)
+        return steps(node) * streamed(dfg, node)
     return 0
 
 

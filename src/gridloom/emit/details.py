@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.emit.picture import palette
@@ -183,7 +185,9 @@ class Details:
         A link has its capacity once per slot, so II times in all; each signal and cycle in it counts once, however many
         edges of a fan-out it serves.
         """
-        wires = [r for r, kind in enumerate(self.arch.kind.tolist()) if kind in (Kind.LINK, Kind.SWITCH)]
+        # The write ports of a shared register file belong to no tile.
+        owned = np.isin(self.arch.kind, [int(Kind.LINK), int(Kind.SWITCH)]) & (self.arch.tile >= 0)
+        wires: list[int] = np.flatnonzero(owned).tolist()
         taken = {r: len({(signal, cycle) for signal, cycle, _ in self.uses.get(r, ())}) for r in wires}
         # A capacity of 0 stands for no limit, so there is nothing absolute to compare the use with.
         unlimited = max([taken[r] for r in wires if self.arch.capacity[r] == 0], default=0)

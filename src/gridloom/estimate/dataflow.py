@@ -109,6 +109,14 @@ class Guide(Protocol):
         """What a search should raise, one number for each decision; about as large as efficiencies are."""
 
 
+@runtime_checkable
+class Ranged(Protocol):
+    """A cost model that knows where it can be trusted."""
+
+    def outside(self, pipeline: Pipeline) -> str | None:
+        """Why its predictions for a pipeline are worth nothing; None where they are."""
+
+
 def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:
     """The pipeline of a graph of units. OptionError for an array that is not elastic. Linear in nodes and edges.
 
@@ -173,3 +181,18 @@ def link_rates(pipeline: Pipeline, decisions: Decisions, flow_rate: Floats) -> F
     weights = np.repeat(np.tile(flow_rate, count), lengths)
     rate_of_link: Floats = np.bincount(where, weights, count * pipeline.links).astype(np.float64, copy=False)
     return rate_of_link.reshape(count, pipeline.links)
+
+
+def rooms(pipeline: Pipeline) -> Ints:
+    """Return flow -> how many of its tokens the buffer of its target takes.
+
+    A flow may ask for fewer than the buffer has (``room`` of its edge). Where tiles differ, the smallest buffer counts,
+    since the placement is not known here.
+    """
+    arch, dfg = pipeline.arch, pipeline.dfg
+    smallest = {
+        name: min((arch.tiles[t].buffer for t in arch.tiles_for(name)), default=1) or 1
+        for name in sorted({dfg.op_class(node.id) for node in dfg.nodes})
+    }
+    buffers = {node.id: smallest[dfg.op_class(node.id)] for node in dfg.nodes}
+    return np.array([min(buffers[e.target], e.room or buffers[e.target]) for e in dfg.edges], dtype=np.int64)

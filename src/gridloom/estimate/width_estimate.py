@@ -100,6 +100,11 @@ def _refusal(dfg: Dfg, arch: Arch, need: Demand, bound: int, registers: int) -> 
     missing = sorted({name for node in dfg.nodes for name in dfg.required_classes(node.id)} - classes)
     if missing:
         return f"no tile for {' and '.join(missing)}"
+    if arch.has("partial"):
+        ops = {(node.op, dfg.required_classes(node.id)) for node in dfg.nodes if dfg.op_class(node.id) not in arch.free}
+        lacking = sorted(op for op, needed in ops if not any(tile.runs(op, needed) for tile in arch.tiles))
+        if lacking:
+            return f"no tile that runs {' and '.join(lacking)}"
     # These arrays have no registers that survive an iteration, so that loop-carried values cannot be mapped at all.
     if any(edge.kind != "data" or edge.distance for edge in dfg.edges):
         return "values that are kept between iterations"

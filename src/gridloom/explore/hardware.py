@@ -1,11 +1,11 @@
-"""The cost of an array without a synthesis: area, logic levels and energy from a linear model of its units.
+"""The cost of an array without a synthesis: area and logic levels from a linear model of its units.
 
 The weights are fitted to syntheses with Yosys (``hardware_model.json`` names the command and the errors on units left
 out of the fit). Area is in NAND2 equivalents, the critical path in logic levels. What joins the tiles is priced by the
-same weights: multiplexers of buses and banks, the switch that lets one memory answer all its ports in a cycle, and the
-multiplexers that a value passes where it crosses several links in a cycle. Energy is power times cycles times
-critical path, as the evaluation of RAMP computes it. Power is taken as proportional to area, so energy is in units of
-its own (NAND2 x levels): it compares arrays with each other and nothing else.
+same weights: multiplexers of buses and banks, the switch that lets one memory answer all its ports in a cycle, the
+multiplexers before shared and ported register files, and those that a value passes where it crosses several links, a
+bus or a read port in a cycle. The energy of a mapping comes from what switches in it
+(:mod:`gridloom.hardware.energy`), not from here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from gridloom.errors import GridloomError
 
 if TYPE_CHECKING:
     from gridloom.archs.model import Arch
-    from gridloom.hardware.rtl.structure import Hardware, Shape
+    from gridloom.hardware.rtl.shapes import Shape
+    from gridloom.hardware.rtl.structure import Hardware
 
 #: Ops that the hardware of an exploration has; the last three are those of VPCMA for ``mul``, ``shl`` and ``lshr``.
 OPS: Final = ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "mult", "sl", "sr")
@@ -36,10 +37,6 @@ class Cost:
 
     area: float
     levels: float
-
-    def energy(self, cycles: float) -> float:
-        """Return the energy of a run of so many cycles, in NAND2 x levels x cycles."""
-        return self.area * self.levels * cycles
 
 
 def cost(arch: Arch, *, width: int = 32) -> Cost | None:
@@ -58,7 +55,8 @@ def cost(arch: Arch, *, width: int = 32) -> Cost | None:
         return None
     model = fitted()
     area = modelled_area(model["area"]["weights"], hardware)
-    area += model["area"]["weights"][FEATURES.index("multiplexer bits")] * memory_multiplexer_bits(hardware)
+    multiplexers = memory_multiplexer_bits(hardware) + file_multiplexer_bits(hardware)
+    area += model["area"]["weights"][FEATURES.index("multiplexer bits")] * multiplexers
     levels = max(
         float(np.dot(model["levels"]["weights"], level_features(hardware, shape))) for shape in hardware.places
     )
@@ -78,10 +76,25 @@ def memory_multiplexer_bits(hardware: Hardware) -> int:
     return bits + ports * (ports - 1) * (request + hardware.width)
 
 
-def chain_levels(hardware: Hardware) -> float:
-    """Return the levels of two-input multiplexers that a value passes on the most links of one cycle.
+def file_multiplexer_bits(hardware: Hardware) -> int:
+    """Return the bits of two-input multiplexers before the registers of shared files and of files with write ports.
 
-    Each link has a multiplexer, and the port at its end where there are ports.
+    A register of a shared file chooses one of its writers. With ports, each port does, and the register one port.
+    """
+    inputs = 0
+    for shape, units in hardware.places.items():
+        ports = range(len(shape.write_ports))
+        if ports:
+            inputs += len(units) * (sum(shape.port_choices(k) - 1 for k in ports) + shape.registers * (len(ports) - 1))
+        elif shape.kind == "file":
+            inputs += len(units) * shape.registers * (shape.writers - 1)
+    return inputs * hardware.width
+
+
+def chain_levels(hardware: Hardware) -> float:
+    """Return the levels of two-input multiplexers that a value passes on the most wires of one cycle.
+
+    Each link has a multiplexer, and the port at its end where there are ports; so has a bus, and a read port.
     """
     hops = hardware.arch.links_per_cycle or 0
     rings = [mux for shape in hardware.places for mux in shape.muxes if mux.ring]
@@ -89,7 +102,9 @@ def chain_levels(hardware: Hardware) -> float:
         link: max((len(mux.sources) + mux.idle for mux in rings if mux.name.startswith("to_") == link), default=1)
         for link in (True, False)
     }
-    return hops * sum(math.log2(inputs) for inputs in widest.values())
+    between = [mux for shape in hardware.places for mux in shape.muxes if mux.idle and not mux.ring]
+    wires = max((len(mux.sources) + 1 for mux in between), default=1) if hardware.arch.has("crossbars") else 1
+    return hops * sum(math.log2(inputs) for inputs in widest.values()) + math.log2(wires)
 
 
 @cache

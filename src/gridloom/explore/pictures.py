@@ -24,7 +24,7 @@ MARKERS: Final = "osD^vPX*"
 UNITS: Final[Mapping[str, str]] = {
     "mapped": "kernels mapped (share)",
     "area": "area (NAND2 equivalents)",
-    "energy": "energy (NAND2 x levels x cycles)",
+    "energy": "energy (pJ)",
     "levels": "critical path (logic levels)",
     "ii": "II (geometric mean)",
     "latency": "latency, cycles (geometric mean)",

@@ -173,8 +173,15 @@ def figures(
         "cycles": cycles,
         "area": None if price is None else price.area,
         "levels": None if price is None else price.levels,
-        "energy": None if price is None or cycles is None else price.energy(cycles),
+        "energy": _energy(mapped, iterations),
     }
+
+
+def _energy(mapped: Sequence[Mapping[str, Any]], iterations: int) -> float | None:
+    """The energy of so many iterations in pJ; None where a kernel has none."""
+    energies = [row.get("energy") for row in mapped]
+    known = [float(value) * iterations for value in energies if value is not None]
+    return _geometric(known) if len(known) == len(mapped) else None
 
 
 def probability(estimator: str, source: str, one: Candidate) -> float:

@@ -33,6 +33,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from gridloom.errors import OptionError
+from gridloom.text_file import is_file
 from gridloom.yaml_text import parse_yaml, read_yaml_file
 
 Value = bool | int | float | str | None
@@ -284,7 +285,7 @@ def parse_space(text: str, where: str, folder: Path | None = None) -> Space:
 
 def _described(path: Path, named: str) -> Any:
     """The description in an array's file where it has parameters; otherwise the name of the file as it is."""
-    if not path.is_file():
+    if not is_file(path):
         return named
     described = parse_yaml(read_yaml_file(path), str(path))
     return described if any(_PLACE.search(text) for text in _texts(described)) else named

@@ -128,11 +128,11 @@ def compile(
     Raises a GridloomError for bad input; a loop that the array cannot take stays on the host, with the reason in
     ``compiled.loops``. Costs one search per loop.
 
-    source: ``FILE.c:FUNCTION``
+    source: ``FILE.c:FUNCTION`` or ``FILE.mlir:FUNCTION``
     arch: an Arch, an ARCH string (``torus:4x4``), a YAML file, or a dictionary with ``family`` and its parameters
     mapper: the mapper's name; ``auto`` takes the one that suits the array
     seed: the random seed; the same seed and effort give the same mappings
-    time_limit: seconds of search for each loop; without it and ``effort``, 20
+    time_limit: seconds of search for each loop; without it and ``effort``, 20 s or 50,000 moves, whichever ends first
     effort: moves of each search (or the mapper's own unit of work)
     told: is called with one line about each loop
     """

@@ -20,7 +20,7 @@ from gridloom.frontend.loops.spec import is_part
 from gridloom.frontend.source import KERNEL_PREFIX
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
-from gridloom.text_file import read_text
+from gridloom.text_file import is_file, read_text
 
 
 def load_mapping(path: str | Path) -> Mapping:
@@ -86,7 +86,7 @@ def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
     if text.endswith((".yaml", ".yml")):
         return "arch"
     path = Path(text)
-    if path.is_file():
+    if is_file(path):
         if path.suffix == ".json":
             return "mapping" if is_mapping_file(path) else "source"
         return "arch" if path.suffix == ".xml" and "<PEArray" in read_text(path)[:65536] else "source"

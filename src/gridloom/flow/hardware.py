@@ -6,17 +6,23 @@ that length: each firing still has to come in the cycle that the configuration s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gridloom.dfg.interpreter import Observation, Stimulus
+from gridloom.errors import MappingError
 from gridloom.mapping.configuration import Configuration, configure
 from gridloom.mapping.model import Mapping
 
 if TYPE_CHECKING:
+    from gridloom.archs.model import Arch
     from gridloom.hardware.cosimulation import Bench, HardwareRun, Simulator
+    from gridloom.hardware.energy import Energy
+    from gridloom.hardware.parameters import HardwareParameters
+    from gridloom.hardware.rtl.structure import Hardware
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +38,56 @@ class Cosimulation:
     cycles: int
 
 
+def hardware_for(
+    arch: Arch,
+    parameters: HardwareParameters,
+    *,
+    mapping: Mapping | None = None,
+    trim: Sequence[Mapping] = (),
+) -> Hardware:
+    """Return the hardware of an array: large enough for a mapping, no larger than ``trim`` needs if that is given.
+
+    MappingError for mappings on other arrays.
+    """
+    from gridloom.hardware.bitstream.encode import fitted, trimmed
+    from gridloom.hardware.rtl.structure import Hardware
+
+    if mapping is not None:
+        parameters = fitted(configure(mapping), parameters)
+    if trim:
+        kept = [m for m in (mapping, *trim) if m is not None]
+        for other in kept:
+            if other.arch.fingerprint != arch.fingerprint:
+                raise MappingError(f"a mapping on {other.arch.name!r} says nothing about {arch.name!r}")
+        parameters = trimmed([configure(m) for m in kept], parameters)
+    return Hardware(arch, parameters)
+
+
+def operations(hardware: Hardware, mapping: Mapping | None = None) -> tuple[int, int]:
+    """Return (ops, II) of a mapping: what it computes per round; of an array alone, the most that it could.
+
+    Throughput is ops x clock / II. Ops are those that a function unit or a memory port does; constants, live-ins and
+    ports of streams are none.
+    """
+    if mapping is None:
+        return sum(unit.shape.kind == "pe" and unit.shape.ops > 0 for unit in hardware.units), 1
+    idle = ("const", "livein", "input", "output", "route")
+    return sum(op.op_class not in idle for op in mapping.dfg.ops), mapping.ii
+
+
+def energy_of(mapping: Mapping, *, iterations: int = 32, seed: int = 0, width: int = 32) -> Energy:
+    """Return the energy of one iteration of a mapping on random inputs, from the values of a simulated run.
+
+    Needs a mapping that the simulator runs. Costs a simulation of ``iterations`` iterations.
+    """
+    from gridloom.hardware.energy import energy
+    from gridloom.sim import run, stimulus_for
+
+    configuration = configure(mapping)
+    observed = run(configuration, stimulus_for(mapping.dfg, iterations, seed=seed))
+    return energy(mapping, np.asarray(observed.values, dtype=np.int64), width=width)
+
+
 def cosimulate_mapping(
     mapping: Mapping,
     *,
@@ -39,10 +95,12 @@ def cosimulate_mapping(
     seed: int = 0,
     simulator: Simulator = "icarus",
     bench: Bench | None = None,
+    stall: int = 0,
 ) -> Cosimulation:
     """Run a mapping on the generated hardware of its array, loaded with its bits, and in ``sim``; compare them.
 
-    Streams, live-ins and memories are random; there are runs of ``iterations``, of 2 and of 1 iterations. MissingExtra
+    Streams, live-ins and memories are random; there are runs of ``iterations``, of 2 and of 1 iterations. With a seed
+    in ``stall`` streams, outputs and memory make the array wait in random cycles. MissingExtra
     when the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its
     words. Costs the compilation of the hardware unless a ``bench`` is given.
     """
@@ -58,7 +116,7 @@ def cosimulate_mapping(
     # Loops of one and two iterations end before the pipeline is full, which a long run never shows.
     for count in sorted({1, min(2, iterations), iterations}):
         stimulus, expected = _expected(configuration, chosen.hardware.word_bits, count, seed + count)
-        shown = chosen.run(configuration, stimulus)
+        shown = chosen.run(configuration, stimulus, stall=stall)
         findings += differences(configuration, expected, shown)
         counts.append(stimulus.iterations)
         cycles += shown.cycles

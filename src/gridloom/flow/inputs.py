@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
+from gridloom.errors import SourceError
 from gridloom.flow.loops.alternatives import Alternative, ranked
 from gridloom.frontend.loops.spec import Memory, is_loop
 from gridloom.frontend.source import load_source, names_module
 from gridloom.transform.fuse import fuse
 from gridloom.transform.streams import needs_memory, streams_to_memory
+from gridloom.transform.words24.narrowing import Narrowing, narrow
 
 if TYPE_CHECKING:
     from gridloom.flow.loops.loop_text import LoopText
@@ -46,19 +48,49 @@ class Prepared:
     text: LoopText | None = None
     #: All graphs that the source stands for, the best by its bounds first: that is ``dfg``.
     alternatives: tuple[Alternative, ...] = ()
+    #: Where ``dfg`` is a graph of 24-bit words: the loop of 32-bit integers that it stands for.
+    narrowing: Narrowing | None = None
 
 
 def prepare(source: Source, arch: ArchLike) -> Prepared:
     """Read an array and a source, and lower the source's graph to what the array takes.
 
     The accesses of a loop become loads and stores, or streams, as the array has it; on arrays that fuse instructions
-    the graph is fused, and streams become memory accesses where there is no port. Raises a GridloomError for bad input.
-    Costs one run of the front end (of clang for C) and passes that are linear in the graph.
+    the graph is fused, and streams become memory accesses where there is no port. A loop of 32-bit integers becomes one
+    of 24-bit words on arrays that have those. Raises a GridloomError for bad input. Costs one run of the front end (of
+    clang for C), passes that are linear in the graph, and a short run of both graphs where words are narrowed.
     """
     array = read_arch(arch)
     rows = [replace(row, dfg=fitted(row.dfg, array)) for row in _read(source, memory_of(array))]
+    if array.has("words24"):
+        rows = _narrowed(rows, array)
     alternatives = ranked(rows, array)
-    return Prepared(dfg=alternatives[0].dfg, arch=array, text=alternatives[0].text, alternatives=alternatives)
+    first = alternatives[0]
+    return Prepared(dfg=first.dfg, arch=array, text=first.text, alternatives=alternatives, narrowing=first.narrowing)
+
+
+def _narrowed(rows: list[Alternative], arch: Arch) -> list[Alternative]:
+    """Return the loops of 32-bit integers as graphs of 24-bit words; those that do not fit are left out.
+
+    SourceError, with what is wrong with the first one, where none fits. Graphs that come from no loop, and so say
+    nothing of the types of their streams, stay as they are.
+    """
+    found: list[Alternative] = []
+    refused: SourceError | None = None
+    for row in rows:
+        if row.dfg.domain != "i32" or not row.dfg.ranges:
+            found.append(row)
+            continue
+        try:
+            made = narrow(row.dfg, multiplies=not any("mult" in tile.lacks for tile in arch.tiles))
+            made.check()
+        except SourceError as error:
+            refused = refused or error
+            continue
+        found.append(replace(row, dfg=made.dfg, narrowing=made))
+    if refused is not None and not found:
+        raise refused
+    return found
 
 
 def read_arch(arch: ArchLike) -> Arch:

@@ -35,6 +35,7 @@ from gridloom.frontend.loops.spec import Memory
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.mapping.program import Channel, ChannelKind, Flow, Program, check_channels
 from gridloom.sim.together import ProgramVerdict, simulate_program
+from gridloom.text_file import exists
 from gridloom.verify.program import legal_program
 from gridloom.verify.violation import Violation
 from gridloom.yaml_text import parse_yaml, read_yaml_file
@@ -156,7 +157,7 @@ def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory) -> Flo
     source = row["source"]
     beside = path.parent / source
     try:
-        dfg = read_source(beside if not source.startswith("kernel:") and beside.exists() else source, memory)
+        dfg = read_source(beside if not source.startswith("kernel:") and exists(beside) else source, memory)
     except GridloomError as error:
         raise error.at(where) from None
     return FlowSource(name=row["name"], dfg=dfg, **numbers)

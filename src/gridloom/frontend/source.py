@@ -17,7 +17,7 @@ from gridloom.dfg import Dfg
 from gridloom.errors import OptionError, SourceError
 from gridloom.frontend.loops.spec import Memory, is_loop, parse
 from gridloom.frontend.parameters import parse_spec
-from gridloom.text_file import read_text, shown
+from gridloom.text_file import exists, is_file, read_text, shown
 
 KERNEL_PREFIX: Final = "kernel:"
 NETWORK_PREFIX: Final = "model:"
@@ -73,7 +73,7 @@ def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
         return read_module(text)
     if is_loop(text):
         return _read_loop(text, memory)
-    if text.partition(",")[0] in registry.names("kernels") and not Path(text).exists():
+    if text.partition(",")[0] in registry.names("kernels") and not exists(Path(text)):
         raise OptionError(f"{text}: there is no such file; did you mean kernel:{text}?")
     return read_graph(Path(text))
 
@@ -104,10 +104,13 @@ def with_training(text: str) -> str:
 
 def names_module(text: str) -> bool:
     """True for ``FILE.py:FUNCTION...`` of a file that imports torch: its functions build modules, not loops."""
-    # The text is searched for an import of torch, since importing the file would execute it.
     stem, found, _ = text.partition(".py:")
-    path = Path(f"{stem}.py")
-    return bool(found) and path.is_file() and bool(re.search(r"^\s*(?:import|from)\s+torch\b", read_text(path), re.M))
+    return bool(found) and imports_torch(Path(f"{stem}.py"))
+
+
+def imports_torch(path: Path) -> bool:
+    """True for a file that imports torch; its text is searched, since importing it would execute it."""
+    return is_file(path) and bool(re.search(r"^\s*(?:import|from)\s+torch\b", read_text(path), re.M))
 
 
 def read_graph(path: Path) -> Dfg:
@@ -138,7 +141,7 @@ def _reader_name(path: Path) -> str:
 def _siblings(path: Path, ending: str, *others: str) -> bool:
     """True when the other files of a loop stand beside a file."""
     stem = path.name.removesuffix(ending)
-    return all(path.with_name(stem + other).is_file() for other in others)
+    return all(is_file(path.with_name(stem + other)) for other in others)
 
 
 def _refuse_other_xml(path: Path) -> None:

@@ -109,6 +109,7 @@ class Bench:
         self.folder = folder or Path(self._temporary.name)  # type: ignore[union-attr]
         self.folder.mkdir(parents=True, exist_ok=True)
         texts = rtl_files(hardware) | {f"{TESTBENCH}.v": testbench(hardware)}
+        texts["gl_clock_gate.v"] = primitive("gl_clock_gate")
         if hardware.buses:
             texts["gl_data_memory.v"] = primitive("gl_data_memory")
         for name, text in texts.items():
@@ -129,17 +130,18 @@ class Bench:
             ]  # fmt: skip
         _call(command, self.folder)
 
-    def run(self, configuration: Configuration, stimulus: Stimulus) -> HardwareRun:
+    def run(self, configuration: Configuration, stimulus: Stimulus, *, stall: int = 0) -> HardwareRun:
         """Configure the hardware, run a stimulus and return what was observed.
 
         The stimulus needs a word for every input and iteration and a value for every live-in of the configuration's
-        graph. Each run has a folder of its own inside that of the bench, which is removed afterwards. MappingError
+        graph. ``stall`` is the seed of random cycles in which streams, outputs and memory make the array wait; 0: none
+        do. Each run has a folder of its own inside that of the bench, which is removed afterwards. MappingError
         where the hardware is too small for the configuration, SimulationError where the simulator fails. A run costs
         the start of a process and the simulation of all cycles, those in which packets travel along the chain included.
         """
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.folder) as place:
             folder = Path(place)
-            options = _write_inputs(folder, self.hardware, configuration, stimulus)
+            options = _write_inputs(folder, self.hardware, configuration, stimulus) | {"stall": stall}
             program = ["vvp", "-n", str(self.folder / "bench.vvp")]
             if self.simulator == "verilator":
                 program = [str(self.folder / "verilated" / f"V{TESTBENCH}")]

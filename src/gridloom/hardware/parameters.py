@@ -28,6 +28,20 @@ def _between(low: int, high: int) -> dict[str, tuple[int, int]]:
     return {"range": (low, high)}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trim:
+    """What a set of mappings needs of an array: the hardware has no more than this.
+
+    ``ops`` are (tile, op), ``arcs`` are (source, target, cycles, gate) by resource numbers, ``fifos`` are the most
+    cycles that an operand waits on each tile, and ``memory`` are the tiles that load, store or spill.
+    """
+
+    ops: tuple[tuple[int, str], ...]
+    arcs: tuple[tuple[int, int, int, int], ...]
+    fifos: tuple[int, ...]
+    memory: tuple[int, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class HardwareParameters:
     """Parameters of the generated hardware.
@@ -61,13 +75,19 @@ class HardwareParameters:
     bypass: bool = True
     #: Ops of the function units, as far as a tile's classes allow them; null: all integer ops.
     ops: tuple[str, ...] | None = None
+    #: True: results of every tile may leave the array, so that a host can read the last one of each (live-outs).
+    liveouts: bool = False
+    #: What is kept of the array; null: all of it.
+    trim: Trim | None = None
 
     def __post_init__(self) -> None:
         for parameter in fields(self):
             value, (low, high) = getattr(self, parameter.name), parameter.metadata.get("range", (None, None))
             if low is not None and (type(value) is not int or not low <= value <= high):
                 raise OptionError(f"{parameter.name}: expected {low} to {high}, found {value!r}")
-        for name, allowed in (("memory", (True, False, None)), ("bypass", (True, False))):
+        for name, allowed in (
+            ("memory", (True, False, None)), ("bypass", (True, False)), ("liveouts", (True, False)),
+        ):  # fmt: skip
             if not any(getattr(self, name) is value for value in allowed):
                 raise OptionError(f"{name}: expected true or false, found {getattr(self, name)!r}")
         for op in self.ops or ():
@@ -103,6 +123,11 @@ class HardwareParameters:
         """
         data = asdict(self)
         data["ops"] = list(self.ops) if self.ops is not None else None
+        # Files of hardware that is not trimmed stay as they were.
+        if self.trim is None:
+            del data["trim"]
+        if not self.liveouts:
+            del data["liveouts"]
         return data
 
     @staticmethod
@@ -118,10 +143,25 @@ class HardwareParameters:
             if not isinstance(ops, list | tuple) or not all(isinstance(op, str) for op in ops):
                 raise OptionError(f"ops: expected a list of ops, found {ops!r}", where=where)
             values["ops"] = tuple(ops)
+        if values.get("trim") is not None:
+            values["trim"] = _read_trim(values["trim"], where)
         try:
             return HardwareParameters(**values)
         except OptionError as error:
             raise error.at(where) from None
+
+
+def _read_trim(data: Any, where: str) -> Trim:
+    """The trim of a header. OptionError where it is none."""
+    try:
+        return Trim(
+            ops=tuple((int(tile), str(op)) for tile, op in data["ops"]),
+            arcs=tuple((int(a), int(b), int(c), int(d)) for a, b, c, d in data["arcs"]),
+            fifos=tuple(int(cycles) for cycles in data["fifos"]),
+            memory=tuple(int(tile) for tile in data["memory"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise OptionError("trim: expected ops, arcs, fifos and memory of a header; use --trim", where=where) from None
 
 
 def parse_parameters(settings: Mapping[str, str]) -> HardwareParameters:

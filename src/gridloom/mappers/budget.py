@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -37,6 +37,19 @@ _LATE_SHARE, _LATE_SECONDS = 0.02, 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Where a search stands: what its closest try costs, where its nodes are, and what signals compete for."""
+
+    #: What the search makes smaller, in the mapper's own unit, and whether the try is legal.
+    cost: float
+    legal: bool
+    #: Node -> tile, for the nodes that sit on one.
+    placed: Mapping[str, str]
+    #: Resources that signals compete for, worst first.
+    congested: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """One report of a run while it works.
 
@@ -55,6 +68,9 @@ class Progress:
     best: str = ""
     #: True when the run waits for kernels to be compiled, which its seconds do not count.
     compiling: bool = False
+    #: Looks at where the search stands, for those who draw it; None: the mapper does not say. It costs time linear in
+    #: the graph and must be called before the reporter returns, while the search waits.
+    look: Callable[[], Look] | None = None
 
 
 class Reporter(Protocol):
@@ -195,10 +211,10 @@ class Clock:
         """Ask everything that runs under the clock to return what it has."""
         self.stop[0] = max(1, int(self.stop[0]))
 
-    def report(self, phase: str, best: str = "") -> None:
-        """Tell the budget's reporter."""
+    def report(self, phase: str, best: str = "", look: Callable[[], Look] | None = None) -> None:
+        """Tell the budget's reporter; ``look`` is called only where somebody draws the search."""
         if self.budget.progress is not None:
-            self.budget.progress(Progress(seconds=self.seconds, moves=self.moves, phase=phase, best=best))
+            self.budget.progress(Progress(seconds=self.seconds, moves=self.moves, phase=phase, best=best, look=look))
 
     def run(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
         """The results of the jobs, in their order; each is expected to return soon once ``stop`` is set.

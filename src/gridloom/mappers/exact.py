@@ -8,9 +8,11 @@ Chin and Anderson (2018) map by integer programming on the time-expanded resourc
 2. II by II from the MII on: a plain model finds, the full one finds or refutes within a window of cycles;
 3. a model over slots alone holds for schedules of every length: what it refutes is refuted for good;
 4. static grids: placement, routes by age and issue cycles in one model, minimised for the objective;
-5. one node is only tried on tiles that the array can tell apart.
+5. graphs too large for that: a model of places with short wires, then one of routes between these places;
+6. one node is only tried on tiles that the array can tell apart.
 
-Cost: exponential at worst; loops of 15 nodes on 4x4 in seconds, static graphs of 20 to 30 nodes in minutes. What was
+Cost: exponential at worst; loops of 15 nodes on 4x4 in seconds, static graphs of 20 to 30 nodes in minutes and, without
+a proof, of a hundred. What was
 proved, and within which limits, is in the mapping's provenance: ``optimal``, ``bound``, ``proof``.
 """
 
@@ -46,6 +48,8 @@ class ExactConfig:
     objective: Literal["buffers", "wirelength", "latency"] = "buffers"
     #: Static arrays: links that a route may have; None: enough for every way that pays.
     longest: int | None = None
+    #: Static arrays: end with the first mapping, whatever its figure.
+    first_legal: bool = False
 
     def __post_init__(self) -> None:
         check_settings(

@@ -12,9 +12,10 @@ No modulo schedule is below the MII; that there is one at it is not said.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
@@ -44,6 +45,31 @@ def mii(dfg: Dfg, arch: Arch) -> Mii:
     Live-ins that sit in registers take no tile and do not count. On static arrays a ``res`` above 1 says that the graph
     does not fit.
     """
+    bounds, missing = resource_bounds(dfg, arch)
+    loads = unkept_live_ins(dfg, arch)
+    res = max([1, *(bound.ii for bound in bounds)])
+    rec = recurrence_mii(dfg, least_latencies(dfg, arch))
+    reasons = [bound.reason for bound in bounds if bound.ii == res > 1]
+    if loads and any("mem" in text for text in reasons):
+        reasons.append(f"the registers have no room for {loads} of the live-ins, which are loaded in every iteration")
+    if rec == max(res, rec) > 1:
+        reasons.append(f"recurrences need II {rec}")
+    return Mii(res=res, rec=rec, explanations=tuple(reasons), missing=missing)
+
+
+class Bound(NamedTuple):
+    """What counting says of some op classes: the II that they need, and why."""
+
+    ii: int
+    reason: str
+    classes: tuple[str, ...]
+
+
+def resource_bounds(dfg: Dfg, arch: Arch) -> tuple[list[Bound], tuple[str, ...]]:
+    """Every bound that counting gives, and the op classes that no tile has.
+
+    ``mii`` takes the largest of them; the others say how far away they are. Costs the same.
+    """
     demand, missing = _demand(dfg, arch)
     loads = unkept_live_ins(dfg, arch)
     if loads:
@@ -55,16 +81,14 @@ def mii(dfg: Dfg, arch: Arch) -> Mii:
         *_unit_bounds(demand, arch),
         *_bank_bounds(dfg, arch),
     ]
-    res = max([1, *(bound for bound, _ in bounds)])
+    return bounds, missing
+
+
+def least_latencies(dfg: Dfg, arch: Arch) -> Callable[[str], int]:
+    """Node -> the least cycles from its issue to its result on any tile that can run it; 0 for timeless nodes."""
     classes = {dfg.op_class(node.id) for node in dfg.nodes}
     least = {name: _least_latency(arch, name) for name in classes}
-    rec = recurrence_mii(dfg, lambda node: 0 if dfg.op(node).timeless else least[dfg.op_class(node)])
-    reasons = [text for bound, text in bounds if bound == res > 1]
-    if loads and any("mem" in text for text in reasons):
-        reasons.append(f"the registers have no room for {loads} of the live-ins, which are loaded in every iteration")
-    if rec == max(res, rec) > 1:
-        reasons.append(f"recurrences need II {rec}")
-    return Mii(res=res, rec=rec, explanations=tuple(reasons), missing=missing)
+    return lambda node: 0 if dfg.op(node).timeless else least[dfg.op_class(node)]
 
 
 def unkept_live_ins(dfg: Dfg, arch: Arch) -> int:
@@ -100,7 +124,7 @@ def _demand(dfg: Dfg, arch: Arch) -> tuple[dict[str, int], tuple[str, ...]]:
     return slots, tuple(sorted(missing))
 
 
-def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]]:
+def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[Bound]:
     """For each set of op classes the II that it needs on the tiles that have one of them, and why.
 
     By Hall's theorem these bounds together are exact for placing ops of one slot each on tiles, as long as nothing is
@@ -115,18 +139,19 @@ def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]
             names = sorted(name for tiles in chosen for name in alike[tiles])
             supply = len(frozenset[int]().union(*chosen))
             needed = sum(demand[name] for name in names)
-            yield -(-needed // supply), f"{' + '.join(names)} take {needed} slots on {supply} tiles"
+            reason = f"{' + '.join(names)} take {needed} slots on {supply} tiles"
+            yield Bound(-(-needed // supply), reason, tuple(names))
 
 
-def _unit_bounds(demand: dict[str, int], arch: Arch) -> Iterator[tuple[int, str]]:
+def _unit_bounds(demand: dict[str, int], arch: Arch) -> Iterator[Bound]:
     """For each op class that keeps its unit for several cycles the II below which it would meet itself, and why."""
     for name in sorted(demand):
         kept = min(arch.tiles[t].occupancy_of(name) for t in arch.tiles_for(name))
         if kept > 1:
-            yield kept, f"{name} keeps its unit for {kept} cycles"
+            yield Bound(kept, f"{name} keeps its unit for {kept} cycles", (name,))
 
 
-def _pool_bounds(dfg: Dfg, arch: Arch, loads: int) -> Iterator[tuple[int, str]]:
+def _pool_bounds(dfg: Dfg, arch: Arch, loads: int) -> Iterator[Bound]:
     """For each set of classes that pools limit: the II that its ops (and ``loads`` of live-ins) need, and why.
 
     The supply per slot is what these pools can start together with the tiles that are in none of them; a pool starts
@@ -144,22 +169,22 @@ def _pool_bounds(dfg: Dfg, arch: Arch, loads: int) -> Iterator[tuple[int, str]]:
         needed = sum(1 for node in dfg.nodes if dfg.op_class(node.id) in classes - arch.free)
         needed += loads if "mem" in classes else 0
         if needed and supply:
-            yield (
-                -(-needed // supply),
-                f"{' + '.join(sorted(classes))} ops need {needed} of {supply} bus cycles per slot",
-            )
+            reason = f"{' + '.join(sorted(classes))} ops need {needed} of {supply} bus cycles per slot"
+            yield Bound(-(-needed // supply), reason, tuple(sorted(classes)))
 
 
-def _bank_bounds(dfg: Dfg, arch: Arch) -> Iterator[tuple[int, str]]:
+def _bank_bounds(dfg: Dfg, arch: Arch) -> Iterator[Bound]:
     """The II that the accesses need whichever arrays lie in which banks: all of them, and those of one array."""
     if not arch.banks:
         return
     rooms = [min(bank.ports, len(bank.tiles)) for bank in arch.banks]
     count = Counter(node.array or "" for node in dfg.nodes if dfg.op_class(node.id) == "mem")
     total = sum(count.values())
-    yield -(-total // sum(rooms)), f"{total} accesses start at {sum(rooms)} per cycle in {len(rooms)} banks"
+    reason = f"{total} accesses start at {sum(rooms)} per cycle in {len(rooms)} banks"
+    yield Bound(-(-total // sum(rooms)), reason, ("mem",))
     for name, number in sorted(count.items()):
-        yield -(-number // max(rooms)), f"{number} accesses to {name!r} start at {max(rooms)} per cycle in one bank"
+        reason = f"{number} accesses to {name!r} start at {max(rooms)} per cycle in one bank"
+        yield Bound(-(-number // max(rooms)), reason, ("mem",))
 
 
 def _least_latency(arch: Arch, name: str) -> int:

@@ -52,7 +52,7 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
     asked = iterations
     iterations = _affordable(configuration, repeats, iterations)
     expected = _untimed(configuration, repeats, iterations)
-    network = _Network(configuration, repeats, iterations)
+    network = TokenNetwork(configuration, repeats, iterations)
     cycles = network.run()
     mismatches, divergence = _compare(network, expected)
     stuck = network.stuck()
@@ -195,7 +195,7 @@ class _Tables:
     broken: dict[int, str] = field(default_factory=dict)
 
 
-class _Network:
+class TokenNetwork:
     """The units and flows of a configuration, and the state of a run.
 
     A unit is an issue slot, a flow the way of an edge's tokens into one unit. ``leaving`` and ``entering`` list the
@@ -296,9 +296,14 @@ class _Network:
     def run(self) -> int:
         """Run to the end or to a deadlock; returns the cycles.
 
-        Lays units, flows and links out as the kernel's tables. Afterwards ``results``, ``finished``, ``usage`` and
-        ``fired`` hold what happened; a run that reaches the limit of cycles returns at least that many.
+        Afterwards ``results``, ``finished``, ``usage`` and ``fired`` hold what happened; a run that reaches the limit
+        of cycles returns at least that many.
         """
+        running = self.start()
+        return running.advance(_MAX_CYCLES)
+
+    def start(self) -> TokenRun:
+        """Lay units, flows and links out as the kernel's tables, ready to run from cycle 0."""
         units = [
             (self.dfg.nodes[slot.node].work, repeats, salt(self.dfg.nodes[slot.node].id))
             for slot, repeats in zip(self.slots, self.repeats)
@@ -317,7 +322,7 @@ class _Network:
         state = kernel.TokenState(
             self.counters, self.consumed, rings, self.results, self.finished, self.usage, self.fired
         )
-        return int(kernel.run_tokens(self.iterations, _MAX_CYCLES, network, links, state))
+        return TokenRun(self.iterations, network, links, state)
 
     def period(self) -> float:
         """Cycles per iteration over the middle half of the run: buffers fill before it, and empty after it.
@@ -372,6 +377,25 @@ class _Network:
         return f"{self.dfg.nodes[self.slots[u].node].id} on {self.arch.tiles[self.slots[u].tile].name}"
 
 
+class TokenRun:
+    """A run on its way: ``cycle`` is the one that comes next, and the arrays of state and pace show what stands."""
+
+    def __init__(
+        self, iterations: int, network: kernel.Network, links: kernel.LinkTable, state: kernel.TokenState
+    ) -> None:
+        self.iterations = iterations
+        self.network, self.links, self.state = network, links, state
+        self.pace = kernel.first_pace(network, links, state)
+        self.cycle = 0
+
+    def advance(self, cycle: int) -> int:
+        """Run until a cycle or to the end; returns the next cycle, which is later where nothing happens in between."""
+        self.cycle = int(
+            kernel.run_tokens(self.iterations, self.cycle, cycle, self.network, self.links, self.state, self.pace)
+        )
+        return self.cycle
+
+
 def _ring(after: dict[int, int], start: int) -> list[int]:
     """Follow ``after`` from ``start``; the ring it ends in, or the whole way where it ends in none."""
     path: list[int] = []
@@ -382,7 +406,7 @@ def _ring(after: dict[int, int], start: int) -> list[int]:
     return path[path.index(at) :] if at in path else path
 
 
-def _compare(network: _Network, expected: Words) -> tuple[list[Mismatch], Mismatch | None]:
+def _compare(network: TokenNetwork, expected: Words) -> tuple[list[Mismatch], Mismatch | None]:
     """Firings whose value is not that of the untimed run; the first in program order stands for the cause."""
     wrong: list[Mismatch] = []
     order = {k: position for position, k in enumerate(network.dfg.topological)}

@@ -93,6 +93,36 @@ class TokenState(NamedTuple):
     fired: Words
 
 
+class Pace(NamedTuple):
+    """What a run keeps from one cycle to the next beside its tokens, so that it can be continued where it stopped.
+
+    ``until[u]`` is the cycle in which a unit's firing ends, -1 while it is idle, and ``idle[u]`` says why it is.
+    ``promised`` counts the tokens that firings have put out or will, ``seen`` the tokens that had been taken when the
+    cycle began: the two decide about room. For each link, ``turn`` is the flow that it looks at first and ``rest``
+    the number of tokens that are left of the packet it has begun.
+    """
+
+    until: Words
+    idle: Words
+    seen: Words
+    promised: Words
+    turn: Words
+    rest: Words
+
+
+def first_pace(network: Network, links: LinkTable, state: TokenState) -> Pace:
+    """Return the pace of a run that begins where the arrays of ``state`` stand."""
+    count, crossed = len(network.units), max(len(links.start) - 1, 1)
+    return Pace(
+        until=np.full(count, -1, dtype=np.int64),
+        idle=np.full(count, STARVED, dtype=np.int64),
+        seen=state.consumed.copy(),
+        promised=state.counters[network.flows[:, F_COUNTER]],
+        turn=np.zeros(crossed, dtype=np.int64),
+        rest=np.zeros(crossed, dtype=np.int64),
+    )
+
+
 @njit(cache=True, nogil=True)
 def token(value: int, number: int) -> int:
     """Token ``number`` of a firing whose result is ``value``.
@@ -205,31 +235,24 @@ def _move(
 
 
 @njit(cache=True, nogil=True)
-def run_tokens(iterations: int, max_cycles: int, network: Network, links: LinkTable, state: TokenState) -> int:
+def run_tokens(
+    iterations: int, first: int, max_cycles: int, network: Network, links: LinkTable, state: TokenState, pace: Pace
+) -> int:
     """Run until every unit has done its part of ``iterations`` or nothing moves any more; returns the cycles.
 
     Fills ``results[unit, firing]``, ``finished[unit, iteration]`` (the cycle) and ``usage[unit]`` of the state; its
     ``fired`` and its counters show where a deadlock stands. O(cycles with events * (units + hops)).
 
-    ``until[u]`` is the cycle in which a unit's firing ends, -1 while it is idle, and ``idle[u]`` says why it is.
-    ``promised`` counts the tokens that firings have put out or will, ``seen`` the tokens that had been taken when the
-    cycle began: the two decide about room. For each link, ``turn`` is the flow that it looks at first and ``rest``
-    the number of tokens that are left of the packet it has begun.
+    A run that stops at ``max_cycles`` is continued by a call whose ``first`` is the cycle that was returned, with the
+    same state and pace. A call that returns ``first`` itself has come to its end: nothing is left, or nothing moves.
     """
     units, input_start, inputs, output_start, outputs, flows = network
     link_start, link_hops, hop_puts = links
     counters, consumed, rings, results, finished, usage, fired = state
+    until, idle, seen, promised, turn, rest = pace
     count = len(units)
-    until = np.full(count, -1, dtype=np.int64)
-    idle = np.full(count, STARVED, dtype=np.int64)
-    seen = consumed.copy()
-    promised = np.empty(len(flows), dtype=np.int64)
-    for f in range(len(flows)):
-        promised[f] = counters[flows[f, F_COUNTER]]
-    turn = np.zeros(max(len(link_start) - 1, 1), dtype=np.int64)
-    rest = np.zeros(max(len(link_start) - 1, 1), dtype=np.int64)
     moved = np.zeros(max(len(link_start), 1), dtype=np.int64)
-    cycle = 0
+    cycle = first
     while cycle < max_cycles:
         started = False
         soonest = _NEVER

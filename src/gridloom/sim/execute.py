@@ -114,6 +114,14 @@ class Execution:
         kernel.clock(extent, self._rings, self._code, self._data, self._scratch)
         self.cycle = cycle
 
+    def row_values(self) -> Words:
+        """The value of each row (``SlotCode.rows``) in the last cycle that ran; at least one cycle has to have run.
+
+        A wire that nothing reads in that cycle's slot still shows what it had before.
+        """
+        rings = self._rings
+        return np.asarray(rings.cells[rings.base + ((self.cycle - 1) & rings.mask)])
+
     def outcome(self) -> ArrayRun:
         """What the run has shown so far; results that are not there yet are poison."""
         observation = _observe(self.compiled, self.stimulus, self.constants, self.results, self.memory)

@@ -1,8 +1,9 @@
-"""Issues that hardware would lose: an op that meets a busy unit, an access that finds no port of its bank.
+"""Issues that hardware would lose: an op that meets a busy unit, an access without a port, a word without a store.
 
 A unit that keeps an op for several cycles (its occupancy) takes nothing else until then. What is issued in between is
 lost: the simulator lets it read values that were never driven and store nothing, so that the run shows wrong values,
 and says why. A bank serves as many accesses per cycle as it has ports, in the order of the tiles, and loses the rest.
+A constant store keeps as many words as it has; ops whose words are beyond them are lost.
 Slots repeat every II cycles, so that a conflict of two slots is one in every round.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from gridloom.mapping.configuration import Configuration, Slot
+from gridloom.mapping.stores import Run, longest_runs, runs_of, words_of
 
 
 def lost_issues(configuration: Configuration) -> dict[int, str]:
@@ -18,7 +20,27 @@ def lost_issues(configuration: Configuration) -> dict[int, str]:
 
     Linear in the issues and the cycles for which they keep their units.
     """
-    return _busy_units(configuration) | _crowded_banks(configuration)
+    return _busy_units(configuration) | _crowded_banks(configuration) | _full_stores(configuration)
+
+
+def _full_stores(configuration: Configuration) -> dict[int, str]:
+    """Ops whose constants or initial values the store of their tile has no room for; the longest runs go first."""
+    arch, dfg = configuration.arch, configuration.dfg
+    lost: dict[int, str] = {}
+    for tile, record in enumerate(arch.tiles):
+        if record.constants is None:
+            continue
+        ops = [k for k, slot in enumerate(configuration.slots) if slot.tile == tile and slot.kind == "op"]
+        runs = {k: runs_of(dfg, arch, configuration.slots[k].node) for k in ops}
+        kept: list[Run] = []
+        for run in longest_runs(run for group in runs.values() for run in group):
+            if words_of([*kept, run]) <= record.constants:
+                kept.append(run)
+        for k in ops:
+            if words_of([*kept, *runs[k]]) > words_of(kept):
+                needs = f"{_name(configuration, configuration.slots[k])} needs a word more"
+                lost[k] = f"tile {record.name}: its constant store has {record.constants} words, and {needs}"
+    return lost
 
 
 def _busy_units(configuration: Configuration) -> dict[int, str]:

@@ -24,6 +24,7 @@ from fractions import Fraction
 from typing import Final
 
 from gridloom.archs.model import Arch
+from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.transform.lower_tensor_stages import Fabric, Operand, Stage, TensorStages, split_columns, stages_of
@@ -53,6 +54,18 @@ class Section:
     #: Vectors per sample that come from DRAM and that go to it.
     dram_in: int
     dram_out: int
+    #: Copies of all units that are on the array: each works on a sample of its own.
+    copies: int = 1
+
+    @property
+    def weights(self) -> int:
+        """Vectors of weights that have to be in memory units before it can run, of one copy."""
+        return sum(stage.weights for stage in self.stages)
+
+    @property
+    def depth(self) -> int:
+        """Blocks that are under way between its inputs and its results when the first result is complete."""
+        return max(rates.stages(self.dfg, rates.repetitions(self.dfg)), default=0)
 
     @property
     def flops(self) -> int:
@@ -68,12 +81,14 @@ class Lowered:
     sections: tuple[Section, ...]
 
 
-def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95) -> Lowered:
+def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1) -> Lowered:
     """Return the sections of a tensor program, in order.
 
     ``fill`` is the largest share of each kind of unit that a section may use: the rest gives the placer and the router
-    room. SourceError when the array has no switches, when the operations do not share their rows, or when an operation
-    does not fit even alone. A program that fits whole keeps its name; sections are otherwise called ``name#0``,
+    room. A section streams over one number of rows; where that changes (strided convolutions, pooling) a section ends.
+    SourceError when the array has no switches, or when an operation does not fit even alone. With ``copies`` a section
+    is on the array up to so many times where there is room, each copy with samples of its own (not in training, where
+    samples share sums). A program that fits whole keeps its name; sections are otherwise called ``name#0``,
     ``name#1``.
     """
     whole = Fabric.of(arch)
@@ -81,19 +96,33 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95) -> Lowered:
     found = split_columns(stages_of(dfg, fabric), fabric)
     sections: list[Section] = []
     left = list(found.stages)
+    if any(stage.kind == "weight_grad" for stage in left):
+        copies = 1
     while left:
-        count, lack = _fitting(found, left[:_MOST_STAGES], fabric)
+        used = fabric
+        count, lack = _fitting(found, _together(left), fabric)
+        if lack == "dram units" and not count:
+            # Alone, an operation may wait for DRAM.
+            used = replace(fabric, patient=True)
+            count, lack = _fitting(found, left[:1], used)
         if not count:
             raise SourceError(
                 f"stage {left[0].id!r} does not fit array {arch.name!r} even alone: too few {lack}; take a larger one",
                 where=f"graph {dfg.name!r}",
             )
-        sections.append(_balanced(found, left[:count], fabric, len(sections)))
+        sections.append(_copied(found, left[:count], used, len(sections), copies))
         left = left[count:]
     # A program that is not cut keeps its name, so that its mapping and report bear it.
     if len(sections) == 1:
         sections = [replace(sections[0], dfg=sections[0].dfg.renamed(dfg.name))]
     return Lowered(name=dfg.name, sections=tuple(sections))
+
+
+def _together(stages: list[Stage]) -> list[Stage]:
+    """Return the next stages that may share a section: those up to the first that streams over other rows."""
+    rows = stages[0].rows
+    other = next((k for k, stage in enumerate(stages) if stage.rows != rows), len(stages))
+    return stages[: min(other, _MOST_STAGES)]
 
 
 def alike(sections: tuple[Section, ...]) -> list[list[Section]]:
@@ -117,7 +146,7 @@ def _shape(section: Section) -> tuple[object, ...]:
         (dfg.index[e.source], dfg.index[e.target], e.tokens, e.takes, e.puts_every, e.takes_every, e.room)
         for e in dfg.edges
     )
-    return nodes, edges, section.blocks, section.bound
+    return nodes, edges, section.blocks, section.bound, section.copies
 
 
 def _filled(fabric: Fabric, fill: float) -> Fabric:
@@ -142,22 +171,36 @@ def _fitting(whole: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[
     return len(stages), ""
 
 
-def _balanced(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: int) -> Section:
+def _copied(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: int, most: int) -> Section:
+    """Return the section with as many copies, at most ``most``, as give the most samples per cycle."""
+    best = _balanced(whole, stages, fabric, number, 1)
+    for copies in range(2, most + 1):
+        try:
+            section = _balanced(whole, stages, fabric, number, copies)
+        except TooLarge:
+            break
+        if section.bound * best.copies < best.bound * copies:
+            best = section
+    return best
+
+
+def _balanced(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: int, copies: int) -> Section:
     """Return the section with the shortest period of its slowest stage for which there are units: a binary search.
 
     The candidates are the periods at which the number of units of some stage changes. The longest is known to fit from
     ``_fitting``. The search takes for granted that what fits at one period fits at every longer one; where that fails
-    it may end at a longer period than necessary, never with units that do not fit.
+    it may end at a longer period than necessary, never with units that do not fit. TooLarge where so many copies do
+    not fit.
     """
     counts = {stage.id: unit_counts(stage, fabric) for stage in stages}
     periods = sorted({Fraction(stage.cycles(fabric), n) for stage in stages for n in counts[stage.id]})
     low, high = 0, len(periods) - 1
     chosen = _units_for(stages, counts, periods[high], fabric)
-    emitted = _emit(whole, stages, chosen, fabric)
+    emitted = _emit(whole, stages, chosen, fabric, copies)
     while low < high:
         middle = (low + high) // 2
         attempt = _units_for(stages, counts, periods[middle], fabric)
-        result = _emit(whole, stages, attempt, fabric) if all(attempt.values()) else "compute units"
+        result = _emit(whole, stages, attempt, fabric, copies) if all(attempt.values()) else "compute units"
         if isinstance(result, str):
             low = middle + 1
         else:
@@ -168,10 +211,11 @@ def _balanced(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: 
         dfg=emitted.units.build(f"{whole.name}#{number}"),
         stages=tuple(stages),
         units=chosen,
-        blocks=whole.blocks,
+        blocks=whole.blocks(stages[0].id),
         bound=max(Fraction(stage.cycles(fabric), chosen[stage.id]) for stage in stages),
-        dram_in=emitted.vectors_in * whole.blocks,
-        dram_out=emitted.vectors_out * whole.blocks,
+        dram_in=emitted.vectors_in * whole.blocks(stages[0].id),
+        dram_out=emitted.vectors_out * whole.blocks(stages[0].id),
+        copies=copies,
     )
 
 
@@ -189,34 +233,18 @@ class _Emitted:
     vectors_out: int
 
 
-def _emit(whole: TensorStages, stages: list[Stage], chosen: dict[str, int], fabric: Fabric) -> _Emitted | str:
+def _emit(
+    whole: TensorStages, stages: list[Stage], chosen: dict[str, int], fabric: Fabric, copies: int = 1
+) -> _Emitted | str:
     """Return the units of a section; when they do not fit, what there is too little of.
 
-    Stages are made in order. An operand from outside the section becomes a DRAM input the first time it is read, and a
-    result that is read outside becomes a DRAM output.
+    The vectors that cross its border are those of one copy.
     """
-    inside = {stage.id for stage in stages}
-    sizes = whole.sizes
-    period = max(stage.cycles(fabric) // max(1, chosen[stage.id]) for stage in stages)
     units = Units(fabric)
-    streams: dict[tuple[str, int], Stream] = {}
-    vectors_in = vectors_out = 0
     try:
-        for stage in stages:
-            inputs = []
-            for operand in stage.inputs:
-                read = _Read(*_part_of(operand, stage))
-                for name in read.names:
-                    if name not in inside and (name, read.part) not in streams:
-                        size = sizes[name] // read.parts
-                        suffix = f"/{read.part}" if read.parts > 1 else ""
-                        streams[name, read.part] = units.source(f"{name}{suffix}", size, period)
-                        vectors_in += size
-                inputs.append(_operand_stream(streams, read, inside))
-            streams[stage.id, 0] = units.stage(stage, chosen[stage.id], inputs)
-        for name in _leaving(whole, stages):
-            units.sink(f"{name}.out", streams[name, 0], period)
-            vectors_out += sizes[name]
+        for copy in range(copies):
+            units.suffix = f"@{copy}" if copies > 1 else ""
+            vectors_in, vectors_out = _emit_copy(whole, stages, chosen, units)
         # The graph is thrown away here; building it tests the number of operands, which only the finished edges tell.
         units.build("section")
     except TooLarge as lack:
@@ -224,13 +252,45 @@ def _emit(whole: TensorStages, stages: list[Stage], chosen: dict[str, int], fabr
     return _Emitted(units, vectors_in, vectors_out)
 
 
+def _emit_copy(whole: TensorStages, stages: list[Stage], chosen: dict[str, int], units: Units) -> tuple[int, int]:
+    """Add the units of a section once; return the vectors per block that come in and go out.
+
+    Stages are made in order. An operand from outside the section becomes a DRAM input the first time it is read, and a
+    result that is read outside becomes a DRAM output.
+    """
+    inside = {stage.id for stage in stages}
+    blocks = whole.blocks(stages[0].id)
+    period = max(stage.cycles(units.fabric) // max(1, chosen[stage.id]) for stage in stages)
+    streams: dict[tuple[str, int, str], Stream] = {}
+    vectors_in = vectors_out = 0
+    for stage in stages:
+        inputs = []
+        for operand, view in zip(stage.inputs, stage.views or (None,) * len(stage.inputs)):
+            read = _Read(*_part_of(operand, stage), view[0] if view else "")
+            for name in read.names:
+                if name not in inside and (name, read.part, read.view) not in streams:
+                    size = whole.block_vectors(name, blocks)
+                    size = max(1, (min(size, -(-view[1] // blocks)) if view else size) // read.parts)
+                    suffix = f"/{read.part}" if read.parts > 1 else ""
+                    source = units.source(f"{read.view or name}{suffix}", size, period)
+                    streams[name, read.part, read.view] = source
+                    vectors_in += size
+            inputs.append(_operand_stream(streams, read, inside))
+        streams[stage.id, 0, ""] = units.stage(stage, chosen[stage.id], inputs)
+    for name in _leaving(whole, stages):
+        units.sink(f"{name}.out", streams[name, 0, ""], period)
+        vectors_out += whole.sizes[name]
+    return vectors_in, vectors_out
+
+
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a stage reads: the results of these, or one part of so many of them."""
+    """What a stage reads: the results of these, one part of so many of them, or what a view shows of one."""
 
     names: Operand
     part: int
     parts: int
+    view: str
 
 
 def _part_of(operand: Operand, stage: Stage) -> tuple[Operand, int, int]:
@@ -245,12 +305,12 @@ def _part_of(operand: Operand, stage: Stage) -> tuple[Operand, int, int]:
     return operand, stage.part, stage.parts
 
 
-def _operand_stream(streams: dict[tuple[str, int], Stream], read: _Read, inside: set[str]) -> Stream:
+def _operand_stream(streams: dict[tuple[str, int, str], Stream], read: _Read, inside: set[str]) -> Stream:
     """Return the stream of an operand: whole results side by side, or one part of each."""
     parts: list[tuple[str, int]] = []
     level = 0
     for name in read.names:
-        stream = streams[name, 0 if name in inside else read.part]
+        stream = streams[(name, 0, "") if name in inside else (name, read.part, read.view)]
         whole = name in inside and read.parts > 1
         parts += stream.share(read.part, read.parts) if whole else stream.parts
         level = max(level, stream.level)

@@ -21,7 +21,8 @@ from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import parameters
 from gridloom.dfg.model import Dfg, Node
-from gridloom.dfg.tensors import contraction, flops, operands, steps
+from gridloom.dfg.tensor_values import parameters_of
+from gridloom.dfg.tensors import REDUCTIONS, WINDOWED, contraction, flops, operands, steps
 from gridloom.errors import SourceError
 
 #: An operand: the results of stages (or inputs) side by side; more than one where a product was cut by columns.
@@ -49,6 +50,10 @@ class Fabric:
     block_rows: int
     ports: int
     dram_cycles: int
+    #: Vectors that travel together.
+    packet: int
+    #: Sections wait for DRAM rather than have enough interfaces: for an operation that does not fit otherwise.
+    patient: bool = False
 
     @classmethod
     def of(cls, arch: Arch) -> Fabric:
@@ -61,16 +66,13 @@ class Fabric:
             compute=kinds.count("cu"), memory=kinds.count("mu"), dram=kinds.count("dram"), fifo=p.fifo,
             capacity=p.memory_bytes // p.vector_bytes, operands=p.operands, lanes=p.lanes, stages=p.stages,
             block_rows=p.block_rows, ports=p.memory_ports, dram_cycles=p.dram_cycles,
+            # Half a FIFO, so that the next packet comes while one is used.
+            packet=p.packet or max(1, p.fifo // 2),
         )  # fmt: skip
 
     def vectors(self, elements: int) -> int:
         """Return how many vectors hold so many elements; the last one may be partly empty."""
         return -(-elements // self.lanes)
-
-    @property
-    def packet(self) -> int:
-        """Vectors that travel together: half a FIFO, so that the next packet comes while one is used."""
-        return max(1, self.fifo // 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +96,22 @@ class Stage:
     batch: int = 1
     inner: int = 0
     columns: int = 0
+    #: Products: vectors of weights that it keeps.
+    weights: int = 0
     #: Products: the right operand is a value, too, kept in memory units until a whole sample of it is there.
     held: bool = False
-    #: Vector stages: floating-point operations per element.
+    #: Vector stages: floating-point operations per element, and the vectors that they are taken for where the result
+    #: is smaller (a reduction).
     steps: int = 0
+    streamed: int = 0
+    #: Rows of a sample that it streams over.
+    rows: int = 1
+    #: Convolutions and pooling: vectors of operand 0 that must be there at once, beside the blocks that stream.
+    window: int = 0
+    #: Vector stages: inputs that every unit reads whole, since they are narrower than the result (a number per row).
+    shared: tuple[bool, ...] = ()
+    #: For each input the part of it that is read, as (name of the view, vectors per sample); None: all of it.
+    views: tuple[tuple[str, int] | None, ...] = ()
     #: Products that were cut into parts of their batch: which part, of how many. They read that part of their operands.
     part: int = 0
     parts: int = 1
@@ -109,7 +123,7 @@ class Stage:
         as often as its steps need.
         """
         if self.kind == "vector":
-            return self.vectors * -(-self.steps // fabric.stages)
+            return max(self.vectors, self.streamed) * -(-self.steps // fabric.stages)
         return self.batch * fabric.vectors(self.inner) * self.columns * fabric.block_rows
 
 
@@ -118,15 +132,25 @@ class TensorStages:
     """The stages of a tensor program in order, its inputs and outputs with their vectors per block.
 
     Stages are in topological order, so that every operand is an input or an earlier stage. ``outputs`` maps each output
-    to the results that it consists of, several where a product was cut.
+    to the results that it consists of, several where a product was cut. Stages may differ in the rows that they stream
+    over (pictures become smaller from layer to layer); ``rows`` has those of each input and stage.
     """
 
     name: str
     stages: tuple[Stage, ...]
     inputs: dict[str, int]
     outputs: dict[str, Operand]
-    #: Blocks of a sample.
-    blocks: int
+    rows: dict[str, int]
+    block_rows: int
+
+    def blocks(self, name: str) -> int:
+        """Return the blocks of a sample that an input or a stage has."""
+        return -(-self.rows[name] // self.block_rows)
+
+    def block_vectors(self, name: str, blocks: int) -> int:
+        """Return the vectors that each of so many blocks reads of an input or a stage: an equal share of a sample."""
+        own = self.blocks(name)
+        return self.sizes[name] if own == blocks else -(-self.sizes[name] * own // blocks)
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -148,66 +172,244 @@ class TensorStages:
 
 
 def stages_of(dfg: Dfg, fabric: Fabric) -> TensorStages:
-    """Return the stages of a tensor graph. SourceError where its operations do not share their rows.
+    """Return the stages of a tensor graph. SourceError where there is nothing to compute.
 
-    ``transpose`` and ``buffer`` are no work of their own: who reads them reads what they read. Inputs that nothing
-    reads are dropped. Linear in nodes and edges.
+    ``transpose`` and ``buffer`` are no work of their own: who reads them reads what they read. Values that depend on
+    weights alone are weights. Inputs that nothing reads are dropped. Linear in nodes and edges.
     """
-    rows = _rows(dfg)
-    blocks = -(-rows // fabric.block_rows)
-    made: dict[str, Stage] = {}
-    owner: dict[str, str] = {}
-    inputs: dict[str, int] = {}
-    outputs: dict[str, Operand] = {}
+    return _Grouping(dfg, fabric).result()
+
+
+class _Grouping:
+    """Groups the operations of one graph into stages, in topological order."""
+
+    def __init__(self, dfg: Dfg, fabric: Fabric) -> None:
+        self.dfg, self.fabric = dfg, fabric
+        self.static = static_nodes(dfg)
+        self.rows = stream_rows(dfg, self.static)
+        self.made: dict[str, Stage] = {}
+        #: Node -> the stages or inputs that hold its value; and the operations that read each, through views.
+        self.owner: dict[str, Operand] = {}
+        self.readers = _readers(dfg, self.static)
+        self.inputs: dict[str, int] = {}
+
+    def result(self) -> TensorStages:
+        """Return the stages."""
+        outputs: dict[str, Operand] = {}
+        for k in self.dfg.topological:
+            node = self.dfg.nodes[k]
+            if node.id in self.static:
+                continue
+            read = [other for other in operands(self.dfg, node) if other.id not in self.static]
+            if node.op == "input" or is_lookup(self.dfg, node, self.static):
+                self.owner[node.id] = (node.id,)
+                self.inputs[node.id] = _block_vectors(node, self.rows[node.id], self.fabric)
+            elif node.op == "output":
+                outputs[node.id] = self.owner[read[0].id]
+            elif node.op == "gemm":
+                self.made[node.id] = self._product(node, read)
+                self.owner[node.id] = (node.id,)
+            elif node.op in ("transpose", "buffer"):
+                self.owner[node.id] = tuple(dict.fromkeys(name for other in read for name in self.owner[other.id]))
+            else:
+                self._vector(node, read)
+        if not self.made:
+            raise SourceError(
+                "has no operation that computes anything from its inputs", where=f"graph {self.dfg.name!r}"
+            )
+        stages = _grouped_by_rows(list(self.made.values()))
+        used = {name for stage in stages for operand in stage.inputs for name in operand}
+        used |= {name for operand in outputs.values() for name in operand}
+        inputs = {name: count for name, count in self.inputs.items() if name in used}
+        rows = {**{name: self.rows[name] for name in inputs}, **{stage.id: stage.rows for stage in stages}}
+        return TensorStages(
+            name=self.dfg.name, stages=tuple(stages), inputs=inputs, outputs=outputs, rows=rows,
+            block_rows=self.fabric.block_rows,
+        )  # fmt: skip
+
+    def _product(self, node: Node, read: list[Node]) -> Stage:
+        """Return the stage of a matrix product, or of the gradient of its weights.
+
+        A gradient is complete only after the last block; its result is counted as if an equal share went out with each
+        block. The columns of a product are rounded up to whole vectors, which the lanes compute anyway. Where the left
+        operand is the weight, the product is that of the transposed ones.
+        """
+        dfg, fabric = self.dfg, self.fabric
+        inner = contraction(dfg, node)
+        inputs = tuple(self.owner[other.id] for other in read)
+        rows = self.rows[node.id]
+        if node.label == "weight_grad":
+            blocks = -(-rows // fabric.block_rows)
+            vectors = -(-prod(node.shape[:-1]) * fabric.vectors(node.shape[-1]) // blocks)
+            return Stage(
+                id=node.id, kind="weight_grad", inputs=inputs, ops=(node.id,), vectors=vectors, rows=rows,
+                flops=flops(dfg, node), inner=prod(node.shape[:-1]), columns=node.shape[-1],
+            )  # fmt: skip
+        width = node.shape[-2 if operands(dfg, node)[0].id in self.static else -1]
+        batch = max(1, prod(node.shape) // (rows * width))
+        return Stage(
+            id=node.id, kind="gemm", inputs=inputs, ops=(node.id,), rows=rows, flops=flops(dfg, node), batch=batch,
+            vectors=batch * fabric.block_rows * fabric.vectors(width), inner=inner,
+            columns=fabric.vectors(width) * fabric.lanes, held=len(read) > 1, window=self._window(read[0]),
+            views=tuple(self._view(other) for other in read),
+            weights=0 if len(read) > 1 else batch * fabric.vectors(inner) * fabric.vectors(width) * fabric.lanes,
+        )  # fmt: skip
+
+    def _view(self, node: Node) -> tuple[str, int] | None:
+        """Return which part of a value an operand is, by its name and its vectors per sample; None for all of it."""
+        names = self.owner[node.id]
+        if node.op != "transpose" or len(names) > 1:
+            return None
+        stage = self.made.get(names[0])
+        vectors = stage.vectors if stage else self.inputs[names[0]]
+        rows = stage.rows if stage else self.rows[names[0]]
+        read = (prod(node.shape[:-1]) or 1) * self.fabric.vectors(node.shape[-1])
+        return (node.id, read) if read < vectors * -(-rows // self.fabric.block_rows) else None
+
+    def _window(self, node: Node) -> int:
+        """Return the vectors that an operation holds to see whole windows of its operand: 0 where it looks at none."""
+        if node.label != "windows" and node.label not in WINDOWED:
+            return 0
+        p = {key: [int(value) for value in values] for key, values in parameters_of(node).items()}
+        channels = operands(self.dfg, node)[0].shape[-1]
+        reach = sum(
+            (kernel - 1) * dilation * prod(p["sizes"][k + 1 :])
+            for k, (kernel, dilation) in enumerate(zip(p["kernel"], p["dilation"]))
+        )
+        return reach * self.fabric.vectors(channels)
+
+    def _vector(self, node: Node, read: list[Node]) -> None:
+        """Join a vector operation to the vector stage before it if nothing else reads that, or make a stage of it.
+
+        An operation can join when its other operands are read by the stage anyway; the stage keeps its inputs and its
+        id.
+        """
+        rows = self.rows[node.id]
+        vectors, streamed = self._vector_sizes(node, rows)
+        before = self._before(node, read)
+        fresh = {self.owner[other.id]: other for other in sorted(read, key=lambda other: prod(other.shape))}
+        inputs = before.inputs if before else tuple(dict.fromkeys(self.owner[other.id] for other in read))
+        width = max(streamed, before.streamed if before else 0)
+        total = steps(node) * streamed + (before.steps * before.streamed if before else 0)
+        stage = Stage(
+            id=before.id if before else node.id, kind="vector", inputs=inputs,
+            ops=(*(before.ops if before else ()), node.id), vectors=vectors, rows=rows,
+            flops=flops(self.dfg, node) + (before.flops if before else 0), steps=-(-total // width), streamed=width,
+            window=before.window if before else self._window(node),
+            shared=before.shared if before else tuple(self._narrow(other, vectors) for other in inputs),
+            views=before.views if before else tuple(self._view(fresh[operand]) for operand in inputs),
+        )  # fmt: skip
+        self.made[stage.id] = stage
+        self.owner[node.id] = (stage.id,)
+
+    def _vector_sizes(self, node: Node, rows: int) -> tuple[int, int]:
+        """Return the vectors per block of a vector operation's result, and those that it takes its steps for."""
+        blocks = -(-rows // self.fabric.block_rows)
+        if prod(node.shape[:-1]) % rows == 0:
+            vectors = _block_vectors(node, rows, self.fabric)
+        else:
+            vectors = -(-prod(node.shape[:-1]) * self.fabric.vectors(node.shape[-1]) // blocks)
+        if node.op != "reduce" or node.label not in REDUCTIONS:
+            return vectors, vectors
+        read = max(operands(self.dfg, node), key=lambda other: prod(other.shape))
+        whole = prod(read.shape[:-1]) * self.fabric.vectors(read.shape[-1])
+        return vectors, max(vectors, -(-whole // blocks))
+
+    def _before(self, node: Node, read: list[Node]) -> Stage | None:
+        """Return the vector stage that an operation joins; None for none."""
+        owners = [self.owner[other.id] for other in read]
+        last = [operand[0] for operand in owners if len(operand) == 1 and operand[0] in self.made]
+        candidates = [self.made[name] for name in dict.fromkeys(last) if self.made[name].kind == "vector"]
+        for stage in candidates:
+            sole = self.readers.get(stage.ops[-1]) == {node.id}
+            others = [operand for operand in owners if operand != (stage.id,)]
+            fits = stage.rows == self.rows[node.id] and node.label not in WINDOWED
+            if sole and fits and all(operand in stage.inputs for operand in others):
+                return stage
+        return None
+
+    def _narrow(self, operand: Operand, vectors: int) -> bool:
+        """Return whether an operand has so few vectors that every unit needs all of them."""
+        known = {**self.inputs, **{name: stage.vectors for name, stage in self.made.items()}}
+        return 2 * sum(known[name] for name in operand) <= vectors
+
+
+def static_nodes(dfg: Dfg) -> set[str]:
+    """Return the nodes that do not depend on an input: weights, numbers, and what is computed from those alone."""
+    found: set[str] = set()
     for k in dfg.topological:
         node = dfg.nodes[k]
-        read = [other for other in operands(dfg, node) if other.op not in ("livein", "const")]
-        if node.op == "input":
-            owner[node.id] = node.id
-            inputs[node.id] = _block_vectors(node, rows, fabric)
-        elif node.op == "output":
-            outputs[node.id] = (owner[read[0].id],)
-        elif node.op == "gemm":
-            made[node.id] = _product(dfg, node, read, owner, rows, fabric)
-            owner[node.id] = node.id
-        elif node.op in ("transpose", "buffer"):
-            owner[node.id] = owner[read[0].id]
-        elif node.op not in ("livein", "const"):
-            _vector(dfg, node, read, owner, made, rows, fabric)
-    used = {name for stage in made.values() for operand in stage.inputs for name in operand}
-    used |= {name for operand in outputs.values() for name in operand}
-    return TensorStages(
-        name=dfg.name,
-        stages=tuple(made.values()),
-        inputs={name: count for name, count in inputs.items() if name in used},
-        outputs=outputs,
-        blocks=blocks,
-    )
+        read = operands(dfg, node)
+        if node.op in ("livein", "const") or (read and all(other.id in found for other in read)):
+            found.add(node.id)
+    return found
 
 
-def _rows(dfg: Dfg) -> int:
-    """Return the rows of a sample: the second last dimension of every value but weight gradients.
+def is_lookup(dfg: Dfg, node: Node, static: set[str]) -> bool:
+    """Return whether a node takes rows of a stored table: they come from DRAM, as an input does."""
+    return node.label == "gather" and operands(dfg, node)[0].id in static
 
-    Rows are what streams through the array, so that all values of one program must have the same number of them.
+
+def _readers(dfg: Dfg, static: set[str]) -> dict[str, set[str]]:
+    """Return the operations (and outputs) that read each computed value, directly or through views."""
+    found: dict[str, set[str]] = {}
+    base: dict[str, set[str]] = {}
+    for k in dfg.topological:
+        node = dfg.nodes[k]
+        read = {name for other in operands(dfg, node) if other.id not in static for name in base[other.id]}
+        if node.op in ("transpose", "buffer") and not is_lookup(dfg, node, static):
+            base[node.id] = read
+            continue
+        base[node.id] = {node.id}
+        for name in read:
+            found.setdefault(name, set()).add(node.id)
+    return found
+
+
+def stream_rows(dfg: Dfg, static: set[str]) -> dict[str, int]:
+    """Return how many rows of a sample stream through the array for each value that is computed.
+
+    A product with weights streams the rows of its result; one of two values (attention) those of its left operand, so
+    that the heads lie side by side. A reduction streams what it reads. Everything else streams as its largest operand
+    does, where that divides its rows.
     """
-    rows = {
-        node.shape[-2] if len(node.shape) > 1 else 1
-        for node in dfg.nodes
-        if node.op not in ("livein", "const") and not _sums_over_rows(dfg, node)
-    }
-    if len(rows) != 1:
-        raise SourceError(
-            f"its values have {', '.join(map(str, sorted(rows)))} rows; expected one number of rows for all",
-            where=f"graph {dfg.name!r}",
-        )
-    return rows.pop()
+    rows: dict[str, int] = {}
+    for k in dfg.topological:
+        node = dfg.nodes[k]
+        if node.id in static:
+            continue
+        all_read = operands(dfg, node)
+        read = [other for other in all_read if other.id not in static]
+        leading = prod(node.shape[:-1]) or 1
+        if node.op == "input" or is_lookup(dfg, node, static):
+            rows[node.id] = leading
+        elif node.op == "gemm" and len(read) < 2:
+            rows[node.id] = _weight_rows(dfg, node, all_read, static)
+        elif node.label == "weight_grad" or (node.op == "reduce" and node.label in REDUCTIONS):
+            rows[node.id] = rows[read[0].id]
+        else:
+            widest = read[0] if node.op == "gemm" else max(read, key=lambda other: prod(other.shape))
+            rows[node.id] = _follow(rows[widest.id], leading, prod(widest.shape[:-1]) or 1)
+    return rows
 
 
-def _sums_over_rows(dfg: Dfg, node: Node) -> bool:
-    """Return whether a value is a weight gradient, or the output of one: it has no rows of the sample."""
-    if node.op == "output":
-        return _sums_over_rows(dfg, operands(dfg, node)[0])
-    return node.label == "weight_grad"
+def _weight_rows(dfg: Dfg, node: Node, read: list[Node], static: set[str]) -> int:
+    """Return the rows of a product with weights: those of its result, for each of as many matrices as there are."""
+    turned = read[0].id in static
+    width = node.shape[-2] if turned else node.shape[-1]
+    matrices = prod(read[0 if turned else 1].shape) // (contraction(dfg, node) * width) or 1
+    rows, rest = divmod(prod(node.shape) // width, matrices)
+    return prod(node.shape) // width if rest else rows
+
+
+def _follow(rows: int, leading: int, before: int) -> int:
+    """Return the rows of a value that is made from one with ``rows``: the same where they divide its own.
+
+    A single row that becomes many is no stream of one row.
+    """
+    if rows == 1 and leading != before:
+        return leading
+    return rows if leading % rows == 0 else leading
 
 
 def _block_vectors(node: Node, rows: int, fabric: Fabric) -> int:
@@ -216,53 +418,23 @@ def _block_vectors(node: Node, rows: int, fabric: Fabric) -> int:
     return parts * fabric.block_rows * fabric.vectors(node.shape[-1])
 
 
-def _product(dfg: Dfg, node: Node, read: list[Node], owner: dict[str, str], rows: int, fabric: Fabric) -> Stage:
-    """Return the stage of a matrix product, or of the gradient of its weights.
+def _grouped_by_rows(stages: list[Stage]) -> list[Stage]:
+    """Return the stages in an order that keeps those with equal rows together where their operands allow it.
 
-    A gradient is complete only after the last block; its result is counted as if an equal share went out with each
-    block. The columns of a product are rounded up to whole vectors, which the lanes compute anyway.
+    Where all have the same rows the order stays. Of the stages that are ready, the first one with the rows of the
+    last is next, or else the first one.
     """
-    inner = contraction(dfg, node)
-    inputs = tuple((owner[other.id],) for other in read)
-    if node.label == "weight_grad":
-        blocks = -(-rows // fabric.block_rows)
-        vectors = -(-prod(node.shape[:-1]) * fabric.vectors(node.shape[-1]) // blocks)
-        return Stage(
-            id=node.id, kind="weight_grad", inputs=inputs, ops=(node.id,), vectors=vectors, flops=flops(dfg, node),
-            inner=prod(node.shape[:-1]), columns=node.shape[-1],
-        )  # fmt: skip
-    lanes = fabric.lanes
-    return Stage(
-        id=node.id, kind="gemm", inputs=inputs, ops=(node.id,), vectors=_block_vectors(node, rows, fabric),
-        flops=flops(dfg, node), batch=prod(node.shape[:-2]), inner=inner,
-        columns=fabric.vectors(node.shape[-1]) * lanes, held=len(read) > 1,
-    )  # fmt: skip
-
-
-def _vector(
-    dfg: Dfg, node: Node, read: list[Node], owner: dict[str, str], made: dict[str, Stage], rows: int, fabric: Fabric
-) -> None:
-    """Join a vector operation to the vector stage before it if that is its only reader, or make a stage of it.
-
-    Only operations with one operand that is no weight can join: the stage keeps its inputs, its id and the size of its
-    result.
-    """
-    before = made.get(owner[read[0].id]) if len(read) == 1 else None
-    if before is not None and before.kind == "vector" and len(dfg.out_edges[dfg.index[read[0].id]]) == 1:
-        made[before.id] = replace(
-            before,
-            ops=(*before.ops, node.id),
-            steps=before.steps + steps(node),
-            flops=before.flops + flops(dfg, node),
-        )
-        owner[node.id] = before.id
-        return
-    inputs = tuple((owner[other.id],) for other in read)
-    made[node.id] = Stage(
-        id=node.id, kind="vector", inputs=inputs, ops=(node.id,), vectors=_block_vectors(node, rows, fabric),
-        flops=flops(dfg, node), steps=steps(node),
-    )  # fmt: skip
-    owner[node.id] = node.id
+    if len({stage.rows for stage in stages}) == 1:
+        return stages
+    waiting, done, ordered = list(stages), set[str](), list[Stage]()
+    pending = {stage.id for stage in stages}
+    while waiting:
+        ready = [stage for stage in waiting if not any(n in pending - done for o in stage.inputs for n in o)]
+        chosen = next((stage for stage in ready if ordered and stage.rows == ordered[-1].rows), ready[0])
+        waiting.remove(chosen)
+        done.add(chosen.id)
+        ordered.append(chosen)
+    return ordered
 
 
 def split_columns(whole: TensorStages, fabric: Fabric, share: float = 0.55) -> TensorStages:
@@ -274,6 +446,7 @@ def split_columns(whole: TensorStages, fabric: Fabric, share: float = 0.55) -> T
     """
     parts_of: dict[str, Operand] = {}
     stages: list[Stage] = []
+    rows = dict(whole.rows)
     for stage in whole.stages:
         inputs = tuple(tuple(p for name in operand for p in parts_of.get(name, (name,))) for operand in stage.inputs)
         stage = replace(stage, inputs=inputs)
@@ -282,17 +455,20 @@ def split_columns(whole: TensorStages, fabric: Fabric, share: float = 0.55) -> T
             stages.append(stage)
             continue
         parts_of[stage.id] = tuple(f"{stage.id}[{k}]" for k in range(count))
-        small = replace(stage, vectors=stage.vectors // count, flops=stage.flops // count)
+        small = replace(
+            stage, vectors=stage.vectors // count, flops=stage.flops // count, weights=stage.weights // count
+        )
         for k, name in enumerate(parts_of[stage.id]):
             if stage.batch == 1:
                 stages.append(replace(small, id=name, columns=stage.columns // count))
             else:
                 stages.append(replace(small, id=name, batch=stage.batch // count, part=k, parts=count))
+            rows[name] = stage.rows
     outputs = {
         name: tuple(p for source in operand for p in parts_of.get(source, (source,)))
         for name, operand in whole.outputs.items()
     }
-    return replace(whole, stages=tuple(stages), outputs=outputs)
+    return replace(whole, stages=tuple(stages), outputs=outputs, rows=rows)
 
 
 def _parts(stage: Stage, fabric: Fabric, share: float) -> int:

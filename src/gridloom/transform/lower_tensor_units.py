@@ -76,6 +76,8 @@ class Units:
         self.firings: dict[str, int] = {}
         self.operands: dict[str, int] = {}
         self.used = {"compute": 0, "memory": 0, "dram": 0}
+        #: What is added to the names of nodes: copies of a section have names of their own.
+        self.suffix = ""
         #: Stage of the memory units that hold rows.
         self.level_of: dict[str, int] = {}
 
@@ -93,6 +95,7 @@ class Units:
         self.used[kind] += 1
         if self.used[kind] > getattr(self.fabric, kind):
             raise TooLarge(f"{kind} units")
+        name += self.suffix
         self.nodes[name] = Node(id=name, op=op, label=stage, work=max(1, work))
         self.firings[name] = firings
         return name
@@ -141,7 +144,11 @@ class Units:
 
     def _packets(self, tokens: int) -> int:
         """Return the firings per block of a node that handles so many tokens, one packet each time."""
-        return tokens // max(d for d in divisors(tokens) if d <= self.fabric.packet)
+        return tokens // self._packet(tokens)
+
+    def _packet(self, tokens: int) -> int:
+        """Return the largest packet that so many tokens are a whole number of."""
+        return max(d for d in divisors(tokens) if d <= self.fabric.packet)
 
     def _common_firings(self, tokens: list[int]) -> int:
         """Return the fewest firings per block for which the packets of all these edges are whole and small enough."""
@@ -224,6 +231,9 @@ class Units:
         It is a divisor of the tokens, so that all carry the same; 1 where no divisor is large enough.
         """
         wanted = ceil(tokens * self.fabric.dram_cycles / max(1.0, 0.8 * period))
+        if self.fabric.patient:
+            # A quarter of the interfaces for each stream leaves some for the others.
+            return max(d for d in divisors(tokens) if d <= max(1, min(wanted, self.fabric.dram // 4)))
         return next((d for d in divisors(tokens) if d >= wanted), 1)
 
     # -- stages -----------------------------------------------------------------------------------------------------
@@ -238,18 +248,38 @@ class Units:
 
     def _vector(self, stage: Stage, units: int, inputs: list[Stream]) -> Stream:
         """Add the units of a vector stage; operands that come from earlier stages are delayed to the latest one."""
+        if stage.window:
+            inputs = [self._windowed(inputs[0], stage), *inputs[1:]]
         ready, top = self._together(inputs, self.fabric.operands // len(inputs) * units, stage.id)
         share = -(-stage.vectors // units)
+        busy = -(-max(stage.vectors, stage.streamed) // units) * -(-stage.steps // self.fabric.stages)
+        whole = stage.shared or (False,) * len(ready)
+        if any(whole):
+            # Every unit reads all of a narrow operand: it comes from as few nodes as its operands allow.
+            ready = [self.narrow(s, 1, stage.id) if w else s for s, w in zip(ready, whole)]
+            top = max(stream.level for stream in ready)
+            ready = [self.delay(stream, top, stage.id) for stream in ready]
         parts = []
         for k in range(units):
-            feeds = [feed for stream in ready for feed in stream.share(k, units)]
+            feeds = [
+                feed for stream, all_of_it in zip(ready, whole)
+                for feed in (stream.parts if all_of_it else stream.share(k, units))
+            ]  # fmt: skip
             firings = self._common_firings([share, *(tokens for _, tokens in feeds)])
-            work = ceil(share * -(-stage.steps // self.fabric.stages) / firings)
+            work = ceil(busy / firings)
             unit = self.node(f"{stage.id}.v{k}", "elementwise", stage.id, work, firings)
             for source, tokens in feeds:
                 self.edge(source, unit, tokens)
             parts.append((unit, share))
         return Stream(tuple(parts), top)
+
+    def _windowed(self, stream: Stream, stage: Stage) -> Stream:
+        """Return the stream through memory units that hold the rows of a window beside the blocks that stream."""
+        blocks = 2 + -(-stage.window // stream.total)
+        count = max(-(-blocks * stream.total // self.fabric.capacity), -(-len(stream.parts) // self.fabric.operands))
+        shares = [stream.share(k, count) for k in range(count)]
+        parts = tuple(self._buffer(share, f"{stage.id}.window", stage.id, blocks) for share in shares if share)
+        return Stream(parts, stream.level + blocks - 1)
 
     def _together(self, inputs: list[Stream], most: int, stage: str) -> tuple[list[Stream], int]:
         """Return the streams of a stage's operands at one level, narrowed to ``most`` nodes, and that level."""
@@ -272,10 +302,10 @@ class Units:
         weights = tiles * inner * fabric.lanes
         rows = self._rows(stage, units, inputs[0], tiles * inner)
         level = max(self.level_of[unit] for unit in rows)
-        firings = weights // fabric.packet
+        packet = self._packet(weights)
+        firings = weights // packet
         names = [
-            self.node(f"{stage.id}.c{k}", "gemm", stage.id, fabric.packet * fabric.block_rows, firings)
-            for k in range(units)
+            self.node(f"{stage.id}.c{k}", "gemm", stage.id, packet * fabric.block_rows, firings) for k in range(units)
         ]
         for k, name in enumerate(names):
             self.edge(rows[k * len(rows) // units], name, tiles * inner * fabric.block_rows)
@@ -297,9 +327,11 @@ class Units:
             while len(feeds) > fabric.operands:
                 feeds = list(self.narrow(Stream(tuple(feeds), stream.level), fabric.operands, stage.id).parts)
             name = self.node(f"{stage.id}.x{k}", "buffer", stage.id, work, firings)
+            # What a convolution looks at lies in blocks before and after the one that it works on.
+            blocks = 2 + -(-stage.window // stream.total)
             for source, tokens in feeds:
-                self.edge(source, name, tokens, blocks=2)
-            self.level_of[name] = stream.level + 1
+                self.edge(source, name, tokens, blocks=blocks)
+            self.level_of[name] = stream.level + blocks - 1
             names.append(name)
         return names
 
@@ -312,9 +344,10 @@ class Units:
         if held is not None:
             held = self.narrow(held, fabric.operands * count, stage.id)
         each, several = max(1, len(names) // count), max(1, count // len(names))
-        firings = weights // several // fabric.packet
+        packet = self._packet(weights // several)
+        firings = weights // several // packet
         for k in range(count):
-            unit = self.node(f"{stage.id}.w{k}", "buffer", stage.id, ceil(fabric.packet * each / fabric.ports), firings)
+            unit = self.node(f"{stage.id}.w{k}", "buffer", stage.id, ceil(packet * each / fabric.ports), firings)
             if held is not None:
                 for source, tokens in held.share(k, count):
                     self.edge(source, unit, tokens, blocks=2)

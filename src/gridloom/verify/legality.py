@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from gridloom.mapping.model import Mapping
-from gridloom.verify import array_rules, banks, combinational, conflicts, elastic, memory, placement, routes, timing
+from gridloom.verify import (
+    array_rules,
+    banks,
+    combinational,
+    conflicts,
+    elastic,
+    memory,
+    placement,
+    routes,
+    stores,
+    timing,
+)
 from gridloom.verify.subject import Subject
 from gridloom.verify.violation import Violation
 
@@ -34,6 +45,7 @@ _TIMED: Final[tuple[Rule, ...]] = (
     conflicts.check_pools,
     memory.check_data_memory,
     banks.check_banks,
+    stores.check_stores,
     combinational.check_cycles,
     combinational.check_links_per_cycle,
     array_rules.check_rules,

@@ -20,7 +20,7 @@ def check_arrivals(subject: Subject) -> Iterator[Violation]:
     """
     for path in subject.paths:
         fifo, target = path.route.fifo, path.target
-        depth = subject.arch.tiles[target.tile].fifo if target.tile >= 0 else None
+        depth = subject.arch.tiles[target.tile].fifo_of(path.edge.operand) if target.tile >= 0 else None
         if fifo < 0 or (depth is not None and fifo > depth):
             allowed = "0 or more" if depth is None else f"0 to {depth} on {target.instance.place}"
             yield Violation("fifo", path.name, f"FIFO {fifo}", allowed)

@@ -52,6 +52,7 @@ KINDS: Final[Mapping[str, str]] = {
     "bank": "an access to an array without a bank, or from a tile that does not reach it",
     "bank-size": "the arrays in a bank need more bytes than it has",
     "bank-ports": "more accesses start in a bank in a slot than it has ports",
+    "constants": "the ops of a tile read more words than its constant store has",
     "links-per-cycle": "a value crosses more links in one cycle than the array allows",
     "combinational-cycle": "steps without latency close a cycle",
     # rules of single families

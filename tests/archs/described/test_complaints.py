@@ -127,6 +127,67 @@ STATIC = "style: static\nrows: 4\ncols: 4\n"
          "extends: 'vpcma' is not made of tiles with links alone; its description by resources, which 'gridloom show "
          "vpcma --yaml' writes, can be changed instead"),
         ("style: modulo\nrows: 4\n", 1, "cols: an array needs this key, or the array that it extends"),
+        (
+            HEAD + "buses:\n  - row\n",
+            5,
+            "buses.0: expected one of rows, columns, found 'row'",
+        ),
+        (
+            HEAD + "buses:\n  - {along: rows, number: 2}\n",
+            5,
+            "buses.0.number: buses along rows has no key 'number'; known: along, count",
+        ),
+        (
+            HEAD + "buses:\n  - {where: {row: 0}}\n",
+            5,
+            "buses.0.name: expected a name of 1 to 100 printable characters, found None",
+        ),
+        (
+            HEAD + "buses:\n  - {name: spine, count: 2}\n",
+            5,
+            "buses.0.count: only buses along rows or columns are counted; write several entries",
+        ),
+        (
+            HEAD + "buses:\n  - rows\n  - {name: row_1}\n",
+            4,
+            "buses: two buses are called 'row_1'",
+        ),
+        (
+            STATIC + "buses: rows\n",
+            4,
+            "buses: a wire of a static array carries one value for the whole loop; write links: row or column, or "
+            "style: modulo",
+        ),
+        (
+            HEAD + "tiles:\n  - registers: {count: 2, reads: 0}\n",
+            5,
+            "tiles.0.registers.reads: expected a whole number from 1 to 64 or null (no limit), found 0",
+        ),
+        (
+            HEAD + "files:\n  - {name: rf, count: 4, write: 1}\n",
+            5,
+            "files.0.write: a register file has no key 'write'; did you mean 'writes'?",
+        ),
+        (
+            STATIC + "tiles:\n  - {fifo: [4, -1, 2]}\n",
+            5,
+            "tiles.0.fifo.1: expected a whole number from 0 to 1048576 or null (no limit), found -1",
+        ),
+        (
+            STATIC + "tiles:\n  - {fifo: []}\n",
+            5,
+            "tiles.0.fifo: expected a number, or a list with one for each operand, found []",
+        ),
+        (
+            STATIC + "tiles:\n  - {fifo: [4, 2]}\n",
+            4,
+            "tiles: tile [0, 0] has 3 operands and 2 numbers for fifo; write one for each operand, or one for all",
+        ),
+        (
+            HEAD + "tiles:\n  - {constants: few}\n",
+            5,
+            "tiles.0.constants: expected a whole number from 0 to 4096 or null (no limit), found 'few'",
+        ),
         ("style: elastic\nrows: 4\ncols: 4\n", 1, "style: expected one of static, modulo, found 'elastic'"),
         (HEAD + "name: ''\n", 4, "name: expected 1 to 100 printable characters, found ''"),
     ],

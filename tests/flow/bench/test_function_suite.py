@@ -22,9 +22,9 @@ data_sets: 3
 budget: {effort: 2000}
 functions:
   scale.c:scale:
-    n: 9
-    x: {elements: 12, from: -5, to: 5}
-    y: {elements: 12, from: 0, to: 0}
+    n: 900
+    x: {elements: 900, from: -5, to: 5}
+    y: {elements: 900, from: 0, to: 0}
 """
 SCALE = """\
 void scale(int n, const short *restrict x, int *restrict y)
@@ -73,7 +73,7 @@ def test_a_parameter_without_data_is_named():
 )
 def test_a_bad_argument_is_refused_with_its_key(text: str, message: str):
     with pytest.raises(OptionError) as caught:
-        read_suite(SMALL.replace("n: 9", f"n: {text}"), "small")
+        read_suite(SMALL.replace("n: 900", f"n: {text}"), "small")
     assert str(caught.value) == (
         "small: functions.scale.c:scale.n: expected a number, {from, to} or {elements, from, to} with from <= to, "
         + message
@@ -103,7 +103,7 @@ def test_a_suite_of_functions_runs_from_the_command_line(tmp_path: Path, capsys:
     report = json.loads(capsys.readouterr().out)
     (row,) = report["rows"]
     assert status == 0
-    assert (row["status"], row["equal"], row["ideal"]) == ("equal", 3, 9)
+    assert (row["status"], row["equal"], row["ideal"]) == ("equal", 3, 900)
     assert sum(row["breakdown"].values()) == row["cycles"]
     assert [loop["ii"] for loop in row["loops"]] == [1]
 

@@ -13,9 +13,10 @@ from gridloom.flow.bench.suite import load_suite
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
 
-def test_the_golden_results_cover_every_cell_of_the_suite_large() -> None:
-    known = set(read_golden(GOLDEN / "large.csv"))
-    assert known == {(cell.source, cell.arch, cell.seed) for cell in load_suite("large").cells()}
+@pytest.mark.parametrize("suite", ["large", "panorama"])
+def test_the_golden_results_cover_every_cell_of_the_suite(suite: str) -> None:
+    known = set(read_golden(GOLDEN / f"{suite}.csv"))
+    assert known == {(cell.source, cell.arch, cell.seed) for cell in load_suite(suite).cells()}
 
 
 def test_the_suite_panorama_names_files_that_are_there(benchmarks: Path) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from gridloom.dfg import DfgBuilder
-from gridloom.flow.bench.loop_speed import geometric_mean, loop_summary, ratio, sequential_cycles
+from gridloom.errors import OptionError
+from gridloom.flow.bench.loop_speed import cause, geometric_mean, loop_summary, ratio, sequential_cycles
 from gridloom.flow.bench.peers import peers_of
-from gridloom.flow.bench.run import bench, summary
-from gridloom.flow.bench.suite import read_suite
+from gridloom.flow.bench.run import bench, narrowed, summary
+from gridloom.flow.bench.suite import built_in, read_suite
 from gridloom.run import ExecutorSpec
 
 
@@ -23,6 +24,8 @@ def row(mapper: str, arch: str, ii: int | None, source: str = "a") -> dict[str, 
         "ii": ii,
         "mii": 2,
         "sequential": 12,
+        "seconds": 0.5,
+        "failure": {"constraint": "clique of (op, PE) pairs at II 2", "levers": ["time"]} if ii is None else None,
     }
 
 
@@ -45,11 +48,51 @@ def test_means_are_over_loops_that_map_and_ratios_over_those_that_both_map() -> 
         row("regimap", "ramp-2", 2),
     ]
     found = loop_summary(rows)
-    assert found["mappers"]["ramp"]["ramp-1"] == {"cells": 2, "mapped": 2, "mii_over_ii": 0.707, "speedup": 4.243}
-    assert found["mappers"]["regimap"]["ramp-1"] == {"cells": 2, "mapped": 1, "mii_over_ii": 0.25, "speedup": 1.5}
-    assert found["ratios"] == {"regimap": {"cells": 2, "speedup": 2.0}}
-    assert ratio(rows[:1], rows[4:5]) == {"cells": 0, "speedup": None}
+    assert found["mappers"]["ramp"]["ramp-1"] == {
+        "cells": 2, "mapped": 2, "mii_over_ii": 0.707, "speedup": 4.243, "with_processor": 4.243, "unmapped": {},
+    }  # fmt: skip
+    assert found["mappers"]["regimap"]["ramp-1"] == {
+        "cells": 2, "mapped": 1, "mii_over_ii": 0.25, "speedup": 1.5, "with_processor": 1.225, "unmapped": {"limit": 1},
+    }  # fmt: skip
+    # Over all cells ramp is 4, 3 and 1 times as fast: the loop that regimap does not map runs on the processor.
+    assert found["ratios"] == {
+        "regimap": {"cells": 2, "speedup": 2.0, "energy": 0.5, "all_cells": 3, "with_processor": 2.289}
+    }
+    assert ratio(rows[:1], rows[4:5]) == {
+        "cells": 0, "speedup": None, "energy": None, "all_cells": 0, "with_processor": None,
+    }  # fmt: skip
     assert geometric_mean([]) is None
+
+
+def test_unmapped_loops_have_a_cause() -> None:
+    def failed(constraint: str, *levers: str) -> dict[str, Any]:
+        return {"failure": {"constraint": constraint, "levers": list(levers)}}
+
+    assert cause(failed("clique of (op, PE) pairs at II 2 to 9", "time", "more registers")) == "limit"
+    assert cause(failed("clique of (op, PE) pairs at II 2 to 9", "more registers")) == "exhausted"
+    assert cause(failed("schedule at II 2", "a higher II")) == "exhausted"
+    assert cause(failed("no PE has op class div")) == "proved"
+    assert cause(failed("the budget", "time")) == "limit"
+
+
+def test_summary_says_what_searches_went_through() -> None:
+    rows = [row("ramp", "ramp-1", 2), row("ramp", "ramp-1", 2, source="b"), row("ramp", "ramp-1", None, source="c")]
+    for k, strategies in enumerate([{"route": 3}, {"route": 1, "memory": 1}]):
+        sizes = {"ops": 10 + k, "inserted": 2 * k, "pairs": 40, "placements": 7}
+        rows[k]["search"] = {"strategies": strategies, "graph": sizes}
+    assert loop_summary(rows)["mappers"]["ramp"]["all"]["search"] == {
+        "loops": 2, "seconds": 0.5, "ops": 10.5, "inserted": 1, "pairs": 40, "placements": 7,
+        "strategies": {"memory": 1, "route": 2},
+    }  # fmt: skip
+
+
+def test_suite_is_narrowed_to_arrays_and_seeds() -> None:
+    suite = narrowed(built_in("loops"), archs=["ramp-7"], seeds=[1, 2, 3])
+    assert {cell.arch for cell in suite.cells()} == {"ramp-7"}
+    assert sum(1 for _ in suite.cells()) == 60
+    assert narrowed(built_in("loops")) == built_in("loops")
+    with pytest.raises(OptionError, match="--arch: suite 'loops' has no array 'ramp-13'; it has: ramp-1, ramp-2"):
+        narrowed(built_in("loops"), archs=["ramp-13"])
 
 
 def test_bench_sums_loops_up_by_mapper_and_array() -> None:

@@ -20,6 +20,7 @@ from gridloom.flow.functions.compile import compile_program
 from gridloom.frontend.c.function.program import program_of
 from gridloom.frontend.c.function.signature import _debug_ir, parse_signature
 from gridloom.frontend.c.llvm.driver import compile_to_ir
+from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.reader import read_module
 
 _CTYPES = {"int": ctypes.c_int32, "unsigned": ctypes.c_uint32, "int16_t": ctypes.c_int16, "uint8_t": ctypes.c_uint8}
@@ -45,17 +46,17 @@ def check(first: int, count: int, *, arch: str = "torus:4x4", data_sets: int = 2
         path = Path(folder) / "generated.c"
         path.write_text(file_of(first, count))
         library = native_library(path)
-        text, types = compile_to_ir(path), _debug_ir(path)
+        module, types = read_module(compile_to_ir(path), str(path)), _debug_ir(path)
         for seed in range(first, first + count):
-            _check(seed, str(path), text, types, library, tally, arch, data_sets, effort)
+            _check(seed, str(path), module, types, library, tally, arch, data_sets, effort)
     return tally
 
 
-def _check(seed: int, file: str, text: str, types: str, library: ctypes.CDLL, tally: Tally, arch: str,
+def _check(seed: int, file: str, module: Module, types: str, library: ctypes.CDLL, tally: Tally, arch: str,
            data_sets: int, effort: int) -> None:  # fmt: skip
     name = f"f{seed}"
     try:
-        program = program_of(read_module(text, file), name, file)
+        program = program_of(module, name, file)
         signature = parse_signature(types, name, file)
         compiled = compile_program(program, signature, arch, seed=1, effort=effort, time_limit=3)
         for loop in compiled.loops:

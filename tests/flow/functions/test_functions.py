@@ -69,6 +69,42 @@ void counted(const uint8_t *p, int n) {
   for (int i = 0; i < n; i++) { histogram[p[i] & 7]++; if (p[i] > 100) count++; }
 }
 
+int windows(const int *restrict a, int n) {
+  int best = 0;
+  for (int i = 0; i < n; i++) {
+    int s = 0;
+    for (int y = 0; y < 3; y++)
+      for (int x = 0; x < 3; x++) s += a[i * 8 + y * 32 + x * 2];
+    best = s > best ? s : best;
+  }
+  return best;
+}
+int ragged(const int *restrict a, const int *restrict length, int n) {
+  int s = 0;
+  for (int i = 0; i < n; i++) {
+    int t = i ^ s, w = s + 1, k = i, m = s >> 1;
+    for (int j = 0; j < length[i]; j++) { t ^= a[j]; w += t; k |= w; m -= k; }
+    s += t + w + (k ^ m);
+  }
+  return s;
+}
+void row_sums(const int *restrict A, const int *restrict x, int *restrict y, int n, int m) {
+  for (int i = 0; i < n; i++) {
+    int s = 0;
+    for (int j = 0; j < m; j++) s += A[i * m + j] * x[j] ^ i;
+    y[i] = s;
+  }
+}
+int64_t wide_sums(int64_t *a, int n, int64_t k) {
+  int64_t s = k;
+  for (int i = 0; i < n; i++) { s += a[i] ^ k; a[i] = s - (a[i] >> 7); }
+  return s;
+}
+int64_t wide_search(const int64_t *a, int n, int64_t k) {
+  int64_t s = k;
+  for (int i = 0; i < n; i++) { if (a[i] == k) break; s += a[i] * 3; }
+  return s;
+}
 int power(int base, int exponent) { return exponent ? base * power(base, exponent - 1) : 1; }
 int outside(const int *a, int n) { int s = 0; for (int i = 0; i <= n; i++) s += a[i]; return s; }
 int endless(int n) { volatile int x = n; while (x) { } return x; }
@@ -106,9 +142,8 @@ def line_of(name):
 
 
 def only(run):
-    """What the one loop on the array cost."""
-    (row,) = run.loops.values()
-    return row
+    """What the one innermost loop cost."""
+    return list(run.loops.values())[-1]
 
 
 def check(run, *, simulated=True):
@@ -120,7 +155,7 @@ def check(run, *, simulated=True):
 
 def test_an_imperfect_nest_leaves_the_product(compiled):
     a, b, c = (numbers((5, 5), seed) for seed in range(3))
-    run = compiled("gemm").run(n=5, A=a, B=b, C=c)
+    run = compiled("gemm").run(n=5, A=a, B=b, C=c, always=True)
     check(run)
     assert (run.arrays["C"] == 3 * c + a @ b).all()
     assert only(run).launches == 25 and only(run).iterations == 125
@@ -145,7 +180,7 @@ def test_a_search_ends_in_whichever_piece_its_exit_is(compiled, place):
     data = np.zeros(100, np.int32)
     if place is not None:
         data[place] = 7
-    run = compiled("find").run(a=data, n=100, x=7)
+    run = compiled("find").run(a=data, n=100, x=7, always=True)
     check(run)
     assert run.value == (-1 if place is None else place)
     assert only(run).pieces == {0: 1, 15: 1, 16: 2, 47: 2, 48: 3, 99: 3, None: 3}[place]
@@ -330,11 +365,74 @@ def test_a_saved_function_whose_source_changed_is_refused(tmp_path):
         load(saved)
 
 
-def test_the_timeline_has_every_cycle_once(compiled):
-    run = compiled("gemm").run(n=3, A=numbers(9), B=numbers(9), C=numbers(9), trace=True)
+@pytest.mark.parametrize("always", [False, True])
+def test_the_timeline_has_every_cycle_once(compiled, always):
+    run = compiled("gemm").run(n=3, A=numbers(9), B=numbers(9), C=numbers(9), trace=True, always=always)
     now = 0
     for event in run.events:
         assert event.start == now
         now += event.cycles
     assert now == run.cycles
-    assert {event.unit for event in run.events} == {"memory", "host", "array"}
+    assert {event.unit for event in run.events} <= {"memory", "host", "array"}
+    assert not always or "array" in {event.unit for event in run.events}
+
+
+def test_a_nest_that_is_faster_as_one_loop_is_launched_as_a_whole(compiled):
+    given = {"a": numbers(600, 1), "n": 20}
+    run, inner = compiled("windows").run(simulate="all", **given), compiled("windows").run(always=True, **given)
+    check(run)
+    nest, innermost = (row for row in run.loops.values())
+    assert (nest.launches, nest.simulated, nest.iterations) == (20, 20, 180)
+    assert innermost.launches == 0 and innermost.in_nest == 60
+    assert run.cycles < inner.cycles
+
+
+def test_launches_that_take_longer_on_the_array_are_moved_to_the_host(compiled):
+    given = {"a": numbers(64, 3), "n": 1, "x": 1000}
+    run, launched = compiled("find").run(**given), compiled("find").run(always=True, **given)
+    assert run.cycles == run.single_issue == run.host < launched.cycles
+    assert only(run).moved == 1 and only(run).launches == 0 and run.data_movement == 0
+    assert only(run).simulated == 1
+
+
+def test_a_counted_loop_goes_to_the_array_from_the_number_of_iterations_that_pays(compiled):
+    lengths = np.where(np.arange(40) % 5, 1, 30).astype(np.int32)
+    run = compiled("ragged").run(a=numbers(40), length=lengths, n=40)
+    inner = only(run)
+    assert run.native.equal and inner.threshold == 2
+    assert (inner.launches, inner.moved) == (8, 32)
+
+
+@pytest.mark.parametrize(("n", "jams", "plain"), [(20, 10, 0), (21, 10, 1)])
+def test_several_iterations_of_the_loop_around_run_side_by_side(compiled, n, jams, plain):
+    run = compiled("row_sums").run(simulate="all", A=numbers(n * 30), x=numbers(30, 1), y=numbers(n), n=n, m=30)
+    check(run)
+    jammed = next(row for name, row in run.loops.items() if name.endswith("_jam2"))
+    assert (jammed.launches, jammed.simulated, jammed.iterations) == (jams, jams, 30 * jams)
+    assert only(run).in_nest == 2 * jams and only(run).launches + only(run).moved == plain
+
+
+def test_a_saved_function_keeps_loops_side_by_side(compiled, tmp_path):
+    from gridloom.flow.functions.files import dumps, load
+
+    path = tmp_path / "rows.json"
+    path.write_text(dumps(compiled("row_sums")), encoding="utf-8")
+    assert [loop.text for loop in load(path).loops] == [loop.text for loop in compiled("row_sums").loops]
+
+
+@pytest.mark.parametrize("name", ["wide_sums", "wide_search"])
+def test_64_bit_elements_and_live_ins_run_on_the_array(compiled, name):
+    data = numbers(40, 2, np.int64, -(1 << 62), 1 << 62)
+    run = compiled(name).run(a=data, n=40, k=int(data[33]), simulate="all", always=True)
+    check(run)
+    assert run.loops and only(run).launches == 1
+
+
+def test_the_report_shows_throughput_by_array_size(compiled):
+    from gridloom.flow.functions.describing import sizes_text
+
+    head, line = sizes_text(compiled("row_sums")).split("\n")
+    assert head == "iterations per cycle by array size, as the bounds allow"
+    rates = dict(part.split(": ") for part in line.partition(": ")[2].split(", "))
+    assert list(rates) == ["2x2", "4x4", "8x8", "16x16"]
+    assert float(rates["2x2"]) < 1 < float(rates["4x4"]) <= float(rates["8x8"]) <= float(rates["16x16"])

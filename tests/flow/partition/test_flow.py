@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,13 @@ from gridloom.dfg.interpreter import interpret
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.estimate.width_estimate import WidthEstimate, bound_estimate
-from gridloom.flow.partition.flow import PartitionRequest, partition, push_odds
+from gridloom.flow.partition.flow import PUBLISHED, PartitionRequest, partition
 from gridloom.flow.partition.mapping import PartMapper, next_room, room_for
 from gridloom.flow.partition.result import PartitionResult, tree_lines
 from gridloom.flow.partition.run import run_mapped, whole_differences
 from gridloom.flow.partition.search import PartitionSearch
 from gridloom.flow.partition.unroll_columns import side_by_side, width_of
+from gridloom.frontend.source import load_source
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.rows.width import WidthConfig, width
 from gridloom.mapping.model import Failure, Mapping
@@ -226,31 +226,6 @@ def test_the_mapper_is_asked_once(small: Arch, monkeypatch: pytest.MonkeyPatch) 
     assert width_of(mapper.best[ops]) == 2
 
 
-def test_the_mapper_remembers_how_near_short_searches_came(small: Arch, monkeypatch: pytest.MonkeyPatch) -> None:
-    mapper = PartMapper(arch=small, seed=0, tries=2)
-    left = iter([3, 2, None, None, 1])
-
-    def near(part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
-        return Failure(constraint="wires", demand="ways", bound="few", conflicts=next(left))
-
-    monkeypatch.setattr(mapper, "run", near)
-    ops = frozenset({"all"})
-    assert not mapper.fits(ops, lanes(2, 3), 3)
-    assert not mapper.fits(ops, lanes(2, 3), 2)
-    assert not mapper.fits(ops, lanes(2, 3), 3, "push")
-    assert mapper.left == {(ops, 3): 2}
-
-
-def test_a_push_is_likelier_to_pay_the_surer_the_estimate_and_the_nearer_the_short_search() -> None:
-    odds = [[push_odds(p, conflicts) for p in (0.0, 0.3, 0.6, 0.9, 0.99, 1.0)] for conflicts in (1, 2, 3)]
-    assert all(row == sorted(row) for row in odds)
-    assert all(
-        nearer > farther for one, two in pairwise(odds) for nearer, farther in zip(one[1:], two[1:], strict=True)
-    )
-    assert push_odds(0.9, 1) > 1 > push_odds(0.9, 2)
-    assert push_odds(0.99, 2) > 1
-
-
 class Pessimist:
     """Expects everything to need all columns, and doubts that anything fits fewer."""
 
@@ -318,3 +293,42 @@ def test_published_kernels_reach_the_published_throughput_with_few_attempts(kern
     assert (result.throughput_real or 0) >= published
     # Published: 20 of 38.
     assert 2 * result.attempts <= result.explored
+
+
+# -- the published system -------------------------------------------------------------------------------------------
+
+
+def test_kernighan_lin_goes_by_the_most_balanced_cut(small: Arch) -> None:
+    dfg = load_source("kernel:cma_md5")
+    search = PartitionSearch(
+        dfg=dfg,
+        arch=small,
+        estimate=lambda part: bound_estimate(part, small),
+        cuts=BisectionConfig(method="kl", seeds=4),
+    )
+    cut = search._cut(dfg)
+    assert cut is not None
+    assert abs(cut.sizes[0] - cut.sizes[1]) <= 0.2 * sum(cut.sizes)
+
+
+def test_cuts_are_made_without_pymetis(small: Arch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gridloom.flow.partition.flow.find_spec", lambda name: None)
+    result = partition(PartitionRequest(source=lanes(2, 6), arch=small, estimator="bound", seeds=2))
+    assert result.failure is None
+    assert result.to_dict()["method"] == "kl"
+
+
+def test_the_published_system_is_one_set_of_options(small: Arch) -> None:
+    pytest.importorskip("deap")
+    request = PartitionRequest(source=lanes(1, 4), arch=small, evaluations=400, **PUBLISHED)
+    result = partition(request)
+    assert result.failure is None
+    record = result.to_dict()
+    assert (record["estimator"], record["method"], record["backend"]) == ("dgcnn", "kl", "genetic")
+    assert all(part.mapping.provenance["mapper"] == "genetic" for part in result.parts)
+
+
+@pytest.mark.parametrize(("option", "value"), [("method", "metis"), ("backend", "anneal")])
+def test_a_method_or_backend_that_there_is_not_is_refused(option: str, value: str) -> None:
+    with pytest.raises(OptionError, match=f"--{option}: expected one of .*; found '{value}'"):
+        PartitionRequest(source=lanes(1, 2), arch="vpcma", **{option: value})

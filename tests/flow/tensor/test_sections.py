@@ -18,7 +18,7 @@ def test_program_that_fits_is_one_mapping_with_the_period_of_a_sample():
     assert result.verified.simulated
     (section,) = result.sections
     assert section.section.blocks == 8
-    assert result.metrics["period"] == 8 * section.result.metrics["period"]
+    assert result.metrics["period"] == 8 * section.result.metrics["period"] / section.section.copies
     assert result.metrics["throughput"] == pytest.approx(1 / result.metrics["period"])
     assert section.result.metrics["period"] >= section.section.bound
 
@@ -31,7 +31,9 @@ def test_program_that_is_too_large_is_cut_and_every_section_mapped():
     sections = record["sections"]
     assert sum(section["count"] for section in sections) > 1
     assert all(section["status"] == "mapped" for section in sections)
-    assert record["period"] == sum(section["count"] * section["blocks"] * section["period"] for section in sections)
+    assert record["period"] == sum(
+        section["count"] * section["blocks"] * section["period"] / section["copies"] for section in sections
+    )
     assert all(0 < section["efficiency"] <= 1 for section in sections)
 
 

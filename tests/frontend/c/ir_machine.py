@@ -161,14 +161,15 @@ class Machine:
         for name, value in loop.liveins.items():
             if isinstance(value, Instruction) and value.opcode == "load" and loop.region.contains(value):
                 touched = next(iter(places.get(value, {}).values()), None)
-                stimulus.liveins[name] = self.memory.load(touched, value.type) if touched else UNTOUCHED
+                found = self.memory.load(touched, value.type) if touched else UNTOUCHED
+                stimulus.liveins |= loop.words_of(name, found)
                 continue
             if isinstance(value, Instruction) and loop.region.contains(value):
                 value = value.operands[value.incoming.index(previous)]
             number = self.value(env, value)
             if isinstance(value, Argument) and value.unsigned:
                 number &= (1 << bits_of(value.type)) - 1
-            stimulus.liveins[name] = number
+            stimulus.liveins |= loop.words_of(name, number)
         starts = {array.name: self.base_of(env, array.base) for array in loop.arrays}
         for array in loop.arrays if not loop.streams else ():
             stimulus.memory[array.name] = self.words(array, *starts[array.name])

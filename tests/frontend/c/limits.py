@@ -69,12 +69,6 @@ long long f(const int *x, int n) {
   return s;
 }
 """,
-    "64-bit elements": """
-void f(long long *x, int n) {
-  for (int i = 0; i < n; i++)
-    x[i] += 1;
-}
-""",
     "functions of C's library": """
 #include <math.h>
 void f(float *x, int n) {
@@ -164,6 +158,12 @@ void f(int *x) {
 
 #: The same for arrays without memory units, where loads and stores have to be streams.
 STREAM_LIMITS = {
+    "64-bit elements": """
+void f(long long *x, int n) {
+  for (int i = 0; i < n; i++)
+    x[i] += 1;
+}
+""",
     "an index that is computed or loaded": """
 void f(const unsigned char *restrict x, int *restrict h, int n) {
   for (int i = 0; i < n; i++)

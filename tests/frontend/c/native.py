@@ -73,7 +73,7 @@ def run_both(path: Path, options: COptions, arguments: dict[str, object], librar
 def _argument(name: str, value: object) -> object:
     if isinstance(value, np.ndarray):
         return (name, 0)
-    return pattern(value) if isinstance(value, float) else wrap(int(value), 32)
+    return pattern(value) if isinstance(value, float) else wrap(int(value), 64 if isinstance(value, np.int64) else 32)
 
 
 def _call(library: ctypes.CDLL, loop: CLoop, arguments: dict[str, object]) -> int | None:

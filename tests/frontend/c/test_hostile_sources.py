@@ -95,6 +95,27 @@ def test_named_pipe_is_refused_before_clang_waits_for_it(c_file, text):
     assert refusal(path, 1) == f"{inner}: names {pipe}, which is a named pipe; expected a regular file"
 
 
+@pytest.mark.parametrize(
+    ("macros", "name"),
+    [
+        ("#define TEXT(x) #x\n", "TEXT(pipe.h)"),
+        ("#define TEXT(x) #x\n#define PIPE TEXT(pipe.h)\n", "PIPE"),
+        ('#define PIPE "loop.h"\n#undef PIPE\n#define PIPE <pipe.h> /**/ + 1\n', "PIPE"),
+    ],
+)
+def test_name_that_macros_put_together_is_refused_before_clang_opens_it(c_file, macros, name):
+    path = c_file(f"{macros}#include {name}\n" + LOOP)
+    os.mkfifo(path.parent / "pipe.h")
+    assert refusal(path, 1) == (
+        f"{path}: #include {name!r}: macros put the name together; write it out, or define a macro as one quoted name"
+    )
+
+
+def test_macro_that_is_one_quoted_name_may_be_included(c_file):
+    c_file("#define STEP 1\n", "step.h")
+    assert load(c_file('#define FILE "step.h"\n#include FILE\n' + LOOP)).line == 3
+
+
 def test_device_is_refused(c_file):
     path = c_file('#include "/dev/zero"\n' + LOOP)
     assert refusal(path, 1) == f"{path}: names /dev/zero, which is a device; expected a regular file"

@@ -101,9 +101,9 @@ LIMITS = {
   for (int i = 0; i < n; i++)
     x[i] *= 2;
 }"""),
-    "int64": (4, "an array has 64-bit elements, and arrays of the graph hold", """void f(int64_t *x, int n) {
+    "int64": (4, "it shifts a 64-bit integer by an amount that it computes", """void f(int64_t *x, int n) {
   for (int i = 0; i < n; i++)
-    x[i] *= 3;
+    x[i] <<= i;
 }"""),
     "call": (5, "it calls 'g', which clang did not inline; give its definition as static inline", """void g(int);
 void f(int *x, int n) {

@@ -30,10 +30,10 @@ def test_a_text_names_a_loop(text: str, spec: LoopSpec):
 
 
 C_KEYS = (
-    "expected loop=N, flatten=true|false, unroll=1..64|auto, jam=1..16, reduced=true|false, memory=arrays|streams or "
-    "size.ARRAY=N"
+    "expected loop=N, flatten=true|false, unroll=1..64|auto, jam=1..16, reduced=true|false, memory=arrays|streams, "
+    "size.ARRAY=N or range.NAME=LOW..HIGH"
 )
-PY_KEYS = "expected unroll=1..64|auto, reduced=true|false, memory=arrays|streams or size.ARRAY=N"
+PY_KEYS = "expected unroll=1..64|auto, reduced=true|false, memory=arrays|streams, size.ARRAY=N or range.NAME=LOW..HIGH"
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_options_join_the_text():
         (
             "kernel:fir",
             {"unroll": 2},
-            "'kernel:fir' takes none of --function, --loop, --flatten, --unroll and --size; they are for loops of *.c "
-            "and *.mlir and kernels of *.py",
+            "'kernel:fir' takes none of --function, --loop, --flatten, --unroll, --size and --assume-range; they are "
+            "for loops of *.c and *.mlir and kernels of *.py",
         ),
         ("a.c:g", {"function": "f"}, "--function: 'a.c:g' names function 'g' already"),
         ("a.c:unroll=2", {"unroll": 2}, "'a.c:unroll=2,unroll=2': unroll is given twice"),
@@ -98,3 +98,11 @@ def test_options_that_do_not_fit(text: str, options: dict, message: str):
     with pytest.raises(OptionError) as caught:
         with_options(text, **({"loop": 0} if options.get("function") == "f,loop=1" else {}), **options)
     assert str(caught.value) == message
+
+
+def test_ranges_of_values_are_part_of_the_text() -> None:
+    text = with_options("f.c:loop=1", ranges=["x=-5..5", "*=0..9"])
+    assert text == "f.c:loop=1,range.x=-5..5,range.*=0..9"
+    assert parse(text).ranges == {"x": (-5, 5), "*": (0, 9)}
+    with pytest.raises(OptionError, match=r"range\.x is given twice"):
+        parse("f.c:range.x=1..2,range.x=1..3")

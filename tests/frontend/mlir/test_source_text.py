@@ -31,6 +31,11 @@ def test_functions_are_found_with_their_lines_parameters_and_bodies():
     ]
 
 
+def test_parameters_that_are_numbers_get_names():
+    (row,) = functions_of("func.func @f(%0: memref<?xi32>, %n: i32, %2: index) {\n  return\n}\n")
+    assert row.parameters == ("arg0", "n", "arg2")
+
+
 def test_the_module_around_functions_is_blanked_and_lines_stay():
     text = modernised(PROGRAM)
     assert text.splitlines()[0].strip() == text.splitlines()[-1].strip() == ""

@@ -34,8 +34,17 @@ def encoder():
     return nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), (torch.zeros(1, 32, 64),)
 
 
-def convolution():
-    return nn.Conv2d(3, 8, 3), (torch.zeros(1, 3, 8, 8),)
+class Sorted(nn.Module):
+    def forward(self, x):
+        return x.sort()[0]
+
+
+def sorting():
+    return Sorted(), (torch.zeros(1, 8),)
+
+
+def needs(width):
+    return nn.Linear(width, width), (torch.zeros(1, width),)
 """
 
 
@@ -75,12 +84,14 @@ def test_transformer_layer_of_torch_has_the_products_of_a_block(model: Path):
 
 
 def test_operator_that_is_not_lowered_is_named(model: Path):
-    with pytest.raises(SourceError, match="operator 'convolution' is not one that is lowered"):
-        load_source(f"{model}:convolution")
+    with pytest.raises(SourceError, match="operator 'sort' is not one that is lowered; known: _adaptive"):
+        load_source(f"{model}:sorting")
 
 
 def test_missing_function_lists_those_there_are(model: Path):
-    with pytest.raises(SourceError, match="has no function 'nothing'; it has: build, bare, encoder, convolution"):
+    with pytest.raises(
+        SourceError, match="has no function 'nothing'; it has: build, bare, encoder, Sorted, sorting, needs"
+    ):
         load_source(f"{model}:nothing")
 
 
@@ -154,4 +165,24 @@ def test_all_parts_of_a_split_are_there(tmp_path: Path):
     )
     onnx.save(helper.make_model(graph), str(tmp_path / "gated.onnx"))
     dfg = load_source(str(tmp_path / "gated.onnx"))
-    assert [node.op for node in dfg.nodes] == ["input", "elementwise", "elementwise", "output"]
+    assert [node.op for node in dfg.nodes] == ["input", "elementwise", *["transpose"] * 2, "elementwise", "output"]
+
+
+def test_function_that_fails_is_an_error_that_says_why(model: Path):
+    with pytest.raises(SourceError, match="the function fails: TypeError: needs\\(\\) missing 1 required"):
+        load_source(f"{model}:needs")
+
+
+def test_show_lists_the_networks_of_a_file(model: Path, capsys: pytest.CaptureFixture[str]):
+    from gridloom.cli.commands.show_command import show
+
+    assert show(what=str(model)) == 0
+    lines = capsys.readouterr().out.replace(str(model), "model.py").splitlines()
+    assert lines[:3] == [
+        "model.py:build  (line 6; parameters hidden=128)",
+        "  2 gemm, 3 elementwise",
+        # 2 x 32 x 64 x 128 for each product, 32 x (128 + 64) for the biases and 32 x 128 for the activation.
+        "  1,058,816 operations per sample, 16,576 weights",
+    ]
+    assert "  cannot be mapped: it needs width; give numbers: model.py:needs,width=1" in lines
+    assert any("cannot be mapped: operator 'sort' is not one that is lowered" in line for line in lines)

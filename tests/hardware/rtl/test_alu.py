@@ -22,6 +22,12 @@ MODULES = {"i32": "gl_alu", "cma24": "gl_cma_alu"}
 UNITS = [("i32", width) for width in (32, 24, 16, 8, 13, 4, 2)] + [("cma24", 25)]
 
 
+def texts(domain: str) -> dict[str, str]:
+    """The function unit of a domain with the modules below it."""
+    parts = ("gl_controls", "gl_product", "gl_division", "gl_delay") if domain == "i32" else ()
+    return {f"{name}.v": primitive(name) for name in (MODULES[domain], *parts)}
+
+
 def ops_of(domain: str) -> dict[str, int]:
     base = OP_TABLE[domain]["const"].code
     return {
@@ -60,15 +66,19 @@ def test_function_unit_computes_what_the_op_table_says(domain: str, width: int, 
     lines = [f"{codes[op]:02x}{a:0{digits}x}{b:0{digits}x}{c:0{digits}x}" for op, a, b, c in rows]
     (tmp_path / "vectors.hex").write_text("\n".join(lines) + "\n")
     span = 4 * digits
-    third = f", .c(row[{width - 1}:0])" if domain == "i32" else ""
+    third = f", .c(row[{width - 1}:0]), .controls(controls)" if domain == "i32" else ""
     module = f"{MODULES[domain]} #(.W({width}))" if domain == "i32" else MODULES[domain]
     top = 6 if domain == "i32" else 5
+    decoder = f"gl_controls decoder (.opcode(row[{3 * span + top}:{3 * span}]), .controls(controls));"
+    decoder = decoder if domain == "i32" else ""
     bench = f"""
         module bench;
             reg [{8 + 3 * span - 1}:0] rows [0:{len(rows) - 1}];
             reg [{8 + 3 * span - 1}:0] row;
             wire [{width - 1}:0] y;
+            wire [9:0] controls;
             integer k;
+            {decoder}
             {module} unit (.opcode(row[{3 * span + top}:{3 * span}]), .a(row[{2 * span + width - 1}:{2 * span}]),
                 .b(row[{span + width - 1}:{span}]){third}, .y(y));
             initial begin
@@ -79,7 +89,7 @@ def test_function_unit_computes_what_the_op_table_says(domain: str, width: int, 
                 end
             end
         endmodule"""
-    shown = simulate_verilog(tmp_path, {"bench.v": bench, "unit.v": primitive(MODULES[domain])}, "bench").split()
+    shown = simulate_verilog(tmp_path, {"bench.v": bench, **texts(domain)}, "bench").split()
     assert len(shown) == len(rows)
     wrong = [(row, word) for row, word in zip(rows, shown) if word != f"{expected(domain, width, *row):0{digits}x}"]
     assert wrong == []
@@ -87,9 +97,9 @@ def test_function_unit_computes_what_the_op_table_says(domain: str, width: int, 
 
 @pytest.mark.parametrize("domain", ["i32", "cma24"])
 def test_opcodes_in_the_verilog_are_those_of_the_op_table(domain: str) -> None:
-    text = primitive(MODULES[domain])
-    names = re.findall(r"(?<!parameter )\b([A-Z][A-Z_0-9]+) = (\d+)[,;]", text)
-    listed = {name.lower(): int(code) for name, code in names}
+    constants = [part for text in texts(domain).values() for part in re.findall(r"localparam \[[^;]+;", text)]
+    names = re.findall(r"\b([A-Z][A-Z_0-9]+) = (\d+)[,;]", " ".join(constants))
+    listed = {name.lower(): int(code) for name, code in names if name != "MOST"}
     assert listed.items() <= ops_of(domain).items()
     passing = {"nop", "cat", "move"}
     assert ops_of(domain).keys() - listed.keys() <= passing

@@ -73,6 +73,26 @@ def test_ports_and_reach_of_the_banks_bound_the_ii(banks: list[dict[str, Any]], 
     assert set(found.settings["banks"]) == {"a", "b", "c"}
 
 
+def test_arrays_go_to_banks_that_pinned_accesses_reach() -> None:
+    arch = banked({"where": {"row": 0}}, {"where": {"row": 1}, "ports": 2})
+    loads = [node.id for node in sums().nodes if node.op == "load"]
+    found = mapped(sums(), arch, pin={loads[0]: "pe_0_1"})
+    assert isinstance(found, Mapping)
+    assert found.settings["banks"]["a"] == "m0"
+    assert legal(found) == []
+
+
+def test_a_pin_onto_a_tile_that_does_not_reach_the_bank_names_the_bank() -> None:
+    arch = banked({"where": {"row": 0}}, {"where": {"row": 1}})
+    load = next(node.id for node in sums().nodes if node.op == "load")
+    found = mapped(sums(), arch, pin={load: "pe_1_1"}, banks="a:m0")
+    assert isinstance(found, Failure)
+    assert found.constraint == f"node {load!r} on tile 'pe_1_1'"
+    assert found.demand == "bank 'm0', where array 'a' lies"
+    assert found.bound == "the tile reaches 'm1'"
+    assert found.levers == ("another tile", "another bank for the array (--set banks=ARRAY:BANK)")
+
+
 def test_the_simulator_shows_that_one_bank_needs_the_higher_ii() -> None:
     found = mapped(sums(), banked({}, {}, {}))
     assert isinstance(found, Mapping)
@@ -145,7 +165,7 @@ def test_banks_that_are_not_there_are_refused(text: str, message: str) -> None:
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("name", ["exact", "ramp", "memmap"])
+@pytest.mark.parametrize("name", ["ramp", "regimap", "memmap"])
 def test_mappers_without_banks_say_so(name: str) -> None:
     with pytest.raises(OptionError, match=f"mapper '{name}' takes no arrays with trait 'banks'"):
         function_for(name, banked({}))

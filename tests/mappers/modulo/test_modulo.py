@@ -66,8 +66,8 @@ def test_published_loops_reach_their_mii(benchmarks: Path, loop: str, side: int,
 @pytest.mark.slow
 def test_loop_of_288_nodes_maps_at_ii_24(benchmarks: Path) -> None:
     dfg = load_source(str(benchmarks / "ccf" / "gsm_loop6" / "loop501_node.txt"))
-    found = mapped(dfg, "torus:4x4,regs=4,bus=none", budget=Budget(time_limit=120.0, workers=2, seed=1))
-    assert found.ii <= 24
+    found = mapped(dfg, "torus:4x4,regs=4,bus=none", ModuloConfig(ii=24), Budget(effort=400_000, seed=1))
+    assert found.ii == 24
 
 
 def test_bus_of_a_row_bounds_the_ii() -> None:

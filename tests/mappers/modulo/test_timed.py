@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,13 +23,21 @@ class FakeWalk(TimedWalk):
     """A walk whose starts succeed from some II on, and whose clock is over after so many tries."""
 
     def __init__(
-        self, *, bound: int, mapped_from: int, tries: int, contexts: int | None = None, cut: bool = True
+        self,
+        *,
+        bound: int,
+        mapped_from: int,
+        tries: int,
+        contexts: int | None = None,
+        cut: bool = True,
+        large: bool = False,
+        limit: float = 1000.0,
     ) -> None:
         tile = SimpleNamespace(contexts=contexts)
         problem = SimpleNamespace(arch=SimpleNamespace(tiles=[tile]), nodes=range(100))
-        search: Any = SimpleNamespace(problem=problem)
+        search: Any = SimpleNamespace(problem=problem, large=large)
         mii: Any = SimpleNamespace(total=bound)
-        super().__init__(search, ModuloConfig(), Budget(time_limit=1000.0).start(), mii)
+        super().__init__(search, ModuloConfig(), Budget(time_limit=limit).start(), mii)
         self.mapped_from = mapped_from
         self.tries = tries
         self.cuts = cut
@@ -68,6 +77,14 @@ def test_ladder_without_a_mapping_is_repeated_from_twice_the_bound_on() -> None:
     assert seen(bound=6, mapped_from=99, tries=9) == [6, 7, 9, 13, 21, 24, 13, 21, 24]
 
 
+def test_first_ii_has_much_room_where_the_time_is_short_for_the_graph() -> None:
+    assert seen(bound=6, mapped_from=10, tries=4, limit=2.5) == [24, 15, 10, 8]
+
+
+def test_ladder_of_a_short_time_without_a_mapping_is_repeated_and_reaches_higher() -> None:
+    assert seen(bound=6, mapped_from=48, tries=3, limit=2.5) == [24, 24, 48]
+
+
 def test_mapping_at_the_bound_ends_the_walk() -> None:
     assert seen(bound=4, mapped_from=4, tries=50) == [4]
 
@@ -81,6 +98,15 @@ def test_iis_near_the_bound_are_tried_downwards_with_growing_patience() -> None:
     walk.best()
     assert walk.seen == [6, 7, 9, 7, 8, 8, 7, 6, 8, 7, 6, 8]
     assert [effort.patience for effort in walk.efforts[5:]] == [30, 30, 30, 60, 60, 60, 120]
+
+
+def test_large_loops_stay_at_the_ii_below_the_best_and_anneal_longer_and_shorter_in_turns() -> None:
+    walk = FakeWalk(bound=6, mapped_from=9, tries=13, large=True)
+    walk.best()
+    assert walk.seen == [6, 7, 9, 7, 8, 8, 8, 8, 8, 7, 6, 8, 8]
+    rounds = walk.efforts[5:]
+    assert [effort.annealing for effort in rounds] == [2000, 4000, 4000, 8000, 8000, 8000, 4000, 8000]
+    assert [effort.patience for effort in rounds] == [15, 15, 15, 15, 15, 15, 30, 30]
 
 
 def test_best_of_the_walk_is_the_lowest_ii_found() -> None:
@@ -111,11 +137,13 @@ def test_only_runs_that_time_alone_ends_take_slices(config: ModuloConfig, budget
 
 def test_provenance_says_what_was_tried_under_a_time_limit_only() -> None:
     dfg, arch = loop_graph(random.Random(3)), build("torus:2x2")
-    by_time = modulo(dfg, arch, ModuloConfig(), Budget(time_limit=3.0))
+    by_time = modulo(dfg, arch, ModuloConfig(), Budget(time_limit=60.0))
     by_effort = modulo(dfg, arch, ModuloConfig(), Budget(effort=2000))
     assert isinstance(by_time, Mapping)
     assert isinstance(by_effort, Mapping)
-    assert by_time.provenance["tried"][0].startswith(f"II {by_time.ii}: 1 batch of starts, ")
+    tried = [text.partition(":")[0] for text in by_time.provenance["tried"]]
+    assert f"II {by_time.ii}" in tried
+    assert all(re.fullmatch(r"II \d+: \d+ batch(es)? of starts, [\d.]+ s", t) for t in by_time.provenance["tried"])
     assert "tried" not in by_effort.provenance
 
 

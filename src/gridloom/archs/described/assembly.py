@@ -6,13 +6,15 @@ description and read back has the same fingerprint.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from gridloom.archs.described.draft import Cell, Draft, TileDraft
 from gridloom.archs.families.crossbar_parts import Link, add_ports, add_ways
+from gridloom.archs.families.file_parts import File, add_bus, add_file
 from gridloom.archs.families.grid_parts import add_pe, add_spill
-from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool, RegisterFile
+from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool
 from gridloom.errors import ArchError
 
 
@@ -25,18 +27,21 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
         _add_tile(builder, draft, cell)
     links = _add_links(builder, draft, number)
     static = draft.style == "static"
+    files: dict[Cell, File] = {}
     if not static:
+        _add_buses(builder, draft, number)
         if draft.port_registers:
             _add_ports_of_links(builder, draft, links)
-        _add_registers(builder, draft, number)
+        files = _add_registers(builder, draft, number)
         if draft.hops is not None and not draft.port_registers:
-            _add_crossbars(builder, draft, links)
+            _add_crossbars(builder, draft, links, files)
     if draft.banks:
         _add_banks(builder, draft, number)
     elif not static:
-        _add_memory(builder, draft)
+        _add_memory(builder, draft, files)
     accesses = not static and any("mem" in tile.classes for tile in builder.tiles)
-    traits = {"grid"} if static else {"registers" if draft.hops is None else "crossbars"}
+    contested = draft.hops is not None or any(kind == Kind.SWITCH for kind, *_ in builder.columns)
+    traits = {"grid"} if static else {"crossbars" if contested else "registers"}
     return builder.build(
         name=name,
         style=draft.style,
@@ -57,7 +62,8 @@ def traits_of(builder: ArchBuilder) -> frozenset[str]:
     """Return the traits that follow from what tiles and memory are, however the tiles are joined."""
     blocking = any(tile.occupancy_of(name) > 1 for tile in builder.tiles for name in tile.classes)
     partial = any(tile.lacks for tile in builder.tiles)
-    found = {"blocking": blocking, "partial": partial, "banks": bool(builder.banks)}
+    stores = any(tile.constants is not None for tile in builder.tiles)
+    found = {"blocking": blocking, "partial": partial, "banks": bool(builder.banks), "constant_stores": stores}
     return frozenset(name for name, holds in found.items() if holds)
 
 
@@ -106,11 +112,35 @@ def _add_tile(builder: ArchBuilder, draft: Draft, cell: Cell) -> None:
     classes = {*tile.classes, *(["route"] if tile.moves else [])}
     # Moves share the unit with ops, whatever these take: they are through in a cycle.
     occupancy = tile.occupancy if tile.occupancy["*"] == 1 else {**tile.occupancy, "route": 1}
-    fields: dict[str, Any] = {"fifo": tile.fifo, "contexts": tile.contexts, "lacks": frozenset(tile.lacks)}
+    fields: dict[str, Any] = {"contexts": tile.contexts, "lacks": frozenset(tile.lacks), "constants": tile.constants}
+    fields |= _fifos(tile, cell)
     add_pe(builder, tile, *cell, classes, moves=draft.style == "modulo", occupancy=occupancy, **fields)
     if tile.holds:
         out = builder.index[f"{_tile_name(cell)}.out"]
         builder.arc(out, out, 1)
+
+
+def _fifos(tile: TileDraft, cell: Cell) -> dict[str, Any]:
+    """Return the depth of the FIFOs of a tile, and of each where they differ; ArchError for another number of them."""
+    if tile.fifos and len(tile.fifos) != tile.operands:
+        raise ArchError(
+            f"tiles: tile {list(cell)} has {tile.operands} operands and {len(tile.fifos)} numbers for fifo; write one "
+            "for each operand, or one for all"
+        )
+    if len(set(tile.fifos)) <= 1:
+        return {"fifo": tile.fifos[0] if tile.fifos else tile.fifo}
+    deepest = None if None in tile.fifos else max(depth for depth in tile.fifos if depth is not None)
+    return {"fifo": deepest, "fifos": tile.fifos}
+
+
+def _add_buses(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> None:
+    """Add the buses; those that belong to one tile are numbered."""
+    owned: Counter[Cell] = Counter()
+    for bus in draft.buses:
+        home = bus.drivers[0]
+        drivers, readers = ([number[cell] for cell in cells] for cells in (bus.drivers, bus.readers))
+        add_bus(builder, bus.name, owned[home], drivers, readers)
+        owned[home] += 1
 
 
 def _add_links(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> list[Link]:
@@ -150,19 +180,22 @@ def _add_ports_of_links(builder: ArchBuilder, draft: Draft, links: list[Link]) -
         add_ports(builder, tile, [link for link in links if tile in link[:2]])
 
 
-def _add_crossbars(builder: ArchBuilder, draft: Draft, links: list[Link]) -> None:
+def _add_crossbars(builder: ArchBuilder, draft: Draft, links: list[Link], files: dict[Cell, File]) -> None:
     """Add the crossbars: links lead to operands, to the tile's own registers and to other links."""
-    files = {file.name: file.registers for file in builder.register_files}
-    for tile, record in enumerate(builder.tiles):
+    shared = {cell for file in draft.files for cell in file.members}
+    for tile, cell in enumerate(draft.cells):
         near = [link for link in links if tile in link[:2]]
-        add_ways(builder, tile, near, files.get(record.name, ()), draft.hops or 1)
+        add_ways(builder, tile, near, None if cell in shared else files.get(cell), draft.hops or 1)
 
 
-def _add_registers(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> None:
-    """Add the register files: those that tiles share, then those of single tiles."""
+def _add_registers(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> dict[Cell, File]:
+    """Add the register files, those that tiles share, then those of single tiles; return that of each place."""
     shared = {cell: file.name for file in draft.files for cell in file.members}
+    files: dict[Cell, File] = {}
     for file in draft.files:
-        _add_file(builder, draft, file.name, -1, file.count, file.rotating, file.members)
+        members = [number[cell] for cell in file.members]
+        fields: dict[str, Any] = {"rotating": file.rotating, "reads": file.reads, "writes": file.writes}
+        files |= dict.fromkeys(file.members, add_file(builder, file.name, -1, file.count, members, **fields))
     for cell in draft.cells:
         tile = draft.tiles[cell]
         if tile.registers and cell in shared:
@@ -176,54 +209,23 @@ def _add_registers(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) 
                 "write a smaller number for rotating"
             )
         if tile.registers:
-            _add_file(builder, draft, _tile_name(cell), number[cell], tile.registers, tile.rotating, [cell])
+            own = number[cell]
+            fields = {"rotating": tile.rotating, "reads": tile.reads, "writes": tile.writes}
+            files[cell] = add_file(builder, _tile_name(cell), own, tile.registers, [own], **fields)
+    return files
 
 
-def _add_file(
-    builder: ArchBuilder, draft: Draft, name: str, owner: int, count: int, rotating: int | None, members: list[Cell]
-) -> None:
-    """Add one register file: function units write it beside their output registers, operands read it at no cost."""
-    registers = []
-    for k in range(count):
-        register = builder.add(f"{name}.r{k}", Kind.REG, owner, position=k)
-        registers.append(register)
-        builder.arc(register, register, 1)
-        for cell in members:
-            builder.arc(builder.index[f"{_tile_name(cell)}.fu"], register, _route_latency(draft.tiles[cell]))
-            for operand in range(draft.tiles[cell].operands):
-                builder.arc(register, builder.index[f"{_tile_name(cell)}.in{operand}"])
-    builder.register_files.append(
-        RegisterFile(name=name, registers=tuple(registers), rotating=rotating or 0, adjustable=rotating is None)
-    )
-
-
-def _route_latency(tile: TileDraft) -> int:
-    """Return the cycles that a move takes."""
-    return tile.latency.get("route", tile.latency.get("*", 1))
-
-
-def _add_memory(builder: ArchBuilder, draft: Draft) -> None:
+def _add_memory(builder: ArchBuilder, draft: Draft, files: dict[Cell, File]) -> None:
     """Add the memory to which values are spilled, the slots that load and store them, and the memory ports."""
     members = [k for k, tile in enumerate(builder.tiles) if "mem" in tile.classes]
     if not members:
         return
     memory = builder.add("mem", Kind.MEM, capacity=0)
     builder.arc(memory, memory, 1)
-    files = _files_of_tiles(builder, draft)
     for k in members:
-        tile = builder.tiles[k]
-        add_spill(builder, memory, k, files.get((tile.row, tile.col), ()))
+        file = files.get((builder.tiles[k].row, builder.tiles[k].col))
+        add_spill(builder, memory, k, file.entries if file else ())
     _add_ports(builder, draft, members)
-
-
-def _files_of_tiles(builder: ArchBuilder, draft: Draft) -> dict[Cell, tuple[int, ...]]:
-    """Return for each place the registers that its tile writes."""
-    registers = {file.name: file.registers for file in builder.register_files}
-    table = {cell: registers[file.name] for file in draft.files for cell in file.members}
-    for cell in draft.cells:
-        if _tile_name(cell) in registers:
-            table.setdefault(cell, registers[_tile_name(cell)])
-    return table
 
 
 def _add_ports(builder: ArchBuilder, draft: Draft, members: list[int]) -> None:

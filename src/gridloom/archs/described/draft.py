@@ -27,14 +27,21 @@ class TileDraft:
     occupancy: dict[str, int] = field(default_factory=lambda: {"*": 1})
     operands: int = 3
     fifo: int | None = 0
+    #: The same for each operand, where they differ.
+    fifos: tuple[int | None, ...] = ()
     #: Registers of its own file, and how many rotate; None: the mapping chooses.
     registers: int = 0
     rotating: int | None = None
+    #: Read and write ports of that file; None: all operands read and all results are written at once.
+    reads: int | None = None
+    writes: int | None = None
     #: Whether its output register keeps a value until the next write.
     holds: bool = True
     #: Whether a value can pass through its function unit.
     moves: bool = True
     contexts: int | None = None
+    #: Words of its constant store; None: no limit.
+    constants: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +52,17 @@ class FileDraft:
     count: int
     members: list[Cell]
     rotating: int | None = None
+    reads: int | None = None
+    writes: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class BusDraft:
+    """A bus: in each cycle the output of one of its drivers, which the operands of all its readers may take."""
+
+    name: str
+    drivers: list[Cell]
+    readers: list[Cell]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,6 +98,7 @@ class Draft:
     #: Traits that follow from the patterns of the links: what drawings need to know.
     traits: set[str] = field(default_factory=set)
     files: list[FileDraft] = field(default_factory=list)
+    buses: list[BusDraft] = field(default_factory=list)
     #: The memory ports, or for what there is one port each: ``row``, ``column``, ``tile``; ``none``: no limit.
     ports: list[PortDraft] | str = "row"
     banks: list[BankDraft] = field(default_factory=list)

@@ -14,7 +14,7 @@ from gridloom.archs.described.assembly import assemble
 from gridloom.archs.described.draft import Draft, empty_draft
 from gridloom.archs.described.keys import joined, mapping_at, number_at, word_at
 from gridloom.archs.described.links import add_links
-from gridloom.archs.described.sharing import read_bypass, read_files, read_memory
+from gridloom.archs.described.sharing import read_buses, read_bypass, read_files, read_memory
 from gridloom.archs.described.tile_entries import refine_tiles
 from gridloom.archs.model import Arch
 from gridloom.errors import ArchError
@@ -22,10 +22,11 @@ from gridloom.errors import ArchError
 #: What the size of an array may be.
 MAX_SIDE: Final = 128
 
+#: The keys with readers of their own, in the order in which they are read.
+_READERS: Final = {"buses": read_buses, "tiles": refine_tiles, "files": read_files, "memory": read_memory}
 KEYS: Final = (
-    "extends", "style", "rows", "cols", "links", "tiles", "files", "memory", "inputs", "live_ins", "word",
-    "bypass",
-    "graph",
+    "extends", "style", "rows", "cols", "links", "buses", "tiles", "files", "memory", "inputs", "live_ins", "word",
+    "bypass", "graph",
 )  # fmt: skip
 
 
@@ -58,7 +59,7 @@ def _draft(data: dict[str, Any], key: str) -> Draft:
         draft.word = number_at(data["word"], joined(key, "word"), 2, 32)
     if "bypass" in data:
         read_bypass(draft, data["bypass"], joined(key, "bypass"))
-    for name, reader in (("tiles", refine_tiles), ("files", read_files), ("memory", read_memory)):
+    for name, reader in _READERS.items():
         if name in data:
             reader(draft, data[name], joined(key, name))
     return draft

@@ -32,8 +32,10 @@ from gridloom.errors import ArchError
 _LARGE: Final = 1 << 40
 _KINDS: Final = {kind.name.lower(): kind for kind in Kind}
 _TILE_KINDS: Final = ("pe", "load", "store", "const")
-_BOUNDS: Final = {"operands": (0, 64), "fifo": (0, _LARGE), "delays": (0, _LARGE), "contexts": (1, _LARGE)}
-_TILE_KEYS: Final = ("name", "row", "col", "ops", "kind", "latency", "occupancy", *_BOUNDS, "buffer")
+_BOUNDS: Final = {
+    "operands": (0, 64), "fifo": (0, _LARGE), "delays": (0, _LARGE), "contexts": (1, _LARGE), "constants": (0, _LARGE),
+}  # fmt: skip
+_TILE_KEYS: Final = ("name", "row", "col", "ops", "kind", "latency", "occupancy", *_BOUNDS, "buffer", "fifos")
 _RESOURCE_KEYS: Final = ("name", "kind", "tile", "position", "capacity", "group")
 _GRAPH_KEYS: Final = (
     "tiles", "resources", "arcs", "pools", "register_files", "banks", "settings", "free", "rules", "traits",
@@ -92,10 +94,12 @@ def _tile_record(tile: Tile) -> dict[str, Any]:
     """Return a tile as an entry; fields that have their default are left out."""
     usual = {f.name: f.default if f.default is not MISSING else {"*": 1} for f in fields(Tile)}
     record: dict[str, Any] = {"name": tile.name, "row": tile.row, "col": tile.col, "ops": sorted(tile.classes)}
-    for name in ("kind", "latency", "occupancy", "operands", "fifo", "delays", "contexts", "buffer"):
+    for name in ("kind", "latency", "occupancy", *_BOUNDS, "buffer"):
         value = getattr(tile, name)
         if value != usual[name]:
             record[name] = dict(sorted(value.items())) if isinstance(value, Mapping) else value
+    if tile.fifos:
+        record["fifos"] = list(tile.fifos)
     return record
 
 
@@ -179,6 +183,9 @@ def _tile(entry: Any, key: str) -> Tile:
         if name in data:
             limited = None if name == "operands" else "no limit"
             record[name] = count_at(data[name], joined(key, name), low, high, none=limited)
+    if "fifos" in data:
+        listed = entries_at(data["fifos"], joined(key, "fifos"))
+        record["fifos"] = tuple(count_at(depth, at, 0, _LARGE, none="no limit") for at, depth in listed)
     if "buffer" in data:
         record["buffer"] = number_at(data["buffer"], joined(key, "buffer"), 0, _LARGE)
     return Tile(**record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gridloom.archs.described.links import PATTERNS
-from gridloom.archs.described.tile_entries import CLASSES, GROUPS, MAX_CYCLES, OPS
+from gridloom.archs.described.tile_entries import CLASSES, GROUPS, MAX_CYCLES, MAX_FIFO, OPS
 from gridloom.archs.families.crossbar_parts import MAX_HOPS
 from gridloom.archs.selectors import LAYOUTS
 
@@ -28,8 +28,16 @@ def schema() -> dict[str, Any]:
             "cols": _number(1, 128),
             "links": _one_or_more(_link()),
             "tiles": _one_or_more(_tile()),
+            "buses": _optional(_one_or_more(_bus())),
             "files": _one_or_more(
-                _closed(["name", "count"], name=_NAME, count=_number(1, 1024), where=_SELECTOR, rotating=_rotating())
+                _closed(
+                    ["name", "count"],
+                    name=_NAME,
+                    count=_number(1, 1024),
+                    where=_SELECTOR,
+                    rotating=_rotating(),
+                    **_file_ports(),
+                )
             ),
             "memory": _memory(),
             "inputs": {"enum": ["aligned", "skewed", "free"]},
@@ -40,6 +48,18 @@ def schema() -> dict[str, Any]:
         },
         "additionalProperties": False,
     }
+
+
+def _bus() -> dict[str, Any]:
+    """The schema of a bus, or of one for each row or column."""
+    sides = {"enum": ["rows", "columns"]}
+    single = _closed(["name"], name=_NAME, where=_SELECTOR, **{"from": _SELECTOR})
+    return {"anyOf": [sides, _closed(["along"], along=sides, count=_number(1, 64)), single]}
+
+
+def _file_ports() -> dict[str, Any]:
+    """The schema of the ports of a register file."""
+    return dict.fromkeys(("reads", "writes"), _optional(_number(1, 64)))
 
 
 def _bypass() -> dict[str, Any]:
@@ -117,7 +137,8 @@ def _link() -> dict[str, Any]:
 def _tile() -> dict[str, Any]:
     """The schema of an entry about tiles."""
     cycles = {"$ref": "#/$defs/cycles"}
-    registers = {"anyOf": [_number(0, 1024), _closed([], count=_number(0, 1024), rotating=_rotating())]}
+    own = _closed([], count=_number(0, 1024), rotating=_rotating(), **_file_ports())
+    depth = _optional(_number(0, MAX_FIFO))
     return _closed(
         [],
         where=_SELECTOR,
@@ -125,11 +146,12 @@ def _tile() -> dict[str, Any]:
         latency=cycles,
         occupancy=cycles,
         operands=_number(1, 8),
-        fifo=_optional(_number(0, 1 << 20)),
-        registers=registers,
+        fifo={"anyOf": [depth, {"type": "array", "items": depth, "minItems": 1, "maxItems": 8}]},
+        registers={"anyOf": [_number(0, 1024), own]},
         hold={"enum": ["until-write", "next"]},
         moves=_FLAG,
         contexts=_optional(_number(1, 1 << 20)),
+        constants=_optional(_number(0, 4096)),
     )
 
 

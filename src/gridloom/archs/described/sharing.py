@@ -1,19 +1,20 @@
-"""What the tiles of a described array share: register files of several tiles, the data memory and its ports."""
+"""What the tiles of a described array share: buses, register files of several tiles, the data memory and its ports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gridloom.archs.described.draft import BankDraft, Cell, Draft, FileDraft, PortDraft
-from gridloom.archs.described.keys import count_at, entries_at, flag_at, joined, mapping_at, name_at, number_at
+from gridloom.archs.described.draft import BankDraft, BusDraft, Cell, Draft, FileDraft, PortDraft
+from gridloom.archs.described.keys import count_at, entries_at, flag_at, joined, mapping_at, name_at, number_at, word_at
 from gridloom.archs.described.places import places
-from gridloom.archs.described.tile_entries import MAX_CYCLES, rotating_at
+from gridloom.archs.described.tile_entries import MAX_CYCLES, PORT_COUNTS, ports_at, rotating_at
 from gridloom.archs.families.crossbar_parts import MAX_HOPS
 from gridloom.errors import ArchError
 
 _BYPASS_KEYS: Final = ("hops", "ports")
-_FILE_KEYS: Final = ("name", "count", "where", "rotating")
+_FILE_KEYS: Final = ("name", "count", "where", "rotating", *PORT_COUNTS)
+_BUS_KEYS: Final = ("name", "where", "from", "along", "count")
 _PORT_KEYS: Final = ("name", "where", "count")
 _BANK_KEYS: Final = ("name", "where", "ports", "bytes", "latency")
 _MEMORY_KEYS: Final = ("bytes", "ports", "banks")
@@ -33,6 +34,62 @@ def read_bypass(draft: Draft, value: Any, key: str) -> None:
     draft.hops = number_at(data.get("hops", draft.hops), joined(key, "hops"), 1, MAX_HOPS)
     if "ports" in data:
         draft.port_registers = flag_at(data["ports"], joined(key, "ports"))
+
+
+def read_buses(draft: Draft, value: Any, key: str) -> None:
+    """Set the buses; null takes those away that the extended array has."""
+    if draft.style != "modulo":
+        raise ArchError(
+            f"{key}: a wire of a static array carries one value for the whole loop; write links: row or column, or "
+            "style: modulo"
+        )
+    draft.buses = []
+    for at, entry in entries_at(value, key) if value is not None else ():
+        draft.buses += _buses_along(draft, entry, at) if _is_pattern(entry) else [_bus(draft, entry, at)]
+    names: set[str] = set()
+    for bus in draft.buses:
+        if bus.name in names:
+            raise ArchError(f"{key}: two buses are called {bus.name!r}")
+        names.add(bus.name)
+
+
+def _is_pattern(entry: Any) -> bool:
+    """Return whether an entry stands for the buses of all rows or columns."""
+    return not isinstance(entry, Mapping) or "along" in entry
+
+
+def _buses_along(draft: Draft, entry: Any, key: str) -> list[BusDraft]:
+    """Return the buses for all rows or for all columns, as many for each as an entry says."""
+    data = mapping_at(entry, ("along", "count"), key, "buses along rows") if isinstance(entry, Mapping) else {}
+    side = word_at(data["along"] if data else entry, joined(key, "along") if data else key, ("rows", "columns"))
+    count = number_at(data.get("count", 1), joined(key, "count"), 1, 64)
+    return parallel_buses(draft.rows, draft.cols, side, count)
+
+
+def parallel_buses(rows: int, cols: int, side: str, count: int) -> list[BusDraft]:
+    """Return so many buses for each row (``side`` is ``rows``) or for each column (``columns``) of a grid.
+
+    >>> [bus.name for bus in parallel_buses(2, 3, "rows", 2)]
+    ['row_0', 'row_0_1', 'row_1', 'row_1_1']
+    """
+    lines = [[(r, c) for c in range(cols)] for r in range(rows)]
+    if side == "columns":
+        lines = [[(r, c) for r in range(rows)] for c in range(cols)]
+    return [
+        BusDraft(name=f"{side[:3]}_{number}" + (f"_{k}" if k else ""), drivers=cells, readers=cells)
+        for number, cells in enumerate(lines)
+        for k in range(count)
+    ]
+
+
+def _bus(draft: Draft, entry: Any, key: str) -> BusDraft:
+    """Return a single bus, with the tiles that drive it and those that read it."""
+    data = mapping_at(entry, _BUS_KEYS, key, "a bus")
+    if "count" in data:
+        raise ArchError(f"{joined(key, 'count')}: only buses along rows or columns are counted; write several entries")
+    readers = places(data.get("where", "all"), draft.rows, draft.cols, joined(key, "where"))
+    drivers = places(data["from"], draft.rows, draft.cols, joined(key, "from")) if "from" in data else readers
+    return BusDraft(name=name_at(data.get("name"), joined(key, "name")), drivers=drivers, readers=readers)
 
 
 def read_files(draft: Draft, value: Any, key: str) -> None:
@@ -55,7 +112,8 @@ def read_files(draft: Draft, value: Any, key: str) -> None:
             if taken.setdefault(cell, name) != name:
                 where = joined(at, "where")
                 raise ArchError(f"{where}: tile {list(cell)} is in file {taken[cell]!r} already; a tile reads one file")
-        draft.files.append(FileDraft(name=name, count=count, members=members, rotating=rotating))
+        ports = {port: ports_at(data.get(port), joined(at, port)) for port in PORT_COUNTS}
+        draft.files.append(FileDraft(name=name, count=count, members=members, rotating=rotating, **ports))
 
 
 def read_memory(draft: Draft, value: Any, key: str) -> None:

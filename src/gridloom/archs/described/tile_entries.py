@@ -18,6 +18,9 @@ from gridloom.errors import ArchError
 GROUPS: Final = {"memory": MEMORY, "io": PORTS, "compute": COMPUTES}
 CLASSES: Final = (*COMPUTES, *MEMORY, *PORTS)
 MAX_CYCLES: Final = 1024
+MAX_FIFO: Final = 1 << 20
+#: Keys of a register file that say how many values are read from it and written to it in one cycle.
+PORT_COUNTS: Final = ("reads", "writes")
 #: Integer ops that a tile may have one by one, with their op class, and the ops of each such class.
 OPS: Final = {
     name: op.op_class for name, op in OP_TABLE["i32"].items() if op.op_class in ("alu", "mul", "div") and name != "move"
@@ -120,10 +123,15 @@ def _operands(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
 
 
 def _fifo(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
-    """Set how many cycles an operand may wait in its FIFO."""
+    """Set how many cycles an operand may wait in its FIFO: one number for all operands, or a list with one for each."""
     if draft.style != "static":
         raise ArchError(f"{key}: operands wait in FIFOs on static arrays only; here values wait in registers")
-    tile.fifo = count_at(value, key, 0, 1 << 20, none="no limit")
+    if not isinstance(value, list):
+        tile.fifo, tile.fifos = count_at(value, key, 0, MAX_FIFO, none="no limit"), ()
+        return
+    if not 1 <= len(value) <= 8:
+        raise ArchError(f"{key}: expected a number, or a list with one for each operand, found {value!r}")
+    tile.fifos = tuple(count_at(depth, at, 0, MAX_FIFO, none="no limit") for at, depth in entries_at(value, key))
 
 
 def _registers(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
@@ -132,11 +140,19 @@ def _registers(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
     if not isinstance(value, dict):
         tile.registers = number_at(value, key, 0, 1024)
         return
-    data = mapping_at(value, ("count", "rotating"), key, "registers")
+    data = mapping_at(value, ("count", "rotating", *PORT_COUNTS), key, "registers")
     if "count" in data:
         tile.registers = number_at(data["count"], joined(key, "count"), 0, 1024)
     if "rotating" in data:
         tile.rotating = rotating_at(data["rotating"], joined(key, "rotating"))
+    for name in PORT_COUNTS:
+        if name in data:
+            setattr(tile, name, ports_at(data[name], joined(key, name)))
+
+
+def ports_at(value: Any, key: str) -> int | None:
+    """Return how many ports a register file has for reading or for writing; None: as many as are needed."""
+    return count_at(value, key, 1, 64, none="no limit")
 
 
 def rotating_at(value: Any, key: str) -> int | None:
@@ -168,6 +184,11 @@ def _contexts(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
     tile.contexts = count_at(value, key, 1, 1 << 20, none="no limit")
 
 
+def _constants(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+    """Set how many words the constant store has."""
+    tile.constants = count_at(value, key, 0, 4096, none="no limit")
+
+
 def _modulo_only(draft: Draft, key: str, what: str) -> None:
     """Raise ArchError on a static array, which does not have what the key is about."""
     if draft.style != "modulo":
@@ -184,4 +205,5 @@ _READERS: Final[dict[str, Callable[[Draft, TileDraft, Any, str], None]]] = {
     "hold": _hold,
     "moves": _moves,
     "contexts": _contexts,
+    "constants": _constants,
 }

@@ -10,9 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gridloom.archs.described.draft import COMPUTES, MEMORY, PORTS, Cell
+import numpy as np
+
+from gridloom.archs.described.draft import COMPUTES, MEMORY, PORTS, BusDraft, Cell
 from gridloom.archs.described.links import PATTERNS, Link
 from gridloom.archs.described.selecting import selector
+from gridloom.archs.described.sharing import parallel_buses
 from gridloom.archs.described.tile_entries import MEMBERS
 from gridloom.archs.model import Arch, Bank, Kind, Pool, RegisterFile, Tile
 from gridloom.errors import ArchError
@@ -49,11 +52,12 @@ def describe_by_tile(arch: Arch) -> dict[str, Any] | None:
     described["links"] = _links(arch)
     described["tiles"] = _tile_entries(arch)
     if arch.style == "modulo":
-        described |= _shared(arch)
+        buses = _buses(arch)
+        described |= ({"buses": buses} if buses else {}) | _shared(arch)
         if "livein" in arch.free:
             described["live_ins"] = "immediate"
         if arch.links_per_cycle is not None:
-            ports = {"ports": True} if (arch.kind == Kind.SWITCH).any() else {}
+            ports = {"ports": True} if _named_wires(arch, "p") else {}
             described["bypass"] = {"hops": arch.links_per_cycle, **ports}
     elif arch.inputs != "aligned":
         described["inputs"] = arch.inputs
@@ -155,17 +159,17 @@ def _beside(value: Any, common: Any) -> Any:
 
 #: What need not be said, since it is the default of the style.
 _DEFAULTS: Final[dict[str, dict[str, Any]]] = {
-    "static": {"latency": 1, "occupancy": 1, "operands": 3, "fifo": None},
+    "static": {"latency": 1, "occupancy": 1, "operands": 3, "fifo": None, "constants": None},
     "modulo": {
         "latency": 1, "occupancy": 1, "operands": 3, "registers": 0, "hold": "until-write", "moves": True,
-        "contexts": None,
+        "contexts": None, "constants": None,
     },
 }  # fmt: skip
 
 
 def _facts(arch: Arch) -> dict[Cell, dict[str, Any]]:
     """Return for each place what entries say of its tile, by their keys."""
-    files = {file.name: file for file in arch.register_files}
+    files = _own_files(arch)
     holding = set(arch.arc_source[arch.arc_source == arch.arc_target].tolist())
     table = {}
     for k, tile in enumerate(arch.tiles):
@@ -176,12 +180,13 @@ def _facts(arch: Arch) -> dict[Cell, dict[str, Any]]:
             "operands": tile.operands,
         }
         if arch.style == "static":
-            facts["fifo"] = tile.fifo
+            facts["fifo"] = list(tile.fifos) or tile.fifo
         else:
             facts["registers"] = _registers(files.get(tile.name))
             facts["hold"] = "until-write" if int(arch.out[k]) in holding else "next"
             facts["moves"] = "route" in tile.classes
             facts["contexts"] = tile.contexts
+        facts["constants"] = tile.constants
         table[_cell(tile)] = facts
     return table
 
@@ -201,12 +206,40 @@ def _cycles(numbers: Mapping[str, int]) -> int | dict[str, int]:
     return {"*": usual, **rest} if rest else usual
 
 
-def _registers(file: RegisterFile | None) -> int | dict[str, int]:
+def _own_files(arch: Arch) -> dict[str, dict[str, Any]]:
+    """Return for each tile with registers of its own what there is to say of them.
+
+    What one file says beside its size all of them say, since an entry leaves what it does not name as it was.
+    """
+    own = [file for file in arch.register_files if file.name in arch.tile_index]
+    said = {file.name: _rotation_and_ports(arch, file) for file in own}
+    usual = {key: "free" if key == "rotating" else None for facts in said.values() for key in facts}
+    return {file.name: {"count": len(file.registers), **usual, **said[file.name]} for file in own}
+
+
+def _registers(facts: dict[str, Any] | None) -> int | dict[str, Any]:
     """Return a tile's own registers as an entry says them."""
-    if file is None:
+    if facts is None:
         return 0
-    count = len(file.registers)
-    return count if file.adjustable else {"count": count, "rotating": file.rotating}
+    count: int = facts["count"]
+    return count if len(facts) == 1 else facts
+
+
+def _rotation_and_ports(arch: Arch, file: RegisterFile) -> dict[str, Any]:
+    """Return how many registers of a file rotate, and its ports, where they are not the default."""
+    facts: dict[str, Any] = {} if file.adjustable else {"rotating": file.rotating}
+    for key, end in (("reads", "read"), ("writes", "write")):
+        ports = [name for name in _named_wires(arch, end) if name.rpartition(".")[0] == file.name]
+        if ports:
+            facts[key] = len(ports)
+    return facts
+
+
+def _named_wires(arch: Arch, end: str) -> list[str]:
+    """Return the switches whose names end in this word and a number: buses, ports of links or of register files."""
+    names = [arch.resource_names[r] for r in np.flatnonzero(arch.kind == Kind.SWITCH)]
+    ends = [(name, name.rpartition(".")[2]) for name in names]
+    return [name for name, last in ends if last.startswith(end) and last[len(end) :].isdigit()]
 
 
 # -- what tiles share -------------------------------------------------------------------------------------------------
@@ -231,12 +264,50 @@ def _shared(arch: Arch) -> dict[str, Any]:
 
 def _shared_file(arch: Arch, file: RegisterFile) -> dict[str, Any]:
     """Return the entry of a register file that several tiles write."""
-    writers = arch.arc_source[(arch.arc_target == file.registers[0]) & (arch.kind[arch.arc_source] == Kind.FU)]
+    written = arch.resource_index.get(f"{file.name}.write0", file.registers[0])
+    writers = arch.arc_source[(arch.arc_target == written) & (arch.kind[arch.arc_source] == Kind.FU)]
     cells = sorted(_cell(arch.tiles[arch.tile[r]]) for r in writers)
     entry: dict[str, Any] = {"name": file.name, "count": len(file.registers)}
     if len(cells) < len(arch.tiles):
         entry["where"] = selector(cells, arch.rows, arch.cols)
-    return entry if file.adjustable else {**entry, "rotating": file.rotating}
+    return {**entry, **_rotation_and_ports(arch, file)}
+
+
+def _buses(arch: Arch) -> list[Any]:
+    """Return the buses: a word where each row or column has one, an entry with their number, or one for each bus."""
+    left = [_bus(arch, name) for name in _named_wires(arch, "bus")]
+    entries: list[Any] = []
+    while left:
+        for side in ("rows", "columns"):
+            count = sum(bus.name == f"{side[:3]}_0" or bus.name.startswith(f"{side[:3]}_0_") for bus in left)
+            expected = parallel_buses(arch.rows, arch.cols, side, count)
+            if count and left[: len(expected)] == expected:
+                entries.append(side if count == 1 else {"along": side, "count": count})
+                left = left[len(expected) :]
+                break
+        else:
+            entries.append(_bus_entry(arch, left.pop(0)))
+    return entries
+
+
+def _bus(arch: Arch, name: str) -> BusDraft:
+    """Return a bus as it was described."""
+    r = arch.resource_index[name]
+    before, after = arch.arc_source[arch.arc_target == r], arch.arc_target[arch.arc_source == r]
+    drivers, readers = (
+        [_cell(arch.tiles[k]) for k in sorted(set(arch.tile[ends].tolist()))] for ends in (before, after)
+    )
+    return BusDraft(name=name.rpartition(".")[0], drivers=drivers, readers=readers)
+
+
+def _bus_entry(arch: Arch, bus: BusDraft) -> dict[str, Any]:
+    """Return the entry of one bus."""
+    entry: dict[str, Any] = {"name": bus.name}
+    if len(bus.readers) < len(arch.tiles):
+        entry["where"] = selector(bus.readers, arch.rows, arch.cols)
+    if bus.drivers != bus.readers:
+        entry["from"] = selector(bus.drivers, arch.rows, arch.cols)
+    return entry
 
 
 def _bank(arch: Arch, bank: Bank) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gridloom.archs.families.file_parts import File
 from gridloom.archs.model import ArchBuilder, Kind, RegisterFile
 
 #: The most links that a value may cross in one cycle: a longer chain of multiplexers is no single cycle of any clock.
@@ -35,19 +36,19 @@ def add_ports(builder: ArchBuilder, tile: int, links: Sequence[Link]) -> None:
         builder.register_files.append(RegisterFile(name=f"{name}.p{k}", registers=(register,), adjustable=False))
 
 
-def add_ways(builder: ArchBuilder, tile: int, links: Sequence[Link], registers: Sequence[int], hops: int) -> None:
+def add_ways(builder: ArchBuilder, tile: int, links: Sequence[Link], file: File | None, hops: int) -> None:
     """Add the ways of a crossbar without ports: from links to operands, registers and, with ``hops``, other links.
 
-    ``registers`` are those of the tile's own file, which links write as results do, and which drive links as well.
+    ``file`` is the tile's own register file, which links write as results do, and which drives links as well.
     """
     for source, target, link in links:
         if source == tile:
-            for register in registers:
+            for register in file.exits if file else ():
                 builder.arc(register, link)
         elif target == tile:
             for operand in _operands(builder, tile):
                 builder.arc(link, operand)
-            for register in registers:
+            for register in file.entries if file else ():
                 builder.arc(link, register, 1)
             for onward in _onward(links, tile, source) if hops > 1 else ():
                 builder.arc(link, onward)

@@ -139,8 +139,16 @@ class _Reader:
             inputs="aligned",
             rules=("outputs_together",),
             route_uses_fu=self.routes,
-            traits=frozenset({"rows"} if self.loads and self.stores else ()),
+            traits=self.traits(),
         )
+
+    def traits(self) -> frozenset[str]:
+        """Return the traits: rows where there are ports on both ends, and 24-bit words where the ALUs have such ops."""
+        found = {"rows"} if self.loads and self.stores else set()
+        operations = _operations(next(iter(self.pes.values())))
+        if found and operations <= OP_TABLE["cma24"].keys():
+            found |= {"words24"} if "mult" in operations else {"words24", "partial"}
+        return frozenset(found)
 
     # -- tiles and resources ----------------------------------------------------------------------------------------
 
@@ -174,7 +182,8 @@ class _Reader:
         routes = any(operation.get("route", "").lower() == "true" for operation in alu.findall("operation"))
         self.routes = self.routes or routes
         classes = _classes(operations) | ({"route"} if routes else set())
-        tile = add_alu(self.builder, y, x, frozenset(classes), routes=routes)
+        lacks = frozenset({"mult"}) - operations if operations <= OP_TABLE["cma24"].keys() else frozenset[str]()
+        tile = add_alu(self.builder, y, x, frozenset(classes), routes=routes, lacks=lacks)
         for number, (switch, output) in enumerate(_switch_outputs(pe)):
             self.add_switch(position, tile, number, switch, output)
 

@@ -19,46 +19,26 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gridloom.archs.families.crossbar_parts import MAX_HOPS, Link, add_ports, add_ways
-from gridloom.archs.families.grid_parts import add_pe
-from gridloom.archs.families.torus import MEMORY_CLASSES, Bus, add_memory
-from gridloom.archs.model import Arch, ArchBuilder, Kind, RegisterFile
-from gridloom.archs.selectors import select
-from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
-from gridloom.errors import ArchError
+from gridloom.archs.families.file_parts import File, add_file
+from gridloom.archs.families.time_shared import TimeSharedParameters, add_memory, add_tiles, check_parameters
+from gridloom.archs.model import Arch, ArchBuilder, Kind
+from gridloom.archs.spec import build_described, check_range, parameters
 
 
 @dataclass(frozen=True, kw_only=True)
-class HycubeParameters:
+class HycubeParameters(TimeSharedParameters):
     """Parameters of ``hycube``."""
 
-    #: Rows of the mesh, 1 to 128.
-    rows: int
-    #: Columns of the mesh, 1 to 128.
-    cols: int
     #: Links that a value may cross in one cycle, 1 to 16.
     hops: int = 4
     #: Registers of a PE's file, which links and results write; null: one register at each input port, without a file.
     regs: int | None = None
     #: How many registers of a file rotate: ``free`` lets the mapping choose, a number fixes it.
     rotating: int | Literal["free"] = 0
-    #: How long an output register keeps its value: until the next write, or one cycle.
-    hold: Literal["until-write", "next"] = "until-write"
     #: Whether a value may also pass through a function unit, which takes its issue slot.
     moves: bool = True
     #: Which PEs access memory: a selector.
     memory: Any = field(default_factory=lambda: {"region": {"cols": [0, 0]}})
-    #: ``row``: the PEs of a row share one bus; ``dedicated``: each memory PE has its own; null: no limit.
-    bus: Bus = "row"
-    #: Which PEs multiply: a selector.
-    mul: Any = "all"
-    #: Op latency by op class; ``"*"`` is the rest. At least 1: the output register.
-    latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
-    #: Bytes of data memory; null: no limit.
-    data_memory: int | None = None
-    #: Slots of a context memory; null: no limit.
-    contexts: int | None = None
-    #: Operands of a function unit, 1 to 8.
-    operands: int = 3
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
@@ -67,22 +47,18 @@ def build(spec: Mapping[str, Any]) -> Arch:
     ArchError for a parameter out of its range or a selector that does not fit the mesh.
     """
     p = parameters(HycubeParameters, spec)
-    check_size(p.rows, p.cols)
-    _check(p)
+    check_parameters(p, p.regs or 0)
+    check_range(p, "hops", 1, MAX_HOPS)
     builder = ArchBuilder()
-    memory = select(p.memory, p.rows, p.cols, "memory")
-    multiply = select(p.mul, p.rows, p.cols, "mul")
-    for row in range(p.rows):
-        for col in range(p.cols):
-            _add_tile(builder, p, row, col, bool(memory[row, col]), bool(multiply[row, col]))
+    accesses = add_tiles(builder, p, moves=p.moves)
     links = _add_links(builder, p)
     for tile in range(len(builder.tiles)):
         near = [link for link in links if tile in link[:2]]
         if p.regs is None:
             add_ports(builder, tile, near)
         else:
-            _add_file(builder, p, tile, near)
-    if memory.any():
+            add_ways(builder, tile, near, _file(builder, p, tile), p.hops)
+    if accesses:
         add_memory(builder, p.rows, p.bus, writes_registers=p.regs is not None)
     return build_described(
         builder,
@@ -93,35 +69,8 @@ def build(spec: Mapping[str, Any]) -> Arch:
         data_memory=p.data_memory,
         route_uses_fu=p.moves,
         links_per_cycle=p.hops,
-        traits=frozenset({"crossbars"} | ({"memory_access"} if memory.any() else set())),
+        traits=frozenset({"crossbars"} | ({"memory_access"} if accesses else set())),
     )
-
-
-def _check(p: HycubeParameters) -> None:
-    """Raise ArchError for a parameter out of its range."""
-    for key, low, high in (
-        ("hops", 1, MAX_HOPS),
-        ("regs", 0, 1024),
-        ("operands", 1, 8),
-        ("data_memory", 0, 1 << 40),
-        ("contexts", 1, 1 << 20),
-    ):
-        check_range(p, key, low, high)
-    check_latency(p.latency)
-    most = p.regs or 0
-    if isinstance(p.rotating, int) and not 0 <= p.rotating <= most:
-        raise ArchError(f"rotating: expected 0 to regs ({most}) or 'free', found {p.rotating}")
-
-
-def _add_tile(builder: ArchBuilder, p: HycubeParameters, row: int, col: int, memory: bool, multiply: bool) -> None:
-    """Add one PE with its op classes."""
-    classes = {"alu", "div", "fp"} | (MEMORY_CLASSES if memory else set()) | ({"mul"} if multiply else set())
-    if p.moves:
-        classes.add("route")
-    add_pe(builder, p, row, col, classes, moves=p.moves, fifo=0, contexts=p.contexts)
-    if p.hold == "until-write":
-        out = builder.index[f"pe_{row}_{col}.out"]
-        builder.arc(out, out, 1)
 
 
 def _add_links(builder: ArchBuilder, p: HycubeParameters) -> list[Link]:
@@ -139,19 +88,8 @@ def _add_links(builder: ArchBuilder, p: HycubeParameters) -> list[Link]:
     return links
 
 
-def _add_file(builder: ArchBuilder, p: HycubeParameters, tile: int, links: list[Link]) -> None:
-    """Add a register file that links and results write, and the ways of the crossbar around it."""
-    record = builder.tiles[tile]
-    registers = [builder.add(f"{record.name}.r{k}", Kind.REG, tile, position=k) for k in range(p.regs or 0)]
-    for register in registers:
-        builder.arc(register, register, 1)
-        builder.arc(builder.index[f"{record.name}.fu"], register, record.latency_of("route"))
-        for k in range(record.operands):
-            builder.arc(register, builder.index[f"{record.name}.in{k}"])
-    add_ways(builder, tile, links, registers, p.hops)
-    if registers:
-        rotating = 0 if p.rotating == "free" else p.rotating
-        free = p.rotating == "free"
-        builder.register_files.append(
-            RegisterFile(name=record.name, registers=tuple(registers), rotating=rotating, adjustable=free)
-        )
+def _file(builder: ArchBuilder, p: HycubeParameters, tile: int) -> File | None:
+    """Add the register file of a tile, which links and results write; None: it has no registers."""
+    if not p.regs:
+        return None
+    return add_file(builder, builder.tiles[tile].name, tile, p.regs, [tile], rotating=p.fixed_rotation)

@@ -35,6 +35,8 @@ class RduParameters:
     channels: int = 2
     #: Vectors that an input FIFO holds.
     fifo: int = 16
+    #: Vectors that travel together at the most, which lowering makes packets of; 0: half a FIFO.
+    packet: int = 0
     #: Bytes of a memory unit; it buffers ``memory_bytes // vector_bytes`` vectors.
     memory_bytes: int = 262144
     #: Bytes of a vector.
@@ -78,6 +80,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     ):
         check_range(p, key, 1, high)
     check_range(p, "memory_bytes", p.vector_bytes, large)
+    check_range(p, "packet", 0, p.fifo)
     builder = ArchBuilder()
     ends = _add_units(builder, p)
     _add_switches(builder, p)

@@ -15,13 +15,21 @@ from gridloom.archs.model import ArchBuilder, Kind, Tile
 _UNTIMED: Final[dict[str, Any]] = {"latency": {"*": 0}, "fifo": 0, "contexts": 1}
 
 
-def add_alu(builder: ArchBuilder, row: int, col: int, classes: frozenset[str], *, routes: bool) -> int:
+def add_alu(
+    builder: ArchBuilder,
+    row: int,
+    col: int,
+    classes: frozenset[str],
+    *,
+    routes: bool,
+    lacks: frozenset[str] = frozenset(),
+) -> int:
     """Add the PE ``pe_ROW_COL`` with an ALU of two operands and return its tile.
 
-    With ``routes``, an unused ALU can pass operand 0 on.
+    With ``routes``, an unused ALU can pass operand 0 on; ``lacks`` are ops of its classes that it does not have.
     """
     name = f"pe_{row}_{col}"
-    tile = builder.add_tile(Tile(name=name, row=row, col=col, classes=classes, operands=2, **_UNTIMED))
+    tile = builder.add_tile(Tile(name=name, row=row, col=col, classes=classes, operands=2, lacks=lacks, **_UNTIMED))
     unit = builder.add(f"{name}.fu", Kind.FU, tile)
     builder.arc(unit, builder.add(f"{name}.out", Kind.OUT, tile))
     for k in range(2):

@@ -14,51 +14,23 @@ register for every cycle in which it does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from gridloom.archs.families.grid_parts import add_pe, add_spill
-from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, RegisterFile
-from gridloom.archs.selectors import select
-from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
-from gridloom.errors import ArchError
-
-#: ``row``: the PEs of a row share one memory bus; ``dedicated``: each memory PE has its own; None: no limit.
-Bus = Literal["row", "dedicated"] | None
-
-MEMORY_CLASSES = frozenset({"mem", "mem_data"})
+from gridloom.archs.families.file_parts import add_file
+from gridloom.archs.families.time_shared import TimeSharedParameters, add_memory, add_tiles, check_parameters
+from gridloom.archs.model import Arch, ArchBuilder, Kind
+from gridloom.archs.spec import build_described, parameters
 
 
 @dataclass(frozen=True, kw_only=True)
-class TorusParameters:
+class TorusParameters(TimeSharedParameters):
     """Parameters of the torus."""
 
-    #: Rows of the torus, 1 to 128.
-    rows: int
-    #: Columns of the torus, 1 to 128.
-    cols: int
     #: Registers of a file, 0 to 1024: a PE's own, or the central one's.
     regs: int = 4
     #: ``local``: each PE has a file of its own; ``central``: one file that every PE reads and writes.
     file: Literal["local", "central"] = "local"
-    #: How many registers of a file rotate: ``free`` lets the mapping choose, a number fixes it.
-    rotating: int | Literal["free"] = "free"
-    #: How long an output register keeps its value: until the next write, or one cycle.
-    hold: Literal["until-write", "next"] = "until-write"
-    #: Which PEs access memory: a selector.
-    memory: Any = "all"
-    #: ``row``: the PEs of a row share one bus; ``dedicated``: each memory PE has its own; null: no limit.
-    bus: Bus = "row"
-    #: Which PEs multiply: a selector.
-    mul: Any = "all"
-    #: Op latency by op class; ``"*"`` is the rest. At least 1: the output register.
-    latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
-    #: Bytes of data memory; null: no limit.
-    data_memory: int | None = None
-    #: Slots of a context memory; null: no limit.
-    contexts: int | None = None
-    #: Operands of a function unit, 1 to 8.
-    operands: int = 3
 
 
 def _listed(*numbers: int, cols: int) -> dict[str, Any]:
@@ -99,17 +71,12 @@ def build(spec: Mapping[str, Any]) -> Arch:
     Tiles are numbered row by row. ArchError for a parameter out of its range or a selector that does not fit the torus.
     """
     p = parameters(TorusParameters, {**PRESETS.get(spec["family"], {}), **spec})
-    check_size(p.rows, p.cols)
-    _check(p)
+    check_parameters(p, p.regs)
     builder = ArchBuilder()
-    memory = select(p.memory, p.rows, p.cols, "memory")
-    multiply = select(p.mul, p.rows, p.cols, "mul")
-    for row in range(p.rows):
-        for col in range(p.cols):
-            _add_tile(builder, p, row, col, bool(memory[row, col]), bool(multiply[row, col]))
+    accesses = add_tiles(builder, p)
     _add_links(builder, p)
     _add_registers(builder, p)
-    if memory.any():
+    if accesses:
         add_memory(builder, p.rows, p.bus)
     return build_described(
         builder,
@@ -119,31 +86,8 @@ def build(spec: Mapping[str, Any]) -> Arch:
         free=frozenset({"const"}),
         data_memory=p.data_memory,
         route_uses_fu=True,
-        traits=frozenset({"registers", "wraps"} | ({"memory_access"} if memory.any() else set())),
+        traits=frozenset({"registers", "wraps"} | ({"memory_access"} if accesses else set())),
     )
-
-
-def _check(p: TorusParameters) -> None:
-    """Raise ArchError for a parameter out of its range."""
-    for key, low, high in (
-        ("regs", 0, 1024),
-        ("operands", 1, 8),
-        ("data_memory", 0, 1 << 40),
-        ("contexts", 1, 1 << 20),
-    ):
-        check_range(p, key, low, high)
-    check_latency(p.latency)
-    if isinstance(p.rotating, int) and not 0 <= p.rotating <= p.regs:
-        raise ArchError(f"rotating: expected 0 to regs ({p.regs}) or 'free', found {p.rotating}")
-
-
-def _add_tile(builder: ArchBuilder, p: TorusParameters, row: int, col: int, memory: bool, multiply: bool) -> None:
-    """Add one PE with its op classes; its output register holds its value until the next write, or does not."""
-    classes = {"alu", "div", "fp", "route"} | (MEMORY_CLASSES if memory else set()) | ({"mul"} if multiply else set())
-    add_pe(builder, p, row, col, classes, moves=True, fifo=0, contexts=p.contexts)
-    if p.hold == "until-write":
-        out = builder.index[f"pe_{row}_{col}.out"]
-        builder.arc(out, out, 1)
 
 
 def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
@@ -160,52 +104,10 @@ def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
 
 
 def _add_registers(builder: ArchBuilder, p: TorusParameters) -> None:
-    """Add the register files: one for each PE, or one for all.
-
-    A register is written straight from a function unit, beside the output register, and read by any operand at no cost.
-    Its self-arc of one cycle holds the value; ``gridloom.archs.unroll`` turns the self-arcs of those that rotate.
-    """
+    """Add the register files: one for each PE, or one for all."""
     if p.regs == 0:
         return
-    tiles = list(enumerate(builder.tiles))
-    groups = [("rf", -1, tiles)] if p.file == "central" else [(t.name, k, [(k, t)]) for k, t in tiles]
-    rotating = 0 if p.rotating == "free" else p.rotating
+    tiles = range(len(builder.tiles))
+    groups = [("rf", -1, tiles)] if p.file == "central" else [(builder.tiles[k].name, k, [k]) for k in tiles]
     for name, owner, members in groups:
-        registers = []
-        for k in range(p.regs):
-            register = builder.add(f"{name}.r{k}", Kind.REG, owner, position=k)
-            registers.append(register)
-            builder.arc(register, register, 1)
-            for _, tile in members:
-                builder.arc(builder.index[f"{tile.name}.fu"], register, tile.latency_of("route"))
-                for operand in range(p.operands):
-                    builder.arc(register, builder.index[f"{tile.name}.in{operand}"])
-        builder.register_files.append(
-            RegisterFile(name=name, registers=tuple(registers), rotating=rotating, adjustable=p.rotating == "free")
-        )
-
-
-def add_memory(builder: ArchBuilder, rows: int, bus: Bus, *, writes_registers: bool = True) -> None:
-    """Add the spill slots, the memory that they lead to, and the buses.
-
-    The memory is one resource without a limit on signals: what fits is counted in bytes by ``verify``. A spill load or
-    store shares the issue slot of its PE (``group``) and counts against the bus as class ``mem``. A loaded value goes
-    to the output register and, where ``writes_registers`` says so, may go to registers that the PE writes.
-    """
-    memory = builder.add("mem", Kind.MEM, capacity=0)
-    builder.arc(memory, memory, 1)
-    members = [(k, tile) for k, tile in enumerate(builder.tiles) if "mem" in tile.classes]
-    files: dict[int, list[int]] = {}
-    for register, (kind, owner, *_) in enumerate(builder.columns):
-        if kind == Kind.REG:
-            files.setdefault(owner, []).append(register)
-    for k, _ in members:
-        add_spill(builder, memory, k, files.get(-1, []) + files.get(k, []) if writes_registers else [])
-    if bus == "row":
-        for row in range(rows):
-            tiles = tuple(k for k, tile in members if tile.row == row)
-            if tiles:
-                builder.pools.append(Pool(name=f"bus_{row}", capacity=1, tiles=tiles, classes=frozenset({"mem"})))
-    elif bus == "dedicated":
-        for k, tile in members:
-            builder.pools.append(Pool(name=f"bus_{tile.name}", capacity=1, tiles=(k,), classes=frozenset({"mem"})))
+        add_file(builder, name, owner, p.regs, members, rotating=p.fixed_rotation)

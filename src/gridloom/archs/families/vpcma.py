@@ -45,6 +45,8 @@ class VpcmaParameters:
     constants: int | None = None
     #: True when an unused ALU can pass operand A on.
     alu_routes: bool = True
+    #: True when the ALUs multiply; without, products with constants become shifts and sums.
+    multiplier: bool = True
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
@@ -74,7 +76,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         inputs="aligned",
         rules=("outputs_together", "constants_17_bits"),
         route_uses_fu=p.alu_routes,
-        traits=frozenset({"rows", "upward"}),
+        traits=frozenset({"rows", "upward", "words24"} | (set() if p.multiplier else {"partial"})),
     )
 
 
@@ -86,9 +88,10 @@ def _constants(p: VpcmaParameters) -> int:
 def _add_pes(builder: ArchBuilder, p: VpcmaParameters) -> None:
     """Add the PEs, each with its ALU and the four outputs of its switching element."""
     classes = frozenset({"alu"} | ({"route"} if p.alu_routes else set()))
+    lacks = frozenset() if p.multiplier else frozenset({"mult"})
     for y in range(p.rows):
         for x in range(p.cols):
-            tile = add_alu(builder, y, x, classes, routes=p.alu_routes)
+            tile = add_alu(builder, y, x, classes, routes=p.alu_routes, lacks=lacks)
             for k, side in enumerate("nesw"):
                 builder.add(f"pe_{y}_{x}.{side}", Kind.SWITCH, tile, position=k)
 

@@ -25,12 +25,14 @@ from gridloom.cli.options import (
     Processes,
     Quiet,
     Resume,
+    Settings,
     StoreFile,
     TimeLimit,
 )
 from gridloom.cli.outputs import check_writable, figure_files, write_and_tell
 from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
+from gridloom.text_file import is_dir
 
 if TYPE_CHECKING:
     from gridloom.flow.bench.golden import Comparison
@@ -74,6 +76,13 @@ def bench(
     ] = None,
     effort: Effort = None,
     time_limit: TimeLimit = None,
+    arch: Annotated[
+        str | None, typer.Option("--arch", metavar="NAMES", help="Only these arrays of the suite (ramp-7,ramp-8).")
+    ] = None,
+    seed: Annotated[
+        str | None, typer.Option("--seed", metavar="NUMBERS", help="Other seeds than the suite's (1,2,3).")
+    ] = None,
+    settings: Settings = None,
     folder: GraphFolder = None,
     plot: Annotated[
         list[str] | None,
@@ -92,8 +101,9 @@ def bench(
     from gridloom.flow.bench.functions.suite import FunctionSuite
     from gridloom.flow.bench.golden import compare as judge
     from gridloom.flow.bench.golden import parse_tolerances, read_golden, table
-    from gridloom.flow.bench.run import with_budget
+    from gridloom.flow.bench.run import narrowed, with_budget
     from gridloom.flow.bench.suite import load_suite
+    from gridloom.flow.options import parse_settings
 
     check_writable([("--csv", csv), ("--store", store)])
     if suite.partition(":")[0] == "area":
@@ -109,7 +119,9 @@ def bench(
     # A golden file has one row per cell, whatever the mapper.
     if len(names) > 1 and (csv is not None or compare is not None):
         raise OptionError("golden results are of one mapper", where="--mapper")
-    asked = with_budget(load_suite(suite), effort=effort, time_limit=time_limit, mapper=names[0])
+    chosen = narrowed(load_suite(suite), archs=_words(arch), seeds=_seeds(seed))
+    asked = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=names[0])
+    asked = replace(asked, settings={**asked.settings, **parse_settings(settings or [])})
     if isinstance(asked, FunctionSuite):
         from gridloom.cli.commands.functions_command import bench_functions
         from gridloom.run import ExecutorSpec
@@ -138,19 +150,33 @@ def bench(
     return _status(asked, report, comparison)
 
 
+def _words(text: str | None) -> list[str]:
+    """The words of a comma-separated option; empty where it is not given."""
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _seeds(text: str | None) -> list[int]:
+    """The seeds of ``--seed``; OptionError for a word that is no whole number."""
+    for word in _words(text):
+        if not word.isdecimal():
+            raise OptionError(f"expected whole numbers such as 1,2,3, found {word!r}", where="--seed")
+    return [int(word) for word in _words(text)]
+
+
 def _figures(plots: list[str]) -> list[tuple[str, Path]]:
     """The figures that ``--plot`` asks for."""
-    from gridloom.emit.plots.suite import FIGURES
+    from gridloom.emit.plots import loops, suite
 
-    return figure_files(plots, FIGURES, "a suite")
+    return figure_files(plots, (*suite.FIGURES, *loops.FIGURES), "a suite")
 
 
 def _draw(report: Report, wanted: list[tuple[str, Path]]) -> None:
     """Write the figures; one for which no cell has numbers is left out with a note."""
-    from gridloom.emit.plots.suite import plot
+    from gridloom.emit.plots import loops, suite
 
     for figure, path in wanted:
-        text = plot(report.rows, figure, report.suite)
+        draw = loops.plot if figure in loops.FIGURES else suite.plot
+        text = draw(report.rows, figure, report.suite)
         if text is None:
             note(f"{path} is not written: no cell has a number for it")
         else:
@@ -164,7 +190,7 @@ def _folder(named: Path | None) -> Path | None:
     """
     if named is None and os.environ.get("GRIDLOOM_BENCHMARKS"):
         named = Path(os.environ["GRIDLOOM_BENCHMARKS"])
-    if named is not None and not named.is_dir():
+    if named is not None and not is_dir(named):
         raise OptionError(f"there is no folder {named}", where="--folder")
     return named
 
@@ -234,14 +260,35 @@ def _loop_lines(loops: Mapping[str, Any] | None) -> list[str]:
                 figures = f"MII/II {part['mii_over_ii']:.3f}, {part['speedup']:.2f} times as fast as a processor"
             else:
                 figures = "none to measure"
-            lines.append(f"{mapper} on {arch}: {part['mapped']} of {part['cells']} loops, {figures}")
+            lines.append(f"{mapper} on {arch}: {part['mapped']} of {part['cells']} loops, {figures}{_causes(part)}")
+        lines += _search_lines(mapper, archs["all"].get("search"))
     first = next(iter(loops["mappers"]), "")
     for other, part in loops["ratios"].items():
         if part["speedup"] is not None:
             lines.append(
                 f"{first}: {part['speedup']:.2f} times as fast as {other} on {part['cells']} loops that both map"
+                f" ({part['energy']:.2f} of the energy), {part['with_processor']:.2f} times on all "
+                f"{part['all_cells']} loops with unmapped ones on the processor"
             )
     return lines
+
+
+def _causes(part: Mapping[str, Any]) -> str:
+    """Why loops are unmapped, in words; empty where none is."""
+    words = [f"{count} {name}" for name, count in part["unmapped"].items()]
+    return f"; unmapped: {', '.join(words)}" if words else ""
+
+
+def _search_lines(mapper: str, search: Mapping[str, Any] | None) -> list[str]:
+    """What a mapper with routing strategies went through: medians over its loops, and the use of each strategy."""
+    if search is None:
+        return []
+    shares = ", ".join(f"{name} {count / search['loops']:.0%}" for name, count in search["strategies"].items())
+    return [
+        f"{mapper}: medians {search['seconds']:.2f} s, {search['placements']:g} placements, {search['ops']:g} ops of "
+        f"which {search['inserted']:g} inserted, {search['pairs']:g} (op, PE) pairs; loops that use a strategy: "
+        f"{shares}"
+    ]
 
 
 def _peer_words(row: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from gridloom.cli.options import AsJson, Effort, Mapper, Quiet, Seed, TimeLimit
 from gridloom.cli.outputs import check_writable, write_and_tell
 from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
+from gridloom.text_file import is_dir
 
 if TYPE_CHECKING:
     from gridloom.flow.functions.compile import Compiled
@@ -47,6 +48,14 @@ def compile_source(
         str,
         typer.Option("--simulate", metavar="N", help="How many launches of each loop run cycle by cycle, or all."),
     ] = "16",
+    always: Annotated[
+        bool,
+        typer.Option("--always", help="Launch every mapped loop on the array, even where the host is faster."),
+    ] = False,
+    sizes: Annotated[
+        bool,
+        typer.Option("--sizes", help="Show the throughput of each loop that arrays of other sizes allow."),
+    ] = False,
     mapper: Mapper = "auto",
     seed: Seed = 0,
     time_limit: TimeLimit = None,
@@ -69,10 +78,10 @@ def compile_source(
     Without --args, --data and --random the function is mapped and not run. --effort and --time-limit hold for the
     search of each loop. The exit status is 1 when the values differ from those of the compiled code.
     """
-    from gridloom.flow.functions.describing import compiled_record, compiled_text, run_record, run_text
+    from gridloom.flow.functions.describing import compiled_record, compiled_text, run_record, run_text, sizes_text
     from gridloom.flow.functions.files import dumps
     from gridloom.flow.functions.inputs import read_given
-    from gridloom.flow.functions.timeline import check_trace, timeline_text
+    from gridloom.flow.functions.launching.timeline import check_trace, timeline_text
 
     check_writable([("--output", output), ("--trace", trace)])
     check_trace(trace)
@@ -80,7 +89,9 @@ def compile_source(
     compiled = _compiled(source, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
     given = read_given(compiled.signature, numbers or [], data or [])
     wanted = bool(given) or random is not None or not compiled.signature.parameters
-    run = compiled.run(seed=random, simulate=simulate, trace=trace is not None, **given) if wanted else None
+    run = None
+    if wanted:
+        run = compiled.run(seed=random, simulate=simulate, trace=trace is not None, always=always, **given)
     texts = {} if output is None else {output: dumps(compiled)}
     if run is not None and trace is not None:
         texts[trace] = timeline_text(trace, run.events)
@@ -90,7 +101,8 @@ def compile_source(
     if as_json:
         print(json.dumps({**compiled_record(compiled), "run": None if run is None else run_record(compiled, run)}))
     else:
-        print(compiled_text(compiled) if run is None else f"{compiled_text(compiled)}\n{run_text(compiled, run)}")
+        parts = [compiled_text(compiled), *([sizes_text(compiled)] if sizes else [])]
+        print("\n".join(parts if run is None else [*parts, run_text(compiled, run)]))
     return int(run is not None and bool(run.native.differences))
 
 
@@ -110,7 +122,7 @@ def _compiled(source: str, arch: str | None, **options: Any) -> Compiled:
 
 
 def _check_folder(folder: Path | None) -> None:
-    if folder is not None and not folder.is_dir():
+    if folder is not None and not is_dir(folder):
         raise OptionError(f"there is no folder {folder}; create it first", where="--out")
 
 

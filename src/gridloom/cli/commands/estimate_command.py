@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, ColumnArch, Estimator, Quiet, Source, Svg
+from gridloom.cli.options import AsJson, AssumeRange, ColumnArch, Estimator, Quiet, Source, Svg
 from gridloom.cli.outputs import check_writable, write_and_tell
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def estimate(
     source: Source,
     arch: ColumnArch,
     estimator: Estimator = "auto",
+    assume_range: AssumeRange = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
@@ -37,12 +38,13 @@ def estimate(
     from gridloom.estimate.width_estimate import check_columns, demand
     from gridloom.flow.inputs import prepare, read_arch
     from gridloom.flow.partition.flow import estimator_of
+    from gridloom.frontend.loops.spec import with_options
 
     if estimator not in ("auto", "learned", "bound"):
         raise OptionError(f"expected auto, learned or bound; found {estimator!r}", where="--estimator")
     array = read_arch(arch)
     check_columns(array)
-    dfg = prepare(source, array).dfg
+    dfg = prepare(with_options(source, ranges=assume_range or []), array).dfg
     judge = estimator_of(estimator)  # type: ignore[arg-type]
     # The first estimate loads weights and compiles kernels; only the second one is timed.
     judge.estimate(dfg, array)
@@ -84,9 +86,13 @@ def _text(record: dict[str, Any], array: Arch) -> str:
 def mappability_figure(
     *,
     folder: Annotated[
-        Path,
-        typer.Option("--folder", metavar="DIR", help="The folder of the data set of gridloom train mappability."),
-    ],
+        Path | None,
+        typer.Option(
+            "--folder",
+            metavar="DIR",
+            help="The folder of a data set of gridloom train mappability; default: the labels of the package.",
+        ),
+    ] = None,
     svg: Svg = None,
     step: Annotated[
         int, typer.Option("--step", metavar="N", min=1, help="How many sizes (in operations) one point takes together.")

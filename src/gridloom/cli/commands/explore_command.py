@@ -21,6 +21,7 @@ from gridloom.cli.outputs import check_writable, write_and_tell
 from gridloom.cli.progress import PATIENCE, note
 from gridloom.cli.quiet import shows_progress
 from gridloom.errors import OptionError
+from gridloom.text_file import is_dir
 
 if TYPE_CHECKING:
     from gridloom.explore import Exploration, Moment, Space
@@ -68,7 +69,7 @@ def explore(
         raise OptionError("needs the rows in a store: --store FILE", where="--csv" if csv else "--parquet")
     check_writable([("--store", store), ("--html", html), ("--csv", csv), ("--parquet", parquet), ("--best", best)])
     # Figures are several files under names of their own, so that a folder is asked for.
-    if figures is not None and not figures.is_dir():
+    if figures is not None and not is_dir(figures):
         raise OptionError(f"there is no folder {figures}; create it first", where="--figures")
     asked = read_space(space)
     if asked.find != "points":

@@ -16,6 +16,7 @@ import typer
 from gridloom.cli.options import (
     Arch,
     AsJson,
+    AssumeRange,
     DeviceName,
     Effort,
     Flatten,
@@ -82,6 +83,7 @@ def map_source(
     flatten: Flatten = False,
     unroll: Unroll = None,
     size: Size = None,
+    assume_range: AssumeRange = None,
     training: Annotated[
         bool, typer.Option("--training", help="For built-in networks: map the backward pass, too.")
     ] = False,
@@ -102,7 +104,15 @@ def map_source(
         check_spokes(arch)
     source = with_training(source) if training else source
     request = Request(
-        source=with_options(source, function=function, loop=loop, flatten=flatten, unroll=unroll, sizes=size or []),
+        source=with_options(
+            source,
+            function=function,
+            loop=loop,
+            flatten=flatten,
+            unroll=unroll,
+            sizes=size or [],
+            ranges=assume_range or [],
+        ),
         arch=arch,
         mapper=mapper,
         ii=ii,

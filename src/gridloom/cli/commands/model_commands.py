@@ -15,7 +15,7 @@ import typer
 
 from gridloom import registry
 from gridloom.cli.options import AsJson, DataFolder, Model, Processes, Quiet, Seed, Settings
-from gridloom.cli.outputs import check_writable
+from gridloom.cli.outputs import check_folder, check_writable
 from gridloom.cli.progress import display, first_interrupt_asks, note
 from gridloom.errors import MissingExtra, OptionError
 
@@ -117,8 +117,7 @@ def _work(name: str, folder: Path | None, limits: dict[str, Any], progress: Any,
     from gridloom.run.work import Work
 
     place = Path.home() / ".cache" / "gridloom" / name if folder is None else folder
-    if place.exists() and not place.is_dir():
-        raise OptionError(f"{place} is a file; expected a folder", where="--folder")
+    check_folder(place, "--folder")
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:

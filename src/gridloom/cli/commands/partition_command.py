@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, ColumnArch, Quiet, Seed, Source, Svg
+from gridloom.cli.options import AsJson, AssumeRange, ColumnArch, Quiet, Seed, Source, Svg
 from gridloom.cli.outputs import check_writable, write_and_tell
 
 if TYPE_CHECKING:
@@ -28,12 +28,33 @@ def partition(
         typer.Option(
             "--estimator",
             metavar="NAME",
-            help="What judges parts: learned, bound (counting), mapper (every part is mapped), or auto.",
+            help="What judges parts: learned, dgcnn (the published network), bound (counting), mapper (every part is "
+            "mapped), or auto.",
         ),
     ] = "auto",
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="How graphs are cut: multilevel, or kl as published.")
-    ] = "multilevel",
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="How graphs are cut: multilevel, kl as published, or auto (multilevel where pymetis is installed).",
+        ),
+    ] = "auto",
+    backend: Annotated[
+        str,
+        typer.Option("--backend", metavar="NAME", help="What maps the parts: width, or genetic as published."),
+    ] = "width",
+    evaluations: Annotated[
+        int, typer.Option("--evaluations", metavar="N", help="For --backend genetic: evaluations for each part.")
+    ] = 10_000,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="The published system: --estimator dgcnn --method kl --backend genetic --patience 0 --seeds 20, each "
+            "part mapped once.",
+        ),
+    ] = False,
     seed: Seed = 0,
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="How many bisections are tried for a cut.")] = 6,
     patience: Annotated[
@@ -49,6 +70,7 @@ def partition(
         int | None,
         typer.Option("--reconfiguration", metavar="N", help="Cycles that it takes to load a configuration."),
     ] = None,
+    assume_range: AssumeRange = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="Partition again without the estimator, and print what it saves.")
     ] = False,
@@ -65,15 +87,18 @@ def partition(
     """
     from dataclasses import replace
 
-    from gridloom.flow.partition.flow import PartitionRequest
+    from gridloom.flow.partition.flow import PUBLISHED, PartitionRequest
     from gridloom.flow.partition.flow import partition as run
+    from gridloom.frontend.loops.spec import with_options
 
     check_writable([("--output", output), ("--svg", svg)])
     request = PartitionRequest(
-        source=source,
+        source=with_options(source, ranges=assume_range or []),
         arch=arch,
         estimator=estimator,  # type: ignore[arg-type]
         method=method,  # type: ignore[arg-type]
+        backend=backend,  # type: ignore[arg-type]
+        evaluations=evaluations,
         seed=seed,
         seeds=seeds,
         patience=patience,
@@ -81,6 +106,7 @@ def partition(
         loop_iterations=iterations,
         reconfiguration=reconfiguration,
     )
+    request = replace(request, **PUBLISHED) if published else request
     result = run(request)
     record = result.to_dict()
     if compare:

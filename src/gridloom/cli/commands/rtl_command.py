@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, OutputFolder, Quiet
-from gridloom.cli.outputs import write_all
+from gridloom.cli.options import ArrayOrMapping, AsJson, OutputFolder, Quiet
+from gridloom.cli.outputs import check_folder, write_all
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def rtl(
     *,
-    what: Annotated[str, typer.Argument(metavar="ARCH|MAPPING", help="An array, or a mapping file.")],
+    what: ArrayOrMapping,
     output: OutputFolder,
     settings: Annotated[
         list[str] | None,
@@ -50,8 +50,7 @@ def rtl(
     from gridloom.hardware.parameters import parse_parameters
     from gridloom.mapping.model import Mapping
 
-    if output.exists() and not output.is_dir():
-        raise OptionError(f"{output} is a file; expected a folder", where="-o")
+    check_folder(output, "-o")
     chosen = parse_settings(settings or [])
     shown = load_any(what)
     arch = shown.arch if isinstance(shown, Mapping) else shown if isinstance(shown, Arch) else None

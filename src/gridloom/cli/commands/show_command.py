@@ -63,7 +63,7 @@ def show(
     """Draw a mapping, an array or a graph in the terminal, or into a file with --svg.
 
     With --yaml, print an array as a description that can be changed and given to --arch. Of a C or Python file, list
-    the loops. Of configuration bits, with --arch, say what each of them sets.
+    the loops, or the networks where it imports torch. Of configuration bits, with --arch, say what each of them sets.
     """
     from gridloom.flow.files import load_any
     from gridloom.frontend.loops.spec import is_loop, is_part, with_options
@@ -104,11 +104,20 @@ def _print_description(shown: Mapping | Arch | Dfg, svg: Path | None) -> int:
 
 
 def _list_loops(path: Path, as_json: bool) -> int:
-    """Print the loops of a C file, or the kernels of a Python file; a file without any is no error."""
+    """Print the loops of a C file, the kernels or the networks of a Python file; a file without any is no error."""
     import json
 
     from gridloom.flow.loops.listing import list_loops
+    from gridloom.flow.tensor.listing import list_networks
+    from gridloom.frontend.source import imports_torch
 
+    if path.suffix == ".py" and imports_torch(path):
+        networks = list_networks(path)
+        if as_json:
+            print(json.dumps({"file": str(path), "networks": [row.to_dict() for row in networks]}))
+            return 0
+        print("\n".join(line for row in networks for line in row.lines()) if networks else f"{path} has no networks")
+        return 0
     rows = list_loops(path)
     if as_json:
         print(json.dumps({"file": str(path), "loops": [row.to_dict() for row in rows]}))

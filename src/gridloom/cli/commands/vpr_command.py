@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gridloom.cli.options import Arch, AsJson, OutputFolder, Quiet, Source
+from gridloom.cli.outputs import check_folder
 
 if TYPE_CHECKING:
     from gridloom.flow.vpr import Row
@@ -32,12 +33,10 @@ def vpr(
     VPR's placements are routed and balanced by gridloom, which then maps by itself for as long as VPR took. Needs the
     program vpr on the PATH for --runs only.
     """
-    from gridloom.errors import OptionError
     from gridloom.flow.inputs import prepare, read_arch
     from gridloom.flow.vpr import command, compare, write_files
 
-    if output.exists() and not output.is_dir():
-        raise OptionError(f"{output} is a file; expected a folder", where="-o")
+    check_folder(output, "-o")
     if runs:
         published = os.environ.get("GRIDLOOM_BENCHMARKS")
         rows = compare(source, arch, output, runs=runs, elsewhere=Path(published) if published else None)

@@ -208,7 +208,7 @@ class ArrayLayout:
     @cached_property
     def has_links(self) -> bool:
         """False where values go from tile to tile without LINK resources (``vpcma``)."""
-        return bool((self.arch.kind == Kind.LINK).any())
+        return bool((self.arch.kind == Kind.LINK).any()) or self.arch.style == "modulo"
 
 
 def _ring(centre: Point) -> str:

@@ -141,6 +141,9 @@ class LinkWiring:
         for resource, cycle in way.hops:
             kind = self.arch.kind[resource]
             drawn: list[tuple[str, bool]] = []
+            # Ports and buses have no place of their own: what goes through them is drawn from where it comes.
+            if kind == Kind.SWITCH:
+                continue
             if kind == Kind.LINK:
                 following = self._track(resource, cycle, way.signal)
                 tile = self.layout.ends(resource)[0]
@@ -163,12 +166,13 @@ class LinkWiring:
 
     def badges(self, way: Way) -> Iterable[Badge]:
         """Yield the wait of the operand, and the register it is read from where no wire shows it."""
-        if len(way.hops) == 0:
+        hops = [hop for hop in way.hops if self.arch.kind[hop[0]] != Kind.SWITCH]
+        if not hops:
             return
-        resource, cycle = way.hops[-1]
+        resource, cycle = hops[-1]
         tile = int(self.arch.tile[resource])
         core = self.layout.cores[tile]
-        previous = way.hops[-2] if len(way.hops) > 1 else (-1, 0)
+        previous = hops[-2] if len(hops) > 1 else (-1, 0)
         point = (core.x, core.bottom)
         if previous[0] >= 0 and self.arch.kind[previous[0]] == Kind.LINK:
             enter = self._track(previous[0], previous[1], way.signal).enter
@@ -213,7 +217,7 @@ class LinkWiring:
         return rounded([start, *corners, goal], 4)
 
     def _arrival(self, resource: int, before: int, track: Track | None) -> str:
-        """The last piece of a route, into an operand: from a link, a register, or the tile's own output.
+        """The last piece of a route, into an operand: from a link, a register, the tile's own output, or over a bus.
 
         Empty where nothing is to be drawn: the operand comes from the central register file, which a badge names
         instead.
@@ -222,6 +226,9 @@ class LinkWiring:
         core = self.layout.cores[tile]
         if track is not None:
             return line(track.enter, clamp(track.enter, core))
+        if before >= 0 and self.arch.kind[before] == Kind.OUT and self.arch.tile[before] != tile:
+            other = self.layout.cores[self.arch.tile[before]]
+            return line(clamp((core.x, core.y), other), clamp((other.x, other.y), core))
         if before < 0 or self.arch.tile[before] != tile:
             return ""
         if self.arch.kind[before] == Kind.REG:

@@ -3,7 +3,8 @@
 ``page``            the report; ``failure_page``: the one of a failure, with ``congestion`` as its picture
 ``data``            what the report's script knows; ``template``: assets, slots, tables, style
 ``dataflow_card``   the card of a tensor pipeline; ``source_listing``: the card with the source of a loop
-``assets/``         page, style and script as files
+``assets/``         page, style and scripts as files; ``assets/drawing``: what the studio's page uses, too
+``bundle``          the modules of a script joined into one
 
 A page is one file without anything to fetch: it can be sent by mail and opened years later. Its policy
 (``template.policy``) allows one script by its hash, so a name in a graph can never run as code.

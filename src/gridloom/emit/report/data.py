@@ -146,18 +146,18 @@ def script_json(data: Any) -> str:
     >>> script_json({"name": "</script>"})
     '{"name":"\\u003c/script\\u003e"}'
     """
-    text = json.dumps(_finite(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(finite(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _finite(data: Any) -> Any:
+def finite(data: Any) -> Any:
     """JSON has no infinity: such numbers become words."""
     if isinstance(data, float) and not math.isfinite(data):
         return str(data)
     if isinstance(data, MappingABC):
-        return {str(key): _finite(value) for key, value in data.items()}
+        return {str(key): finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
+        return [finite(value) for value in data]
     return printable(data) if isinstance(data, str) else data
 
 

@@ -20,6 +20,7 @@ from gridloom.emit.picture import palette
 from gridloom.emit.picture.array import picture, summary
 from gridloom.emit.picture.graph import graph_picture
 from gridloom.emit.picture.text import escape
+from gridloom.emit.report.bundle import bundle, drawing_modules
 from gridloom.emit.report.data import flat_facts, report_data, script_json, timeline
 from gridloom.emit.report.dataflow_card import DataflowLoad, dataflow_card
 from gridloom.emit.report.large_page import is_large, large_body, large_data
@@ -49,7 +50,8 @@ def html_report(
     details = Details(mapping)
     large = is_large(details)
     # The policy of the page carries the hash of exactly this text.
-    script = asset("large.js" if large else "report.js")
+    entry = "large.js" if large else "report.js"
+    script = bundle(entry, {**drawing_modules(), entry: asset(entry)})
     fields = {
         "violations": _violations(violations),
         "source": listing_card(source, mapping.dfg),

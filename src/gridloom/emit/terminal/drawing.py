@@ -160,6 +160,8 @@ def _steps(details: Details) -> Iterator[tuple[int, int, int]]:
             if resource in ends:
                 seen[(*ends[resource], way.signal)] = None
                 before = ends[resource][1]
+            elif arch.kind[resource] == Kind.SWITCH and arch.has("crossbars"):
+                continue
             elif arch.kind[resource] in (Kind.IN, Kind.SWITCH) and before >= 0 and tile not in (before, -1):
                 seen[before, tile, way.signal] = None
                 before = tile

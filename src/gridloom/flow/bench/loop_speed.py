@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any, Final
 
 from gridloom.dfg.model import Dfg
@@ -46,8 +47,7 @@ def sequential_cycles(dfg: Dfg) -> int:
 def loop_summary(rows: Sequence[Row]) -> dict[str, Any]:
     """Return for each mapper and array the loops mapped and the geometric means of MII / II and of the speed-up.
 
-    ``ratios`` compare the first mapper with the others: how much faster its loops run, over cells that both map. Rows
-    are those of modulo arrays, with ``sequential`` set.
+    ``ratios`` compare the first mapper with the others. Rows are those of modulo arrays, with ``sequential`` set.
     """
     mappers = list(dict.fromkeys(str(row["mapper"]) for row in rows))
     mine = {name: [row for row in rows if row["mapper"] == name] for name in mappers}
@@ -65,26 +65,85 @@ def _by_array(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _figures(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the counts and geometric means of some rows."""
+    """Return the counts and geometric means of some rows.
+
+    ``with_processor`` is the mean speed-up when loops that do not map run on the processor. ``unmapped`` counts these
+    loops by cause; ``search`` is what the mappers with routing strategies say of their working graphs, where they do.
+    """
     mapped = [row for row in rows if row["status"] == "mapped"]
+    causes = [cause(row) for row in rows if row["status"] != "mapped"]
     return {
         "cells": len(rows),
         "mapped": len(mapped),
         "mii_over_ii": geometric_mean(row["mii"] / row["ii"] for row in mapped),
         "speedup": geometric_mean(row["sequential"] / row["ii"] for row in mapped),
+        "with_processor": geometric_mean(speed(row) for row in rows),
+        "unmapped": {name: causes.count(name) for name in CAUSES if name in causes},
+        **_searches(mapped),
+    }
+
+
+def speed(row: Row) -> float:
+    """Return how many times faster a loop runs than on the processor; 1 where it does not map and runs there."""
+    return float(row["sequential"] / row["ii"]) if row["status"] == "mapped" else 1.0
+
+
+#: Why a loop has no mapping: the limit ended the search, it is proved to have none, or the search tried all it would.
+CAUSES: Final = ("limit", "proved", "exhausted")
+
+# The words with which failures of a search begin; all others come from counting before it.
+_SEARCHED: Final = ("clique of", "schedule at")
+
+
+def cause(row: Row) -> str:
+    """Return which of ``CAUSES`` kept a loop from a mapping.
+
+    A failure of a search names time as a help where the budget ended it.
+    """
+    failure = row["failure"] or {}
+    if "time" in failure.get("levers", ()) or failure.get("constraint") in ("the budget", "the run"):
+        return "limit"
+    return "exhausted" if str(failure.get("constraint", "")).startswith(_SEARCHED) else "proved"
+
+
+def _searches(mapped: Sequence[Row]) -> dict[str, Any]:
+    """Return the median sizes of working graphs, and in how many loops each strategy was used; {} where none says."""
+    found = [row["search"] for row in mapped if row.get("search")]
+    if not found:
+        return {}
+    names = sorted({name for one in found for name in one["strategies"]})
+    return {
+        "search": {
+            "loops": len(found),
+            "seconds": round(median(row["seconds"] for row in mapped), 3),
+            **{key: median(one["graph"][key] for one in found) for key in ("ops", "inserted", "pairs", "placements")},
+            "strategies": {name: sum(name in one["strategies"] for one in found) for name in names},
+        }
     }
 
 
 def ratio(first: Sequence[Row], second: Sequence[Row]) -> dict[str, Any]:
-    """Return how many times faster loops run as the first maps them than as the second does, where both do."""
+    """Return how many times faster loops run as the first maps them than as the second does.
 
-    def intervals(rows: Iterable[Row]) -> dict[tuple[str, str, int], int]:
-        """Return the II of each mapped cell."""
-        return {tuple(row["cell"].values()): row["ii"] for row in rows if row["status"] == "mapped"}
+    ``speedup`` is over the cells that both map, ``with_processor`` over all cells, where a loop that does not map runs
+    on the processor. ``energy`` is the first mapper's energy over the second's on cells that both map: power and clock
+    belong to the array, so E = P x C x D is in the ratio of the cycles C.
+    """
+    a, b = _by_cell(first), _by_cell(second)
+    cells = sorted(a.keys() & b.keys())
+    both = [cell for cell in cells if a[cell]["status"] == b[cell]["status"] == "mapped"]
+    return {
+        "cells": len(both),
+        "speedup": geometric_mean(b[cell]["ii"] / a[cell]["ii"] for cell in both),
+        "energy": geometric_mean(a[cell]["ii"] / b[cell]["ii"] for cell in both),
+        "all_cells": len(cells),
+        "with_processor": geometric_mean(speed(a[cell]) / speed(b[cell]) for cell in cells),
+    }
 
-    a, b = intervals(first), intervals(second)
-    both = sorted(a.keys() & b.keys())
-    return {"cells": len(both), "speedup": geometric_mean(b[cell] / a[cell] for cell in both)}
+
+def _by_cell(rows: Iterable[Row]) -> dict[tuple[str, str, int], Row]:
+    """Return the rows by source, array and seed."""
+    return {tuple(row["cell"].values()): row for row in rows}
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:

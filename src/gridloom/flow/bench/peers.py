@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gridloom.errors import OptionError
-from gridloom.text_file import read_text
+from gridloom.text_file import is_file, read_text
 
 _NAMES: Final = ("loop", "graph", "kernel")
 _DEFAULT_ARRAY: Final = "4x4"
@@ -63,7 +63,7 @@ def _plain(name: str) -> str:
 @cache
 def _table(path: Path) -> tuple[dict[str, str], ...]:
     """Return the rows of a table of peers; nothing for a table of another kind."""
-    if not path.is_file() or path.stat().st_size > _LIMIT:
+    if not is_file(path) or path.stat().st_size > _LIMIT:
         return ()
     reader = csv.DictReader(io.StringIO(read_text(path, limit=_LIMIT), newline=""))
     try:

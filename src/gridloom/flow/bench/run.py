@@ -32,7 +32,9 @@ from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
 from gridloom.frontend.loops.spec import Memory, is_loop, parse
 from gridloom.mapping.model import Failure
+from gridloom.mapping.model import Mapping as MappingOfGraph
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
+from gridloom.text_file import is_file
 
 #: The name under which cells are stored. It is part of their keys, so it stays when this module moves.
 QUESTION: Final = "gridloom.flow.bench.run_cell"
@@ -132,8 +134,21 @@ def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
             time_limit=parameters["time_limit"],
         )
     )
-    record = result.to_dict()
-    return {**record, "sequential": sequential_cycles(result.dfg)} if result.arch.style == "modulo" else record
+    record = result.to_dict() | {"energy": _energy(result.mapping)}
+    if result.arch.style != "modulo":
+        return record
+    found = {} if result.mapping is None else result.mapping.provenance
+    search = {key: found[key] for key in ("strategies", "graph")} if "graph" in found else None
+    return {**record, "sequential": sequential_cycles(result.dfg), **({"search": search} if search else {})}
+
+
+def _energy(mapping: MappingOfGraph | None) -> float | None:
+    """The energy of one iteration in pJ; None where there is no mapping, or one whose values say nothing."""
+    from gridloom.flow.hardware import energy_of
+
+    if mapping is None or mapping.arch.style == "elastic" or mapping.dfg.domain not in ("i32", "f32", "cma24"):
+        return None
+    return energy_of(mapping).total
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -145,6 +160,24 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "archs": {name: _totals([row for row in rows if _family(row) == name]) for name in families},
         **({"loops": loop_summary(loops)} if loops else {}),
     }
+
+
+def narrowed(suite: Suite, *, archs: Sequence[str] = (), seeds: Sequence[int] = ()) -> Suite:
+    """Return the suite on some of its arrays, or with other seeds; nothing given: as it is.
+
+    OptionError for an array that the suite does not have.
+    """
+    known = list(dict.fromkeys(arch for group in suite.groups for arch in group.archs))
+    for arch in archs:
+        if arch not in known:
+            raise OptionError(f"suite {suite.name!r} has no array {arch!r}; it has: {', '.join(known)}", where="--arch")
+    groups = [
+        replace(group, archs=tuple(arch for arch in group.archs if not archs or arch in archs))
+        for group in suite.groups
+    ]
+    kept = tuple(group for group in groups if group.archs)
+    expected = suite.expected if not (archs or seeds) else replace(suite.expected, cells=None, mapped=None)
+    return replace(suite, groups=kept, seeds=tuple(seeds) or suite.seeds, expected=expected)
 
 
 def with_budget(suite: Suite, *, effort: int | None, time_limit: float | None, mapper: str | None) -> Suite:
@@ -184,7 +217,7 @@ def source_path(suite: Suite, source: str, folder: Path | None) -> str:
     """Return a SOURCE of a suite: as it is, or as a path below the folder that holds the suite's files."""
     if not (suite.files or suite.examples) or source.startswith("kernel:"):
         return source
-    if suite.examples and (folder is None or not parse(str(folder / source)).path.is_file()):
+    if suite.examples and (folder is None or not is_file(parse(str(folder / source)).path)):
         folder = examples_folder()
     if folder is None:
         raise OptionError(
@@ -238,4 +271,4 @@ def broken_record(error: JobError | None, seed: int) -> dict[str, Any]:
     """Return the record of a job that gave none: every field is there, and the failure says what happened."""
     reason = "no reason was given" if error is None else f"{error.type}: {error.message}"
     failure = Failure(constraint="the run", demand="an answer", bound=f"an error ({reason})")
-    return {**blank_record(), "seed": seed, "failure": failure_record(failure)}
+    return {**blank_record(), "seed": seed, "failure": failure_record(failure), "energy": None}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from gridloom.archs.model import Arch
 from gridloom.errors import GridloomError, OptionError
+from gridloom.flow.bounds import lower_bound
 from gridloom.flow.functions.mlir import MlirFunction, source_of
 from gridloom.flow.inputs import ArchLike, fitted, memory_of, read_arch
 from gridloom.flow.request import Request
@@ -22,13 +24,15 @@ from gridloom.mapping.model import Mapping
 from gridloom.text_file import shown
 
 if TYPE_CHECKING:
+    from gridloom.flow.functions.launching.configurations import Loads
     from gridloom.flow.functions.native import NativeFunction
     from gridloom.flow.functions.run import FunctionRun
     from gridloom.mappers.budget import Reporter
     from gridloom.sim.slot_code import SlotCode
 
-#: Seconds of search for each loop where the caller sets no limit.
+#: Seconds and moves of search for each loop where the caller sets no limit: whichever ends first.
 DEFAULT_TIME_LIMIT = 20.0
+DEFAULT_EFFORT = 50_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +46,6 @@ class CompiledLoop:
     reason: str = ""
     #: The lower bound on the II; None on the host.
     bound: int | None = None
-    #: Cycles that it takes to load the configuration.
-    packets: int = 0
 
     @property
     def ii(self) -> int | None:
@@ -66,7 +68,7 @@ class CompiledLoop:
     def left_words(self) -> int:
         """Cycles after a launch: one per live-out."""
         graph = self.plan.graph
-        return 0 if graph is None else len(graph.liveouts) + len(graph.high_words)
+        return 0 if graph is None else (len(graph.liveouts) + len(graph.high_words)) * self.plan.jam
 
     @property
     def text(self) -> str:
@@ -74,6 +76,11 @@ class CompiledLoop:
         where = f"line {self.plan.line}" if self.plan.line else self.plan.name
         if self.mapping is None:
             return f"{where}: on the host: {self.reason}"
+        if self.plan.is_nest:
+            inner = self.plan.loop.children[0].span.start
+            where += f", as one loop with line {inner}" if inner else ", as one loop with the loop inside"
+        if self.plan.jam > 1 and self.plan.loop.parent is not None:
+            where += f", {self.plan.jam} iterations of line {self.plan.loop.parent.span.start} side by side"
         pieces = ", in pieces until it ends" if self.plan.pieces is not None else ""
         bound = f" (bound {self.bound})" if self.bound not in (None, self.ii) else ""
         return f"{where}: II {self.ii}{bound}, {len(self.mapping.dfg.nodes)} nodes{pieces}"
@@ -96,60 +103,67 @@ class Compiled:
         """The function's name."""
         return self.program.name
 
+    @cached_property
+    def loads(self) -> Loads:
+        """Cycles to load the configuration of each mapped loop, by what the array holds before."""
+        from gridloom.flow.functions.launching.configurations import loads_of
+        from gridloom.mapping.configuration import configure
+
+        return loads_of([configure(loop.mapping) for loop in self.loops if loop.mapping is not None])
+
     def run(
         self,
         seed: int | None = None,
         simulate: int | str = 16,
         compare: bool = True,
         trace: bool = False,
+        always: bool = False,
         **arguments: Any,
     ) -> FunctionRun:
         """Call the function with numbers and NumPy arrays by name; returns value, arrays, cycles and the comparison.
 
         Arrays that are given are not changed; what the function left in them is in the result's ``arrays``. With a
         ``seed``, arguments that are not given are random. ``simulate`` says how many launches of each loop run cycle
-        by cycle: a number, ``"first"`` or ``"all"``. With ``trace`` the result has ``events``. OptionError for an
+        by cycle: a number, ``"first"`` or ``"all"``. With ``trace`` the result has ``events``. Launches that take
+        fewer cycles on the host are the host's, unless all are ``always`` to be on the array. OptionError for an
         argument that is missing or of a wrong type, SourceError where the function leaves its arrays or does not end.
         Costs about 0.1 s for a million instructions of the function, besides the simulation.
         """
         from gridloom.flow.functions.run import run_function
 
-        return run_function(self, arguments, seed=seed, simulate=simulate, compare=compare, trace=trace)
+        return run_function(self, arguments, seed=seed, simulate=simulate, compare=compare, trace=trace, always=always)
 
 
-def compile_function(
-    source: str | Path,
-    arch: ArchLike,
-    *,
-    mapper: str = "auto",
-    seed: int = 0,
-    time_limit: float | None = None,
-    effort: int | None = None,
-    told: Callable[[str], None] | None = None,
-    progress: Reporter | None = None,
-) -> Compiled:
+class CompileOptions(TypedDict, total=False):
+    """How the loops of a function are mapped. The same seed and effort give the same mappings."""
+
+    #: The mapper's name; ``auto`` takes the one that suits the array.
+    mapper: str
+    seed: int
+    #: Seconds of search for each loop.
+    time_limit: float | None
+    #: Moves of each search (or the mapper's own unit of work).
+    effort: int | None
+    #: Is called with a line about each loop.
+    told: Callable[[str], None] | None
+    progress: Reporter | None
+
+
+def compile_function(source: str | Path, arch: ArchLike, **options: Unpack[CompileOptions]) -> Compiled:
     """Map every loop of a function that the array can take; the rest of the function is code of a host.
 
     The source is ``FILE.c:FUNCTION`` or ``FILE.mlir:FUNCTION``.
     Each mapping is checked and simulated. A loop that cannot be a graph, or that has no mapping, stays on the host
-    with the reason. ``told`` is called with a line about each loop. Errors are GridloomErrors. Costs one search per
-    loop, and three runs of clang.
+    with the reason. Errors are GridloomErrors. Costs one search per loop, and three runs of clang.
     """
     if source_of(source) is not None:
         judge = MlirFunction(str(source))
-        compiled = compile_program(
-            judge.program(), judge.signature(), arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort,
-            told=told, progress=progress,
-        )  # fmt: skip
+        compiled = compile_program(judge.program(), judge.signature(), arch, **options)
         compiled.native = judge
         return compiled
     path, function = _parse(str(source))
     signature = read_signature(path, function)
-    program = read_program(path, function)
-    return compile_program(
-        program, signature, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort, told=told,
-        progress=progress, path=path,
-    )  # fmt: skip
+    return compile_program(read_program(path, function), signature, arch, path=path, **options)
 
 
 def compile_program(
@@ -157,13 +171,8 @@ def compile_program(
     signature: Signature,
     arch: ArchLike,
     *,
-    mapper: str = "auto",
-    seed: int = 0,
-    time_limit: float | None = None,
-    effort: int | None = None,
-    told: Callable[[str], None] | None = None,
-    progress: Reporter | None = None,
     path: Path | None = None,
+    **options: Unpack[CompileOptions],
 ) -> Compiled:
     """:func:`compile_function` for a program whose IR may come from elsewhere.
 
@@ -172,15 +181,27 @@ def compile_program(
     array = read_arch(arch)
     if array.style == "elastic":
         raise OptionError(f"array {array.name!r} is elastic; functions need a static or modulo-scheduled array")
-    limit = DEFAULT_TIME_LIMIT if time_limit is None and effort is None else time_limit
-    request = Request(source="", arch=array, mapper=mapper, seed=seed, time_limit=limit, effort=effort,
-                      progress=progress)  # fmt: skip
+    request = _request(array, options)
+    told = options.get("told")
     loops = []
     for plan in program.loops:
-        loops.append(_mapped(plan, array, request))
-        if told is not None:
-            told(loops[-1].text)
+        mapped = _mapped(plan, array, request)
+        for loop in (*_jammed(plan, mapped, array, request), mapped):
+            loops.append(loop)
+            if told is not None:
+                told(loop.text)
     return finished(program, signature, array, loops, path)
+
+
+def _request(arch: Arch, options: CompileOptions) -> Request:
+    """How each loop is mapped; where the caller sets no limit, both time and effort end a search."""
+    limit, effort = options.get("time_limit"), options.get("effort")
+    if limit is None and effort is None:
+        limit, effort = DEFAULT_TIME_LIMIT, DEFAULT_EFFORT
+    return Request(
+        source="", arch=arch, mapper=options.get("mapper", "auto"), seed=options.get("seed", 0), time_limit=limit,
+        effort=effort, progress=options.get("progress"),
+    )  # fmt: skip
 
 
 def finished(
@@ -189,7 +210,7 @@ def finished(
     """A function whose loops are mapped, with the host's code and what it is compared with."""
     from gridloom.flow.functions.native import NativeFunction
 
-    marks = [loop.plan.mark for loop in loops if loop.mapping is not None]
+    marks = [mark for loop in loops if loop.mapping is not None for mark in loop.plan.marks]
     code = host_code(program.module, program.functions, marks, program.file)
     native = None if path is None else NativeFunction(path, signature, _variables(program, signature))
     return Compiled(
@@ -226,15 +247,25 @@ def _mapped(plan: LoopPlan, arch: Arch, request: Request) -> CompiledLoop:
     return compiled_loop(plan, result.mapping, None if result.bound is None else result.bound.total)
 
 
+def _jammed(plan: LoopPlan, mapped: CompiledLoop, arch: Arch, request: Request) -> list[CompiledLoop]:
+    """The loop with iterations of the loop around side by side, where bounds and a mapping say that this is faster."""
+    if mapped.ii is None or not plan.jams:
+        return []
+    bounds = [(lower_bound(jam.graph.dfg, arch), jam) for jam in plan.jams if jam.graph is not None]
+    rates = [(bound.total / jam.jam, jam.jam, jam) for bound, jam in bounds if bound is not None and not bound.missing]
+    least, _, best = min(rates, key=lambda rate: rate[:2], default=(mapped.ii, 1, plan))
+    if least >= mapped.ii:
+        return []
+    found = _mapped(best, arch, request)
+    return [found] if found.ii is not None and found.ii / best.jam < mapped.ii else []
+
+
 def compiled_loop(plan: LoopPlan, mapping: Mapping, bound: int | None) -> CompiledLoop:
     """A loop with its mapping, ready to be simulated."""
     from gridloom.mapping.configuration import configure
     from gridloom.sim.slot_code import compile_slots
 
-    configuration = configure(mapping)
-    return CompiledLoop(
-        plan=plan, mapping=mapping, slots=compile_slots(configuration), bound=bound, packets=_packets(configuration)
-    )
+    return CompiledLoop(plan=plan, mapping=mapping, slots=compile_slots(configure(mapping)), bound=bound)
 
 
 def _failure(result: Result) -> str:
@@ -243,11 +274,6 @@ def _failure(result: Result) -> str:
     if failure is None:
         return "no mapping was found"
     return f"no mapping: {failure.constraint}: needs {failure.demand}, has {failure.bound}"
-
-
-def _packets(configuration: Any) -> int:
-    """Cycles to load a configuration: a word for each issue slot and each multiplexer that is set."""
-    return len(configuration.slots) + int((configuration.driver >= 0).sum())
 
 
 def _variables(program: FunctionProgram, signature: Signature) -> Sequence[tuple[str, int]]:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from gridloom.flow.functions.compile import Compiled
+from gridloom.flow.functions.launching.cycles import LoopCycles
 from gridloom.flow.functions.run import FunctionRun
+from gridloom.flow.loops.alternatives import Alternative, rates_by_size
 
 #: Longer arrays are not printed.
 _SHOWN = 16
@@ -15,11 +17,29 @@ _SHOWN = 16
 
 def compiled_text(compiled: Compiled) -> str:
     """A compiled function in a few lines: each loop with its II, or why it stays on the host."""
-    innermost = [loop for loop in compiled.loops if not loop.plan.loop.children]
+    innermost = [loop for loop in compiled.loops if not loop.plan.loop.children and loop.plan.jam == 1]
     mapped = sum(loop.mapping is not None for loop in innermost)
     count = f"{mapped} of {len(innermost)} innermost loop{'s' if len(innermost) != 1 else ''} on the array"
     lines = [f"compiled: {compiled.name} onto {compiled.arch.name}: {count}"]
     return "\n".join([*lines, *(f"  {loop.text}" for loop in compiled.loops)])
+
+
+def sizes_text(compiled: Compiled) -> str:
+    """For each innermost loop, the iterations per cycle that the bounds allow on arrays of other sizes.
+
+    Loops whose iterations may run side by side with those of the loop around count with the best number of them. Costs
+    the bounds of each loop for each size.
+    """
+    lines = ["iterations per cycle by array size, as the bounds allow"]
+    for loop in compiled.loops:
+        plan = loop.plan
+        if plan.graph is None or plan.loop.children or plan.jam > 1:
+            continue
+        graphs = [(item.graph, item.jam) for item in (plan, *plan.jams) if item.graph is not None]
+        rows = [Alternative(label="", dfg=graph.dfg, copies=jam) for graph, jam in graphs]
+        rates = ", ".join(f"{size}: {rate:.3g}" for size, rate in rates_by_size(rows, compiled.arch).items())
+        lines.append(f"  {plan.name}: {rates or 'the array has no other sizes'}")
+    return "\n".join(lines)
 
 
 def run_text(compiled: Compiled, run: FunctionRun) -> str:
@@ -43,7 +63,7 @@ def run_text(compiled: Compiled, run: FunctionRun) -> str:
 
 def loop_table(run: FunctionRun) -> list[str]:
     """One line for each loop that ran on the array."""
-    rows = [(name, row) for name, row in run.loops.items() if row.launches or row.kept_on_host]
+    rows = [(name, row) for name, row in run.loops.items() if row.launches or row.kept_on_host or row.moved]
     if not rows:
         return []
     width = max(len("loop"), *(len(name) for name, _ in rows))
@@ -53,9 +73,26 @@ def loop_table(run: FunctionRun) -> list[str]:
             f"  {name:<{width}}  {row.launches:>8}  {row.simulated:>9}  {row.iterations:>10}  {row.total:>6}"
             f"  {row.on_host:>11}"
         )
-        if row.kept_on_host:
-            lines.append(f"  {'':<{width}}  {row.kept_on_host} more on the host: {row.kept_reason}")
+        lines += [f"  {'':<{width}}  {text}" for text in host_texts(row)]
     return lines
+
+
+def host_texts(row: LoopCycles) -> list[str]:
+    """What became of launches that the array did not do, one line for each reason."""
+    lines = []
+    if row.kept_on_host:
+        lines.append(f"{_launches(row.kept_on_host)} on the host: {row.kept_reason}")
+    if row.moved:
+        why = "" if row.threshold is None else f" with fewer than {row.threshold} iterations"
+        spent = f"{row.moved_host} cycles there, {row.moved_array} on the array before configurations and data movement"
+        lines.append(f"{_launches(row.moved)}{why} moved to the host: {spent}")
+    if row.in_nest:
+        lines.append(f"{_launches(row.in_nest)} as a part of others: of the nest around, or side by side")
+    return lines
+
+
+def _launches(count: int) -> str:
+    return f"{count} launch{'es' if count != 1 else ''}"
 
 
 def value_text(value: Any) -> str:
@@ -79,7 +116,7 @@ def run_record(compiled: Compiled, run: FunctionRun) -> dict[str, Any]:
             {
                 "name": name, "launches": row.launches, "pieces": row.pieces, "iterations": row.iterations,
                 "simulated": row.simulated, "cycles": row.total, "on_host": row.on_host,
-                "kept_on_host": row.kept_on_host,
+                "kept_on_host": row.kept_on_host, "moved_to_host": row.moved, "threshold": row.threshold,
             }
             for name, row in run.loops.items()
         ],
@@ -103,7 +140,7 @@ def compiled_record(compiled: Compiled) -> dict[str, Any]:
                 "name": loop.plan.name, "line": loop.plan.line, "depth": loop.plan.depth,
                 "innermost": not loop.plan.loop.children, "ii": loop.ii, "mii": loop.bound,
                 "nodes": None if loop.mapping is None else len(loop.mapping.dfg.nodes),
-                "pieces": loop.plan.pieces is not None, "reason": loop.reason,
+                "pieces": loop.plan.pieces is not None, "jam": loop.plan.jam, "reason": loop.reason,
             }
             for loop in compiled.loops
         ],

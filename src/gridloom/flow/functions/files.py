@@ -19,7 +19,7 @@ from gridloom.frontend.c.function.program import LoopPlan, read_program
 from gridloom.frontend.c.function.signature import read_signature
 from gridloom.mapping import json_format
 from gridloom.mapping.mii import mii
-from gridloom.text_file import read_text
+from gridloom.text_file import is_file, read_text
 
 FORMAT: Final = "gridloom-function"
 _VERSION: Final = 1
@@ -38,6 +38,7 @@ def dumps(compiled: Compiled) -> str:
             {
                 "name": loop.plan.name,
                 "line": loop.plan.line,
+                **({"jam": loop.plan.jam} if loop.plan.jam > 1 else {}),
                 "reason": loop.reason,
                 "mapping": None if loop.mapping is None else json.loads(json_format.dumps(loop.mapping)),
             }
@@ -49,7 +50,7 @@ def dumps(compiled: Compiled) -> str:
 
 def is_function_file(path: Path) -> bool:
     """True for a file that :func:`dumps` wrote, by its first words."""
-    if not path.is_file() or path.suffix != ".json":
+    if not is_file(path) or path.suffix != ".json":
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
         return FORMAT in file.read(64)
@@ -68,12 +69,16 @@ def load(path: Path) -> Compiled:
         program, signature = judge.program(), judge.signature()
     else:
         program, signature = read_program(source, record["function"]), read_signature(source, record["function"])
-    if len(record["loops"]) != len(program.loops):
+    rows = record["loops"]
+    plain = [row for row in rows if row.get("jam", 1) == 1]
+    if len(plain) != len(program.loops):
         raise MappingError(
-            f"has {len(record['loops'])} loops, but {source} has {len(program.loops)} now; compile it again",
-            where=str(path),
+            f"has {len(plain)} loops, but {source} has {len(program.loops)} now; compile it again", where=str(path)
         )
-    loops = [_loop(path, plan, row) for plan, row in zip(program.loops, record["loops"])]
+    plans = {plan.name: plan for loop in program.loops for plan in (loop, *loop.jams)}
+    if lost := [row["name"] for row in rows if row["name"] not in plans]:
+        raise MappingError(f"has a loop {lost[0]!r}, which {source} has not now; compile it again", where=str(path))
+    loops = [_loop(path, plans[row["name"]], row) for row in rows]
     archs = [loop.mapping.arch for loop in loops if loop.mapping is not None]
     if not archs:
         raise MappingError("has no mapping; compile the function again", where=str(path))

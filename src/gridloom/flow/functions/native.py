@@ -8,6 +8,7 @@ that process only.
 
 from __future__ import annotations
 
+import os
 import platform
 import struct
 import subprocess
@@ -238,7 +239,7 @@ class NativeFunction:
             run_compiler([*words, *target, *alone], folder, self.path, 60.0)
             if program.is_file():
                 return program
-        kept = Path(tempfile.gettempdir()) / "gridloom-zig-cache"
+        kept = _library_cache()
         words += [*target, "-DGRIDLOOM_LIBC", str(driver), "-lm"]
         message = run_compiler(words, folder, self.path, _LINK_LIMIT, kept)
         if not program.is_file():
@@ -283,6 +284,21 @@ class NativeFunction:
         if kind.pointer:
             return f"({slot} < 0 ? (void *)0 : (void *)(gridloom_pool + {slot}))"
         return f"(*(double *)&{slot})" if kind.dtype.kind == "f" else slot
+
+
+def _library_cache() -> Path | None:
+    """The user's own folder in which zig keeps the C library that it built; None where there is none to trust.
+
+    A folder of a fixed name that others may write to could hold a library of somebody else's making.
+    """
+    try:
+        folder = Path.home() / ".cache" / "gridloom" / "zig"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = folder.stat()
+    except (OSError, RuntimeError):
+        return None
+    private = os.name != "posix" or (state.st_uid == os.getuid() and not state.st_mode & 0o022)
+    return folder if private else None
 
 
 def _pool(objects: Mapping[str, bytes]) -> tuple[dict[str, int], bytes]:

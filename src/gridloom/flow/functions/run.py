@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,11 +11,12 @@ import numpy as np
 
 from gridloom.errors import OptionError, SourceError
 from gridloom.flow.functions.compile import Compiled
-from gridloom.flow.functions.cycles import LoopCycles
 from gridloom.flow.functions.data import Arguments, read_arguments
-from gridloom.flow.functions.launcher import Launcher
+from gridloom.flow.functions.launching.cycles import LoopCycles, accounts
+from gridloom.flow.functions.launching.launcher import Launcher
+from gridloom.flow.functions.launching.schedule import Schedule, schedule
+from gridloom.flow.functions.launching.timeline import Event, Timeline
 from gridloom.flow.functions.native import Comparison, Outcome
-from gridloom.flow.functions.timeline import Event
 from gridloom.frontend.c.function.host import global_key
 from gridloom.frontend.c.function.memory import Memory
 
@@ -68,7 +70,14 @@ class FunctionRun:
 
 
 def run_function(
-    compiled: Compiled, given: Mapping[str, Any], *, seed: int | None, simulate: int | str, compare: bool, trace: bool
+    compiled: Compiled,
+    given: Mapping[str, Any],
+    *,
+    seed: int | None,
+    simulate: int | str,
+    compare: bool,
+    trace: bool,
+    always: bool,
 ) -> FunctionRun:
     """Run a compiled function on arguments. See :meth:`Compiled.run`."""
     if compiled.native is not None:
@@ -76,8 +85,7 @@ def run_function(
     arguments = read_arguments(compiled.signature, given, seed)
     memory = compiled.host.memory(arguments.objects)
     before = {name: memory.contents(name) for name in memory.objects if name.startswith("@")}
-    data_in, data_out = _data_movement(compiled, arguments)
-    launcher = Launcher(compiled, memory, _simulated(simulate), data_in if trace else None)
+    launcher = Launcher(compiled, memory, _simulated(simulate), trace)
     values = _values(compiled, arguments, memory)
     value = compiled.host.run(memory, compiled.program.function, values, launcher.hooks(), LIMIT, launcher.counts)
     outcome = Outcome(
@@ -85,12 +93,18 @@ def run_function(
         objects={name: memory.contents(name) for name in memory.objects if not name.startswith("stack ")},
     )
     native = _compared(compiled, arguments, before, outcome) if compare else Comparison(missing="not asked for")
+    words_in, words_out = _words(compiled, arguments)
+    words = Counter(words_in) + Counter(words_out)
+    loads = compiled.loads
+    decided = schedule(launcher.rows, launcher.loop_costs(), loads, words, always=always)
+    loops = accounts(launcher.mapped, launcher.rows, decided, loads, launcher.simulations)
     single = launcher.single_issue()
     return FunctionRun(
         value=outcome.value, arrays=_arrays(arguments, outcome), variables=_variables(compiled, outcome),
-        host=single - launcher.on_array, data_movement=data_in + data_out, single_issue=single, native=native,
-        loops={loop.plan.name: launcher.loops[loop.plan.number] for loop in launcher.mapped},
-        events=launcher.finish(data_out),
+        host=single - sum(loop.on_host for loop in loops) + decided.comparisons, data_movement=decided.movement,
+        single_issue=single, native=native,
+        loops={loop.plan.name: row for loop, row in zip(launcher.mapped, loops)},
+        events=_events(launcher, decided, words_in, words_out) if trace else (),
     )  # fmt: skip
 
 
@@ -114,12 +128,34 @@ def _variables(compiled: Compiled, outcome: Outcome) -> dict[str, np.ndarray[Any
     return found
 
 
-def _data_movement(compiled: Compiled, arguments: Arguments) -> tuple[int, int]:
-    """Words of the array parameters: in once, and out once where the parameter is no pointer to const."""
+def _words(compiled: Compiled, arguments: Arguments) -> tuple[dict[str, int], dict[str, int]]:
+    """Words of the objects of array parameters: in, and out where a parameter is no pointer to const."""
     constant = {parameter.name for parameter in compiled.signature.parameters if parameter.type.constant}
     changed = {key for name, (key, _) in arguments.pointers.items() if name not in constant}
     words = {name: -(-len(contents) // 4) for name, contents in arguments.objects.items() if not name.startswith("@")}
-    return sum(words.values()), sum(count for name, count in words.items() if name in changed)
+    return words, {name: count for name, count in words.items() if name in changed}
+
+
+def _events(
+    launcher: Launcher, decided: Schedule, words_in: Mapping[str, int], words_out: Mapping[str, int]
+) -> tuple[Event, ...]:
+    """The timeline of a run under its schedule."""
+    timeline = Timeline(sum(words_in.get(name, 0) for name in decided.objects))
+    gone, loaded = -decided.comparisons, -1
+    for row, on_array in zip(launcher.rows, decided.on_array):
+        if not on_array:
+            continue
+        loop = launcher.mapped[row.loop]
+        timeline.host(row.spent - gone)
+        timeline.add("array", "configuration", launcher.compiled.loads.after(loaded, row.loop))
+        timeline.add("array", "live-ins", loop.given_words)
+        timeline.add("array", loop.plan.name, row.cycles, row.iterations)
+        timeline.add("array", "live-outs", row.array - row.cycles - loop.given_words)
+        loaded = row.loop
+        gone += row.host
+    timeline.host(launcher.single_issue() - gone)
+    timeline.add("memory", "data out", sum(words_out.get(name, 0) for name in decided.objects))
+    return tuple(timeline.events)
 
 
 def _simulated(asked: int | str) -> int:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gridloom.flow.loops.loop_text import LoopText
     from gridloom.flow.request import Request
     from gridloom.flow.result import Result
+    from gridloom.transform.words24.narrowing import Narrowing
 
 #: The part of the time limit that the first alternative has while another one may be better.
 _FIRST_SHARE: Final = 0.75
@@ -43,6 +44,8 @@ class Alternative:
     text: LoopText | None = None
     #: The MII on the array; None before the array is known, and on elastic arrays.
     bound: Mii | None = None
+    #: Where the graph is one of 24-bit words: the loop that it stands for, to compare it with.
+    narrowing: Narrowing | None = None
 
     @property
     def least(self) -> float:
@@ -108,10 +111,22 @@ def _passed_over(rows: Sequence[Alternative]) -> list[str]:
 
 def _growth(rows: Sequence[Alternative], arch: Arch) -> list[str]:
     """One line on what the bounds allow on arrays of other sizes; none where the array has no size to change."""
+    shown = [f"{size}: {rate:.3g}" for size, rate in rates_by_size(rows, arch).items()]
+    if not shown:
+        return []
+    return [f"most iterations of the loop per cycle by array size, as the bounds allow: {', '.join(shown)}"]
+
+
+def rates_by_size(rows: Sequence[Alternative], arch: Arch) -> dict[str, float]:
+    """Size -> the most iterations of a loop per cycle that the bounds allow on an array of that size.
+
+    Sizes are half, once, twice and four times that of the array; none for an array without rows and columns to change.
+    Costs the MII of each alternative for each size.
+    """
     spec = dict(arch.spec)
     if not all(isinstance(spec.get(key), int) for key in ("rows", "cols")):
-        return []
-    shown = []
+        return {}
+    found = {}
     for factor in (0.5, 1, 2, 4):
         size = {key: int(spec[key] * factor) for key in ("rows", "cols")}
         if min(size.values()) < 1 or size["rows"] * size["cols"] > max(_MOST_TILES, len(arch.tiles)):
@@ -120,9 +135,11 @@ def _growth(rows: Sequence[Alternative], arch: Arch) -> list[str]:
             other = build({**spec, **size})
         except ArchError:
             continue
-        least = min(bound.total / row.copies for row in rows if (bound := lower_bound(row.dfg, other)) is not None)
-        shown.append(f"{size['rows']}x{size['cols']}: {1 / least:.3g}")
-    return [f"most iterations of the loop per cycle by array size, as the bounds allow: {', '.join(shown)}"]
+        bounds = [(lower_bound(row.dfg, other), row.copies) for row in rows]
+        rates = [copies / bound.total for bound, copies in bounds if bound is not None and not bound.missing]
+        if rates:
+            found[f"{size['rows']}x{size['cols']}"] = max(rates)
+    return found
 
 
 def _may_win(row: Alternative, best: tuple[Result, Alternative], request: Request) -> bool:

@@ -12,6 +12,7 @@ from gridloom.errors import SourceError
 from gridloom.flow.loops.alternatives import Alternative
 from gridloom.frontend.loops.spec import AUTO, LoopSpec, Memory, parse
 from gridloom.text_file import read_text
+from gridloom.transform.words24.narrowing import assumed
 
 if TYPE_CHECKING:
     from gridloom.emit.report.source_listing import SourceListing
@@ -61,7 +62,8 @@ def read_loop(text: str, memory: Memory) -> list[Alternative]:
     few traces of a Python function.
     """
     spec = parse(text)
-    return _read_python(spec, memory) if spec.path.suffix == ".py" else _read_c(text, memory)
+    rows = _read_python(spec, memory) if spec.path.suffix == ".py" else _read_c(text, memory)
+    return [replace(row, dfg=assumed(row.dfg, spec.ranges)) for row in rows] if spec.ranges else rows
 
 
 def trace_kernel(kernel: PythonKernel, memory: Memory) -> list[Alternative]:

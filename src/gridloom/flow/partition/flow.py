@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping as MappingABC
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gridloom import registry
 from gridloom.archs.model import Arch
@@ -42,17 +44,21 @@ from gridloom.partition import BisectionConfig, bisections, split
 
 if TYPE_CHECKING:
     from gridloom.flow.inputs import Source
+    from gridloom.transform.words24.narrowing import Narrowing
 
-EstimatorName = Literal["auto", "learned", "bound", "mapper"]
-#: A graph that would improve the throughput is tried with a short search when it maps with at least this probability.
-DOUBT: Final = 0.3
-#: The odds that the ``push`` search maps what a short search did not: a power of the odds that the estimator gives,
-#: times a factor, and another factor for each conflict left. Fitted to 242 graphs of the estimator's data, with
-#: estimates of held-out folds.
-PUSH_POWER: Final = 0.49
-PUSH_FACTOR: Final = 1.97
-PUSH_CONFLICT: Final = 0.39
-ESTIMATORS: Final = ("auto", "learned", "bound", "mapper")
+EstimatorName = Literal["auto", "learned", "dgcnn", "bound", "mapper"]
+#: What the estimator gives less than this is not tried, however much it would pay; what is in doubt is tried.
+DOUBT: Final = 0.005
+ESTIMATORS: Final = ("auto", "learned", "dgcnn", "bound", "mapper")
+#: Searches on a number of columns that would pay, one after the other: the same whichever estimator is asked, so that
+#: one that leaves out no more than what is hopeless finds what counting alone finds.
+_SEARCHES: Final = ("fit", "push")
+METHODS: Final = ("auto", "kl", "multilevel")
+BACKENDS: Final = ("width", "genetic")
+#: The published system: DGCNN judges, Kernighan-Lin cuts, the genetic mapper maps each part once.
+PUBLISHED: Final[MappingABC[str, Any]] = {
+    "estimator": "dgcnn", "method": "kl", "backend": "genetic", "second_look": False, "patience": 0, "seeds": 20
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,10 +69,17 @@ class PartitionRequest:
     source: Source
     #: An array, or an ARCH.
     arch: ArchLike
-    #: ``learned``, ``bound`` (counting alone), ``mapper`` (none: every graph is mapped); ``auto``: the shipped model.
+    #: ``learned``, ``dgcnn`` (the published network), ``bound`` (counting alone), ``mapper`` (none: every graph is
+    #: mapped); ``auto``: learned.
     estimator: EstimatorName = "auto"
-    #: How graphs are cut: ``multilevel`` or ``kl`` as published.
-    method: Literal["kl", "multilevel"] = "multilevel"
+    #: How graphs are cut: ``multilevel``, ``kl`` as published, or ``auto``: multilevel where pymetis is installed.
+    method: Literal["auto", "kl", "multilevel"] = "auto"
+    #: The mapper of the parts: ``width``, or ``genetic`` as published.
+    backend: Literal["width", "genetic"] = "width"
+    #: ``genetic``: evaluations for each part.
+    evaluations: int = 10_000
+    #: Try with more effort what would pay once all parts are mapped; the published flow does not.
+    second_look: bool = True
     #: Bisections per cut, each with a seed of its own.
     seeds: int = 6
     seed: int = 0
@@ -84,7 +97,11 @@ class PartitionRequest:
     def __post_init__(self) -> None:
         if self.estimator not in ESTIMATORS:
             raise OptionError(f"expected one of {', '.join(ESTIMATORS)}; found {self.estimator!r}", where="--estimator")
-        least = {"seeds": 1, "patience": 0, "tries": 1, "loop_iterations": 1, "iterations": 1}
+        for name, known in (("method", METHODS), ("backend", BACKENDS)):
+            if getattr(self, name) not in known:
+                expected, found = ", ".join(known), getattr(self, name)
+                raise OptionError(f"expected one of {expected}; found {found!r}", where=f"--{name}")
+        least = {"seeds": 1, "patience": 0, "tries": 1, "loop_iterations": 1, "iterations": 1, "evaluations": 1}
         for name, at_least in least.items():
             if getattr(self, name) < at_least:
                 raise OptionError(f"{name}: expected at least {at_least}, found {getattr(self, name)}")
@@ -98,15 +115,24 @@ def partition(request: PartitionRequest) -> PartitionResult:
     """
     arch = read_arch(request.arch)
     check_columns(arch)
-    return _PartitionRun(request, prepare(request.source, arch).dfg, arch).result()
+    prepared = prepare(request.source, arch)
+    return _PartitionRun(request, prepared.dfg, arch, prepared.narrowing).result()
 
 
 def estimator_of(name: EstimatorName) -> WidthEstimator:
     """Return the estimator of a name; ``auto`` is the learned one. OptionError where it was never trained."""
     if name == "bound":
         return BoundEstimator()
-    estimator: WidthEstimator = registry.load("models", "mappability").estimator()
+    model = registry.load("models", "mappability")
+    estimator: WidthEstimator = model.published_estimator() if name == "dgcnn" else model.estimator()
     return estimator
+
+
+def cut_method(name: str) -> Literal["kl", "multilevel"]:
+    """Return how graphs are cut: ``auto`` is multilevel where pymetis is installed, else Kernighan-Lin."""
+    if name == "auto":
+        return "multilevel" if find_spec("pymetis") is not None else "kl"
+    return "kl" if name == "kl" else "multilevel"
 
 
 @dataclass
@@ -119,14 +145,22 @@ class _PartitionRun:
     request: PartitionRequest
     dfg: Dfg
     arch: Arch
+    #: The loop that the graph of 24-bit words stands for, where it comes from one.
+    narrowing: Narrowing | None = None
 
     def __post_init__(self) -> None:
         request = self.request
         self.began = time.perf_counter()
         self.cpu = time.process_time()
-        self.mapper = PartMapper(arch=self.arch, seed=request.seed, tries=request.tries)
+        self.mapper = PartMapper(
+            arch=self.arch,
+            seed=request.seed,
+            tries=request.tries,
+            backend=request.backend,
+            evaluations=request.evaluations,
+        )
         self.estimator = None if request.estimator == "mapper" else estimator_of(request.estimator)
-        self.cuts = BisectionConfig(method=request.method, seeds=request.seeds, seed=request.seed)
+        self.cuts = BisectionConfig(method=cut_method(request.method), seeds=request.seeds, seed=request.seed)
         # Times are compared between estimators, and the first call of each would pay for compilation.
         self._warm_up()
         self.search = PartitionSearch(
@@ -147,7 +181,7 @@ class _PartitionRun:
         tiny = b.build()
         with suppress(MissingExtra):  # a graph that fits is not cut
             bisections(tiny, self.cuts)
-        mapping = self.mapper.run(tiny, 0, search="fit", columns=1)
+        mapping = self.mapper.run(tiny, 0, search=_SEARCHES[0], columns=1)
         if self.estimator is not None:
             self.estimator.estimate(tiny, self.arch)
         if isinstance(mapping, Mapping):
@@ -166,7 +200,7 @@ class _PartitionRun:
             if stuck:
                 return self._result(root, leaves, failure=self._no_partition(stuck[0]))
             unmapped = [leaf for leaf in leaves if leaf.verdict == "estimated"]
-            if not unmapped and not self._second_look(root, leaves):
+            if not unmapped and not (self.request.second_look and self._second_look(root, leaves)):
                 return self._confirmed(root, leaves)
             # One disagreement is enough to look for another partition before more is mapped.
             for leaf in unmapped:
@@ -176,8 +210,10 @@ class _PartitionRun:
     def _map_leaf(self, leaf: Branch) -> bool:
         """Map a part on the columns that its expected copies leave it; True when it needs more than that."""
         columns = self.arch.cols
-        room = room_for(leaf.width or columns, columns)
-        if self.mapper.fits(leaf.ops, leaf.part.dfg, room):
+        # The published mapper minimises the width by itself and is asked once, for the whole array.
+        alone = self.request.backend == "genetic"
+        room = columns if alone else room_for(leaf.width or columns, columns)
+        if self.mapper.fits(leaf.ops, leaf.part.dfg, room, _SEARCHES[0]):
             leaf.verdict, leaf.width = "mapped", width_of(self.mapper.best[leaf.ops])
             return False
         # What it needs is not known: the search goes on with the next number of copies, and may ask again.
@@ -189,8 +225,8 @@ class _PartitionRun:
         """Try with more effort what would pay: one more copy of a part, or a graph that was cut without need.
 
         For each graph on the way from the whole to the chosen parts, the columns are computed with which it would beat
-        what its parts cost now. It is tried there once with the short and once with the long search. True when one
-        succeeded: the partition is then looked for again.
+        what its parts cost now. It is tried there with each search in turn. True when one succeeded: the partition is
+        then looked for again.
         """
         columns = self.arch.cols
         for branch in _before(root, leaves):
@@ -198,9 +234,9 @@ class _PartitionRun:
             # One copy more than what the parts together amount to now is the least that pays; 1e-9 is for sums of
             # fractions.
             room = columns // (math.floor(1 / now + 1e-9) + 1)
-            if room < branch.expected.bound or self.mapper.asked(branch.ops, "push", room):
+            if room < branch.expected.bound or self.mapper.asked(branch.ops, _SEARCHES[-1], room):
                 continue
-            if any(self._found(branch, room, search) for search in ("fit", "push")):
+            if any(self._found(branch, room, search) for search in _SEARCHES):
                 branch.verdict, branch.width = "mapped", width_of(self.mapper.best[branch.ops])
                 return True
         return False
@@ -210,10 +246,7 @@ class _PartitionRun:
         return not self._doubtful(branch, columns) and self.mapper.fits(branch.ops, branch.part.dfg, columns, search)
 
     def _doubtful(self, branch: Branch, columns: int) -> bool:
-        """Return True where the estimator all but excludes that a graph fits so many columns, or counting does.
-
-        After a short search that failed, a graph is also doubtful where more effort is likelier to fail than not.
-        """
+        """Return True where the estimator all but excludes that a graph fits so many columns, or counting does."""
         if bound_estimate(branch.part.dfg, self.arch).width is None:
             return True
         if self.estimator is None:
@@ -221,12 +254,7 @@ class _PartitionRun:
         began = time.process_time()
         probability = self.estimator.probability(branch.part.dfg, self.arch, columns)
         self.search.spent.estimate += time.process_time() - began
-        if probability is None:
-            return False
-        if self.mapper.asked(branch.ops, "fit", columns):
-            left = self.mapper.left.get((branch.ops, columns))
-            return left is None or push_odds(probability, left) < 1
-        return probability < DOUBT
+        return probability is not None and probability < DOUBT
 
     def _estimate(self, part: Dfg) -> WidthEstimate:
         """Return the width that the estimator expects; without an estimator, the width of a mapping."""
@@ -261,7 +289,7 @@ class _PartitionRun:
             mappings.append(mapping)
         began = time.process_time()
         parts = [leaf.part for leaf in leaves]
-        confirmed = confirm_parts(self.dfg, parts, mappings, self.request.iterations, self.request.seed)
+        confirmed = confirm_parts(self.dfg, parts, mappings, self.request.iterations, self.request.seed, self.narrowing)
         seconds = time.process_time() - began
         failure = None if not confirmed.findings else _refused(confirmed.findings)
         return self._result(root, leaves, failure=failure, confirm=seconds, confirmed=confirmed.parts)
@@ -286,6 +314,7 @@ class _PartitionRun:
             dfg=self.dfg,
             arch=self.arch,
             estimator="mapper" if self.estimator is None else self.estimator.name,
+            method=self.cuts.method,
             request=self.request,
             root=root,
             leaves=tuple(leaves),
@@ -298,20 +327,6 @@ class _PartitionRun:
             seconds=time.perf_counter() - self.began,
             cpu_seconds=time.process_time() - self.cpu,
         )
-
-
-def push_odds(probability: float, conflicts: int) -> float:
-    """Return the odds that the ``push`` search maps a graph.
-
-    ``probability`` is the estimator's, ``conflicts`` is the number that a short search left.
-
-    Above 1 means that the search is likelier to succeed than not. The constants are a fit; see ``PUSH_POWER``.
-
-    >>> push_odds(0.5, 0) > 1 > push_odds(0.5, 2)
-    True
-    """
-    odds = probability / max(1 - probability, 1e-9)
-    return PUSH_FACTOR * math.pow(PUSH_CONFLICT, conflicts) * math.pow(odds, PUSH_POWER)
 
 
 def _before(root: Branch, leaves: list[Branch]) -> list[Branch]:

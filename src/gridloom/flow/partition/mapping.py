@@ -49,11 +49,12 @@ class PartMapper:
     seed: int
     #: Runs with seeds of their own before a number of columns is given up.
     tries: int
+    #: The mapper: ``width``, or ``genetic``, which minimises the width by itself in so many evaluations.
+    backend: str = "width"
+    evaluations: int = 10_000
     #: The narrowest mapping of each part that was mapped, and why the last try failed where there is none.
     best: dict[Ops, Mapping] = field(default_factory=dict)
     failures: dict[Ops, Failure] = field(default_factory=dict)
-    #: The fewest conflicts that the ``fit`` search leaves of a part on so many columns, where it searched in vain.
-    left: dict[tuple[Ops, int], int] = field(default_factory=dict)
     #: CPU seconds of all runs.
     seconds: float = 0.0
     _asked: dict[tuple[Ops, str, int], bool] = field(default_factory=dict)
@@ -95,21 +96,23 @@ class PartMapper:
 
     def _try(self, ops: Ops, part: Dfg, columns: int, search: str) -> bool:
         """Run the mapper with further seeds until it finds a mapping; keep the mapping, or why there is none."""
-        for k in range(self.tries if search == "fit" else 1):
+        for k in range(1 if search == "push" else self.tries):
             outcome = self.run(part, k, search=search, columns=columns)
             if isinstance(outcome, Mapping):
                 self.best[ops] = outcome
-                return True
+                return width_of(outcome) <= columns
             self.failures[ops] = outcome
-            if search == "fit" and outcome.conflicts is not None:
-                self.left[ops, columns] = min(outcome.conflicts, self.left.get((ops, columns), outcome.conflicts))
         return False
 
     def run(self, part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
-        """Run the mapper once with the k-th seed."""
+        """Run the mapper once with the k-th seed; the genetic one takes no settings of a search."""
         from gridloom.mappers.budget import Budget
 
-        mapper = registry.load("mappers", "width")
+        mapper = registry.load("mappers", self.backend)
+        if self.backend == "genetic":
+            budget = Budget(seed=self.seed + k, effort=self.evaluations)
+            evolved: Mapping | Failure = mapper(part, self.arch, config_type(mapper)(objectives="published"), budget)
+            return evolved
         # Polishing shortens wires and leaves the width as it is.
         config = config_type(mapper)(polish=False, **settings)
         outcome: Mapping | Failure = mapper(part, self.arch, config, Budget(seed=self.seed + k))

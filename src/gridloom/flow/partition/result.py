@@ -48,6 +48,8 @@ class PartitionResult:
     dfg: Dfg
     arch: Arch
     estimator: str
+    #: How graphs were cut: ``kl`` or ``multilevel``.
+    method: str
     request: PartitionRequest
     root: Branch
     leaves: tuple[Branch, ...]
@@ -101,7 +103,8 @@ class PartitionResult:
                     "stores": need.stores},
             "arch": {"name": self.arch.name, "rows": self.arch.rows, "cols": self.arch.cols},
             "estimator": self.estimator,
-            "method": self.request.method,
+            "method": self.method,
+            "backend": self.request.backend,
             "seed": self.request.seed,
             "failure": None if self.failure is None else failure_record(self.failure),
             "k": len(self.leaves),

@@ -20,6 +20,7 @@ from gridloom.flow.partition.unroll_columns import copy_name, side_by_side, widt
 from gridloom.mapping.configuration import configure
 from gridloom.mapping.model import Mapping
 from gridloom.partition import Part
+from gridloom.transform.words24.narrowing import Narrowing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +32,17 @@ class Confirmed:
 
 
 def confirm_parts(
-    dfg: Dfg, parts: Sequence[Part], mappings: Sequence[Mapping], iterations: int, seed: int
+    dfg: Dfg,
+    parts: Sequence[Part],
+    mappings: Sequence[Mapping],
+    iterations: int,
+    seed: int,
+    narrowing: Narrowing | None = None,
 ) -> Confirmed:
     """Unroll each mapping over the columns, check and simulate it, and run the parts one after the other.
 
-    Linear in hops, and in iterations times tiles.
+    With ``narrowing``, the whole is also compared with the loop of 32-bit integers that the graph stands for. Linear in
+    hops, and in iterations times tiles.
     """
     mapped: list[MappedPart] = []
     findings: list[str] = []
@@ -65,6 +72,9 @@ def confirm_parts(
     # Parts that are wrong by themselves would only repeat their findings as differences of the whole.
     if not findings:
         findings = whole_differences(dfg, mapped, iterations, seed)
+    if not findings and narrowing is not None:
+        given, words = narrowing.stimulus(iterations, seed)
+        findings = narrowing.findings(given, run_mapped(mapped, words))
     return Confirmed(parts=tuple(mapped), findings=tuple(findings))
 
 

@@ -20,7 +20,7 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import DfgError
 from gridloom.estimate.width_estimate import WidthEstimate, bound_estimate
-from gridloom.partition import Bisection, BisectionConfig, Part, bisections, split
+from gridloom.partition import Bisection, BisectionConfig, Part, bisect, bisections, split
 from gridloom.partition.split import is_op
 
 Ops = frozenset[str]
@@ -169,8 +169,13 @@ class PartitionSearch:
         return self.branch(sides[0]), self.branch(sides[1])
 
     def _cut(self, dfg: Dfg) -> Bisection | None:
-        """Of the bisections found, the one whose parts cost least by counting; then the fewest loads and stores."""
+        """Of the bisections found, the one whose parts cost least by counting; then the fewest loads and stores.
+
+        Kernighan-Lin goes by the published rule instead: the most balanced one.
+        """
         try:
+            if self.cuts.method == "kl":
+                return bisect(dfg, self.cuts)
             cuts = [cut for share in TOLERANCES for cut in bisections(dfg, replace(self.cuts, tolerance=share))]
         except DfgError:
             return None

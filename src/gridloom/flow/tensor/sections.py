@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
+from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.model import Arch
+from gridloom.archs.spec import parameters
 from gridloom.dfg.model import Dfg
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
 from gridloom.transform.lower_tensor import Section, alike, lower
+
+#: Copies of a section at the most, where the array has room: more samples at a time use the units of a large array.
+MOST_COPIES: Final = 8
 
 MapGraph = Callable[[Request, Dfg, Arch], Result]
 
@@ -33,8 +38,20 @@ class MappedSection:
 
     @property
     def cycles(self) -> float:
-        """Cycles that a sample takes in one such section."""
-        return float(self.result.metrics.get("period") or 0.0) * self.section.blocks
+        """Cycles per sample in one such section; copies work on samples of their own at the same time."""
+        return float(self.result.metrics.get("period") or 0.0) * self.section.blocks / self.section.copies
+
+    @property
+    def load_cycles(self) -> int:
+        """Cycles to bring the weights of all copies from DRAM before the first sample, over all interfaces at once."""
+        p = parameters(RduParameters, self.result.arch.spec)
+        interfaces = sum(tile.kind == "dram" for tile in self.result.arch.tiles)
+        return -(-self.section.weights * self.section.copies * p.dram_cycles // max(1, interfaces))
+
+    @property
+    def fill_cycles(self) -> float:
+        """Cycles from the first block to the first complete result: the pipeline's depth in blocks."""
+        return float(self.result.metrics.get("period") or 0.0) * self.section.depth
 
     def to_dict(self) -> dict[str, Any]:
         """Return the section as plain JSON data."""
@@ -46,7 +63,10 @@ class MappedSection:
             "stages": [stage.id for stage in self.section.stages],
             "units": len(self.section.dfg.nodes),
             "blocks": self.section.blocks,
+            "copies": self.section.copies,
             "period": period,
+            "load_cycles": self.load_cycles,
+            "fill_cycles": self.fill_cycles,
             "bound": bound,
             "efficiency": bound / period if period else None,
             "flops": self.section.flops,
@@ -60,7 +80,7 @@ def run_sections(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) ->
     It is ``mapped`` when every section is; period and throughput are those of a whole sample. A time limit or an effort
     is shared by the different sections. Costs the searches.
     """
-    groups = alike(lower(dfg, arch).sections)
+    groups = alike(lower(dfg, arch, copies=MOST_COPIES).sections)
     share = replace(
         request,
         time_limit=None if request.time_limit is None else request.time_limit / len(groups),
@@ -77,4 +97,10 @@ def run_sections(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) ->
     total = sum(item.cycles * item.count for item in mapped)
     seconds = sum(item.result.seconds for item in mapped)
     metrics = {**longest.metrics, "period": total, "throughput": 1 / total if total else None}
-    return replace(longest, seconds=seconds, metrics=metrics, sections=tuple(mapped))
+    return replace(longest, seconds=seconds, metrics=metrics, sections=tuple(mapped), remarks=_remarks(mapped))
+
+
+def _remarks(mapped: list[MappedSection]) -> tuple[str, ...]:
+    """Return what the mapper has to say of the sections, each sentence once."""
+    told = [item.result.mapping.provenance.get("remark") for item in mapped if item.result.mapping is not None]
+    return tuple(dict.fromkeys(str(text) for text in told if text is not None))

@@ -93,7 +93,7 @@ def find_accesses(
             kind = item.type if item.opcode == "load" else item.operands[0].type
             if kind == "i64":
                 raise SourceError(
-                    "an array has 64-bit elements, and arrays of the graph hold 32-bit words; use two arrays",
+                    "an array has 64-bit elements, and a stream brings 32-bit words; use two arrays",
                     where=where(item),
                 )
             if kind == "ptr":
@@ -106,6 +106,16 @@ def find_accesses(
             place = pointers.expand(address.bytes)
             accesses.append(Access(item, address, place, bits // 8, item.opcode == "store"))
     return accesses
+
+
+def readers_of(items: Sequence[Instruction]) -> Callable[[Instruction], Sequence[Instruction]]:
+    """The instructions among some that read an instruction, as a function of it."""
+    users: dict[Instruction, list[Instruction]] = {}
+    for item in items:
+        for operand in item.operands:
+            if isinstance(operand, Instruction):
+                users.setdefault(operand, []).append(item)
+    return lambda item: users.get(item, [])
 
 
 def _refuse_special(item: Instruction, where: Callable[[Instruction], str]) -> None:

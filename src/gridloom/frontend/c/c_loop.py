@@ -37,6 +37,8 @@ class CLoop:
     streams: Mapping[str, Instruction]
     #: Live-in name -> the IR value that it stands for.
     liveins: Mapping[str, Value]
+    #: Live-in of 64 bits -> the live-in that holds its high word.
+    high_liveins: Mapping[str, str]
     #: Live-ins that are computed before the loop from those above and from memory: name -> its operation, in order.
     prologue: Mapping[str, Operation]
     #: Live-out name -> the instruction whose last value it is.
@@ -58,6 +60,14 @@ class CLoop:
         Values are signed words; an array is given by its name in ``arrays``.
         """
         return {**liveins, **prologue_values(self.prologue, liveins, elements_of(memory))}
+
+    def words_of(self, name: str, number: int) -> dict[str, int]:
+        """The live-ins that hold a number: one word, or two where it has 64 bits."""
+        if name not in self.high_liveins:
+            return {name: number}
+        low = ((number + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+        high = (((number >> 32) + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+        return {name: low, self.high_liveins[name]: high}
 
     def last(self, name: str, liveouts: Mapping[str, int]) -> int:
         """What an instruction of :attr:`liveouts` was last, from the graph's live-outs: a word, or two joined."""

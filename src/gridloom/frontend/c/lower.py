@@ -67,12 +67,16 @@ class Lowering:
     """
 
     def __init__(
-        self, body: Body, value: Callable[[Value], Operand], problem: Callable[[Value], SourceError | None]
+        self,
+        body: Body,
+        value: Callable[[Value], Operand],
+        problem: Callable[[Value], SourceError | None],
+        wide_livein: Callable[[Value], tuple[Operand, Operand] | None],
     ) -> None:
         self.body = body
         self.value = value
         #: Values of 64 bits.
-        self.wide = Wide(body, value, self.extended, problem)
+        self.wide = Wide(body, value, self.extended, problem, wide_livein)
 
     def lower(self, item: Instruction) -> Operand:
         """The operand that holds an instruction's result. SourceError for what no operation computes.

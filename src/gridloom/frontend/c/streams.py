@@ -71,6 +71,7 @@ class Streams:
                 # A stream writes in every iteration: where nothing is stored, what it wrote over comes back.
                 value = self.body.select(self.runs(item.block), value, self.input(variable, array, item))
             made = self.body.stream("output", variable, value, hint=f"{array.name}_out")
+            self.body.ranges[made] = array.range
             self.nodes[made.id] = item
             self.rewritten |= {made.id} if conditional else set()
         else:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Form, Pointers
-from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap
+from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap, readers_of
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.dependences import advice, orders
 from gridloom.frontend.c.indexing import Indexing
@@ -30,6 +30,7 @@ from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
 from gridloom.frontend.c.source.liveins import LiveIns
 from gridloom.frontend.c.streams import Streams
+from gridloom.frontend.c.wide_integers.elements import WideElements
 from gridloom.frontend.c.wide_integers.pairs import Pair
 from gridloom.frontend.c.wide_integers.values import WideValues
 from gridloom.frontend.loops.body import Body
@@ -90,24 +91,18 @@ class _Translation:
             lambda phi: region.owner(phi) is not None, self.where,
         )  # fmt: skip
         self.arrays = Arrays(self.layout, self.pointers, sizes, self.where)
-        self.lowering = Lowering(self.body, self.value, self._problem)
+        self.liveins = LiveIns(self.body, self.pointers)
+        self.lowering = Lowering(self.body, self.value, self._problem, self._wide_livein)
         self.wide = self.lowering.wide
         pausing = frozenset({region.inner.latches[0]}) if region.inner else frozenset()
         self.predicates = Predicates(self.body, region.blocks, region.edges, self.value, pausing)
         self.indexing = Indexing(
-            self.body,
-            region,
-            self.pointers,
-            self.predicates,
-            self.value,
-            self._runs,
-            lambda: self.nest.fresh,
-            lambda: self.nest.count(),
-        )
-        self.liveins = LiveIns(self.body, self.pointers)
+            self.body, region, self.pointers, self.predicates, self.value, self._runs,
+            lambda: self.nest.fresh, lambda: self.nest.count(),
+        )  # fmt: skip
         self.nest = Nest(self.body, region, self.pointers, self.value, self.liveins.of)
         self.wide_values = WideValues(
-            self.body, region, self.wide, self.predicates, self.nest, self.value, self._runs, self._poison
+            self.body, region, self.wide, self.predicates, self.nest, self.liveins, self._runs, self._poison
         )
         #: The streams; None where memory stays memory.
         self.streams = (
@@ -119,6 +114,7 @@ class _Translation:
         )
         self.known: dict[Value, Operand | SourceError] = {}
         self.accesses: dict[Instruction, Access] = {}
+        self.elements = WideElements(self.wide, self.known, lambda half: self._access(self.accesses[half]))
         self.running: dict[str, Operand] = {}
         self.carried: dict[Instruction, Carried] = {}
         self.high_words: dict[str, str] = {}
@@ -134,9 +130,10 @@ class _Translation:
     def run(self) -> CLoop:
         """The loop, translated: accesses first, then blocks in order, carried values, live-outs and memory order."""
         region = self.region
-        users = _users(region.instructions)
-        accesses = find_accesses(region.instructions, self.pointers, self.where)
-        self.arrays.group(accesses, lambda item: users.get(item, []))
+        # A stream brings words; its 64-bit elements are refused where accesses are found.
+        items = region.instructions if self.streams else self.elements.split(region.instructions)
+        accesses = find_accesses(items, self.pointers, self.where)
+        self.arrays.group(accesses, readers_of(region.instructions))
         self.accesses = {access.item: access for access in accesses}
         if self.streams is None:
             self.body.arrays = {array.name: array.length for array in self.arrays.declared.values()}
@@ -182,7 +179,10 @@ class _Translation:
             bases=self.arrays.bases,
             accesses={access.item: access.node for access in accesses},
             streams=self.streams.nodes if self.streams else {},
-            liveins={name: value for name, value in self.liveins.values.items() if name in given},
+            liveins={
+                name: value for name, value in self.liveins.values.items() if {name, *self.liveins.high(name)} & given
+            },
+            high_liveins=self.liveins.high_words,
             prologue=prologue,
             liveouts=outs,
             high_words=self.high_words,
@@ -200,7 +200,9 @@ class _Translation:
         try:
             if self.streams is not None or len(known) < len(self.liveins.values):
                 raise SourceError("jam takes loads from arrays that are known before the loop")
-            jam(self.body, self.jammed, moves_of(region, accesses, known, self.pointers))
+            moves = moves_of(region, accesses, known, self.pointers)
+            steps = {n: (form.constant, {self.value(v): c for v, c in form.terms.items()}) for n, form in moves.items()}
+            jam(self.body, self.jammed, steps)  # type: ignore[arg-type]
         except SourceError as error:
             raise error if error.where else SourceError(error.message, where=at(region.loop, self.file)) from None
 
@@ -227,6 +229,11 @@ class _Translation:
         except SourceError as error:
             self.known[item] = error if error.where else SourceError(error.message, where=self.where(item))
 
+    def _wide_livein(self, value: Value) -> tuple[LiveIn, LiveIn] | None:
+        """The words of a 64-bit integer from before the loop; None for one of the loop."""
+        outside = isinstance(value, Argument | Instruction) and not self.region.contains(value)
+        return self.liveins.pair_of(value) if outside else None  # type: ignore[arg-type]
+
     def _problem(self, value: Value) -> SourceError | None:
         """Why a value of the loop could not be computed; None where it could, or comes from elsewhere."""
         known = self.known.get(value)
@@ -252,7 +259,9 @@ class _Translation:
         self.body.line = item.line or self.body.line
         if self.region.owner(item) is not None or item.type == "ptr":
             return
-        if item.type == "i64" and item not in self.accesses:
+        if item in self.elements.halves:
+            self.elements.visit(item)
+        elif item.type == "i64" and item not in self.accesses:
             self._attempt_wide(item, self.wide_values.join if item.opcode == "phi" else self.wide.lower)
         elif item.opcode == "phi":
             self._attempt(item, self._join)
@@ -587,13 +596,3 @@ class _Translation:
 def _does_work(item: Instruction) -> bool:
     """True for an instruction that computes or touches memory."""
     return item.opcode not in ("br", "switch", "phi")
-
-
-def _users(items: Sequence[Instruction]) -> dict[Instruction, list[Instruction]]:
-    """Instruction -> the instructions that read it."""
-    users: dict[Instruction, list[Instruction]] = {}
-    for item in items:
-        for operand in item.operands:
-            if isinstance(operand, Instruction):
-                users.setdefault(operand, []).append(item)
-    return users

@@ -22,7 +22,7 @@ from gridloom.dfg import Dfg, Node
 from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.published_graph import LAST, PublishedGraph
-from gridloom.text_file import integer, read_text, shown
+from gridloom.text_file import exists, integer, read_text, shown
 
 #: Our op for each of CCF's opcodes.
 OPCODES: Final = (
@@ -41,7 +41,7 @@ def read(path: Path) -> Dfg:
     """The loop that any one of its files names: a node or an edge file, a live-value file or the drawing beside it."""
     nodes, edges = _members(path)
     for member in (nodes, edges):
-        if not member.exists():
+        if not exists(member):
             raise SourceError(f"needs {member.name} beside it, which is not there", where=str(path))
     stem = nodes.name.removesuffix("_node.txt")
     return loads(read_text(nodes), read_text(edges), stem, str(nodes), str(edges), _liveouts(nodes))
@@ -151,7 +151,7 @@ def _liveouts(nodes: Path) -> dict[str, str]:
     files there are no live-outs.
     """
     node_file, edge_file = nodes.with_name("liveout_node.txt"), nodes.with_name("liveout_edge.txt")
-    if not (node_file.exists() and edge_file.exists()):
+    if not (exists(node_file) and exists(edge_file)):
         return {}
     stores = {
         row[0]: row[2].removeprefix("st_data_")

@@ -16,7 +16,7 @@ from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.errors import SourceError
 from gridloom.frontend.graphs.op_names import meaning
 from gridloom.frontend.graphs.published_graph import LAST, PublishedGraph
-from gridloom.text_file import integer, read_text
+from gridloom.text_file import exists, integer, read_text
 
 #: Endings of the files of one loop; longer ones first, as ``_livein_edges`` also ends in ``_edges``.
 ENDINGS: Final = (
@@ -34,7 +34,7 @@ def read(path: Path) -> Dfg:
     """
     stem = next((path.name.removesuffix(ending) for ending in ENDINGS if path.name.endswith(ending)), path.name)
     for ending in ("_nodes", "_edges"):
-        if not path.with_name(stem + ending).exists():
+        if not exists(path.with_name(stem + ending)):
             raise SourceError(f"needs {stem}{ending} beside it, which is not there", where=str(path))
     texts = {ending: _optional(path.with_name(stem + ending)) for ending in ENDINGS[1:6]}
     texts["_nodes"] = read_text(path.with_name(f"{stem}_nodes"))
@@ -52,7 +52,7 @@ def loads(texts: dict[str, str | None], name: str, where: str = "loop") -> Dfg:
 
 def _optional(path: Path) -> str | None:
     """The text of a file, or None where it does not exist."""
-    return read_text(path) if path.exists() else None
+    return read_text(path) if exists(path) else None
 
 
 def _rows(texts: dict[str, str | None], ending: str, where: str, columns: int) -> Iterator[Row]:

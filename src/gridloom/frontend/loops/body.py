@@ -219,7 +219,17 @@ class Body:
         for order in self.orders:
             if order.source in alive and order.target in alive:
                 builder.order(order.source, order.target, delay=order.delay, distance=order.distance)
+        builder.ranges.update(self._known_ranges(alive))
         return builder.build()
+
+    def _known_ranges(self, alive: set[str]) -> dict[str, tuple[int, int]]:
+        """What types say of streams and live-ins, for transformations that need to know how wide values are."""
+        ports = {id_ for id_ in alive if self.operations[id_].op in ("input", "output")}
+        return {
+            operand.name if isinstance(operand, LiveIn) else operand.id: known
+            for operand, known in self.ranges.items()
+            if isinstance(operand, LiveIn) or (isinstance(operand, Result) and operand.id in ports)
+        }
 
     def _connect(self, builder: DfgBuilder, id_: str, made: Operation) -> None:
         """Add the edges into one node."""

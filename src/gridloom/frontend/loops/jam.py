@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from gridloom.frontend.loops.body import Body
 
 
-def jam(body: Body, factor: int, moves: Mapping[str, int]) -> None:
+#: What an iteration moves a live-in by: a number, and live-ins with their factors.
+Step = tuple[int, Mapping[LiveIn, int]]
+
+
+def jam(body: Body, factor: int, moves: Mapping[str, Step]) -> None:
     """Put ``factor`` outer iterations into a body without stores, in place.
 
     ``moves`` says by how much an outer iteration moves each live-in that it moves. Live-out ``name`` of copy j is
@@ -28,7 +32,7 @@ def jam(body: Body, factor: int, moves: Mapping[str, int]) -> None:
     for j in range(1, factor):
         changed: dict[Operand, Operand] = {}
         for name, step in moves.items():
-            changed[LiveIn(name)] = prologue.emit("add", LiveIn(name), Const(step * j), hint=f"{name}_{j}")
+            changed[LiveIn(name)] = _moved(prologue, LiveIn(name), step, j)
         for name, recurrence in carried.items():
             if Carried(name) in depends:
                 changed[Carried(name)] = _copied(body, name, recurrence, changed)
@@ -51,6 +55,16 @@ def jam(body: Body, factor: int, moves: Mapping[str, int]) -> None:
             body.liveouts[f"{name}_{j}"] = changed.get(operand, operand)
 
 
+def _moved(prologue: Prologue, value: LiveIn, step: Step, times: int) -> Operand:
+    """A live-in so many outer iterations later, computed before the loop."""
+    found: Operand = value
+    number, factors = step
+    for fixed, factor in factors.items():
+        product = prologue.emit("mul", fixed, Const(factor * times), hint=f"{value.name}_step")
+        found = prologue.emit("add", found, product, hint=f"{value.name}_{times}")
+    return prologue.emit("add", found, Const(number * times), hint=f"{value.name}_{times}") if number else found
+
+
 def _copied(body: Body, name: str, recurrence: Recurrence, changed: Mapping[Operand, Operand]) -> Carried:
     """A carried value of a copy, from its own start."""
     first = recurrence.initial
@@ -61,7 +75,7 @@ def _copied(body: Body, name: str, recurrence: Recurrence, changed: Mapping[Oper
     return body.recur(name, start if isinstance(start, LiveIn) else start.value)
 
 
-def _depending(body: Body, moves: Mapping[str, int]) -> set[Operand]:
+def _depending(body: Body, moves: Mapping[str, Step]) -> set[Operand]:
     """Everything that differs between outer iterations."""
     depends: set[Operand] = {LiveIn(name) for name in moves}
     depends |= {Carried(name) for name, r in body.carried.items() if isinstance(r.initial, str) and r.initial in moves}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from gridloom.errors import OptionError
-from gridloom.text_file import shown
+from gridloom.text_file import exists, shown
 
 Memory = Literal["arrays", "streams"]
 
@@ -25,15 +25,17 @@ MAX_JAM: Final = 16
 AUTO: Final = 0
 
 _FILE: Final = re.compile(r"(?P<file>.+\.(?P<kind>c|py|mlir))(?::(?P<rest>.*))?", re.S)
+_RANGE: Final = re.compile(r"(-?[0-9]{1,10})\.\.(-?[0-9]{1,10})")
 _FLAGS: Final = {"true": True, "false": False}
 _KEYS: Final = {
     "c": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, jam=1..{MAX_JAM}, "
-    "reduced=true|false, memory=arrays|streams or "
-    "size.ARRAY=N",
+    "reduced=true|false, memory=arrays|streams, "
+    "size.ARRAY=N or range.NAME=LOW..HIGH",
     "mlir": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, jam=1..{MAX_JAM}, "
     "reduced=true|false, memory=arrays|streams, "
-    "f64=f32 or size.ARRAY=N",
-    "py": f"unroll=1..{MAX_UNROLL}|auto, reduced=true|false, memory=arrays|streams or size.ARRAY=N",
+    "f64=f32, size.ARRAY=N or range.NAME=LOW..HIGH",
+    "py": f"unroll=1..{MAX_UNROLL}|auto, reduced=true|false, memory=arrays|streams, size.ARRAY=N or "
+    "range.NAME=LOW..HIGH",
 }
 
 
@@ -58,6 +60,8 @@ class LoopSpec:
     memory: Memory | None = None
     #: Words of arrays, by name.
     sizes: Mapping[str, int] = field(default_factory=dict)
+    #: What the user assumes of values: name of a stream, array, live-in or node -> the least and the greatest number.
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     #: Read every f64 of an MLIR file as f32.
     singles: bool = False
 
@@ -70,7 +74,7 @@ def is_loop(text: str) -> bool:
 def is_part(text: str) -> bool:
     """True for a text that names a part of a file: ``fir.c:dot,unroll=2``, ``kernels.py:fir``."""
     match = _FILE.fullmatch(text)
-    return match is not None and match["rest"] is not None and not Path(text).exists()
+    return match is not None and match["rest"] is not None and not exists(Path(text))
 
 
 def parse(text: str) -> LoopSpec:
@@ -79,7 +83,7 @@ def parse(text: str) -> LoopSpec:
     >>> parse("fir.c:dot,unroll=2").function
     'dot'
     """
-    match = None if Path(text).suffix in (".c", ".py", ".mlir") and Path(text).exists() else _FILE.fullmatch(text)
+    match = None if Path(text).suffix in (".c", ".py", ".mlir") and exists(Path(text)) else _FILE.fullmatch(text)
     if match is None:
         return LoopSpec(path=Path(text))
     parts = [part.strip() for part in (match["rest"] or "").split(",")]
@@ -88,10 +92,14 @@ def parse(text: str) -> LoopSpec:
         raise OptionError(f"{shown(text)}: {shown(function)} is no name of a function")
     given: dict[str, int | bool | str] = {}
     sizes: dict[str, int] = {}
+    ranges: dict[str, tuple[int, int]] = {}
     for part in filter(None, parts):
         key, _, value = (word.strip() for word in part.partition("="))
-        if key in given or key.removeprefix("size.") in sizes:
+        if key in given or f"{key}=" in {*(f"size.{name}=" for name in sizes), *(f"range.{name}=" for name in ranges)}:
             raise OptionError(f"{shown(text)}: {key} is given twice")
+        if key.startswith("range.") and (limits := _limits(value)) is not None:
+            ranges[key.removeprefix("range.")] = limits
+            continue
         known = _value(key, value, match["kind"])
         if known is None:
             raise OptionError(f"{shown(text)}: found {shown(part)}; expected {_KEYS[match['kind']]}")
@@ -99,7 +107,18 @@ def parse(text: str) -> LoopSpec:
             sizes[key.removeprefix("size.")] = int(known)
         else:
             given["singles" if key == "f64" else key] = known
-    return LoopSpec(path=Path(match["file"]), function=function, sizes=sizes, **given)  # type: ignore[arg-type]
+    return LoopSpec(path=Path(match["file"]), function=function, sizes=sizes, ranges=ranges, **given)  # type: ignore[arg-type]
+
+
+def _limits(value: str) -> tuple[int, int] | None:
+    """The two numbers of a range; None where it is none.
+
+    >>> _limits("-100..100"), _limits("7..3"), _limits("5")
+    ((-100, 100), None, None)
+    """
+    match = _RANGE.fullmatch(value)
+    low, high = (int(match[1]), int(match[2])) if match else (0, -1)
+    return (low, high) if low <= high else None
 
 
 def _value(key: str, value: str, kind: str) -> int | bool | str | None:
@@ -132,6 +151,7 @@ def with_options(
     flatten: bool = False,
     unroll: int | str | None = None,
     sizes: Sequence[str] = (),
+    ranges: Sequence[str] = (),
 ) -> str:
     """The SOURCE that a text and the options of a command together stand for.
 
@@ -145,10 +165,14 @@ def with_options(
         if "=" not in size:
             raise OptionError(f"expected ARRAY=WORDS, found {shown(size)}", where="--size")
         added.append(f"size.{size}")
+    for limits in ranges:
+        if "=" not in limits:
+            raise OptionError(f"expected NAME=LOW..HIGH, found {shown(limits)}", where="--assume-range")
+        added.append(f"range.{limits}")
     if function is None and not added:
         return text
     if not is_loop(text):
-        options = "--function, --loop, --flatten, --unroll and --size"
+        options = "--function, --loop, --flatten, --unroll, --size and --assume-range"
         raise OptionError(
             f"{shown(text)} takes none of {options}; they are for loops of *.c and *.mlir and kernels of *.py"
         )

@@ -49,7 +49,10 @@ def unrolled(dfg: Dfg, factor: int) -> Dfg:
     for name, edge in sums.items():
         _sum_once(dfg, name, edge, factor, shared, nodes, edges)
     nodes += [Node(id=name, op="const", value=value) for value, name in made.items()]
-    return replace(dfg, nodes=tuple(nodes), edges=tuple(edges), name=f"{dfg.name},unroll={factor}")
+    ranges = {
+        name if name in shared else f"{name}@{j}": known for name, known in dfg.ranges.items() for j in range(factor)
+    }
+    return replace(dfg, nodes=tuple(nodes), edges=tuple(edges), name=f"{dfg.name},unroll={factor}", ranges=ranges)
 
 
 def _sums(dfg: Dfg) -> dict[str, Edge]:

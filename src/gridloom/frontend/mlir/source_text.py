@@ -160,7 +160,8 @@ def _parameters(text: str, shadow: str) -> tuple[str, ...]:
         depth += (character in "([{<") - (character in ")]}" or (character == ">" and shadow[k - 1 : k] != "-"))
         if character == "," and not depth:
             if match := _PARAMETER.match(text[start:k]):
-                names.append(match[1])
+                # A number alone is no name: a text would take it for a number.
+                names.append(f"arg{match[1]}" if match[1].isdigit() else match[1])
             start = k + 1
     return tuple(names)
 

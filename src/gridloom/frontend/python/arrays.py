@@ -151,6 +151,7 @@ class TracedArray:
                 trace.varying.add(old)
                 word = trace.body.select(condition.operand, word, old)
             made = trace.body.stream("output", variable, word, hint=f"{self.name}_out")
+            trace.body.ranges[made] = self.kind.element.range
         elif condition.number is not None:
             made = trace.body.access("store", self.name, at.operand, word, hint=f"store_{self.name}")
         else:

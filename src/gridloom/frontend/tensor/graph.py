@@ -34,11 +34,23 @@ class TensorBuilder:
         """True for a tensor that stays on the array."""
         return node in self._weights
 
-    def _add(self, op: str, operands: tuple[str, ...], shape: Shape, name: str, label: str | None = None) -> str:
+    def _add(
+        self,
+        op: str,
+        operands: tuple[str, ...],
+        shape: Shape,
+        name: str,
+        label: str | None = None,
+        how: str | None = None,
+    ) -> str:
         """Add an operation; a name that is used again gets a number."""
         count = self._names.get(name, 0)
+        unique = f"{name}_{count}" if count else name
+        while unique in self._shape:
+            count += 1
+            unique = f"{name}_{count}"
         self._names[name] = count + 1
-        node = self._builder.add(op, *operands, id=f"{name}_{count}" if count else name, shape=shape, label=label)
+        node = self._builder.add(op, *operands, id=unique, shape=shape, label=label, how=how)
         self._shape[node] = shape
         return node
 

@@ -1,11 +1,8 @@
-"""ONNX files as tensor graphs. Shapes are inferred by onnx; dimensions without a size count as 1.
+"""ONNX files as tensor graphs. Dimensions without a size, such as the batch, count as 1.
 
-Products, softmax, layer normalisation and elementwise operators become nodes; reshapes and the like pass their
-operand on. An operator that is none of these is refused by name.
-
-Costs of a network on an array depend on shapes and kinds of operations, not on numbers, so weights are read by their
-shapes only. The first output of an operator is the one that is followed; a dimension of unknown size, such as the
-batch, counts as 1.
+Operators become nodes or views (`gridloom.frontend.tensor.onnx_operators`). What depends on weights and constants alone
+is evaluated here, by the reference implementation of onnx, and becomes a live-in; weights that a model keeps in other
+files are known by their shapes only. An operator that is not known is refused by name.
 """
 
 from __future__ import annotations
@@ -13,45 +10,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, SourceError
-from gridloom.frontend.tensor.graph import Shape, TensorBuilder, matrix
+from gridloom.frontend.tensor.graph import Shape
+from gridloom.frontend.tensor.onnx_operators import OPERATORS, Call, Value
+from gridloom.frontend.tensor.operations import OperationBuilder
+from gridloom.frontend.tensor.statics import ImportedNetwork, Operands, Static
 from gridloom.text_file import read_bytes
 
 #: A model with larger weights can keep them in files of their own, which are not read.
 MAX_BYTES: Final = 512 * 1024 * 1024
-
-_VIEWS: Final = frozenset(
-    [
-        "Reshape",
-        "Transpose",
-        "Flatten",
-        "Identity",
-        "Squeeze",
-        "Unsqueeze",
-        "Slice",
-        "Concat",
-        "Split",
-        "Cast",
-        "Dropout",
-        "Expand",
-        "Gather",
-        "Shape",
-    ]
-)
-_LABELS: Final = {
-    "Relu": "relu", "Gelu": "gelu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Add": "add", "Sub": "sub", "Mul": "mul",
-    "Div": "div", "Exp": "exp", "Neg": "neg", "Pow": "pow", "Sqrt": "sqrt", "Erf": "tanh", "Where": "select",
-    "ReduceMean": "reduce", "ReduceSum": "reduce", "Clip": "relu", "Sum": "add",
-}  # fmt: skip
+#: Operators that work on pictures.
+_ON_PICTURES: Final = frozenset(["Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "BatchNormalization"])
 
 
 def read(path: Path) -> Dfg:
     """The graph of an ONNX file; SourceError for one that is not, or with an operator that is not lowered.
 
-    Needs the package ``onnx``. Weights are known by their shapes only; operators that touch nothing but constants are
-    left out.
+    Needs the package ``onnx``. Costs the operators on weights alone.
     """
+    return import_file(path).dfg
+
+
+def import_file(path: Path) -> ImportedNetwork:
+    """The graph of an ONNX file with the values of its weights. Errors and costs as for :func:`read`."""
     try:
         import onnx
     except ImportError:
@@ -62,79 +46,102 @@ def read(path: Path) -> Dfg:
         model = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(data))
     except Exception as error:
         raise SourceError(f"is not an ONNX model: {str(error).splitlines()[0]}", where=str(path)) from None
-    return _Reader(path, model).graph()
+    try:
+        return _Reader(path, model).network()
+    except SourceError as error:
+        raise error.at(str(path)) from None
 
 
 class _Reader:
-    """Reads one model; ``made`` maps ONNX values to the nodes that hold them.
-
-    A value that is not in ``made`` is a constant or a weight: a weight becomes a node when a product reads it first.
-    """
+    """Reads one model; ``made`` maps ONNX values to nodes or static values."""
 
     def __init__(self, path: Path, model: Any) -> None:
-        self.path, self.model = path, model
-        self.builder = TensorBuilder(path.stem, "read from ONNX")
-        self.made: dict[str, str] = {}
-        graph = model.graph
-        self.shape: dict[str, Shape] = {
+        self.model = model
+        self.builder = OperationBuilder(path.stem, "read from ONNX")
+        self.operands = Operands(self.builder)
+        self.made: dict[str, Value] = {}
+        self.version = max((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), default=1)
+        self.inferred: dict[str, Shape] = {
             value.name: tuple(d.dim_value or 1 for d in value.type.tensor_type.shape.dim)
-            for value in [*graph.input, *graph.output, *graph.value_info]
+            for value in [*model.graph.input, *model.graph.output, *model.graph.value_info]
         }
-        self.shape |= {item.name: tuple(item.dims) for item in graph.initializer}
-        self.constants = {item.name for item in graph.initializer}
+        for item in model.graph.initializer:
+            self.made[item.name] = Static(item.name, tuple(item.dims), _stored(item))
 
-    def graph(self) -> Dfg:
+    def network(self) -> ImportedNetwork:
         """The graph: inputs, then operators in the model's order, then outputs."""
         graph = self.model.graph
+        self.builder.pictures = any(node.op_type in _ON_PICTURES for node in graph.node)
         for value in graph.input:
-            if value.name not in self.constants:
-                self.made[value.name] = self.builder.input(value.name, matrix(self.shape[value.name]))
+            if value.name not in self.made:
+                self.made[value.name] = self.builder.external(value.name, self.inferred[value.name])
         for node in graph.node:
             self._node(node)
         for value in graph.output:
-            if value.name not in self.made:
-                raise SourceError(f"result {value.name!r} comes from nothing that is computed", where=str(self.path))
-            self.builder.output(self.made[value.name], "output")
-        return self.builder.build()
-
-    def _weight(self, name: str) -> str:
-        """A weight, once."""
-        if name not in self.made:
-            self.made[name] = self.builder.weight(name, self.shape.get(name) or (1,))
-        return self.made[name]
+            found = self.made.get(value.name)
+            if not isinstance(found, str):
+                raise SourceError(f"result {value.name!r} comes from nothing that is computed")
+            self.builder.output(found, "output")
+        return ImportedNetwork(dfg=self.builder.build(), weights=self.builder.weights)
 
     def _node(self, node: Any) -> None:
-        """Add one operator. SourceError for one that is not lowered; what only touches constants is left out.
+        """Add one operator, or evaluate it where it depends on no input. SourceError for one that is not lowered."""
+        from onnx.helper import get_attribute_value
 
-        Views hand on the node of their operand. Elementwise operators read the values that are computed; constants
-        among their operands are taken to come with the instruction.
-        """
         if not node.output:
-            raise SourceError(f"operator {node.op_type!r} has no result", where=str(self.path))
-        result = node.output[0]
-        # Weights alone make a constant, which costs nothing while the network runs.
-        computed = [name for name in node.input if name in self.made and not self.builder.is_weight(self.made[name])]
-        if node.op_type == "Constant" or not computed:
-            self.constants.update(node.output)
+            raise SourceError(f"operator {node.op_type!r} has no result")
+        missing = next((name for name in node.input if name and name not in self.made), None)
+        if missing is not None:
+            raise SourceError(f"operator {node.op_type!r} reads {missing!r}, which nothing makes")
+        inputs = [self.made[name] if name else None for name in node.input]
+        if node.op_type == "Shape" and isinstance(inputs[0], str):
+            size = self.builder.dimensions(inputs[0])
+            inputs = [Static(node.input[0], size, np.broadcast_to(np.float32(0), size))]
+        if not any(isinstance(value, str) for value in inputs):
+            self._evaluate(node, inputs)
             return
-        name = node.name or result
-        if node.op_type in ("MatMul", "Gemm"):
-            operands = [self.made[x] if x in self.made else self._weight(x) for x in node.input[:2]]
-            shape = matrix(self.shape[result])
-            self.made[result] = self.builder.matmul(operands[0], operands[1], shape, name)
-            if len(node.input) > 2:
-                bias = self._weight(node.input[2])
-                self.made[result] = self.builder.elementwise("bias", self.made[result], bias, name=f"{name}.bias")
-        elif node.op_type in _VIEWS:
-            # All parts of a Split are views of one value.
-            self.made |= dict.fromkeys(node.output, self.made[computed[0]])
-        elif node.op_type == "Softmax":
-            self.made[result] = self.builder.softmax(self.made[computed[0]], name)
-        elif node.op_type == "LayerNormalization":
-            self.made[result] = self.builder.vector("norm", "norm", (self.made[computed[0]],), name=name)
-        elif node.op_type in _LABELS:
-            names = tuple(dict.fromkeys(self.made[x] for x in computed))
-            self.made[result] = self.builder.vector("elementwise", _LABELS[node.op_type], names, name=name)
-        else:
-            known = ", ".join(sorted({"MatMul", "Gemm", "Softmax", "LayerNormalization", *_LABELS, *_VIEWS}))
-            raise SourceError(f"operator {node.op_type!r} is not lowered; known: {known}", where=str(self.path))
+        if node.op_type not in OPERATORS:
+            known = ", ".join(sorted(OPERATORS))
+            raise SourceError(f"operator {node.op_type!r} is not lowered; known: {known}")
+        call = Call(
+            builder=self.builder,
+            operands=self.operands,
+            op=node.op_type,
+            name=node.name or node.output[0],
+            inputs=inputs,
+            attributes={item.name: get_attribute_value(item) for item in node.attribute},
+            version=self.version,
+            results=len(node.output),
+        )
+        try:
+            results = OPERATORS[node.op_type](call)
+        except (KeyError, IndexError, ValueError, TypeError, ZeroDivisionError, StopIteration) as error:
+            what = f"{type(error).__name__} {error}".strip()
+            raise SourceError(f"operator {node.op_type!r} ({call.name}) does not fit its inputs: {what}") from None
+        for name, value in zip(node.output, results):
+            self.made[name] = value
+
+    def _evaluate(self, node: Any, inputs: list[Any]) -> None:
+        """Make the results of an operator on static values; only their shapes are known where a value is not there."""
+        from onnx.reference import ReferenceEvaluator
+
+        name = next((value.name for value in inputs if value is not None), node.output[0])
+        results: list[Any] = [None] * len(node.output)
+        if all(value is None or value.value is not None for value in inputs):
+            feeds = {key: value.value for key, value in zip(node.input, inputs) if value is not None}
+            try:
+                opsets = {item.domain: item.version for item in self.model.opset_import}
+                results = ReferenceEvaluator(node, opsets=opsets).run(None, feeds)
+            except Exception as error:
+                text = str(error).splitlines()[0] if str(error) else type(error).__name__
+                raise SourceError(f"operator {node.op_type!r} on constants cannot be evaluated: {text}") from None
+        for output, result in zip(node.output, results):
+            size = self.inferred.get(output, (1,)) if result is None else tuple(np.shape(result))
+            self.made[output] = Static(name, size, None if result is None else np.asarray(result))
+
+
+def _stored(item: Any) -> Any:
+    """The value of an initializer; None where it is kept in another file."""
+    from onnx import TensorProto, numpy_helper
+
+    return None if item.data_location == TensorProto.EXTERNAL else numpy_helper.to_array(item)

@@ -2,63 +2,37 @@
 
 ``FILE.py:FUNCTION`` names a function that returns a module, or a module and the tuple of its example inputs; with a
 module alone, ``rows`` and ``width`` of the spec say the shape of its one input. The exported program is decomposed into
-core operators; products keep their shapes, views and transposes pass their operand on, everything else that works on
-elements is a vector operation. What a module does besides (loops over data, custom operators) is refused by name.
+core operators, each of which becomes a node or a view (`gridloom.frontend.tensor.torch_operators`). What depends on
+weights and constants alone is evaluated here and becomes a live-in. Loops over time (LSTM) come unrolled. What a module
+does besides (loops over data, custom operators) is refused by name.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from math import prod
 from pathlib import Path
 from typing import Any, Final
 
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, SourceError
 from gridloom.frontend.python.module_file import execute
-from gridloom.frontend.tensor.graph import Shape, TensorBuilder, matrix
+from gridloom.frontend.tensor.graph import Shape
+from gridloom.frontend.tensor.operations import OperationBuilder
+from gridloom.frontend.tensor.statics import ImportedNetwork, Operands, Static
+from gridloom.frontend.tensor.torch_operators import OPERATORS
 
-#: Core operators that only look at a tensor in another way.
-_VIEWS: Final = frozenset(
+#: Operators that check something while a module is traced and compute nothing.
+_CHECKS: Final = ("_assert", "sym_", "_check")
+#: Operators that work on pictures.
+_ON_PICTURES: Final = frozenset(
     [
-        "view",
-        "reshape",
-        "_unsafe_view",
-        "permute",
-        "transpose",
-        "t",
-        "unsqueeze",
-        "squeeze",
-        "expand",
-        "slice",
-        "select",
-        "clone",
-        "contiguous",
-        "alias",
-        "detach",
-        "_to_copy",
-        "to",
-        "flatten",
-        "unflatten",
-        "split",
-        "split_with_sizes",
-        "getitem",
-        "dropout",
-        "native_dropout",
-        "cat",
+        "convolution",
+        "max_pool2d_with_indices",
+        "avg_pool2d",
+        "_adaptive_avg_pool2d",
+        "_native_batch_norm_legit_no_training",
     ]
-)
-#: Operators that are products of matrices, and where their operands are.
-_PRODUCTS: Final = {"mm": (0, 1), "bmm": (0, 1), "matmul": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "linear": (0, 1)}
-#: Vector operations under the names of `gridloom.dfg.tensors.STEPS`.
-_LABELS: Final = {
-    "relu": "relu", "gelu": "gelu", "tanh": "tanh", "sigmoid": "sigmoid", "silu": "silu", "add": "add", "sub": "sub",
-    "mul": "mul", "div": "div", "exp": "exp", "neg": "neg", "pow": "pow", "sqrt": "sqrt", "rsqrt": "sqrt",
-    "erf": "tanh", "where": "select", "eq": "select", "logical_not": "select", "any": "reduce",
-    "mean": "reduce", "sum": "reduce", "amax": "reduce", "var": "reduce", "masked_fill": "select", "full_like": "copy",
-}  # fmt: skip
-_CREATED: Final = frozenset(
-    ["full", "zeros", "ones", "arange", "scalar_tensor", "empty", "full_like", "tril", "triu", "lift_fresh_copy"]
 )
 
 
@@ -78,7 +52,7 @@ def read_spec(text: str) -> Dfg:
         given[key.strip()] = int(value)
     path = Path(f"{path_text}.py")
     rows, width = given.pop("rows", None), given.pop("width", None)
-    made = _function(path, name)(**given)
+    made = _called(_function(path, name), given, text)
     module, inputs = made if isinstance(made, tuple) else (made, None)
     if inputs is None:
         if rows is None or width is None:
@@ -93,100 +67,169 @@ def read_spec(text: str) -> Dfg:
 def from_module(module: Any, inputs: tuple[Any, ...], *, name: str = "module") -> Dfg:
     """The graph of a module, given example inputs (their values do not matter). Costs the export: seconds.
 
-    SourceError when torch cannot export it, or when it has an operator that is not a matrix product, a view or a
-    vector operation.
+    SourceError when torch cannot export it, or when it has an operator that is not lowered.
+    """
+    return import_module(module, inputs, name=name).dfg
+
+
+def import_module(module: Any, inputs: tuple[Any, ...], *, name: str = "module") -> ImportedNetwork:
+    """The graph of a module with the values of its weights. Costs the export, and the operations on weights alone.
+
+    Errors as in :func:`from_module`.
     """
     torch = _torch()
     try:
-        with torch.no_grad():
-            program = torch.export.export(module.eval(), inputs).run_decompositions()
+        # Torch warns about its own internals while it exports; nothing of that is the user's.
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            table = torch.export.default_decompositions()
+            # Attention's softmax stays one operation; the rows that it guards against are zeros in ours as well.
+            table.pop(torch.ops.aten._safe_softmax.default, None)
+            program = torch.export.export(module.eval(), inputs).run_decompositions(table)
+            return _Reader(name, program).read()
+    except SourceError:
+        raise
     except Exception as error:
-        raise SourceError(f"torch.export does not take it: {str(error).splitlines()[0]}", where=name) from None
-    return _Reader(name, program).graph()
+        text = str(error).splitlines()
+        raise SourceError(
+            f"torch.export does not take it: {text[0] if text else type(error).__name__}", where=name
+        ) from None
 
 
 class _Reader:
-    """Reads one exported program; ``made`` maps fx nodes to the nodes that hold their values."""
+    """Reads one exported program; ``made`` maps fx nodes to nodes of ours, to static values, or to tuples of those."""
 
     def __init__(self, name: str, program: Any) -> None:
         self.program = program
-        self.builder = TensorBuilder(name, "exported by torch")
-        #: fx node -> our node, and the shape that it has there (views change it).
-        self.made: dict[Any, str] = {}
-        self.weights = {
-            **program.graph_signature.inputs_to_parameters,
-            **program.graph_signature.inputs_to_buffers,
-            **program.graph_signature.inputs_to_lifted_tensor_constants,
-        }
+        self.builder = OperationBuilder(name, "exported by torch")
+        self.operands = Operands(self.builder)
+        self.made: dict[Any, Any] = {}
+        signature = program.graph_signature
+        self.weights = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+        self.constants = signature.inputs_to_lifted_tensor_constants
 
-    def graph(self) -> Dfg:
-        """The graph: the nodes of the program in their order."""
+    def read(self) -> ImportedNetwork:
+        """The graph: the nodes of the program in their order. SourceError where no result depends on an input."""
+        outputs = 0
+        called = {_operator(node) for node in self.program.graph.nodes if node.op == "call_function"}
+        self.builder.pictures = not called.isdisjoint(_ON_PICTURES)
         for node in self.program.graph.nodes:
             if node.op == "placeholder":
                 self._placeholder(node)
             elif node.op == "call_function":
                 self._call(node)
             elif node.op == "output":
-                for k, result in enumerate(node.args[0]):
-                    if result in self.made:
-                        self.builder.output(self.made[result], f"output{k}" if k else "output")
-        return self.builder.build()
+                for result in node.args[0]:
+                    made = self.made.get(result)
+                    if isinstance(made, str):
+                        self.builder.output(made, f"output{outputs}" if outputs else "output")
+                        outputs += 1
+        if not outputs:
+            raise SourceError("none of its results depends on an input", where=self.builder.name)
+        return ImportedNetwork(dfg=self.builder.build(), weights=self.builder.weights)
 
     def _placeholder(self, node: Any) -> None:
-        """An input of the program: a weight, a buffer, or an input of the module."""
-        shape = _shape(node) or (1,)
+        """An input of the program: a weight, a buffer, a constant, or an input of the module."""
         if node.name in self.weights:
-            self.made[node] = self.builder.weight(self.weights[node.name], shape)
+            name = self.weights[node.name]
+            stored = self.program.state_dict.get(name, self.program.constants.get(name))
+            self.made[node] = _static(name, stored)
+        elif node.name in self.constants:
+            self.made[node] = _static(self.constants[node.name], self.program.constants[self.constants[node.name]])
+        elif node.meta.get("val") is None:
+            self.made[node] = None
         else:
-            self.made[node] = self.builder.input(node.name, matrix(shape))
+            self.made[node] = self.builder.external(node.name, _shape(node))
 
     def _call(self, node: Any) -> None:
-        """Add one operator. SourceError for one that is not lowered."""
+        """Add one operator, or evaluate it where it depends on no input. SourceError for one that is not lowered."""
         op = _operator(node)
-        read = [a for a in _flat(node.args) if a in self.made]
-        if op in _PRODUCTS:
-            self._product(node, op)
-        elif op in _VIEWS:
-            if read:
-                self.made[node] = self._view(self.made[read[0]], _shape(node), node.name)
-        elif op in ("native_layer_norm", "layer_norm", "native_group_norm"):
-            self.made[node] = self._vector("norm", "norm", read, node)
-        elif op in ("_softmax", "softmax", "_safe_softmax"):
-            self.made[node] = self._vector("softmax", "softmax", read, node)
-        elif op in _LABELS:
-            self.made[node] = self._vector("elementwise", _LABELS[op], read, node)
-        elif op in _CREATED or not read:
+        if op.startswith(_CHECKS):
             return
-        else:
+        if op == "getitem":
+            self.made[node] = self.made[node.args[0]][node.args[1]]
+            return
+        read = [self.made[a] for a in node.all_input_nodes if a in self.made]
+        if not any(isinstance(value, str) for value in _flat(read)):
+            self.made[node] = self._evaluated(node, read)
+            return
+        if op not in OPERATORS:
             raise SourceError(
-                f"operator {op!r} is not one that is lowered; known: {', '.join(sorted({*_PRODUCTS, *_LABELS}))}",
+                f"operator {op!r} is not one that is lowered; known: {', '.join(sorted(OPERATORS))}",
                 where=self.builder.name,
             )
+        self.made[node] = OPERATORS[op](_Call(self, node, op))
 
-    def _view(self, source: str, shape: Shape, name: str) -> str:
-        """The same tensor seen in another way; a part of it is a node of its own, since its size counts."""
-        if not shape or prod(shape) >= prod(self.builder.shape(source)) or self.builder.is_weight(source):
-            return source
-        return self.builder.part(source, matrix(shape), name)
+    def _evaluated(self, node: Any, read: list[Any]) -> Any:
+        """The value of an operator on weights and constants alone, named after the weight that it comes from."""
+        torch = _torch()
 
-    def _product(self, node: Any, op: str) -> None:
-        """A matrix product, and its bias where the operator adds one."""
-        left, right = (node.args[k] for k in _PRODUCTS[op])
-        product = self.builder.matmul(self.made[left], self.made[right], matrix(_shape(node)), node.name)
-        self.made[node] = product
-        bias = node.args[0] if op in ("addmm", "baddbmm") else None
-        if op == "linear" and len(node.args) > 2:
-            bias = node.args[2]
-        if bias in self.made:
-            self.made[node] = self.builder.elementwise("bias", product, self.made[bias], name=f"{node.name}.bias")
+        def concrete(value: Any) -> Any:
+            made = self.made.get(value) if value in self.made else value
+            return torch.as_tensor(made.value) if isinstance(made, Static) else made
 
-    def _vector(self, op: str, label: str, read: list[Any], node: Any) -> str:
-        """A vector operation. Operands that are computed come first, since the first one gives its shape."""
-        names = list(dict.fromkeys(self.made[other] for other in read))
-        shapes = {name: prod(self.builder.shape(name)) for name in names}
-        weights = {other for other in names if self.builder.is_weight(other)}
-        names.sort(key=lambda name: (name in weights, -shapes[name]))
-        return self.builder.vector(op, label, tuple(names), name=node.name)
+        args = torch.fx.node.map_arg(node.args, concrete)
+        kwargs = torch.fx.node.map_arg(node.kwargs, concrete)
+        result = node.target(*args, **kwargs)
+        name = next((value.name for value in _flat(read) if isinstance(value, Static)), node.name)
+        if isinstance(result, list | tuple):
+            return tuple(_static(name, item) for item in result)
+        return _static(name, result) if hasattr(result, "shape") else result
+
+
+class _Call:
+    """A call of an operator: its arguments as the functions of the table ask for them."""
+
+    def __init__(self, reader: _Reader, node: Any, op: str) -> None:
+        self.reader, self.fx, self.op = reader, node, op
+        self.builder = reader.builder
+        self.name: str = node.name
+        self.dimensions = _shape(node)
+
+    def _argument(self, position: int, default: Any, key: str) -> Any:
+        """An argument by position or by name, with fx nodes replaced by what was made of them."""
+        if key and key in self.fx.kwargs:
+            value = self.fx.kwargs[key]
+        else:
+            value = self.fx.args[position] if position < len(self.fx.args) else default
+        return _torch().fx.node.map_arg(value, lambda node: self.reader.made[node])
+
+    def node(self, position: int, key: str = "") -> str:
+        """An argument as a node."""
+        return self.computed(self._argument(position, None, key))
+
+    def weights(self, position: int) -> str:
+        """The right operand of a product as a node."""
+        return self.reader.operands.matrix(self._argument(position, None, ""))
+
+    def value(self, position: int, default: Any = None, key: str = "") -> Any:
+        """An argument as it stands."""
+        found = self._argument(position, default, key)
+        return list(found) if isinstance(found, list | tuple) else found
+
+    def computed(self, value: Any) -> str:
+        """Any value as a node."""
+        return self.reader.operands.node(value)
+
+    def refuse(self, why: str) -> SourceError:
+        """The error for a call that is not lowered."""
+        return SourceError(f"operator {self.op!r} ({self.name}) {why}, which is not lowered", where=self.builder.name)
+
+
+def _static(name: str, tensor: Any) -> Static:
+    """A tensor that is known, in a type that numpy has."""
+    torch = _torch()
+    if tensor.dtype in (torch.bfloat16, torch.float16):
+        tensor = tensor.float()
+    return Static(name, tuple(tensor.shape), tensor.detach().cpu().numpy())
+
+
+def _called(function: Callable[..., Any], given: dict[str, Any], where: str) -> Any:
+    """What a function of a user's file returns. SourceError, with what it raised, where it fails."""
+    try:
+        return function(**given)
+    except Exception as error:
+        raise SourceError(f"the function fails: {type(error).__name__}: {error}", where=where) from None
 
 
 def _function(path: Path, name: str) -> Callable[..., Any]:
@@ -222,7 +265,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def _shape(node: Any) -> Shape:
-    """The shape of an fx node's value; empty for a number."""
+    """The shape of an fx node's value, of the first one where it has several; empty for a number."""
     value = node.meta.get("val")
     if isinstance(value, list | tuple):
         value = value[0]

@@ -13,15 +13,18 @@ It decides nothing: a configuration without a counterpart in the hardware is a M
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from gridloom.archs.model import Kind
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import MappingError
 from gridloom.hardware.bitstream.packets import Fields, UnitFields
-from gridloom.hardware.parameters import HardwareParameters
-from gridloom.hardware.rtl.structure import Hardware, Unit, bank_bits, hardware_domain
+from gridloom.hardware.parameters import HardwareParameters, Trim
+from gridloom.hardware.rtl.shapes import Unit
+from gridloom.hardware.rtl.structure import Hardware, bank_bits, hardware_domain
 from gridloom.mapping.configuration import Configuration, Operand, Slot
 
 MOVE = OP_TABLE["i32"]["move"].code
@@ -127,8 +130,8 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
         stages = max(stages, slot.start + 1)
         for operand in slot.operands:
             stages = max(stages, slot.start + operand.distance)
-            if tiles[slot.tile].fifo is None:
-                fifo = max(fifo, operand.fifo)
+            if operand.fifo > fifo and tiles[slot.tile].fifo_of(_position(configuration, operand)) is None:
+                fifo = operand.fifo
     for resource in set(configuration.lanes):
         lanes = max(lanes, 1 + configuration.lanes.count(resource))
     needs = {
@@ -137,7 +140,53 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
         "spill_depth": max([spill.depth for spill in configuration.spills], default=1),
     }  # fmt: skip
     chosen = chosen.at_least(**needs)
+    if any(node.liveout for node in configuration.dfg.nodes):
+        chosen = replace(chosen, liveouts=True)
     return replace(chosen, memory=True) if memory and chosen.memory is None else chosen
+
+
+def trimmed(configurations: Sequence[Configuration], parameters: HardwareParameters) -> HardwareParameters:
+    """Return parameters of hardware that has only what these configurations of one array need.
+
+    Every op, every input of a multiplexer, FIFO cycle and memory port that none of them uses is left out, and the sizes
+    are the largest that one of them needs. MappingError for configurations of different arrays. Linear in their slots
+    and resources.
+    """
+    arch = configurations[0].arch
+    ops: set[tuple[int, str]] = set()
+    arcs: set[tuple[int, int, int, int]] = set()
+    memory: set[int] = set()
+    fifos = [0] * len(arch.tiles)
+    for configuration in configurations:
+        if configuration.arch.fingerprint != arch.fingerprint:
+            other = configuration.arch.name
+            raise MappingError(f"mappings on {arch.name!r} and {other!r}: trim for one array at a time")
+        parameters = fitted(configuration, parameters)
+        for slot in configuration.slots:
+            if slot.kind == "op":
+                ops.add((slot.tile, configuration.dfg.nodes[slot.node].op))
+            if slot.kind in ("load", "store") or _uses_memory(configuration, slot):
+                memory.add(slot.tile)
+            fifos[slot.tile] = max([fifos[slot.tile], *(operand.fifo for operand in slot.operands)])
+        arcs |= _used_arcs(configuration)
+    kept = Trim(ops=tuple(sorted(ops)), arcs=tuple(sorted(arcs)), fifos=tuple(fifos), memory=tuple(sorted(memory)))
+    return replace(parameters, trim=kept)
+
+
+def _used_arcs(configuration: Configuration) -> set[tuple[int, int, int, int]]:
+    """The arcs into wires that a configuration uses, as (source, target, cycles, gate)."""
+    arch, count = configuration.arch, len(configuration.arch.kind)
+    bits = [bit for s in arch.settings for bit in configuration.settings[s.name]]
+    wanted = set()
+    for row, slot in zip(*(axis.tolist() for axis in np.nonzero(configuration.driver >= 0))):
+        target = row if row < count else configuration.lanes[row - count]
+        wanted.add((int(configuration.driver[row, slot]), target, int(configuration.delay[row, slot])))
+    columns = (arch.arc_source.tolist(), arch.arc_target.tolist(), arch.arc_latency.tolist(), arch.arc_gate.tolist())
+    return {
+        (source, target, cycles, gate)
+        for source, target, cycles, gate in zip(*columns)
+        if (source, target, cycles + (bits[gate] if gate >= 0 else 0)) in wanted
+    }
 
 
 def _uses_memory(configuration: Configuration, slot: Slot) -> bool:
@@ -147,10 +196,32 @@ def _uses_memory(configuration: Configuration, slot: Slot) -> bool:
 def _value_needs(configuration: Configuration) -> int:
     """How many words the fullest tile keeps: immediates, live-ins and initial values, equal runs shared."""
     pools: dict[int, list[Token]] = defaultdict(list)
+    tiles = configuration.arch.tiles
     for slot in configuration.slots:
-        for operand in slot.operands:
+        for operand in slot.operands if tiles[slot.tile].constants is None else ():
             _claim(pools[slot.tile], _tokens(configuration, operand))
     return max([len(pool) for pool in pools.values()], default=0) or 1
+
+
+def _limited_pools(configuration: Configuration) -> dict[int, list[Token]]:
+    """The words of the stores that the array limits; the longest runs come first, so that others find their parts."""
+    runs: dict[int, list[list[Token]]] = defaultdict(list)
+    for slot in configuration.slots:
+        if configuration.arch.tiles[slot.tile].constants is not None:
+            runs[slot.tile] += [_tokens(configuration, operand) for operand in slot.operands]
+    pools: dict[int, list[Token]] = {}
+    for tile, found in runs.items():
+        pools[tile] = []
+        for run in sorted(found, key=len, reverse=True):
+            _claim(pools[tile], run)
+    return pools
+
+
+def _position(configuration: Configuration, operand: Operand) -> int:
+    """Which operand of its tile an operand is; 0 where it takes no wire."""
+    row, arch = operand.resource, configuration.arch
+    resource = configuration.lanes[row - len(arch.kind)] if row >= len(arch.kind) else row
+    return int(arch.position[resource]) if resource >= 0 else 0
 
 
 def _tokens(configuration: Configuration, operand: Operand) -> list[Token]:
@@ -217,7 +288,7 @@ class _Encoder:
         self.liveins = liveins
         self.arch, self.dfg, self.ii = configuration.arch, configuration.dfg, configuration.ii
         self.layout = memory_layout(configuration, 1 << hardware.address_bits)
-        self.pools: dict[int, list[Token]] = defaultdict(list)
+        self.pools: dict[int, list[Token]] = defaultdict(list, _limited_pools(configuration))
         self.settings = [bit for s in self.arch.settings for bit in configuration.settings[s.name]]
         self.lane_of = self._lanes()
         self.fields = Fields(ii=self.ii, settings=tuple(self.settings))
@@ -331,16 +402,26 @@ class _Encoder:
             for slot in range(self.ii):
                 source = int(self.configuration.driver[register, slot])
                 if source >= 0:
-                    writer = 1
-                    if unit.shape.kind == "file":
-                        writer += unit.inputs.index(int(self.arch.tile[source]))
-                    elif source in unit.register_wires[k]:
-                        writer += 1 + unit.register_wires[k].index(source)
+                    ports = [port for port, *_ in unit.write_ports]
+                    wires = unit.register_wires[k] if unit.register_wires else ()
+                    writer = 1 + (ports.index(source) if ports else self._writer(unit, source, wires))
                     # What stands in a register from this slot on is written at the end of the slot before.
                     record.contexts[(slot - 1) % self.ii][f"r{k}.write"] = writer
             node = self.configuration.preset.get(register)
             if node is not None:
                 record.registers[k] = self._livein(node)
+        for k, (port, *taken) in enumerate(unit.write_ports):
+            for slot in range(self.ii):
+                source = int(self.configuration.driver[port, slot])
+                if source >= 0:
+                    chosen = self._writer(unit, source, tuple(taken))
+                    record.contexts[(slot - 1) % self.ii][f"w{k}.select"] = chosen
+
+    def _writer(self, unit: Unit, source: int, wires: tuple[int, ...]) -> int:
+        """The number of what writes a register or a port: results of tiles come first, then wires."""
+        if source in wires:
+            return 1 + wires.index(source)
+        return unit.inputs.index(int(self.arch.tile[source])) if unit.shape.kind == "file" else 0
 
     def _word(self, kind: str, what: int | str) -> int:
         """The number that a token stands for."""
@@ -415,9 +496,12 @@ class _Encoder:
 
     def _emission(self, slot: Slot) -> dict[str, int]:
         """The emit field: where outputs need no tile, a result leaves through the port of the tile that computes it."""
+        node = self.dfg.nodes[slot.node].id
+        # A live-out leaves in every iteration; the last word that leaves is its value.
+        if self.hardware.parameters.liveouts and self.dfg.nodes[slot.node].liveout and slot.copy == 0:
+            return {"emit": 1}
         if "output" not in self.arch.free:
             return {}
-        node = self.dfg.nodes[slot.node].id
         read = any(e.source == node and self.dfg.op(e.target).name == "output" for e in self.dfg.edges)
         return {"emit": 1} if read and slot.copy == 0 else {}
 
@@ -444,9 +528,9 @@ class _Encoder:
         resource = self.configuration.lanes[row - count] if row >= count else row
         if resource < 0 or self.arch.kind[resource] != Kind.IN or self.arch.position[resource] != k:
             raise MappingError(f"tile {unit.name!r}: operand {k} has no wire")
-        if operand.fifo > unit.shape.fifo:
+        if operand.fifo > unit.shape.depth(k):
             raise MappingError(
-                f"tile {unit.name!r}: operand {k} waits {operand.fifo} cycles; the FIFO has {unit.shape.fifo}"
+                f"tile {unit.name!r}: operand {k} waits {operand.fifo} cycles; the FIFO has {unit.shape.depth(k)}"
             )
         return {f"in{k}.tap": operand.fifo, f"in{k}.lane": self.lane_of.get(row, 0)}
 
@@ -460,10 +544,11 @@ class _Encoder:
             record.setting = self._livein(node) if node is not None else 0
             return
         pool = self.pools.get(unit.tile, [])
-        if len(pool) > self.hardware.parameters.values:
+        room = unit.shape.words(self.hardware.parameters)
+        if len(pool) > room:
+            lever = "raise values" if unit.shape.constants is None else "raise constants of the tile"
             raise MappingError(
-                f"tile {unit.name!r} needs {len(pool)} immediates and initial values; the hardware has "
-                f"{self.hardware.parameters.values}: raise values"
+                f"tile {unit.name!r} needs {len(pool)} immediates and initial values; the hardware has {room}: {lever}"
             )
         for k, (kind, number) in enumerate(pool):
             record.values[k] = self._word(kind, number)

@@ -12,7 +12,7 @@ nothing but the file and the array, so it shows what the hardware is really set 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import MappingError, OptionError, SourceError
 from gridloom.hardware.bitstream.packets import Packet, UnitFields, unpack
 from gridloom.hardware.parameters import HardwareParameters
-from gridloom.hardware.rtl.structure import Hardware, Unit
+from gridloom.hardware.rtl.shapes import Unit
+from gridloom.hardware.rtl.structure import Hardware
 from gridloom.text_file import read_bytes
 
 FORMAT = "gridloom-bits"
@@ -205,9 +206,21 @@ def _wire_lines(hardware: Hardware, unit: Unit, numbers: dict[str, int]) -> list
             wait = f" {late} late" if late else ""
             lines.append(f"    {names[wire]} <- {names[resource]}{wait}{' through a gate' if gate >= 0 else ''}")
     for name in sorted(name for name in numbers if name.endswith(".write")):
-        writer = numbers[name]
+        register, writer = name.partition(".")[0], numbers[name]
+        if unit.write_ports:
+            lines.append(f"    {register} <- {_port(hardware, unit, writer - 1, numbers)}")
+            continue
         origin = unit.name
         if unit.shape.kind == "file":
             origin = hardware.arch.tiles[unit.inputs[writer - 1]].name
-        lines.append(f"    {name.partition('.')[0]} <- result of {origin}")
+        lines.append(f"    {register} <- result of {origin}")
     return lines
+
+
+def _port(hardware: Hardware, unit: Unit, port: int, numbers: Mapping[str, int]) -> str:
+    """What a write port brings to a register, in words."""
+    resource, *wires = unit.write_ports[port]
+    chosen, names = numbers.get(f"w{port}.select", 0), hardware.arch.resource_names
+    origins = [f"result of {hardware.arch.tiles[t].name}" for t in unit.inputs if unit.shape.kind == "file"]
+    origins = [*(origins or [f"result of {unit.name}"]), *(names[r] for r in wires)]
+    return f"{names[resource]} <- {origins[chosen]}"

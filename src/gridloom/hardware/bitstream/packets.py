@@ -30,7 +30,8 @@ from gridloom.hardware.rtl.layout import (
     offset_bits,
     rotating_bits,
 )
-from gridloom.hardware.rtl.structure import Hardware, Unit
+from gridloom.hardware.rtl.shapes import Unit
+from gridloom.hardware.rtl.structure import Hardware
 
 SEQUENCER = 0
 
@@ -261,7 +262,7 @@ def size(hardware: Hardware, packets: Iterable[Packet], ii: int) -> Size:
     for unit in hardware.units:
         shape = unit.shape
         context = context_layout(shape, hardware.parameters).bits
-        values = (hardware.parameters.values if shape.kind == "pe" else shape.kind == "const") * width
+        values = (shape.words(hardware.parameters) if shape.kind == "pe" else shape.kind == "const") * width
         rest = values + (rotating_bits(shape) if shape.rotates else 0) + shape.registers * width
         capacity += context * shape.contexts + rest
         written += context * ii + rest

@@ -14,8 +14,8 @@ from gridloom.hardware.rtl.unit_module import unit_module
 
 PRIMITIVES = (
     "gl_mux", "gl_link_mux", "gl_delay", "gl_fifo", "gl_config_port", "gl_context_memory", "gl_values", "gl_window",
-    "gl_operand", "gl_alu", "gl_cma_alu", "gl_pe", "gl_result", "gl_registers", "gl_memory_bus", "gl_memory_bank",
-    "gl_sequencer",
+    "gl_operand", "gl_product", "gl_division", "gl_controls", "gl_alu", "gl_cma_alu", "gl_pe", "gl_units",
+    "gl_result", "gl_registers", "gl_memory_bus", "gl_memory_bank", "gl_sequencer",
 )  # fmt: skip
 
 
@@ -38,19 +38,14 @@ def rtl_files(hardware: Hardware) -> dict[str, str]:
 
 def used_primitives(hardware: Hardware) -> list[str]:
     """Return the names of the primitives that an array uses."""
-    shapes = list(hardware.variants)
+    texts = [unit_module(hardware, shape) for shape in hardware.variants] + [top_module(hardware)]
     # An array has one kind of function unit, by its domain.
-    absent = {"gl_alu" if hardware.domain == "cma24" else "gl_cma_alu"}
-    if hardware.arch.banks or not hardware.buses:
-        absent.add("gl_memory_bus")
-    if not hardware.has_rings:
-        absent.add("gl_link_mux")
-    if not hardware.arch.banks or not hardware.buses:
-        absent.add("gl_memory_bank")
-    if not any(shape.registers for shape in shapes):
-        absent.add("gl_registers")
-    if not any(shape.fifo for shape in shapes):
-        absent.add("gl_fifo")
-    if not any(source.delay or source.gate >= 0 for s in shapes for mux in s.muxes for source in mux.sources):
-        absent.add("gl_delay")
-    return [name for name in PRIMITIVES if name not in absent]
+    absent = {"gl_alu", "gl_product", "gl_division"} if hardware.domain == "cma24" else {"gl_cma_alu"}
+    needed = {name for name in PRIMITIVES if any(f"{name} #(" in text for text in texts)}
+    # A primitive that another one instantiates is needed with it.
+    grown = True
+    while grown:
+        inner = {name for user in needed for name in PRIMITIVES if f"{name} #(" in primitive(user)} - absent
+        grown = not inner <= needed
+        needed |= inner
+    return [name for name in PRIMITIVES if name in needed]

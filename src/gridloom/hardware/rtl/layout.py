@@ -26,7 +26,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from gridloom.hardware.parameters import HardwareParameters, bits_for
-from gridloom.hardware.rtl.structure import Hardware, Shape
+from gridloom.hardware.rtl.shapes import Shape
+from gridloom.hardware.rtl.structure import Hardware
 
 CHUNK: Final = 32
 REGION_CONTEXT: Final = 0
@@ -90,19 +91,19 @@ _WRITES: Final = (
 )
 
 
-def value_bits(parameters: HardwareParameters) -> int:
+def value_bits(shape: Shape, parameters: HardwareParameters) -> int:
     """Return how many bits name one of a tile's values."""
-    return max(1, bits_for(parameters.values))
+    return max(1, bits_for(shape.words(parameters)))
 
 
-def count_bits(parameters: HardwareParameters) -> int:
+def count_bits(shape: Shape, parameters: HardwareParameters) -> int:
     """Return how many bits a count of initial values takes."""
-    return bits_for(parameters.values + 1)
+    return bits_for(shape.words(parameters) + 1)
 
 
-def tap_bits(shape: Shape) -> int:
+def tap_bits(shape: Shape, operand: int) -> int:
     """Return how many bits name the tap of an operand FIFO."""
-    return bits_for(shape.fifo + 1)
+    return bits_for(shape.depth(operand) + 1)
 
 
 def rotating_bits(shape: Shape) -> int:
@@ -126,17 +127,24 @@ def context_layout(shape: Shape, parameters: HardwareParameters) -> ContextLayou
     """
     fields = _Fields()
     if shape.kind == "file":
-        for k in range(shape.registers):
-            fields.add(f"r{k}.write", bits_for(shape.writers + 1), "0: keep; n: take the result of writer n - 1")
+        _register_fields(fields, shape, "0: keep; n: take the result of writer n - 1")
     elif shape.kind == "pe":
         _issue_fields(fields, shape, parameters)
         for k in range(max(1, shape.operands)):
             _operand_fields(fields, shape, parameters, k)
         for mux in shape.muxes:
             fields.add(f"{mux.name}.select", mux.select_bits, "which of its sources the wire carries in this slot")
-        for k in range(shape.registers):
-            fields.add(f"r{k}.write", bits_for(shape.write_choices(k)), _WRITES[bool(shape.register_wires)])
+        _register_fields(fields, shape, _WRITES[bool(shape.register_wires)])
     return ContextLayout(tuple(fields.rows), fields.bits)
+
+
+def _register_fields(fields: _Fields, shape: Shape, meaning: str) -> None:
+    """Add what the write ports of a register file take, and what each register does."""
+    for k in range(len(shape.write_ports)):
+        fields.add(f"w{k}.select", bits_for(shape.port_choices(k)), "the result or the wire that the write port takes")
+    meaning = "0: keep; n: take write port n - 1" if shape.write_ports else meaning
+    for k in range(shape.registers):
+        fields.add(f"r{k}.write", bits_for(shape.write_choices(k)), meaning)
 
 
 def _issue_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters) -> None:
@@ -162,10 +170,10 @@ def _operand_fields(fields: _Fields, shape: Shape, parameters: HardwareParameter
     """Add the fields of operand k: its source, its initial values, its FIFO tap and its lane."""
     sources = 2 if k < shape.streams else 1
     fields.add(f"in{k}.source", sources, "0: routed; 1: immediate; 2: stream")
-    fields.add(f"in{k}.count", count_bits(parameters), "firings that read an initial value")
-    fields.add(f"in{k}.base", value_bits(parameters), "first of its values: initial ones, then the immediate")
+    fields.add(f"in{k}.count", count_bits(shape, parameters), "firings that read an initial value")
+    fields.add(f"in{k}.base", value_bits(shape, parameters), "first of its values: initial ones, then the immediate")
     if k < shape.operands:
-        fields.add(f"in{k}.tap", tap_bits(shape), "cycles in the FIFO")
+        fields.add(f"in{k}.tap", tap_bits(shape, k), "cycles in the FIFO")
         fields.add(f"in{k}.lane", bits_for(shape.lanes), "which wire of the operand input")
 
 
@@ -178,5 +186,5 @@ def offset_bits(hardware: Hardware) -> int:
         most = max(most, hardware.slot_bits + max(1, bits_for(chunks)))
         most = max(most, bits_for(shape.registers))
         if shape.kind == "pe":
-            most = max(most, value_bits(hardware.parameters))
+            most = max(most, value_bits(shape, hardware.parameters))
     return max(most, bits_for(2 + hardware.setting_bits // CHUNK))

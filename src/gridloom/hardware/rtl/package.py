@@ -34,7 +34,7 @@ class BitFiles:
 def hardware_files(hardware: Hardware) -> dict[str, str]:
     """Return file name -> text: modules, testbench, file lists and README."""
     modules = rtl_files(hardware)
-    bench = {f"{TESTBENCH}.v": testbench(hardware)}
+    bench = {f"{TESTBENCH}.v": testbench(hardware), "gl_clock_gate.v": primitive("gl_clock_gate")}
     if hardware.buses:
         bench["gl_data_memory.v"] = primitive("gl_data_memory")
     lists = {
@@ -71,7 +71,8 @@ def readme(hardware: Hardware) -> str:
         "| `clk`, `rst` | one clock; synchronous reset |",
         f"| `cfg_valid`, `cfg_packet` | one packet per cycle: unit ({hardware.id_bits} bits), region (2), offset "
         f"({offset_bits(hardware)}), data (32); {packet_bits(hardware)} bits in all |",
-        "| `run`, `iterations` | cycle 0 is the first cycle with `run` high; `run` low brings everything back to it |",
+        "| `run`, `iterations` | cycle 0 is the second cycle after `run` has gone high; `run` low brings everything "
+        "back to it |",
         "| `finished` | every slot has issued its last iteration |",
         "| `slot` | cycle mod II |",
     ]

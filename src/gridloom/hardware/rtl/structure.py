@@ -18,9 +18,8 @@ instead of 64. ``Unit`` keeps the way back from a port to the resource behind it
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -28,144 +27,28 @@ from gridloom.archs.model import Arch, Kind, RegisterFile
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import ArchError
 from gridloom.hardware.parameters import OPCODE_BITS, OPCODES, HardwareParameters, bits_for
+from gridloom.hardware.rtl.file_writers import FileWriters, multiplexed
 from gridloom.hardware.rtl.names import free_name, unique_names
+from gridloom.hardware.rtl.shapes import Bus, Mux, Shape, Source, Unit
 
-UnitKind = Literal["pe", "const", "file"]
-_WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
+#: The opcodes of products and of quotients and remainders, as masks (``gl_units`` has the same ones).
+PRODUCTS: Final = 1 << 14 | 7 << 19 | 1 << 52 | 15 << 75
+QUOTIENTS: Final = 15 << 15
+#: Fused ops of class ``mul`` that begin with a shift.
+SHIFTED: Final = 1 << 22 | (1 << 17) - 1 << 79
 _CODE_BASE: Final = {domain: OP_TABLE[domain]["const"].code for domain in ("i32", "cma24")}
 
 
-class Source(NamedTuple):
-    """One input of a multiplexer: a signal of the unit, some cycles late.
+class _Timing(NamedTuple):
+    """When the results of a tile are there; the fields of a shape of the same names."""
 
-    Equal sources of different multiplexers share their delay registers.
-    """
-
-    signal: str
-    delay: int
-    #: The gate that, when it is on, adds one cycle; -1: there is none.
-    gate: int
-
-
-class Mux(NamedTuple):
-    """The multiplexer of a wire.
-
-    Its select field counts the sources from 0, or from 1 where it is ``idle``. With a single choice it has no field.
-
-    >>> direct = Source("out", 0, -1)
-    >>> Mux("in0", (direct, direct, direct)).select_bits, Mux("to_0", (direct,)).select_bits
-    (2, 0)
-    >>> Mux("n", (direct,), idle=True).select_bits
-    1
-    """
-
-    name: str
-    sources: tuple[Source, ...]
-    #: True: selection 0 stands for no source at all.
-    idle: bool = False
-    #: True: it is part of a ring of wires that the configuration keeps open.
-    ring: bool = False
-
-    @property
-    def select_bits(self) -> int:
-        """How many bits its select field has."""
-        return bits_for(len(self.sources) + self.idle)
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The interior of a unit; units of equal shapes share one module.
-
-    It holds no name of a tile and no resource number, only local names (``in0``, ``from_2``, ``to_1``), so that equal
-    interiors compare equal. It is hashable: modules, layouts and areas are looked up by it. What does not apply to the
-    kind has its default; only a ``pe`` has multiplexers.
-    """
-
-    kind: UnitKind
-    muxes: tuple[Mux, ...]
-    #: Ports that carry words in and out.
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    #: How many operands have an input, how many wires each of those inputs has, how many may come from a stream.
-    operands: int = 0
-    lanes: int = 1
-    streams: int = 0
-    #: Cycles that an operand may wait.
-    fifo: int = 0
-    #: Whether its function unit passes values on, and whether it has a memory port.
-    moves: bool = False
-    memory: bool = False
-    #: The opcodes of its function unit, as a mask.
-    ops: int = 0
-    #: Longest op latency; 0: the output is a wire.
-    latency: int = 1
-    #: Whether results may leave the array through an output port, and whether they go to a central register file.
-    emits: bool = False
-    exports: bool = False
-    registers: int = 0
-    #: For each register the wires that may write it beside the tile's result; empty where results alone do.
-    register_wires: tuple[tuple[str, ...], ...] = ()
-    #: Of a central register file: how many tiles write it.
-    writers: int = 0
-    #: Whether its registers may rotate.
-    rotates: bool = False
-    contexts: int = 1
-    #: How many settings of the array reach the unit.
-    gates: int = 0
-    #: (opcodes as a mask, cycles) for those that keep the function unit for several cycles; the same for accesses.
-    keeps: tuple[tuple[int, int], ...] = ()
-    keeps_access: int = 1
-
-    def write_choices(self, register: int) -> int:
-        """Return how many things a local register may do in a slot: keep its value, take the result or a wire."""
-        return 2 + (len(self.register_wires[register]) if self.register_wires else 0)
-
-    @property
-    def opcode_bits(self) -> int:
-        """How many bits an opcode has: one more than usual where the unit has fused ops."""
-        return max(OPCODE_BITS, bits_for(self.ops.bit_length()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
-    """A tile, or the central register file, in its place in the array.
-
-    The tuples run parallel to those of the shape: ``inputs[k]`` is the resource behind port ``shape.inputs[k]``,
-    ``wires[k]`` and ``arcs[k]`` belong to ``shape.muxes[k]``. For a central register file ``inputs`` are the tiles that
-    write it, not resources.
-    """
-
-    name: str
-    #: Number on the configuration chain; 0 is the sequencer.
-    id: int
-    #: The tile; -1 for the central register file.
-    tile: int
-    shape: Shape
-    #: The resource behind each input port, each output port and each multiplexer, in the order of the shape.
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    wires: tuple[int, ...]
-    registers: tuple[int, ...] = ()
-    #: For each register the resources of the wires that may write it.
-    register_wires: tuple[tuple[int, ...], ...] = ()
-    #: The settings bit behind each gate.
-    gates: tuple[int, ...] = ()
-    #: For each multiplexer the arcs behind its sources: (resource, cycles, gate).
-    arcs: tuple[tuple[tuple[int, int, int], ...], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bus:
-    """A memory port and the units that share it; ``units`` are numbers of tiles.
-
-    At most one of them asks in a cycle: the mapping has to see to it, as the pool's capacity demands, for the bus has
-    no arbiter. A port of a bank serves the tiles that reach the bank in turn.
-    """
-
-    name: str
-    units: tuple[int, ...]
-    #: The bank of which it is a port; -1: the memory has no banks.
-    bank: int = -1
+    latency: int
+    stages: int
+    issue: int = 0
+    product: int = 0
+    division: int = 0
+    load: int = 0
+    divides_in: int = 1
 
 
 class Hardware:
@@ -277,7 +160,8 @@ class Hardware:
         wanted = self.parameters.memory
         if wanted is None:
             wanted = bool(self.arch.pools or self.arch.banks) or bool((self.arch.kind == Kind.MEM).any())
-        return wanted and "mem" in self.arch.tiles[tile].classes
+        trim = self.parameters.trim
+        return wanted and "mem" in self.arch.tiles[tile].classes and (trim is None or tile in trim.memory)
 
     # -- construction -------------------------------------------------------------------------------------------------
 
@@ -296,7 +180,10 @@ class Hardware:
             arch.arc_gate.tolist(),
         )
         links = (arch.kind == Kind.LINK).tolist()
+        kept = None if self.parameters.trim is None else set(self.parameters.trim.arcs)
         for source, target, latency, gate in zip(*columns):
+            if kept is not None and self._is_wire[target] and (source, target, latency, gate) not in kept:
+                continue
             if source == target or (links[source] and links[target] and not self.parameters.bypass):
                 continue
             table[target].append((source, latency, gate))
@@ -326,13 +213,23 @@ class Hardware:
 
     @cached_property
     def _is_wire(self) -> list[bool]:
-        return [bool(wire) for wire in np.isin(self.arch.kind, [int(kind) for kind in _WIRES])]
+        return multiplexed(self.arch)
+
+    @cached_property
+    def _files(self) -> FileWriters:
+        return FileWriters(self.arch, self._incoming, self._is_wire)
+
+    @cached_property
+    def _passed_on(self) -> set[int]:
+        """The resources that lead to something else than a function unit."""
+        kind = self.arch.kind
+        return {s for target, rows in self._incoming.items() if kind[target] != Kind.FU for s, _, _ in rows}
 
     @cached_property
     def _exporting(self) -> set[int]:
         """The tiles whose results go to a register file that several tiles share."""
         shared = np.flatnonzero((self.arch.kind == Kind.REG) & (self.arch.tile < 0))
-        return {int(self.arch.tile[s]) for r in shared.tolist() for s, _, _ in self._incoming[r]}
+        return {int(self.arch.tile[s]) for r in shared.tolist() for s, _ in self._files.writers(r)}
 
     def _tile_unit(self, t: int, owned: list[int], read_outside: set[int]) -> Unit:
         """The unit of a tile: its ports, multiplexers and sizes, and the resources behind them."""
@@ -342,8 +239,11 @@ class Hardware:
             shape = Shape("const", (), (), ("word",))
             return Unit(name=tile.name, id=t + 1, tile=t, shape=shape, inputs=(), outputs=tuple(outputs), wires=())
         registers = [r for r in owned if arch.kind[r] == Kind.REG]
-        wires, lanes = self._wires(owned)
-        writing = [self._register_wires(r) for r in registers]
+        operands, timing = self._operands(t), self._timing(t)
+        wires, lanes = self._wires(owned, operands)
+        writing = [self._files.wires(r) for r in registers]
+        ports = self._files.ports(registers[0]) if registers else []
+        taken = [[s for s, _, _ in self._incoming[r] if self._is_wire[s]] for r in ports]
         read = [s for r in wires for s, _, _ in self._incoming[r]] + [s for row in writing for s in row]
         inputs = sorted({s for s in read if arch.tile[s] != t})
         local = _local_names(arch, owned, inputs)
@@ -354,17 +254,26 @@ class Hardware:
             muxes,
             tuple(local[r] for r in inputs),
             tuple(local[r] for r in outputs),
-            operands=int((arch.operand_inputs[t] >= 0).sum()) if tile.operands else 0,
+            operands=operands,
             lanes=lanes,
-            fifo=self.parameters.fifo if tile.fifo is None else tile.fifo,
+            fifo=self._depth(tile.fifo, t),
+            fifos=tuple(self._depth(fifo, t) for fifo in tile.fifos),
+            constants=tile.constants,
             contexts=self.parameters.contexts if tile.contexts is None else tile.contexts,
-            latency=max(tile.latency_of(c) for c in sorted(tile.classes)),
+            latency=timing.latency,
+            issue=timing.issue,
+            product=timing.product,
+            division=timing.division,
+            load=timing.load,
+            divides_in=timing.divides_in,
+            stages=timing.stages,
             ops=self._ops(t),
             registers=len(registers),
-            register_wires=tuple(tuple(local[s] for s in row) for row in writing) if any(writing) else (),
+            register_wires=tuple(tuple(local[s] for s in row) for row in writing) if any(writing) and not ports else (),
+            write_ports=tuple(tuple(local[s] for s in row) for row in taken),
             rotates=any(r in file.registers for file in arch.register_files for r in registers),
             streams=self._streams(t),
-            emits="output" in tile.classes or "output" in arch.free,
+            emits="output" in tile.classes or "output" in arch.free or self.parameters.liveouts,
             memory=self.has_memory(t),
             moves=arch.route_uses_fu and "route" in tile.classes,
             exports=t in self._exporting,
@@ -382,26 +291,66 @@ class Hardware:
             wires=tuple(r for r in wires for _ in range(lanes if arch.kind[r] == Kind.IN else 1)),
             registers=tuple(registers),
             register_wires=tuple(tuple(row) for row in writing),
+            write_ports=tuple((r, *row) for r, row in zip(ports, taken, strict=True)),
             gates=tuple(gates),
             arcs=arcs,
         )
 
-    def _register_wires(self, register: int) -> list[int]:
-        """The wires that may write a local register. ArchError where one takes another time than the register does."""
-        rows = [(source, cycles) for source, cycles, _ in self._incoming[register] if self._is_wire[source]]
-        for source, cycles in rows:
-            if cycles != 1:
-                names = self.arch.resource_names
-                raise ArchError(
-                    f"{names[source]!r} reaches register {names[register]!r} of array {self.arch.name!r} in {cycles} "
-                    "cycles; hardware is generated for 1"
-                )
-        return [source for source, _ in rows]
+    def _operands(self, t: int) -> int:
+        """How many operand inputs of a tile some op of its function unit reads.
 
-    def _wires(self, owned: list[int]) -> tuple[list[int], int]:
-        """The wires of a tile that need a multiplexer, and how many lanes an operand input has."""
+        Accesses to memory read up to three, and a move reads the first.
+        """
+        inputs = int((self.arch.operand_inputs[t] >= 0).sum()) if self.arch.tiles[t].operands else 0
+        if self.has_memory(t):
+            return inputs
+        mask, base = self._ops(t), _CODE_BASE[self.domain]
+        read = [op.arity for op in OP_TABLE[self.domain].values() if op.code - base >= 0 and mask >> op.code - base & 1]
+        return min(inputs, max([1, *read]))
+
+    def _timing(self, t: int) -> _Timing:
+        """How long the results of a tile take, by the part of the function unit that computes them.
+
+        A multiplier or divider of more than one cycle has registers inside, and so has the way of a load. What is left
+        of an op's latency behind its unit, more than the output register itself, are stages before that register.
+        """
+        tile, ops = self.arch.tiles[t], self._ops(t)
+        classes = {c: tile.latency_of(c) for c in sorted(tile.classes)}
+        longest = max(classes.values())
+        if longest == 0 or self.domain == "cma24":
+            return _Timing(longest, max(1, longest))
+        issue = int(min(classes.values()) > 1)
+        classes = {c: cycles - issue for c, cycles in classes.items()}
+        product = classes["mul"] - 1 if ops & PRODUCTS else 0
+        division = classes["div"] - 1 if ops & QUOTIENTS else 0
+        load = int(self.has_memory(t) and self.synchronous)
+        inside = {"mul": product, "div": division, "mem": load}
+        left = {cycles - inside.get(c, 0) for c, cycles in classes.items()}
+        # Fused ops that begin with a shift count as products, yet no multiplier computes them.
+        if ops & SHIFTED:
+            left.add(classes["mul"])
+        return _Timing(longest, max(left), issue, product, division, load, tile.occupancy_of("div") if division else 1)
+
+    @cached_property
+    def synchronous(self) -> bool:
+        """True when data memory answers in the cycle after the access, as the block RAM of an FPGA does.
+
+        So it does where every tile with a memory port gives a load two cycles or more, without the one for a register
+        before the function units.
+        """
+        tiles = [tile for t, tile in enumerate(self.arch.tiles) if self.has_memory(t)]
+        spare = [tile.latency_of("mem") - int(min(map(tile.latency_of, tile.classes)) > 1) for tile in tiles]
+        return bool(tiles) and min(spare) > 1
+
+    def _wires(self, owned: list[int], operands: int) -> tuple[list[int], int]:
+        """The wires of a tile that need a multiplexer, and how many lanes an operand input has.
+
+        An operand input that no op reads is left out, unless it leads on to something else.
+        """
         arch = self.arch
         wires = [r for r in owned if self._is_wire[r]]
+        idle = {r for r in wires if arch.kind[r] == Kind.IN and arch.position[r] >= operands}
+        wires = [r for r in wires if r not in idle or r in self._passed_on]
         # An operand input without a limit would need a wire for every value that waits there; the hardware has so many
         # lanes.
         unlimited = any(arch.kind[r] == Kind.IN and arch.capacity[r] == 0 for r in wires)
@@ -458,6 +407,8 @@ class Hardware:
         """
         classes = self.arch.tiles[t].classes
         chosen, base = self.parameters.ops, _CODE_BASE[self.domain]
+        if self.parameters.trim is not None:
+            chosen = tuple(op for tile, op in self.parameters.trim.ops if tile == t)
         limit = OPCODES if chosen is not None or self.arch.has("fuses") else 1 << OPCODE_BITS
         return sum(
             1 << op.code - base
@@ -465,6 +416,11 @@ class Hardware:
             if op.code - base < limit and op.op_class in classes & {"alu", "mul", "div"}
             if ((chosen is None or name in chosen) and name not in self.arch.tiles[t].lacks) or name == "move"
         )
+
+    def _depth(self, fifo: int | None, t: int) -> int:
+        """The depth of a FIFO of a tile; where the array sets no limit, that of the parameters, cut to what is kept."""
+        whole = self.parameters.fifo if fifo is None else fifo
+        return whole if self.parameters.trim is None else min(whole, self.parameters.trim.fifos[t])
 
     def _streams(self, t: int) -> int:
         """Operands of a tile that may come from a stream."""
@@ -476,7 +432,8 @@ class Hardware:
         """The unit of a register file that several tiles share."""
         arch, registers = self.arch, list(file.registers)
         # All registers of a file have the same writers, so the first one tells.
-        writers = sorted({int(arch.tile[s]) for s, _, _ in self._incoming[registers[0]]})
+        writers = sorted({int(arch.tile[s]) for s, _ in self._files.writers(registers[0])})
+        ports = self._files.ports(registers[0])
         shape = Shape(
             "file",
             (),
@@ -485,6 +442,7 @@ class Hardware:
             contexts=min(self.parameters.contexts if t.contexts is None else t.contexts for t in arch.tiles),
             registers=len(registers),
             writers=len(writers),
+            write_ports=((),) * len(ports),
             rotates=True,
         )
         return Unit(
@@ -496,6 +454,7 @@ class Hardware:
             outputs=tuple(registers),
             wires=(),
             registers=tuple(registers),
+            write_ports=tuple((r,) for r in ports),
         )
 
     def _bank_ports(self) -> list[Bus]:

@@ -5,15 +5,18 @@ It reads ``config.hex``, ``stream_index.hex``, ``streams.hex`` and ``memory.hex`
 through a port) and ``memory_out.hex``. Nothing in it depends on a mapping, so one compilation serves every run.
 
 Time: two cycles of reset, one packet per cycle, then as many cycles as the chain has units (and some more), then
-``run`` is high for ``+cycles`` cycles. All sizes of a run come as plusargs: ``+packets``, ``+iterations``, ``+cycles``,
-``+stream_words``, ``+memory_words``. Firings are read inside the units by hierarchical names (``array.TILE.fire``), so
+``run`` is high for ``+cycles`` cycles; cycle 0 is the second one after ``run`` has gone high. All sizes of a run come
+as plusargs: ``+packets``, ``+iterations``, ``+cycles``, ``+stream_words``, ``+memory_words``. With a seed in ``+stall``
+streams have no word, outputs no room and memory no time in random cycles, and the clock of the array stands still until
+they have. Firings are read inside the units by hierarchical names (``array.TILE.fired``), so
 it does not work on a netlist after synthesis. ``PACKETS`` and ``STREAM_WORDS`` limit the packets and words of streams.
 """
 
 from __future__ import annotations
 
 from gridloom.hardware.rtl.layout import CHUNK, ID_BITS, OFFSET_BITS, offset_bits
-from gridloom.hardware.rtl.structure import Hardware, Unit
+from gridloom.hardware.rtl.shapes import Unit
+from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.text import instance, joined, wire
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.rtl.unit_module import packet_bits
@@ -41,12 +44,13 @@ def _declarations(h: Hardware) -> list[str]:
     return [
         f"parameter PACKETS = {PACKETS};",
         f"parameter STREAM_WORDS = {STREAM_WORDS};",
-        "reg clk = 0, rst = 1, run = 0, cfg_valid = 0;",
+        "reg clk = 0, rst = 1, run = 0, coming = 0, started = 0, cfg_valid = 0;",
         "reg [63:0] packet = 0;",
         "reg [31:0] iterations = 0;",
         "reg [63:0] packets [0:PACKETS-1];",
         "integer packet_count, stream_count, memory_count, cycle_count;",
-        "integer file, cycle = 0, k;",
+        "integer file, cycle = 0, k, s, stall = 0;",
+        wire(1, "array_clk"),
         wire(h.slot_bits, "slot"),
         wire(1, "finished"),
         # Files hold packets with wide fields; the chain has as many bits as the array needs.
@@ -76,7 +80,7 @@ def _streams(h: Hardware) -> list[str]:
         at = f"stream_at[{number * contexts} + slot]"
         lines += [wire(1, f"{name}_read"), wire(w, f"{name}_word", f"stream_words[{at}]")]
         steps.append(f"    if ({name}_read) {at} <= {at} + 1;")
-    return [*lines, "always @(posedge clk) begin", *steps, "end"]
+    return [*lines, "always @(posedge array_clk) begin", *steps, "end"]
 
 
 def _array(h: Hardware) -> list[str]:
@@ -99,7 +103,27 @@ def _array(h: Hardware) -> list[str]:
         for part, width in widths.items():
             lines.append(wire(width, f"{bus.name}_{part}"))
             ports[f"{bus.name}_{part}"] = f"{bus.name}_{part}"
-    return [*lines, *instance(TOP, "array", {}, ports)]
+    ports["clk"] = "array_clk"
+    return [*lines, *instance(TOP, "array", {}, ports), *_stall(h)]
+
+
+def _stall(h: Hardware) -> list[str]:
+    """The clock of the array: it stops while something that the array asks for is not there."""
+    names = h.verilog_names
+    asked = [f"{names[unit.name]}_stream_{k}_read" for unit, k in stream_ports(h)]
+    asked += [f"{names[unit.name]}_emit_valid" for unit in h.units if unit.shape.emits]
+    asked += [f"{bus.name}_request" for bus in h.buses]
+    if not asked:
+        return ["assign array_clk = clk;"]
+    count = len(asked)
+    return [
+        wire(count, "asked", joined(asked)),
+        f"reg [{max(1, count - 1)}:0] missing = 0;",
+        "always @(posedge clk) if (stall != 0)",
+        f"    for (s = 0; s < {count}; s = s + 1) missing[s] <= $random(stall) % 4 == 0;",
+        f"wire waits = started && |(asked & missing[{count - 1}:0]);",
+        *instance("gl_clock_gate", "gate", {}, {"clk": "clk", "enable": "!waits", "gated": "array_clk"}),
+    ]
 
 
 def _memory(h: Hardware) -> list[str]:
@@ -108,9 +132,9 @@ def _memory(h: Hardware) -> list[str]:
         return []
     return instance(
         "gl_data_memory", "memory",
-        {"W": h.width, "PORTS": len(h.buses), "ADDRESS_BITS": h.address_bits},
+        {"W": h.width, "PORTS": len(h.buses), "ADDRESS_BITS": h.address_bits, "SYNCHRONOUS": int(h.synchronous)},
         {
-            "clk": "clk", "store": joined([f"{b.name}_request && {b.name}_store" for b in h.buses]),
+            "clk": "array_clk", "store": joined([f"{b.name}_request && {b.name}_store" for b in h.buses]),
             "address": joined([f"{b.name}_address" for b in h.buses]),
             "word": joined([f"{b.name}_word" for b in h.buses]),
             "loaded": joined([f"{b.name}_loaded" for b in h.buses]),
@@ -120,18 +144,20 @@ def _memory(h: Hardware) -> list[str]:
 
 def _trace(h: Hardware) -> list[str]:
     """Statements that write a line for each firing and for each word that leaves the array."""
-    lines = ["always @(posedge clk) if (run) begin"]
+    lines = ["always @(posedge array_clk) if (started) begin"]
     for unit in h.units:
         if unit.shape.kind != "pe":
             continue
         name = h.verilog_names[unit.name]
         inner = f"array.{name}"
-        lines.append(f'    if ({inner}.fire) $fwrite(file, "F %0d {unit.tile} %h\\n", cycle, {inner}.result);')
+        # A result is written with the cycle of its issue, in which it may not have been known yet.
+        at = f"cycle - {unit.shape.settle}" if unit.shape.settle else "cycle"
+        lines.append(f'    if ({inner}.fired) $fwrite(file, "F %0d {unit.tile} %h\\n", {at}, {inner}.settled);')
         if unit.shape.emits:
-            lines.append(
-                f'    if ({name}_emit_valid) $fwrite(file, "E %0d {unit.tile} %h\\n", cycle, {name}_emit_word);'
-            )
-    return [*lines, "    cycle <= cycle + 1;", "end"]
+            emitted = f'$fwrite(file, "E %0d {unit.tile} %h\\n", {at}, {name}_emit_word);'
+            lines.append(f"    if ({name}_emit_valid) {emitted}")
+    starting = "always @(posedge array_clk) {started, coming} <= {started || coming, run};"
+    return [*lines, "    cycle <= cycle + 1;", "end", starting]
 
 
 def _control(h: Hardware) -> list[str]:
@@ -147,7 +173,7 @@ def _control(h: Hardware) -> list[str]:
         read.append('if (memory_count > 0) $readmemh("memory.hex", memory.words, 0, memory_count - 1);')
         end.append('if (memory_count > 0) $writememh("memory_out.hex", memory.words, 0, memory_count - 1);')
     names = {"packets": "packet_count", "iterations": "iterations", "cycles": "cycle_count",
-             "stream_words": "stream_count", "memory_words": "memory_count"}  # fmt: skip
+             "stream_words": "stream_count", "memory_words": "memory_count", "stall": "stall"}  # fmt: skip
     options = [f'if (!$value$plusargs("{option}=%d", {name})) {name} = 0;' for option, name in names.items()]
     steps = [
         *options, *read,
@@ -162,11 +188,12 @@ def _control(h: Hardware) -> list[str]:
         "@(posedge clk);",
         "cfg_valid <= 0;",
         # The last packet takes a cycle per unit to reach the end of the chain.
-        f"repeat ({len(h.units) + 3}) @(posedge clk);",
+        f"repeat ({len(h.units) + 3}) @(posedge array_clk);",
         "run <= 1;",
-        "repeat (cycle_count) @(posedge clk);",
+        "repeat (cycle_count) @(posedge array_clk);",
         "run <= 0;",
-        "@(posedge clk);",
+        # The last firing is two cycles behind `run`, and its result may take some more.
+        f"repeat ({3 + max(unit.shape.settle for unit in h.units)}) @(posedge array_clk);",
         "$fclose(file);",
         *end,
         "$finish;",

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from gridloom.archs.model import Kind
 from gridloom.hardware.rtl.layout import CHUNK, offset_bits
-from gridloom.hardware.rtl.structure import Bus, Hardware, Unit, bank_bits
+from gridloom.hardware.rtl.shapes import Bus, Unit
+from gridloom.hardware.rtl.structure import Hardware, bank_bits
 from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_wires, wire
 from gridloom.hardware.rtl.unit_module import packet_bits
 
@@ -62,7 +63,7 @@ class _Top:
             port("output", slots, "slot"),
         ]  # fmt: skip
         self.body += [
-            wire(stage, "stage"), wire(stage, "past"), wire(h.turn_bits, "turn"),
+            wire(slots, "soon_slot"), wire(stage, "soon_stage"), wire(stage, "soon_past"), wire(h.turn_bits, "turn"),
             wire(1, "last_slot"), wire(settings, "settings"), *self._chain_wires(0),
         ]  # fmt: skip
         self.body += instance(
@@ -72,7 +73,8 @@ class _Top:
             {
                 "clk": "clk", "rst": "rst", "cfg_valid_in": "cfg_valid", "cfg_packet_in": "cfg_packet",
                 "cfg_valid_out": "chain_0_valid", "cfg_packet_out": "chain_0", "run": "run",
-                "iterations": "iterations", "slot": "slot", "stage": "stage", "past": "past", "turn": "turn",
+                "iterations": "iterations", "soon_slot": "soon_slot", "slot": "slot", "soon_stage": "soon_stage",
+                "soon_past": "soon_past", "turn": "turn",
                 "last_slot": "last_slot", "settings": "settings", "done": "finished",
             },
         )  # fmt: skip
@@ -113,7 +115,7 @@ class _Top:
         """Connections of the central register file: results of the tiles that write it, and its registers."""
         writers = [self.names[self.hardware.arch.tiles[tile].name] for tile in unit.inputs]
         return {
-            "run": "run", "slot": "slot", "last_slot": "last_slot",
+            "run": "run", "soon_slot": "soon_slot", "last_slot": "last_slot",
             "done": joined([f"{name}_done" for name in writers]),
             "done_words": joined([f"{name}_result" for name in writers]),
             "held": joined([self._wire(r) for r in unit.registers]),
@@ -122,7 +124,7 @@ class _Top:
     def _element_ports(self, unit: Unit, name: str) -> dict[str, str]:
         """Connections of a tile: control, gates, wires, streams, results and memory."""
         shape = unit.shape
-        ports = {"run": "run", "slot": "slot", "stage": "stage", "past": "past"}
+        ports = {"run": "run", "soon_slot": "soon_slot", "soon_stage": "soon_stage", "soon_past": "soon_past"}
         ports |= {
             f"gate_{k}": bit("settings", number, self.hardware.setting_bits) for k, number in enumerate(unit.gates)
         }
@@ -172,8 +174,9 @@ class _Top:
                   for part in ("request", "store", "address", "word", "loaded")}  # fmt: skip
         answer = {"answer": joined([f"{name}_bank_{number}_answer" for name in members])}
         sizes = {"W": self.width, "N": len(members), "PORTS": len(ports), "ADDRESS_BITS": h.address_bits,
-                 "BANK_BITS": bank_bits(h.arch), "BANK": number}  # fmt: skip
-        self.body += ["", *instance("gl_memory_bank", f"memory_bank_{number}", sizes, asked | served | answer)]
+                 "BANK_BITS": bank_bits(h.arch), "BANK": number, "SYNCHRONOUS": int(h.synchronous)}  # fmt: skip
+        connections = {"clk": "clk"} | asked | served | answer
+        self.body += ["", *instance("gl_memory_bank", f"memory_bank_{number}", sizes, connections)]
 
     def _bus_ports(self, bus: Bus) -> None:
         """The ports of a memory bus, or of a port of a bank, to the outside."""

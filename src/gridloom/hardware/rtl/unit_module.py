@@ -1,9 +1,10 @@
 """The Verilog module of a unit: instances of the primitives, wired as the shape says.
 
 The generated part is wiring only. A processing element reads, from left to right: delay registers of late arcs, one
-multiplexer per wire, operand FIFOs with the choice of the lane, ``gl_pe`` (firing window, initial values, function
-unit, memory access), and the output register with what else takes the result. The context word of the current slot
-drives all selects at once; it is read without delay, so a slot takes effect in its own cycle.
+multiplexer per wire, operand FIFOs with the choice of the lane, ``gl_pe`` (firing window, initial values, operands),
+``gl_units`` (function units, memory access), and the output register with what else takes the result. The context word
+of the current slot drives all selects at once. Those of the next slot (``next``) and of the one after it (``soon``) are
+known ahead, so that whether a slot fires and which stored words it reads is decided before its cycle begins.
 
 ``unused`` collects signals that nothing reads in this shape and names them in one dead expression, which keeps lint
 tools silent without switching a warning off.
@@ -25,8 +26,10 @@ from gridloom.hardware.rtl.layout import (
     tap_bits,
     value_bits,
 )
-from gridloom.hardware.rtl.structure import Hardware, Mux, Shape, Source
+from gridloom.hardware.rtl.shapes import Mux, Shape, Source
+from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_wires, wire
+from gridloom.hardware.rtl.write_ports import port_lines, register_lines
 
 
 def packet_bits(hardware: Hardware) -> int:
@@ -106,21 +109,29 @@ class _UnitModule:
     def _context(self) -> None:
         """The context memory, whose word of the current slot is ``word``."""
         slots = self.hardware.slot_bits
-        self.ports += [port("input", 1, "run"), port("input", slots, "slot")]
+        self.ports += [port("input", 1, "run"), port("input", slots, "soon_slot")]
         names = {"BITS": self.layout.bits, "CONTEXTS": self.shape.contexts, "SLOT_BITS": slots,
                  "OFFSET_BITS": offset_bits(self.hardware), "CHUNK": CHUNK}  # fmt: skip
         connections = {"clk": "clk", "write": self._region(REGION_CONTEXT), "offset": "cfg_offset", "data": "cfg_data",
-                       "slot": "slot", "word": "word"}  # fmt: skip
-        self.body += [wire(self.layout.bits, "word"), *instance("gl_context_memory", "contexts", names, connections)]
+                       "soon_slot": "soon_slot", "soon": "soon", "next": "next",
+                       "word": "word"}  # fmt: skip
+        self.body += [wire(self.layout.bits, name) for name in ("soon", "next", "word")]
+        self.body += instance("gl_context_memory", "contexts", names, connections)
+        self.unused += ["soon", "next", "word"]
 
-    def field(self, name: str) -> str:
-        """Return the bits of a field as Verilog; 0 where the unit has no such field."""
+    def field(self, name: str, word: str = "word") -> str:
+        """Return the bits of a field of the present slot as Verilog; 0 where the unit has no such field."""
         if name not in self.fields:
             return "1'b0"
         place = self.fields[name]
         if self.layout.bits == 1:
-            return "word"
-        return f"word[{place.offset + place.width - 1}:{place.offset}]" if place.width > 1 else f"word[{place.offset}]"
+            return word
+        last = place.offset + place.width - 1
+        return f"{word}[{last}:{place.offset}]" if place.width > 1 else f"{word}[{place.offset}]"
+
+    def next_field(self, name: str) -> str:
+        """Return the bits of a field of the next cycle's slot as Verilog; 0 where the unit has no such field."""
+        return self.field(name, "next")
 
     # -- kinds of units -----------------------------------------------------------------------------------------------
 
@@ -138,6 +149,11 @@ class _UnitModule:
         self.ports += [port("input", 1, "last_slot"), port("input", shape.writers, "done"),
                        port("input", shape.writers * w, "done_words"),
                        port("output", shape.registers * w, "held")]  # fmt: skip
+        if shape.write_ports:
+            results = [(_part("done_words", k, w), bit("done", k, shape.writers)) for k in range(shape.writers)]
+            self._register_file(*self._by_ports([results] * len(shape.write_ports)))
+            self.unused.append("run")
+            return
         writes, words = [], []
         select = bits_for(shape.writers + 1)
         for k in range(shape.registers):
@@ -172,14 +188,16 @@ class _UnitModule:
         """A processing element: wires, operands, function unit, result and stream ports."""
         shape, w = self.shape, self.width
         stage = self.parameters.stage_bits
-        self.ports += [port("input", stage, "stage"), port("input", stage, "past")]
+        self.ports += [port("input", stage, "soon_stage"), port("input", stage, "soon_past")]
         self.ports += [port("input", 1, f"gate_{k}") for k in range(shape.gates)]
         self.ports += [port("input", w, name) for name in shape.inputs]
         self.ports += [port("output", w, name) for name in shape.outputs]
         self._storage_wires()
         self._wires()
         self._operands()
-        self._function_unit()
+        self._front()
+        self._issue()
+        self._function_units()
         self._result()
         self._stream_ports()
 
@@ -207,7 +225,7 @@ class _UnitModule:
         for mux in self.shape.muxes:
             self._mux(mux)
         read = {source.signal for mux in self.shape.muxes for source in mux.sources} | set(self.shape.outputs)
-        read |= {signal for wires in self.shape.register_wires for signal in wires}
+        read |= {signal for wires in self.shape.register_wires + self.shape.write_ports for signal in wires}
         self.unused += [m.name for m in self.shape.muxes if m.name not in read and not m.name.startswith("in")]
 
     def _tap(self, source: Source) -> None:
@@ -244,66 +262,148 @@ class _UnitModule:
     # -- operands and function unit -----------------------------------------------------------------------------------
 
     def _operands(self) -> None:
-        """For each operand a FIFO per lane, where the tile has FIFOs, and the choice of the lane."""
+        """For each operand the word that arrives, and the one that its FIFO will have ready in the next cycle."""
         for k in range(self.shape.operands):
             lanes = [f"in{k}"] + [f"in{k}_lane_{lane}" for lane in range(1, self.shape.lanes)]
-            waited = []
-            for lane in lanes:
-                waited.append(lane)
-                if self.shape.fifo:
-                    waited[-1] = f"{lane}_waited"
-                    self.body.append(wire(self.width, waited[-1]))
-                    self.body += instance(
-                        "gl_fifo", f"{lane}_fifo",
-                        {"W": self.width, "DEPTH": self.shape.fifo, "TAP_BITS": tap_bits(self.shape)},
-                        {"clk": "clk", "word": lane, "tap": self.field(f"in{k}.tap"), "waited": waited[-1]},
-                    )  # fmt: skip
-            self.body.append(wire(self.width, f"operand_{k}", waited[0] if len(waited) == 1 else ""))
-            if len(waited) > 1:
+            self._lane(f"arrived_{k}", lanes, self.field(f"in{k}.lane"))
+            if not self.shape.depth(k):
+                self.body.append(wire(self.width, f"late_{k}", f"{self.width}'d0"))
+                continue
+            late = [f"{lane}_late" for lane in lanes]
+            for lane, name in zip(lanes, late):
+                self.body.append(wire(self.width, name))
                 self.body += instance(
-                    "gl_mux", f"operand_{k}_mux",
-                    {"W": self.width, "N": len(waited), "SELECT_BITS": bits_for(len(waited))},
-                    {"sources": joined(waited), "select": self.field(f"in{k}.lane"), "chosen": f"operand_{k}"},
+                    "gl_fifo", f"{lane}_fifo",
+                    {"W": self.width, "DEPTH": self.shape.depth(k), "TAP_BITS": tap_bits(self.shape, k)},
+                    {"clk": "clk", "rst": "rst", "word": lane, "next_tap": self.next_field(f"in{k}.tap"),
+                     "late": name},
                 )  # fmt: skip
+            self._lane(f"late_{k}", late, self.next_field(f"in{k}.lane"))
 
-    def _function_unit(self) -> None:
-        """The instance of ``gl_pe``: firing window, operands and function unit."""
+    def _lane(self, name: str, words: list[str], select: str) -> None:
+        """The choice between the lanes of an operand; a plain connection where there is one lane."""
+        self.body.append(wire(self.width, name, words[0] if len(words) == 1 else ""))
+        if len(words) > 1:
+            self.body += instance(
+                "gl_mux", f"{name}_mux", {"W": self.width, "N": len(words), "SELECT_BITS": bits_for(len(words))},
+                {"sources": joined(words), "select": select, "chosen": name},
+            )  # fmt: skip
+
+    def _front(self) -> None:
+        """The instance of ``gl_pe``: firing window and operands."""
         shape, p, w = self.shape, self.parameters, self.width
         count = max(1, shape.operands)
-        routed = [f"operand_{k}" if k < shape.operands else f"{w}'d0" for k in range(count)]
-        streams = [f"stream_{k}_word" if k < shape.streams else f"{w}'d0" for k in range(count)]
+        given = range(count)
+        arrived, late = (
+            [f"{name}_{k}" if k < shape.operands else f"{w}'d0" for k in given] for name in ("arrived", "late")
+        )
+        streams = [f"stream_{k}_word" if k < shape.streams else f"{w}'d0" for k in given]
         sources = [
-            self.field(f"in{k}.source") if k < shape.streams else f"{{1'b0, {self.field(f'in{k}.source')}}}"
-            for k in range(count)
+            self.next_field(f"in{k}.source") if k < shape.streams else f"{{1'b0, {self.next_field(f'in{k}.source')}}}"
+            for k in given
         ]
-        fires = [wire(1, "fire"), wire(1, "fired")] if self._keeps else [wire(1, "fire")]
-        self.body += [*fires, wire(p.stage_bits, "firing"), wire(count, "stream_read"),
-                      wire(count * w, "operands"), wire(w, "result")]  # fmt: skip
+        waits = [
+            f"{self.next_field(f'in{k}.tap')} != 0" if k < shape.operands and shape.depth(k) else "1'b0" for k in given
+        ]
+        fires = [wire(1, "fire"), wire(1, "fired_window")] if self._keeps else [wire(1, "fire")]
+        self.body += [*fires, wire(count, "stream_read"), wire(count * w, "operands")]
         for k in range(shape.streams):
             self.ports += [port("input", w, f"stream_{k}_word"), port("output", 1, f"stream_{k}_read")]
             self.body.append(f"assign stream_{k}_read = {bit('stream_read', k, count)};")
         names: dict[str, object] = {
-            "W": w, "OPERANDS": count, "STAGE_BITS": p.stage_bits, "VALUES": p.values, "VALUE_BITS": value_bits(p),
-            "COUNT_BITS": count_bits(p), "OFFSET_BITS": offset_bits(self.hardware), "CHUNK": CHUNK,
-            "CMA": int(self.hardware.domain == "cma24"), "OPCODE_BITS": shape.opcode_bits,
-            "OPS": f"128'h{shape.ops:x}",
+            "W": w, "OPERANDS": count, "STREAMS": shape.streams, "STAGE_BITS": p.stage_bits,
+            "VALUES": shape.words(p), "VALUE_BITS": value_bits(shape, p), "COUNT_BITS": count_bits(shape, p),
+            "OFFSET_BITS": offset_bits(self.hardware), "CHUNK": CHUNK,
         }  # fmt: skip
         connections = {
-            "clk": "clk", "run": "run", "stage": "stage", "past": "past", "value_write": self._region(REGION_VALUE),
-            "offset": "cfg_offset", "data": "cfg_data", "valid": self.field("valid"),
-            "always_on": self.field("always"), "start": self.field("start"), "opcode": self.field("opcode"),
-            "sources": joined(sources), "counts": joined([self.field(f"in{k}.count") for k in range(count)]),
-            "bases": joined([self.field(f"in{k}.base") for k in range(count)]), "routed": joined(routed),
-            "streams": joined(streams), "is_load": "1'b0", "loaded": f"{w}'d0",
-            "fire": "fired" if self._keeps else "fire", "firing": "firing", "stream_read": "stream_read",
-            "operands": "operands", "result": "result",
+            "clk": "clk", "run": "run", "soon_stage": "soon_stage", "soon_past": "soon_past",
+            "value_write": self._region(REGION_VALUE), "offset": "cfg_offset", "data": "cfg_data",
+            "soon_valid": self.field("valid", "soon"), "soon_always": self.field("always", "soon"),
+            "soon_start": self.field("start", "soon"), "next_sources": joined(sources),
+            "next_counts": joined([self.next_field(f"in{k}.count") for k in given]),
+            "next_bases": joined([self.next_field(f"in{k}.base") for k in given]),
+            "next_waits": joined(waits), "arrived": joined(arrived), "late": joined(late), "streams": joined(streams),
+            "fire": "fired_window" if self._keeps else "fire", "stream_read": "stream_read", "operands": "operands",
         }  # fmt: skip
-        if shape.memory:
-            connections |= {"is_load": f"{self.field('access')} == 2'd1", "loaded": "memory_loaded"}
-            self._memory_port(count)
         self.body += instance("gl_pe", "pe", names, connections)
         self._busy()
-        self.unused += ["firing", "operands", "stream_read"]
+        self.unused += ["operands", "stream_read"]
+
+    def _issue(self) -> None:
+        """The registers between the operands and the function units, where every op has two cycles or more.
+
+        ``issue``, ``issue_operands`` and ``issue_word`` are the firing, its operands and its context behind them.
+        """
+        self._controls()
+        names = {"fire": 1, "operands": max(1, self.shape.operands) * self.width, "word": self.layout.bits,
+                 "controls": 10}  # fmt: skip
+        if self.shape.memory:
+            names["turn"] = self.hardware.turn_bits
+        for name, width in names.items():
+            late = "issue" if name == "fire" else f"issue_{name}"
+            self.body.append(wire(width, late, "" if self.shape.issue else name))
+            if self.shape.issue:
+                self.body += instance("gl_delay", f"{late}_stage", {"W": width, "CYCLES": 1},
+                                      {"clk": "clk", "word": name, "delayed": late})  # fmt: skip
+        self.unused += ["issue", "issue_operands", "issue_word"]
+
+    def _controls(self) -> None:
+        """What the opcode switches in the function unit, decoded a cycle ahead."""
+        self.body.append(wire(10, "controls", "10'd0" if self.hardware.domain == "cma24" else ""))
+        if self.hardware.domain == "cma24":
+            return
+        shape = self.shape
+        self.body.append(wire(10, "next_controls"))
+        self.body += instance(
+            "gl_controls", "decoder",
+            {"OPCODE_BITS": shape.opcode_bits, "PRODUCT": int(not shape.product), "DIVISION": int(not shape.division),
+             "OPS": f"128'h{shape.ops:x}"},
+            {"opcode": self.next_field("opcode"), "controls": "next_controls"},
+        )  # fmt: skip
+        self.body += instance("gl_delay", "controls_stage", {"W": 10, "CYCLES": 1},
+                              {"clk": "clk", "word": "next_controls", "delayed": "controls"})  # fmt: skip
+
+    def issue_field(self, name: str) -> str:
+        """Return the bits of a field of the slot whose op is in the function units as Verilog."""
+        return self.field(name, "issue_word")
+
+    def _function_units(self) -> None:
+        """The instance of ``gl_units``: what is computed from the operands, or comes from memory, and when."""
+        shape, w = self.shape, self.width
+        count = max(1, shape.operands)
+        taken = [f"issue_operands[{(k + 1) * w - 1}:{k * w}]" if k < count else f"{w}'d0" for k in range(3)]
+        self.body += [wire(4, "unit_writes"), wire(4 * self._latency_bits, "unit_latencies"),
+                      wire(4 * w, "unit_words"), wire(1, "fired"), wire(w, "settled")]  # fmt: skip
+        loads = {"is_load": "1'b0", "loaded": f"{w}'d0"}
+        if shape.memory:
+            loads = {"is_load": f"{self.issue_field('access')} == 2'd1", "loaded": "memory_loaded"}
+            self._memory_port(count)
+        names: dict[str, object] = {
+            "W": w, "CMA": int(self.hardware.domain == "cma24"), "OPCODE_BITS": shape.opcode_bits,
+            "LATENCY_BITS": self._latency_bits, "PRODUCT": shape.product, "DIVISION": shape.division,
+            "DIVIDES_IN": shape.divides_in, "LOAD": shape.load, "SETTLE": shape.settle - shape.issue,
+            "READY": shape.issue, "OPS": f"128'h{shape.ops:x}",
+        }  # fmt: skip
+        connections = {
+            "clk": "clk", "fire": "issue", "write": self.issue_field("write"), **loads, "latency": self._latency,
+            "opcode": self.issue_field("opcode"), "controls": "issue_controls", "a": taken[0],
+            "b": taken[1], "c": taken[2], "writes": "unit_writes", "latencies": "unit_latencies",
+            "words": "unit_words", "fired": "fired", "settled": "settled",
+        }  # fmt: skip
+        self.body += instance("gl_units", "units", names, connections)
+        self.unused += ["fired", "settled", "unit_writes", "unit_latencies", "unit_words"]
+
+    @property
+    def _latency_bits(self) -> int:
+        return max(1, bits_for(self.shape.latency))
+
+    @property
+    def _latency(self) -> str:
+        """The cycles from the function units to the output register, less 1; the context counts them from the issue."""
+        if self.shape.latency <= 1:
+            return "1'b0"
+        given = self.issue_field("latency")
+        return f"{given} - {self._latency_bits}'d1" if self.shape.issue else given
 
     @property
     def _keeps(self) -> bool:
@@ -324,7 +424,7 @@ class _UnitModule:
         after = "".join(f"{test} ? {bits}'d{cycles - 1} : " for test, cycles in cases)
         self.body += [
             f"reg [{bits - 1}:0] busy;",
-            "assign fire = fired && busy == 0;",
+            "assign fire = fired_window && busy == 0;",
             "always @(posedge clk)",
             f"    if (!run) busy <= {bits}'d0;",
             f"    else if (fire) busy <= {after}{bits}'d0;",
@@ -344,18 +444,18 @@ class _UnitModule:
         # A spill's index counts firings from the first one, hence the round less the start.
         low = _fit("start_stage", stage, turns)
         index = _fit("operand_word_0", w, bits)
-        second = f"operands[{2 * w - 1}:{w}]" if operands > 1 else f"{w}'d0"
-        third = f"operands[{3 * w - 1}:{2 * w}] != {w}'d0" if operands > 2 else "1'b1"
+        second = f"issue_operands[{2 * w - 1}:{w}]" if operands > 1 else f"{w}'d0"
+        third = f"issue_operands[{3 * w - 1}:{2 * w}] != {w}'d0" if operands > 2 else "1'b1"
         self.body += [
-            wire(2, "access", self.field("access")),
-            wire(stage, "start_stage", self.field("start")),
-            wire(turns, "spill_index", f"(turn - {low}) & {self.field('mask')}"),
-            wire(w, "operand_word_0", f"operands[{w - 1}:0]"),
-            f"assign memory_ask = fire && (access == 2'd1 || access == 2'd2 || (access == 2'd3 && {third}));",
+            wire(2, "access", self.issue_field("access")),
+            wire(stage, "start_stage", self.issue_field("start")),
+            wire(turns, "spill_index", f"(issue_turn - {low}) & {self.issue_field('mask')}"),
+            wire(w, "operand_word_0", f"issue_operands[{w - 1}:0]"),
+            f"assign memory_ask = issue && (access == 2'd1 || access == 2'd2 || (access == 2'd3 && {third}));",
             "assign memory_store = access[1];",
-            f"assign memory_address = {self.field('address')} + ({self.field('spill')} ? "
+            f"assign memory_address = {self.issue_field('address')} + ({self.issue_field('spill')} ? "
             f"{_fit('spill_index', turns, bits)} : {index});",
-            f"assign memory_word = {self.field('spill')} ? operand_word_0 : {second};",
+            f"assign memory_word = {self.issue_field('spill')} ? operand_word_0 : {second};",
         ]
         self.unused += ["start_stage"] if stage > turns else []
         self.unused += ["spill_index"] if turns > bits else []
@@ -366,17 +466,16 @@ class _UnitModule:
         """The output register behind the function unit, and who else takes the result."""
         shape, w = self.shape, self.width
         if shape.latency == 0:
-            self.body.append("assign out = result;")
+            self.body.append("assign out = settled;")
             self.unused += ["fire", self.field("write")]
         else:
             self.body += [wire(1, "done"), wire(w, "done_word")]
             self.body += instance(
                 "gl_result", "output_register",
-                {"W": w, "LATENCY": shape.latency, "LATENCY_BITS": max(1, bits_for(shape.latency))},
+                {"W": w, "PORTS": 4, "LATENCY": shape.stages, "LATENCY_BITS": self._latency_bits},
                 {
-                    "clk": "clk", "rst": "rst", "write": f"fire && {self.field('write')}",
-                    "latency": self.field("latency"), "word": "result", "done": "done", "done_word": "done_word",
-                    "out": "out",
+                    "clk": "clk", "rst": "rst", "write": "unit_writes", "latency": "unit_latencies",
+                    "words": "unit_words", "done": "done", "done_word": "done_word", "out": "out",
                 },
             )  # fmt: skip
         if shape.registers:
@@ -393,6 +492,9 @@ class _UnitModule:
     def _writes(self) -> tuple[str, str]:
         """The write bits of the local registers and the words that they take."""
         shape, w = self.shape, self.width
+        if shape.write_ports:
+            ports = [[("done_word", "done"), *((name, "1'b1") for name in wires)] for wires in shape.write_ports]
+            return self._by_ports(ports)
         if not shape.register_wires:
             write = joined([f"done && {self.field(f'r{k}.write')}" for k in range(shape.registers)])
             return write, f"{{{shape.registers}{{done_word}}}}"
@@ -412,11 +514,25 @@ class _UnitModule:
         registers = range(shape.registers)
         return joined([f"r{k}_write" for k in registers]), joined([f"r{k}_word" for k in registers])
 
+    def _by_ports(self, ports: list[list[tuple[str, str]]]) -> tuple[str, str]:
+        """The same where registers are written by ports, each of which chooses one of these words."""
+        self.body += port_lines(ports, self.width, self.field)
+        lines, writes, words = register_lines(self.shape.registers, len(ports), self.width, self.field)
+        self.body += lines
+        return writes, words
+
     def _stream_ports(self) -> None:
         """The port through which results leave the array."""
-        if self.shape.emits:
-            self.ports += [port("output", 1, "emit_valid"), port("output", self.width, "emit_word")]
-            self.body += [f"assign emit_valid = fire && {self.field('emit')};", "assign emit_word = result;"]
+        if not self.shape.emits:
+            return
+        self.ports += [port("output", 1, "emit_valid"), port("output", self.width, "emit_word")]
+        self.body += [wire(1, "emits", f"issue && {self.issue_field('emit')}"), "assign emit_word = settled;"]
+        settle = self.shape.settle - self.shape.issue
+        if settle:
+            self.body += instance("gl_delay", "emit_stage", {"W": 1, "CYCLES": settle},
+                                  {"clk": "clk", "word": "emits", "delayed": "emit_valid"})  # fmt: skip
+        else:
+            self.body.append("assign emit_valid = emits;")
 
 
 def _fit(name: str, width: int, wanted: int) -> str:
@@ -428,6 +544,11 @@ def _fit(name: str, width: int, wanted: int) -> str:
     if width == wanted:
         return name
     return f"{name}[{wanted - 1}:0]" if width > wanted else f"{{{wanted - width}'d0, {name}}}"
+
+
+def _part(name: str, k: int, width: int) -> str:
+    """Word k of a bundle of words."""
+    return f"{name}[{(k + 1) * width - 1}:{k * width}]"
 
 
 def _tap_name(source: Source) -> str:

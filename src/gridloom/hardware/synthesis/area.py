@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from gridloom.errors import SimulationError
 from gridloom.hardware.rtl.generate import primitive, rtl_files
 from gridloom.hardware.rtl.layout import context_layout
-from gridloom.hardware.rtl.structure import Hardware, Shape
+from gridloom.hardware.rtl.shapes import Shape
+from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.synthesis import yosys
 from gridloom.text_file import read_text
@@ -223,9 +224,9 @@ def features(hardware: Hardware, shape: Shape) -> list[float]:
         1.0,
         inputs * width,
         width * width if hardware.multiplies(shape) else 0,
-        (delays + shape.fifo * shape.operands * shape.lanes) * width,
+        (delays + sum(shape.depth(k) for k in range(shape.operands)) * shape.lanes) * width,
         context * shape.contexts,
-        hardware.parameters.values * width if shape.kind == "pe" else 0,
+        shape.words(hardware.parameters) * width if shape.kind == "pe" else 0,
         shape.registers * width,
     ]
 

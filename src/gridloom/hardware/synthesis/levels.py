@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 
 from gridloom.errors import SimulationError
-from gridloom.hardware.rtl.structure import Hardware, Shape
+from gridloom.hardware.rtl.shapes import Shape
+from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.synthesis import yosys
 
 _LENGTH = re.compile(r"Longest topological path in \S+ \(length=(\d+)\)")

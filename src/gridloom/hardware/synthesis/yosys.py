@@ -17,7 +17,8 @@ from typing import Final
 from gridloom.errors import MissingExtra, SimulationError
 from gridloom.hardware.programs import run_program
 from gridloom.hardware.rtl.generate import primitive, used_primitives
-from gridloom.hardware.rtl.structure import Hardware, Shape
+from gridloom.hardware.rtl.shapes import Shape
+from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.unit_module import unit_module
 
 #: The name under which the module of a unit is synthesised, whatever it is called in its array.
@@ -63,7 +64,7 @@ def report(files: Mapping[str, str], script: str, command: str) -> str:
         folder = Path(place)
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
-        commands = f"read_verilog -sv {' '.join(sorted(files))}; {script}; tee -q -o {_REPORT} {command}"
+        commands = f"read_verilog -sv -defer {' '.join(sorted(files))}; {script}; tee -q -o {_REPORT} {command}"
         done = run_program(["yosys", "-q", "-p", commands], folder)
         if done.returncode:
             raise SimulationError("yosys: " + "\n".join(done.stderr.strip().splitlines()[-5:]))

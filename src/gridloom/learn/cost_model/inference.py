@@ -16,7 +16,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.estimate.dataflow import UNIT_KINDS, Decisions, Floats, Ints, Pipeline
+from gridloom.archs.families.rdu import RduParameters
+from gridloom.archs.spec import parameters
+from gridloom.estimate.dataflow import UNIT_KINDS, Decisions, Floats, Ints, Pipeline, rooms
 from gridloom.learn import weights
 
 Singles = NDArray[np.float32]
@@ -24,21 +26,6 @@ Singles = NDArray[np.float32]
 NAME: Final = "cost-model"
 _STAGES: Final = 16
 _FLOW_WEIGHT: Final = 1.0
-
-
-def rooms(pipeline: Pipeline) -> Ints:
-    """Return flow -> how many of its tokens the buffer of its target takes.
-
-    A flow may ask for fewer than the buffer has (``room`` of its edge). Where tiles differ, the smallest buffer counts,
-    since the placement is not known here.
-    """
-    arch, dfg = pipeline.arch, pipeline.dfg
-    smallest = {
-        name: min((arch.tiles[t].buffer for t in arch.tiles_for(name)), default=1) or 1
-        for name in sorted({dfg.op_class(node.id) for node in dfg.nodes})
-    }
-    buffers = {node.id: smallest[dfg.op_class(node.id)] for node in dfg.nodes}
-    return np.array([min(buffers[e.target], e.room or buffers[e.target]) for e in dfg.edges], dtype=np.int64)
 
 
 def features(pipeline: Pipeline, decisions: Decisions, room: Ints | None = None) -> Singles:
@@ -94,6 +81,20 @@ class LearnedCostModel:
         logits, flows = self._forward(self._fixed(pipeline), edges)
         mean: Floats = _share(flows).mean(axis=1)
         return _share(logits) + self.flow_weight * mean
+
+    def outside(self, pipeline: Pipeline) -> str | None:
+        """Return why a pipeline lies outside what the network was trained on; None where it does not.
+
+        All training was on ``rdu:16x8``: the buffers, links and speeds of the units of that array, and routes no longer
+        than it has room for. What decides on other arrays is not in the weights.
+        """
+        p, known = parameters(RduParameters, pipeline.arch.spec), RduParameters(rows=16, cols=8)
+        for key in ("fifo", "packet", "channels", "memory_ports", "dram_cycles", "block_rows"):
+            if getattr(p, key) != getattr(known, key):
+                return f"it was trained with {key}={getattr(known, key)}, and the array has {getattr(p, key)}"
+        if max(p.rows, p.cols) > known.rows or min(p.rows, p.cols) > known.cols:
+            return f"it was trained on {known.rows} x {known.cols} units, and the array has {p.rows} x {p.cols}"
+        return None
 
     def logits(self, pipeline: Pipeline, edges: Singles) -> Singles:
         """Return the logits of the efficiency of decisions with these features."""

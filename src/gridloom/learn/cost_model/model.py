@@ -40,8 +40,9 @@ class CostModelConfig:
     #: Folds of the cross-validation; a graph is in one fold.
     folds: int = 5
     #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, past and present tool chain,
-    #: searches at equal time, or how the temperature of the searches was chosen.
-    report: Literal["accuracy", "tables", "adaptivity", "search", "tuning"] = "accuracy"
+    #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms), how the
+    #: temperature of the searches was chosen, or the numbers of the rivals that fit the data set best (``rules``).
+    report: Literal["accuracy", "tables", "adaptivity", "search", "rivals", "tuning", "rules"] = "accuracy"
     #: For the searches: CPU seconds per search, seeds, and families with a plus between them (none: all).
     seconds: float = 3.0
     seeds: int = 5
@@ -125,6 +126,14 @@ class DataflowCostModel:
             from gridloom.learn.cost_model.search_comparison import compare
 
             return compare(work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects)
+        if config.report == "rivals":
+            from gridloom.learn.cost_model.search_comparison import compare_rivals
+
+            return compare_rivals(work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects)
+        if config.report == "rules":
+            from gridloom.learn.cost_model import rivals
+
+            return rivals.fit(self._samples(config, work))
         if config.report == "tuning":
             from gridloom.learn.cost_model.search_comparison import tune
 
@@ -155,6 +164,8 @@ class DataflowCostModel:
         return {
             "learned": blocks["learned"],
             "heuristic": blocks["heuristic"],
+            "rivals": blocks["rivals"],
+            "explained": blocks["explained"],
             "decisions": blocks["decisions"],
             "large": report["large networks"],
             "cross_validation": model.about.get("cross_validation"),
@@ -169,20 +180,27 @@ def _told(work: Work, what: str, share: float) -> bool:
 
 
 def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any]:
-    """Return figures of the learned and of the hand-written cost model on samples, and the number of decisions.
+    """Return figures of the learned cost model and of all simple rivals on samples, and the number of decisions.
 
-    The hand-written model is the rival that has to be beaten: it needs no data.
+    ``explained`` is the share of labels that a prediction is within 2 % of.
     """
-    from gridloom.learn.cost_model import training
+    from gridloom.learn.cost_model import rivals, training
 
     groups = training.by_graph(samples)
     predicted = []
     for group in groups:
         logits = model.logits(group.pipeline, group.features.numpy())
         predicted.append(1.0 / (1.0 + np.exp(-logits.astype(np.float64))))
+    by_name = {name: [group.rivals[name] for group in groups] for name in groups[0].rivals} if groups else {}
+    labels = [group.labels.numpy().astype(np.float64) for group in groups]
     return {
         "learned": training.figures(predicted, groups),
         "heuristic": training.figures([group.heuristic for group in groups], groups),
+        "rivals": {name: training.figures(values, groups) for name, values in by_name.items()},
+        "explained": {
+            name: round(rivals.explained(values, labels), 4)
+            for name, values in {**by_name, "learned": predicted}.items()
+        },
         "decisions": sum(len(group.labels) for group in groups),
     }
 

@@ -42,6 +42,8 @@ TUNING: Final[tuple[Network, ...]] = (
 #: temperature is a tenth of it.
 HOT: Final[MappingABC[str, float]] = {"heuristic": 0.001, "learned": 0.003, "simulated": 0.003}
 COSTS: Final = ("heuristic", "learned")
+#: What is compared on equal terms, in the order of the table.
+RIVALS: Final = ("wirelength", "heuristic", "tuned", "closed_form", "learned", "simulated")
 _CHAINS: Final = 4
 
 
@@ -89,6 +91,39 @@ def compare(work: Work, *, seconds: float, seeds: int, start: str = "random", su
             results.append(searched(part, seconds, seeds, start))
         rows.append(_row(subject, listed, results))
     return {"cpu_seconds_a_search": seconds, "seeds": seeds, "start": start, "rows": rows}
+
+
+def compare_rivals(work: Work, *, seconds: float, seeds: int, subjects: str = "") -> dict[str, Any]:
+    """Return for each network what searches by every cost model reach on equal terms, and what no search reaches.
+
+    All begin with short wires, have the price of wire and the temperatures of the mapper, and the same CPU seconds per
+    section; the simulator measures their finalists. ``start`` is that beginning without any further move. Values are
+    means over seeds of the network's efficiency, with the least and the largest.
+    """
+    chosen = [item for item in SUBJECTS if not subjects or item[0] in subjects.split("+")]
+    rows: list[dict[str, Any]] = []
+    for number, subject in enumerate(chosen):
+        listed = parts(subject)
+        reached: dict[str, list[list[float]]] = {name: [] for name in ("start", *RIVALS)}
+        for k, part in enumerate(listed):
+            if work.over():
+                break
+            work.progress(f"{subject[0]}: section {part.section}", (number + k / len(listed)) / len(chosen))
+            for name in reached:
+                settings = DataflowConfig(cost="wirelength" if name == "start" else name, chains=_CHAINS)
+                moves = _CHAINS if name == "start" else moves_in(part.pipeline, name, seconds)
+                reached[name].append([search(part.pipeline, settings, moves, seed) for seed in range(seeds)])
+        cycles = np.array([part.pipeline.bound * part.blocks for part in listed], dtype=np.float64)
+        done = cycles[: len(reached["start"])]
+        family, sizes = subject
+        row: dict[str, Any] = {"network": ",".join([family, *(f"{key}={value}" for key, value in sizes.items())])}
+        for name, values in reached.items():
+            if not values:
+                continue
+            each = done.sum() / (done[:, None] / np.maximum(np.array(values), 1e-9)).sum(axis=0)
+            row[name] = [round(float(value), 4) for value in (each.mean(), each.min(), each.max())]
+        rows.append({**row, "sections": len(done), "of": len(listed)})
+    return {"cpu_seconds_a_search": seconds, "seeds": seeds, "rows": rows}
 
 
 def searched(part: Part, seconds: float, seeds: int, start: str) -> dict[str, Any]:

@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from gridloom.estimate.dataflow import Floats, Pipeline
-from gridloom.estimate.heuristic import heuristic
+from gridloom.estimate.dataflow import Floats, Pipeline, rooms
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import features, rooms
+from gridloom.learn.cost_model.inference import features
+from gridloom.learn.cost_model.rivals import predictions as predictions_of_rivals
 from gridloom.learn.cost_model.torch_models import Graph, Regressor, Variant, Without
 
 #: Pairs whose labels differ by less are not ranked.
@@ -46,8 +46,13 @@ class GraphSamples:
     pipeline: Pipeline
     features: Tensor
     labels: Tensor
-    #: What the hand-written cost model predicts.
-    heuristic: Floats
+    #: What the simple rivals predict, by name, and among them the hand-written cost model.
+    rivals: dict[str, Floats]
+
+    @property
+    def heuristic(self) -> Floats:
+        """What the hand-written cost model predicts."""
+        return self.rivals["heuristic"]
 
 
 def by_graph(samples: Sequence[data.Sample]) -> list[GraphSamples]:
@@ -68,7 +73,7 @@ def by_graph(samples: Sequence[data.Sample]) -> list[GraphSamples]:
                 pipeline=pipeline,
                 features=torch.as_tensor(features(pipeline, decisions, room)),
                 labels=torch.as_tensor(np.concatenate([item.labels for item in items]), dtype=torch.float32),
-                heuristic=heuristic().efficiency(pipeline, decisions),
+                rivals=predictions_of_rivals(pipeline, decisions),
             )
         )
     return by_pipeline

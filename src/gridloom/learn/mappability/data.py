@@ -35,7 +35,7 @@ from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stor
 from gridloom.run.work import Work
 
 #: Version of generator, searches and row. After a change of it, rows stored before no longer count.
-VERSION: Final = "3"
+VERSION: Final = "4"
 STORE_NAME: Final = "mappability.sqlite"
 #: The name under which labels are stored. It is part of their keys, so it stays when this module moves.
 QUESTION: Final = "gridloom.learn.mappability_data.label"
@@ -251,7 +251,7 @@ def data_hash(rows: Iterable[Row]) -> str:
     """
     digest = hashlib.sha256()
     for row in rows:
-        kept = [row.arch, row.family, row.number, row.ops, row.values, row.edges, row.width, row.decided, row.moves]
+        kept = [row.arch, row.family, row.number, row.ops, row.values, row.edges, row.width, row.decided]
         digest.update(canonical_json(kept).encode())
     return digest.hexdigest()
 

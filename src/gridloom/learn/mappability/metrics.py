@@ -28,6 +28,8 @@ class Judged:
     predicted: int | None
     #: False when counting alone shows that it does not fit.
     open: bool = True
+    #: True when the rows that it needs prove that it does not fit.
+    proved: bool = False
     probability: float | None = None
 
 

@@ -17,9 +17,9 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.estimate.width_estimate import WidthEstimate
-from gridloom.learn.mappability import data
+from gridloom.learn.mappability import data, labels, published
 from gridloom.learn.mappability.checkpoints import Checkpoints
-from gridloom.learn.mappability.features import ArrayShape
+from gridloom.learn.mappability.features import ArrayShape, of_row
 from gridloom.learn.mappability.inference import (
     NAME,
     LearnedEstimator,
@@ -57,7 +57,7 @@ class MappabilityConfig:
     #: For each of those arrays: how many families, and how many graphs of each.
     others_families: int = 100
     others_graphs: int = 1
-    #: Folds of the cross-validation; a family is in one fold.
+    #: Folds of the cross-validation; a family is in one fold. 0: the shipped weights alone, on all labels.
     folds: int = 5
     #: Evaluation: also train and measure DGCNN, which takes most of the time.
     dgcnn: bool = True
@@ -67,14 +67,18 @@ class MappabilityConfig:
     epochs: int = 20
     dgcnn_epochs: int = 30
     #: Networks whose outputs are averaged; each is trained without a share of the families.
-    members: int = 8
+    members: int = 5
     #: The highest false-positive rate (share of the graphs that do not map) at which the threshold is chosen.
-    most_false: float = 0.016
+    most_false: float = 0.03
+    #: Evaluation: label so many graphs again, chosen at random, and only report how many labels differ.
+    relabel: int = 0
 
     def __post_init__(self) -> None:
-        at_least = {"families": 1, "graphs": 1, "folds": 2, "trials": 0, "epochs": 1, "dgcnn_epochs": 1, "members": 1,
-                    "others_families": 1, "others_graphs": 1}  # fmt: skip
+        at_least = {"families": 1, "graphs": 1, "folds": 0, "relabel": 0, "trials": 0, "epochs": 1, "dgcnn_epochs": 1,
+                    "members": 1, "others_families": 1, "others_graphs": 1}  # fmt: skip
         check_settings(self, at_least=at_least, shares=("most_false",))
+        if self.folds == 1:
+            raise OptionError("folds: expected 0 (the shipped weights) or at least 2, found 1")
 
     def others_and_unseen(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the arrays beside the main one; OptionError where two of all arrays have the same shape."""
@@ -101,11 +105,20 @@ class MappabilityModel:
         """Return the estimator with the shipped weights, or with those of a file."""
         return shipped_estimator() if path is None else LearnedEstimator(load_network(path))
 
+    def published_estimator(self) -> published.PublishedEstimator:
+        """Return the published network, DGCNN, with its shipped weights."""
+        return published.shipped_estimator()
+
     def make_data(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
-        """Label what is missing of the data set and return its counts; a stopped run continues where it was."""
+        """Label what is missing of the data set and return its counts; a stopped run continues where it was.
+
+        The labels alone, as the package holds them, are written beside the store.
+        """
         others, unseen = config.others_and_unseen()
         more = data.Others(arrays=(*others, *unseen), families=config.others_families, graphs=config.others_graphs)
-        return data.make(config.families, config.graphs, config.arch, work, more)
+        made = data.make(config.families, config.graphs, config.arch, work, more)
+        labels.pack(work.folder / labels.FILE, data.read(work.folder / data.STORE_NAME))
+        return made
 
     def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:
         """Return the estimate of the estimator with the shipped weights."""
@@ -132,6 +145,8 @@ class MappabilityModel:
             "arch": config.arch,
         }
         save_network(path, network, about)
+        if config.dgcnn:
+            _save_dgcnn(path.with_name(f"{published.NAME}.npz"), config, labelled, work, about)
         return {"weights": str(path), "bytes": path.stat().st_size, "cpu_seconds": time.process_time() - began, **about}
 
     def evaluate(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
@@ -140,9 +155,14 @@ class MappabilityModel:
         All figures are of the main array, except those under ``arrays``: there each other array has its own, and
         ``trained`` says whether training saw it (with other families) or never did.
 
-        Where the time is over, the figures are those of the folds that were finished.
+        Where the time is over, the figures are those of the folds that were finished. ``folds=0`` measures the shipped
+        weights, which most of the graphs were trained on; ``relabel`` checks the labels instead.
         """
+        if config.relabel:
+            return labels.relabelled(_rows(work), config.relabel, work.seed)
         labelled = _labelled(config, work)
+        if config.folds == 0:
+            return _shipped_figures(config, labelled, work)
         # DGCNN sees the main array only: other arrays do not make its folds another piece of work.
         kept = _kept(labelled.rows, work).of(folds=config.folds)
         settings = tuned(config, labelled.samples, labelled.shape, work, kept) if config.dgcnn else None
@@ -162,14 +182,17 @@ class MappabilityModel:
             report["dgcnn"]["settings"] = asdict(settings)
         return report
 
-    def by_size(self, folder: Path, step: int) -> list[dict[str, Any]]:
+    def by_size(self, folder: Path | None, step: int) -> list[dict[str, Any]]:
         """Return the mappable share and the utilisation N_op / (W * H) of the data set's graphs by number of ops.
 
-        A row covers ``step`` numbers of ops; overfull families and the other arrays are left out. OptionError for a
-        data set without such a graph: labelling was interrupted at once, or every label failed.
+        H is the fewest rows that counting and the rule of rows leave on W columns, W the label. Without a folder the
+        labels are those of the package. A row covers ``step`` numbers of ops; overfull families and the other arrays
+        are left out. OptionError for a data set without such a graph: labelling was interrupted at once, or every
+        label failed.
         """
-        path = folder / data.STORE_NAME
-        rows = [row for row in data.read(path) if row.family < OVERFULL and data.is_main(row)]
+        path = labels.shipped() if folder is None else folder / data.STORE_NAME
+        found = labels.read() if folder is None else data.read(path)
+        rows = [row for row in found if row.family < OVERFULL and data.is_main(row)]
         if not rows:
             raise OptionError(
                 "holds no labelled graph of the main array; `gridloom train mappability --make-data` adds them",
@@ -181,11 +204,24 @@ class MappabilityModel:
         return [_point(k * step + 1, (k + 1) * step, groups[k]) for k in sorted(groups)]
 
 
+def _save_dgcnn(path: Path, config: MappabilityConfig, labelled: _Labelled, work: Work, about: dict[str, Any]) -> None:
+    """Train the published network on the graphs of the main array that counting does not decide, and save it."""
+    from gridloom.learn.mappability import training
+
+    settings = training.DgcnnSettings(epochs=config.dgcnn_epochs)
+    model = training.train_dgcnn(labelled.samples, settings, labelled.shape.cols, work.seed, work.over)
+    parameters = {key: value.detach().numpy() for key, value in model.state_dict().items()}
+    network = published.PublishedNetwork(
+        parameters=parameters, kept=settings.kept, rows=labelled.shape.rows, cols=labelled.shape.cols
+    )
+    published.save(path, network, {**about, "data": data.summary(labelled.rows), "settings": asdict(settings)})
+
+
 def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
     """Mappable share and utilisation of the graphs of one range of sizes."""
     mapped = [row for row in rows if row.width is not None]
     shapes = {arch: ArrayShape.of(data.array(arch)) for arch in {row.arch for row in rows}}
-    used = [row.counts[0] / ((row.width or 1) * shapes[row.arch].rows) for row in mapped]
+    used = [row.counts[0] / ((row.width or 1) * _least_height(row, shapes[row.arch])) for row in mapped]
     return {
         "from": first,
         "to": last,
@@ -196,15 +232,43 @@ def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
     }
 
 
-def _figures(judged: Sequence[Judged], decided: int | None) -> dict[str, Any]:
-    """Metrics on the graphs that counting does not decide, and on all graphs where ``decided`` counts the others.
+def _least_height(row: data.Row, shape: ArrayShape) -> int:
+    """The fewest rows on which a graph could fit its width: by counting its ops, and by the rule of rows."""
+    return max(-(-row.counts[0] // (row.width or 1)), of_row(row, shape).least_rows)
 
-    Those that counting decides are in no fold, so they are left out where only a part of the folds was run.
+
+def _figures(judged: Sequence[Judged], decided: int | None) -> dict[str, Any]:
+    """Metrics on the graphs that neither counting nor rows decide, on those that counting does not, and on all.
+
+    ``decided`` counts those that counting decides. They are in no fold, so they are left out where only a part of the
+    folds was run.
     """
+    told = {"open": metrics([item for item in judged if not item.proved]), "undecided": metrics(judged)}
     if decided is None:
-        return {"undecided": metrics(judged)}
+        return told
     refused = Judged(actual=None, predicted=None, open=False)
-    return {"undecided": metrics(judged), "all": metrics([*judged, *[refused] * decided])}
+    return {**told, "all": metrics([*judged, *[refused] * decided])}
+
+
+def _shipped_figures(config: MappabilityConfig, labelled: _Labelled, work: Work) -> dict[str, Any]:
+    """The shipped weights on all labels, most of which they were trained on, beside rows and bound."""
+    from gridloom.learn.mappability import training
+
+    network = MODEL.estimator(work.weights).network
+    judged = {
+        "own": training.judge_network(network, labelled.samples),
+        "rows": training.judge_rows(labelled.samples),
+        "bound": training.judge_bound(labelled.samples),
+    }
+    decided = labelled.decided(config.arch)
+    report: dict[str, Any] = {
+        "data": data.summary([*labelled.trained, *labelled.unseen]),
+        "folds": 0,
+        "held_out": False,
+    }
+    report |= {name: _figures(told, decided) for name, told in judged.items()}
+    report["own"]["ms_a_graph"] = milliseconds(labelled.samples, config, work)
+    return report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,13 +290,19 @@ class _Labelled:
         return sum(row.decided == "bound" and row.arch == spec for row in (*self.trained, *self.unseen))
 
 
+def _rows(work: Work) -> list[data.Row]:
+    """The labels of the folder, or where it has none, those of the package."""
+    path = work.folder / data.STORE_NAME
+    return data.read(path) if path.exists() or not labels.shipped().exists() else labels.read()
+
+
 def _labelled(config: MappabilityConfig, work: Work) -> _Labelled:
     """Read the data set; OptionError where it has too little of the main array, or nothing of another."""
     from gridloom.learn.mappability.training import samples_of
 
     others, unseen = config.others_and_unseen()
     by_array: dict[str, list[data.Row]] = {spec: [] for spec in (config.arch, *others, *unseen)}
-    for row in data.read(work.folder / data.STORE_NAME):
+    for row in _rows(work):
         if row.arch in by_array and data.is_main(row) == (row.arch == config.arch):
             by_array[row.arch].append(row)
     main = by_array[config.arch]
@@ -327,7 +397,10 @@ def _dgcnn_fold(
         return [item.predicted for item in training.judge_dgcnn(model, held, shape.cols)]
 
     widths = kept.of(settings=asdict(settings)).plain("dgcnn", predictions)
-    return [Judged(actual=sample.row.width, predicted=width) for sample, width in zip(held, widths, strict=True)]
+    return [
+        Judged(actual=sample.row.width, predicted=width, proved=sample.graph.too_high)
+        for sample, width in zip(held, widths, strict=True)
+    ]
 
 
 def tuned(

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.errors import OptionError, SourceError
-from gridloom.text_file import read_bytes
+from gridloom.text_file import exists, read_bytes
 
 _ABOUT: Final = "__about__"
 
@@ -72,7 +72,7 @@ def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         data = read_bytes(path)
     except SourceError as error:
         message = "there are no weights here; train them with `gridloom train`, or name others"
-        raise OptionError(error.message if path.exists() else message, where=str(path)) from None
+        raise OptionError(error.message if exists(path) else message, where=str(path)) from None
     try:
         _refuse_bomb(data)
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:

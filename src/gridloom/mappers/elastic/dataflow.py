@@ -52,7 +52,8 @@ def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Ma
         scores = _judged(registry.load("costs", config.judge)(), found, decisions, clock)
     best = int(np.argmax(scores))
     clock.report("judged", f"efficiency {scores[best]:.3f}")
-    record = origin("dataflow", config, clock, efficiency=float(scores[best]))
+    told = {} if search.replaced is None else {"remark": search.replaced}
+    record = origin("dataflow", config, clock, efficiency=float(scores[best]), **told)
     return as_mapping(found, decisions, best, record)
 
 

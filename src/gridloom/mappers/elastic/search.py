@@ -17,7 +17,7 @@ import numpy as np
 
 from gridloom import registry
 from gridloom.errors import OptionError
-from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Guide, Ints, Pipeline
+from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Guide, Ints, Pipeline, Ranged
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Uint8s
 from gridloom.mappers.core.csr import csr64
@@ -28,6 +28,8 @@ from gridloom.mappers.settings import check_settings
 
 # Moves when the budget has no limit.
 _DEFAULT_EFFORT = 8_000
+# The cost model that takes the place of one that knows nothing of an array.
+_FALLBACK = "closed_form"
 # Moves per unit by which a chain is made short before the cost model is asked.
 _SWEEPS = 300
 
@@ -81,6 +83,12 @@ class Search:
     def __init__(self, found: Pipeline, config: DataflowConfig, seed: int, given: GivenUnits | None = None) -> None:
         self.pipeline, self.config = found, config
         self.model: CostModel = registry.load("costs", config.cost)()
+        #: Why the cost model of the configuration was replaced; None where it was not.
+        self.replaced: str | None = None
+        outside = self.model.outside(found) if isinstance(self.model, Ranged) else None
+        if outside is not None:
+            self.replaced = f"cost model {config.cost!r} was replaced by {_FALLBACK!r}: {outside}"
+            self.model = registry.load("costs", _FALLBACK)()
         self.random = np.random.default_rng(seed)
         self.seed = seed
         arch = found.arch

@@ -30,7 +30,7 @@ from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.grid.batches import BATCH, Goal, in_words, provenance, start_seed
-from gridloom.mappers.grid.mapping import to_failure, to_mapping
+from gridloom.mappers.grid.mapping import look_at, to_failure, to_mapping
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
 from gridloom.mappers.grid.screening import screen
 from gridloom.mappers.grid.search import SHORT, WAYS_SHARE, Candidate, Objective, StaticSearch
@@ -150,16 +150,20 @@ class _Starts:
         while True:
             leader = self._run([self._job(batch, k) for k in range(BATCH)])
             batch += 1
-            self.clock.report(f"{batch * BATCH} starts", in_words(leader))
+            self._report(f"{batch * BATCH} starts", leader)
             if self._ended(leader):
                 return leader
             if self.clock.budget.unlimited and batch * BATCH >= self.config.starts:
                 return leader
             if self._time_for_long_starts():
                 leader = self._run(self._long_jobs(batch))
-                self.clock.report("long starts", in_words(leader))
+                self._report("long starts", leader)
                 if self._ended(leader):
                     return leader
+
+    def _report(self, phase: str, leader: Candidate) -> None:
+        """Tell how far the search is, with a look at its best candidate."""
+        self.clock.report(phase, in_words(leader), look=lambda: look_at(self.search.problem, leader))
 
     def _run(self, jobs: list[Callable[[], Candidate]]) -> Candidate:
         """Run a batch; returns the best so far."""

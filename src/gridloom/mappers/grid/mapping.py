@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gridloom.mappers.budget import Look
 from gridloom.mappers.grid.problem import StaticProblem
 from gridloom.mappers.grid.search import Candidate
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
@@ -62,10 +63,27 @@ def _route(problem: StaticProblem, candidate: Candidate, e: int, first: int) -> 
     return Route(edge=edge, hops=tuple(hops), fifo=int(candidate.balance.fifo[e]))
 
 
+def look_at(problem: StaticProblem, candidate: Candidate) -> Look:
+    """Where a search stands, for those who draw it: the placement, and the links that several signals need.
+
+    The cost of a legal candidate is the first figure of its objective, that of another one the signals without a link.
+    """
+    arch, routes = problem.arch, candidate.routes
+    tiles = candidate.position.tolist()
+    worst = [int(link) for link in np.argsort(-routes.used, kind="stable")[:_NAMED] if routes.used[link] > 1]
+    return Look(
+        cost=float(candidate.score[1] if candidate.legal else routes.overuse),
+        legal=candidate.legal,
+        placed={problem.dfg.nodes[k].id: arch.tiles[tiles[n]].name for n, k in enumerate(problem.nodes)},
+        congested=tuple(arch.resource_names[problem.links.resource[link]] for link in worst),
+    )
+
+
 def to_failure(problem: StaticProblem, candidate: Candidate, placed_by_user: bool) -> Failure:
     """Why the best candidate is no mapping.
 
-    Without legal routes the reason is links that several signals need, with their names, the most used first. A graph
+    Without legal routes the reason is edges that have no way, or links that several signals need, with their names, the
+    most used first. A graph
     with loop-carried edges is told of recurrences that are longer than their distance once placed, any other of FIFOs
     that would have to be deeper than the tiles have them. ``placed_by_user`` decides which levers are named: more time
     helps a search, but not a given placement.
@@ -75,6 +93,13 @@ def to_failure(problem: StaticProblem, candidate: Candidate, placed_by_user: boo
     levers = ["a larger array", "a topology with more links (onehop)", "more time"]
     if placed_by_user:
         levers = ["another placement", "a topology with more links (onehop)"]
+    if routes.overuse == 0 and routes.lost:
+        return Failure(
+            constraint="routes",
+            demand=f"a way for each of {len(problem.edges)} edges",
+            bound=f"{routes.lost} without a way of a length that fits in the best placement tried",
+            levers=tuple(levers),
+        )
     if not routes.legal:
         order = np.argsort(-routes.used, kind="stable")
         worst = [int(link) for link in order if routes.used[link] > 1]
@@ -93,7 +118,8 @@ def to_failure(problem: StaticProblem, candidate: Candidate, placed_by_user: boo
             bound="longer ones in every placement tried",
             levers=tuple(levers),
         )
-    limits = sorted({tile.fifo for tile in arch.tiles if tile.fifo is not None})
+    depths = {depth for tile in arch.tiles for depth in (tile.fifos or (tile.fifo,))}
+    limits = sorted(depth for depth in depths if depth is not None)
     return Failure(
         constraint="FIFO depth",
         demand="deeper FIFOs in every placement tried",

@@ -24,6 +24,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.core.arrays import Bools, Int32s
 from gridloom.mappers.core.csr import csr_of_pairs
+from gridloom.mapping.stores import runs_of, words_of
 
 #: Stands for "no limit" in arrays of FIFO depths and upper bounds.
 UNLIMITED = 1 << 20
@@ -79,8 +80,9 @@ class StaticProblem:
     #: allowed[kind[node], tile]: the node may sit on the tile.
     kind: Int32s
     allowed: Bools
-    #: The cycles that an operand of a tile may wait in its FIFO.
+    #: [operand, tile] -> the cycles that an operand of a tile may wait in its FIFO; the operand of each edge.
     fifo: Int32s
+    operand: Int32s
     #: In one byte each where they fit: the table of a large grid has to stay in the cache.
     hops: NDArray[Any]
     row: Int32s
@@ -155,7 +157,7 @@ def build_problem(dfg: Dfg, arch: Arch) -> StaticProblem:
     ]
     ends = [(dfg.index[dfg.edges[e].source], dfg.index[dfg.edges[e].target]) for e in routed]
     kind, allowed = _kinds(dfg, arch, placed, number)
-    fifo = [UNLIMITED if tile.fifo is None else min(tile.fifo, UNLIMITED) for tile in arch.tiles]
+    operand = [dfg.edges[e].operand for e in routed]
     return StaticProblem(
         dfg=dfg,
         arch=arch,
@@ -168,12 +170,20 @@ def build_problem(dfg: Dfg, arch: Arch) -> StaticProblem:
         latency=np.array([_latency(dfg, arch, k) for k in placed], dtype=np.int32),
         kind=kind,
         allowed=allowed,
-        fifo=np.array(fifo, dtype=np.int32),
+        fifo=_fifos(arch, 1 + max(operand, default=0)),
+        operand=np.array(operand, dtype=np.int32),
         hops=_small(arch.hops),
         row=np.array([tile.row for tile in arch.tiles], dtype=np.int32),
         col=np.array([tile.col for tile in arch.tiles], dtype=np.int32),
         links=_link_graph(arch),
     )
+
+
+def _fifos(arch: Arch, operands: int) -> Int32s:
+    """[operand, tile] -> the depth of the FIFO; the operands beyond those of a tile have the depth of its others."""
+    depths = [[tile.fifo_of(k) for tile in arch.tiles] for k in range(operands)]
+    rows = [[UNLIMITED if depth is None else min(depth, UNLIMITED) for depth in row] for row in depths]
+    return np.array(rows, dtype=np.int32)
 
 
 def _small(hops: NDArray[np.int16]) -> NDArray[Any]:
@@ -214,9 +224,10 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int
     search may restrict them further (see ``StaticSearch.regions``).
     """
     entering = np.bincount([b for _, b, _ in arch.links], minlength=len(arch.tiles))
-    keys: dict[tuple[frozenset[str], int, int, bool, str], int] = {}
-    # Which op it is matters only where tiles have some ops of a class.
+    keys: dict[tuple[frozenset[str], int, int, bool, str, int], int] = {}
+    # Which op it is matters only where tiles have some ops of a class, its words where stores are limited.
     partial = any(tile.lacks for tile in arch.tiles)
+    stores = arch.has("constant_stores")
     kind = []
     # Where every tile outputs, results are like other nodes, so that they need no kind of their own.
     leave = not all("output" in tile.classes for tile in arch.tiles)
@@ -224,14 +235,16 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int
         node = dfg.nodes[k]
         needed = dfg.required_classes(node.id, results_leave=leave)
         counts = operand_count(dfg, k), _signals_in(dfg, k, number)
-        key = (needed, *counts, node.op == "input", node.op if partial else "")
+        words = words_of(runs_of(dfg, arch, k)) if stores else 0
+        key = (needed, *counts, node.op == "input", node.op if partial else "", words)
         kind.append(keys.setdefault(key, len(keys)))
     allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
-    for (needed, operands, signals, _, op), row in keys.items():
+    for (needed, operands, signals, _, op, words), row in keys.items():
         for t, tile in enumerate(arch.tiles):
             # A new iteration starts in each cycle, so that an op may not keep its unit for longer.
             able = tile.runs(op, needed) and all(tile.occupancy_of(name) == 1 for name in needed)
             able = able and all(tile.latency_of(name) == usual_latency(arch, name) for name in needed)
+            able = able and (tile.constants is None or words <= tile.constants)
             allowed[row, t] = able and tile.operands >= operands and entering[t] >= signals
     return np.array(kind, dtype=np.int32), allowed
 

@@ -8,7 +8,7 @@ number of accesses, the largest first, and each goes to the bank that it loads l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -58,9 +58,10 @@ def given_banks(text: str) -> dict[str, str]:
     return banks
 
 
-def choose_banks(dfg: Dfg, arch: Arch, given: Mapping[str, str]) -> BankChoice:
+def choose_banks(dfg: Dfg, arch: Arch, given: Mapping[str, str], pinned: Mapping[int, int] | None = None) -> BankChoice:
     """The bank of each array: as given, or the choice with the lowest bound on the II.
 
+    ``pinned`` are tiles by graph position: an array whose access sits on one lies in a bank that the tile reaches.
     OptionError where arrays or banks are named that there are not.
     """
     if not arch.banks:
@@ -73,17 +74,22 @@ def choose_banks(dfg: Dfg, arch: Arch, given: Mapping[str, str]) -> BankChoice:
         if name is not None:
             count[name] += dfg.op_class(dfg.nodes[k].id) == "mem"
     fixed = _given(arch, count, given)
+    options = _options(dfg, arch, pinned or {}, fixed)
+    if isinstance(options, Failure):
+        return BankChoice(bank_of={}, failure=options)
     size = {array.name: array.length * _WORD_BYTES for array in dfg.arrays}
     free = sorted(
         (name for name in count if name not in fixed), key=lambda name: (-count[name], -size.get(name, 0), name)
     )
+    everywhere = range(len(arch.banks))
     if len(arch.banks) ** len(free) <= _MOST_CHOICES:
-        choices = (fixed | dict(zip(free, chosen)) for chosen in product(range(len(arch.banks)), repeat=len(free)))
+        rows = [options.get(name, everywhere) for name in free]
+        choices = (fixed | dict(zip(free, chosen)) for chosen in product(*rows))
         fitting = [choice for choice in choices if _fits(choice, size, arch)]
         if fitting:
             return BankChoice(bank_of=min(fitting, key=lambda choice: _load(choice, count, arch)))
     else:
-        chosen = _greedy(fixed, free, count, size, arch)
+        chosen = _greedy(fixed, {name: options.get(name, everywhere) for name in free}, count, size, arch)
         if chosen is not None:
             return BankChoice(bank_of=chosen, best=False)
     return BankChoice(bank_of={}, failure=_too_large(count, size, arch))
@@ -144,13 +150,46 @@ def _load(choice: Mapping[str, int], count: Mapping[str, int], arch: Arch) -> tu
     )
 
 
+def _options(
+    dfg: Dfg, arch: Arch, pinned: Mapping[int, int], fixed: Mapping[str, int]
+) -> dict[str, list[int]] | Failure:
+    """The banks in which arrays may lie whose accesses are pinned; the failure of the first pin that leaves none."""
+    options: dict[str, list[int]] = {}
+    for position, tile in pinned.items():
+        array = accessed_array(dfg, position)
+        if array is None:
+            continue
+        before = [fixed[array]] if array in fixed else options.get(array, list(range(len(arch.banks))))
+        options[array] = [bank for bank in before if tile in arch.banks[bank].tiles]
+        if not options[array]:
+            return _unreached(dfg, arch, position, tile, before)
+    return options
+
+
+def _unreached(dfg: Dfg, arch: Arch, position: int, tile: int, wanted: list[int]) -> Failure:
+    """The failure of an access that is pinned to a tile which does not reach the bank of its array."""
+    node, record = dfg.nodes[position], arch.tiles[tile]
+    names = " or ".join(f"bank {arch.banks[bank].name!r}" for bank in wanted)
+    reached = [bank.name for bank in arch.banks if tile in bank.tiles]
+    return Failure(
+        constraint=f"node {node.id!r} on tile {record.name!r}",
+        demand=f"{names}, where array {node.array or ''!r} lies",
+        bound=f"the tile reaches {', '.join(map(repr, reached)) or 'no bank'}",
+        levers=("another tile", "another bank for the array (--set banks=ARRAY:BANK)"),
+    )
+
+
 def _greedy(
-    fixed: Mapping[str, int], free: list[str], count: Mapping[str, int], size: Mapping[str, int], arch: Arch
+    fixed: Mapping[str, int],
+    free: Mapping[str, Iterable[int]],
+    count: Mapping[str, int],
+    size: Mapping[str, int],
+    arch: Arch,
 ) -> dict[str, int] | None:
     """Each array in turn to the bank that it loads least, among those with room; None where one finds none."""
     chosen = dict(fixed)
-    for array in free:
-        options = [chosen | {array: bank} for bank in range(len(arch.banks))]
+    for array, banks in free.items():
+        options = [chosen | {array: bank} for bank in banks]
         fitting = [option for option in options if _fits(option, size, arch)]
         if not fitting:
             return None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gridloom.archs.model import Kind
+from gridloom.mappers.budget import Look
 from gridloom.mappers.modulo.problem import ModuloProblem, Registers
 from gridloom.mappers.modulo.state import State
 from gridloom.mappers.placements import no_place_left
@@ -261,3 +262,14 @@ def congested(solution: Solution, most: int = 8) -> tuple[str, ...]:
     resource += wires.resources if wires is not None else ()
     order = np.argsort(-total, kind="stable")[:most]
     return tuple(names[resource[k]] for k in order.tolist() if total[k] > 0)
+
+
+def look_at(solution: Solution, overuse: int) -> Look:
+    """Where a search stands, for those who draw it: the nodes that are placed, and what signals compete for."""
+    problem, tile = solution.problem, solution.state.tile.tolist()
+    placed = {
+        problem.dfg.nodes[k].id: problem.arch.tiles[tile[n]].name
+        for n, k in enumerate(problem.nodes)
+        if tile[n] >= 0 and not problem.copy_of[n]
+    }
+    return Look(cost=overuse, legal=overuse == 0, placed=placed, congested=congested(solution))

@@ -51,12 +51,15 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
         return cells.mapping
     clock = budget.start()
     pinned, first = given_tiles(dfg, arch, config, shared=True)
-    banks = choose_banks(dfg, arch, given_banks(config.banks))
+    reason = misplaced(dfg, arch, pinned | first)
+    if reason is not None:
+        return reason
+    banks = choose_banks(dfg, arch, given_banks(config.banks), pinned)
     if banks.failure is not None:
         return banks.failure
     problem = ModuloProblem(dfg, arch, pinned=pinned, first=first, banks=banks)
     bound = with_banks(with_pins(mii(dfg, arch), problem), problem)
-    reason = misplaced(dfg, arch, pinned | first) or screen(problem, bound, config.ii)
+    reason = screen(problem, bound, config.ii)
     if reason is not None:
         return reason
     search = ModuloSearch(problem)

@@ -17,20 +17,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.mappers.core.arrays import Float64s, Int64s
+from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.core.csr import csr64
 from gridloom.mappers.modulo.banks import BankChoice, accessed_array, choose_banks
-from gridloom.mappers.modulo.crossbars.wires import Wires, read_wires
+from gridloom.mappers.modulo.crossbars.arrays import wire_arrays
+from gridloom.mappers.modulo.crossbars.wires import Wires, read_wires, write_ports
 from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
 from gridloom.mappers.modulo.schedule.resources import resources
 from gridloom.mappers.modulo.state import Fabric, Loop
+from gridloom.mappers.modulo.stores import keep_to_stores
 
 #: Bytes of a word of the data memory.
 WORD_BYTES = 4
@@ -66,6 +67,8 @@ class Structure:
     reads: list[dict[int, int]]
     #: For each tile the index of its file in ``arch.register_files``; -1: it has none.
     file_of: list[int]
+    #: The same where its operands read the registers themselves; -1: they read none, or read ports.
+    read_file: list[int]
     #: Whether the output register of each tile can hold its value for longer than a cycle.
     holds: list[bool]
     #: Cycles from a move, or from a load, on each tile to its output register; 0: the tile has none.
@@ -112,21 +115,25 @@ class _Reader:
                 if self.kind[link] == Kind.LINK:
                     for r in self.arcs.get(link, {}):
                         self.seen_by.setdefault(r, []).append((u, link))
-        #: The register files that lead to each resource.
+        self.write_ports = write_ports(arch, arcs)
+        #: The register files that lead to each resource, straight or by read ports.
         self.files_into: dict[int, set[int]] = {}
         for k, file in enumerate(arch.register_files):
-            for target in (target for r in file.registers for target in arcs.get(r, {})):
-                self.files_into.setdefault(target, set()).add(k)
+            for target in {target for r in file.registers for target in arcs.get(r, {})}:
+                for after in (target, *(arcs.get(target, {}) if self.kind[target] == Kind.SWITCH else ())):
+                    self.files_into.setdefault(after, set()).add(k)
 
     def structure(self) -> Structure:
         """The structure; OptionError where a tile has no output register."""
         arch, tiles = self.arch, range(len(self.arch.tiles))
         memory = [r for r, kind in enumerate(self.kind) if kind == Kind.MEM]
         wires = read_wires(arch, self.arcs) if arch.has("crossbars") else None
+        files = [self._file(t) for t in tiles]
         return Structure(
             arch=arch,
             reads=[self._reads(t) if wires is None else self._own(t) for t in tiles],
-            file_of=[self._file(t) for t in tiles],
+            file_of=files,
+            read_file=[file if self._reads_file(t, file) else -1 for t, file in enumerate(files)],
             holds=[int(arch.out[t]) in self.arcs.get(int(arch.out[t]), {}) for t in tiles],
             move_latency=[self._move(t) for t in tiles],
             load_latency=[self._load(t) for t in tiles],
@@ -158,16 +165,33 @@ class _Reader:
         return {tile: -1} if self._operands(tile) <= self.arcs.get(out, {}).keys() else {}
 
     def _file(self, tile: int) -> int:
-        """The first register file that a tile writes and whose registers all lead to each of its operands; -1: none."""
+        """The first register file that a tile writes and whose registers all lead to each of its operands; -1: none.
+
+        Both may go by ports: results to all write ports, and operands to all read ports of the file.
+        """
         wanted, written = self._operands(tile), self.arcs.get(int(self.arch.fu[tile]), {}).keys()
         near = list(range(len(self.arch.register_files)))
         if wanted and all(file.registers for file in self.arch.register_files):
             near = sorted(self.files_into.get(min(wanted), ()))
         for k in near:
             file = self.arch.register_files[k]
-            if written >= set(file.registers) and all(wanted <= self.arcs.get(r, {}).keys() for r in file.registers):
+            entered = self.write_ports.get(k) or set(file.registers)
+            if written >= entered and (self._reads_file(tile, k) or self._reads_ports(wanted, k)):
                 return k
         return -1
+
+    def _reads_file(self, tile: int, k: int) -> bool:
+        """Whether all operands of a tile read all registers of a file; False for file -1."""
+        if k < 0:
+            return False
+        wanted = self._operands(tile)
+        return all(wanted <= self.arcs.get(r, {}).keys() for r in self.arch.register_files[k].registers)
+
+    def _reads_ports(self, wanted: set[int], k: int) -> bool:
+        """Whether all registers of a file lead to a switch that leads to all these operands."""
+        rows = [self.arcs.get(r, {}).keys() for r in self.arch.register_files[k].registers]
+        common = set(rows[0]).intersection(*rows[1:]) if rows else set()
+        return any(self.kind[r] == Kind.SWITCH and wanted <= self.arcs.get(r, {}).keys() for r in common)
 
     def _move(self, tile: int) -> int:
         """Cycles from a move on a tile to its output register; 0: no operand leads through the function unit."""
@@ -198,26 +222,6 @@ class Copy:
     node: int
     #: The edges that the copy feeds, as indices into ``dfg.edges``.
     readers: frozenset[int]
-
-
-class WireArrays(NamedTuple):
-    """The wire states of crossbars in the numbers of a ``Fabric``, whose fields ``wire_...`` explain them."""
-
-    states: int
-    depth: int
-    at: Int64s
-    sources: Int64s
-    group: Int64s
-    price: Float64s
-    file: Int64s
-    #: For each tile the states that it reads.
-    readers: tuple[tuple[int, ...], ...]
-
-    @staticmethod
-    def none(tiles: int) -> WireArrays:
-        """The arrays of an array without crossbars."""
-        empty, at = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        return WireArrays(0, 0, at, empty, empty, np.zeros(0), empty, ((),) * tiles)
 
 
 class ModuloProblem:
@@ -380,6 +384,7 @@ class ModuloProblem:
         able = able * (taken <= ii)
         self._keep_to_ops(able)
         self._keep_to_banks(able, pool)
+        keep_to_stores(dfg, self.arch, self.nodes, self.pinned, able)
         return Loop(
             nodes=count,
             allowed=self._allowed(able), latency=latency, pool=pool, taken=taken, together=self.together(),
@@ -482,7 +487,7 @@ class ModuloProblem:
                 turn[at[k] + r] = at[k] + (r - 1) % m
                 keeps[at[k] + r] = 0
                 span[tiles + at[k] + r] = m * ii
-        wires = self._wire_arrays(files)
+        wires = wire_arrays(arch, s.wires, files)
         first = tiles + int(at[-1])
         reads = [[*sorted(s.reads[t]), *(first + w for w in wires.readers[t])] for t in range(tiles)]
         read_at, read = csr64(reads)
@@ -493,34 +498,14 @@ class ModuloProblem:
             elements=4 * tiles + int(at[-1]) + wires.states + 1,
             horizon=self.horizon(loop, ii),
             read_at=read_at, read=read, file_at=at,
-            file_of=_ints(s.file_of), turn=turn, span=_ints(span), keeps=keeps,
+            file_of=_ints(s.file_of), read_file=_ints(s.read_file), turn=turn, span=_ints(span), keeps=keeps,
             move_latency=_ints(s.move_latency), load_latency=_ints(s.load_latency), has_memory=max(s.load_latency) > 0,
             move_pool=pool[self.classes.index(frozenset({"route"}))],
             memory_pool=pool[self.classes.index(frozenset({"mem"}))],
             move_price=move_price,
             wires=wires.states, wire_depth=wires.depth, wire_at=wires.at, wire_from=wires.sources,
             wire_group=wires.group, wire_price=wires.price, wire_file=wires.file,
-        )  # fmt: skip
-
-    def _wire_arrays(self, files: list[tuple[int, ...]]) -> WireArrays:
-        """The crossbars as arrays, where ``files`` are the registers that a search may use; empty without crossbars."""
-        wires, tiles = self.structure.wires, len(self.arch.tiles)
-        if wires is None:
-            return WireArrays.none(tiles)
-        storage = {int(out): t for t, out in enumerate(self.arch.out.tolist())}
-        storage |= {r: tiles + k for k, r in enumerate(r for registers in files for r in registers)}
-        first = tiles + sum(map(len, files))
-        rows = [
-            [storage[r] for r in stored if r in storage] + [first + w for w in before]
-            for stored, before in zip(wires.storages, wires.before, strict=True)
-        ]
-        at, sources = csr64(rows)
-        return WireArrays(
-            states=len(wires.states), depth=wires.depth, at=at, sources=sources,
-            group=_ints([tiles + first + wire for wire, _ in wires.states]),
-            price=np.array(wires.prices, dtype=np.float64),
-            file=_ints([k if k >= 0 and files[k] else -1 for k in wires.writes]),
-            readers=wires.readers,
+            port_at=wires.port_at, port=wires.port,
         )  # fmt: skip
 
     def usable(self, file: int, limit: int) -> tuple[int, ...]:

@@ -29,8 +29,8 @@ import numpy as np
 from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
-from gridloom.mappers.modulo.crossbars.wire_kernel import cross
-from gridloom.mappers.modulo.reach.box_kernel import CLEARED_FILES, CLEARED_TILES, FILES, TILES
+from gridloom.mappers.modulo.crossbars.wire_kernel import cross, enter
+from gridloom.mappers.modulo.reach.box_kernel import CLEARED_FILES, CLEARED_TILES, FILES, TILES, clear_all, is_whole
 from gridloom.mappers.modulo.state import Fabric, Labels, Routes, Tree, Usage
 
 #: Steps of a count, and answers. They have a type, since a function is compiled once more for each literal.
@@ -231,6 +231,9 @@ def close_net(tree: Tree) -> None:
 def clear(fabric: Fabric, labels: Labels, first: int, last: int) -> None:
     """Forget the prices of the box, and of what its tiles read, from cycle ``first`` to ``last``."""
     box, tiles = labels.box, fabric.tiles
+    if is_whole(box):
+        clear_all(labels, first, last)
+        return
     for cycle in range(first, last + 1):
         for k in range(box.size[CLEARED_TILES]):
             labels.best[cycle, box.cleared_tiles[k]] = FAR
@@ -306,6 +309,8 @@ def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycl
     tiles, slot, box = fabric.tiles, cycle % fabric.ii, labels.box
     for k in range(box.size[FILES]):
         file = box.files[k]
+        if fabric.port_at[file] < fabric.port_at[file + 1]:
+            enter(fabric, usage, labels, file, cycle, present)
         written = labels.write[cycle, file]
         least, where = FAR, -1
         for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
@@ -346,8 +351,8 @@ def read_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
     least = FAR
     for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
         least = min(least, labels.best[cycle, fabric.read[k]])
-    if fabric.file_of[tile] >= 0:
-        least = min(least, labels.least[cycle, fabric.file_of[tile]])
+    if fabric.read_file[tile] >= 0:
+        least = min(least, labels.least[cycle, fabric.read_file[tile]])
     return least
 
 
@@ -358,7 +363,7 @@ def read_from(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> int:
     for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
         if labels.best[cycle, fabric.read[k]] < least:
             least, where = labels.best[cycle, fabric.read[k]], fabric.read[k]
-    file = fabric.file_of[tile]
+    file = fabric.read_file[tile]
     if file >= 0 and labels.least[cycle, file] < least:
         where = labels.least_at[cycle, file]
     return where
@@ -471,12 +476,16 @@ def _hold_in(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
 def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """What rests in a cycle may rest for the next: in output registers, then in registers, then in memory."""
     tiles, box = fabric.tiles, labels.box
-    for k in range(box.size[TILES]):
-        _hold_in(fabric, usage, tree, labels, cycle, box.tiles[k], present)
-    for k in range(box.size[FILES]):
-        file = box.files[k]
-        for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
-            _hold_in(fabric, usage, tree, labels, cycle, tiles + register, present)
+    if is_whole(box):
+        for storage in range(tiles + fabric.registers):
+            _hold_in(fabric, usage, tree, labels, cycle, storage, present)
+    else:
+        for k in range(box.size[TILES]):
+            _hold_in(fabric, usage, tree, labels, cycle, box.tiles[k], present)
+        for k in range(box.size[FILES]):
+            file = box.files[k]
+            for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
+                _hold_in(fabric, usage, tree, labels, cycle, tiles + register, present)
     _hold_in(fabric, usage, tree, labels, cycle, fabric.elements - 1 - 3 * tiles, present)
 
 

@@ -12,6 +12,7 @@ from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.mappers.modulo.banks import bank_bounds
 from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.schedule.iterative import recurrence
+from gridloom.mappers.modulo.stores import too_few_constants
 from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure
 
@@ -24,7 +25,7 @@ def screen(problem: ModuloProblem, bound: Mii, ii: int | None) -> Failure | None
     ``bound`` is the MII, with pins where there are any. Without ``ii`` only what holds at every II is looked at.
     """
     found = _op_classes(problem) or _operands(problem) or _data_memory(problem) or _live_ins(problem)
-    found = found or _contexts(problem, bound, ii)
+    found = found or _contexts(problem, bound, ii) or too_few_constants(problem.dfg, problem.arch, problem.nodes)
     if found is not None or ii is None:
         return found
     return _recurrence(problem, ii) or _buses(problem, ii) or _banks(problem, ii) or _slots(problem, bound, ii)

@@ -33,6 +33,9 @@ PULL = 0.3
 #: Annealing moves for each move of an effort.
 ANNEALING = 40
 
+# Annealing moves that take about as long as placing a node with its routes, and count as one move of an effort.
+_COUNTED = 100
+
 # Registers per tile that quick starts keep to.
 _FEW = 4
 
@@ -67,6 +70,7 @@ class Attempt:
 
     found: bool
     solution: Solution
+    #: Moves of the negotiation, and those of the annealing by the time that they take.
     moves: int
     #: Signals without room in the best round.
     overuse: int
@@ -120,12 +124,13 @@ class ModuloSearch:
         state = empty_state(fabric, loop, self.problem.pool_room)
         report = np.array([0, 1 << 30], dtype=np.int64)
         rank, first_tile = _rank(loop, rng), self._first_tiles(number)
-        first_cycle = None
+        first_cycle, counted = None, 0
         if annealed:
             parameters = _settled(parameters, effort, rng)
             places = initial_places(
                 self.distances, fabric, loop, registers, rank, first_tile, rng, effort.annealing, clock.stop
             )
+            counted = effort.annealing * loop.nodes // _COUNTED
             if places is not None:
                 first_tile, first_cycle = places
         boxed = fabric.tiles > BOXED and fabric.wires == 0
@@ -138,7 +143,7 @@ class ModuloSearch:
             found = False
         if found:
             won[0] = min(int(won[0]), number)
-        return Attempt(found, solution, int(report[0]), int(report[1]))
+        return Attempt(found, solution, int(report[0]) + counted, int(report[1]))
 
     def annealed(self, number: int) -> bool:
         """True for a start that anneals a placement first: most of those of a large graph.

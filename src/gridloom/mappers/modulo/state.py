@@ -38,8 +38,9 @@ class Fabric(NamedTuple):
     read_at: Int64s
     read: Int64s
     file_at: Int64s
-    #: The file of each tile; -1: it has none.
+    #: The file that each tile writes, and the one whose registers its operands read without ports; -1: it has none.
     file_of: Int64s
+    read_file: Int64s
     #: For each register the one that its value moves to when an iteration ends; itself where it does not rotate.
     turn: Int64s
     #: For each storage the cycles that it holds one value at most; for each register 1 when it may keep a live-in.
@@ -65,6 +66,9 @@ class Fabric(NamedTuple):
     wire_group: Int64s
     wire_price: Float64s
     wire_file: Int64s
+    #: CSR: the wire states of each file's write ports; none where everything writes it at once.
+    port_at: Int64s
+    port: Int64s
 
 
 class Usage(NamedTuple):

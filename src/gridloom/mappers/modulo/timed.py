@@ -10,6 +10,10 @@ is still at the bound when time is up. Here each II gets a slice of the time:
 4. the rest goes to each II below the best, the nearest first, with slices that are a part of what is left, and with
    more patience from pass to pass.
 
+Loops whose placements are annealed gain more from longer annealing than from patience, and no length of it suits all of
+them: short ones leave routes too long, long ones crowd nodes together. So rounds at the II next below the best anneal
+longer and shorter in turns, and the IIs below that one get few rounds.
+
 A loop that is mapped at its bound at once never gets to know its slice.
 """
 
@@ -55,16 +59,29 @@ _ANNEALED = 1 / 4
 _MOVE = 2e-6
 
 # Seconds per node below which a time limit is short.
-_QUICK = 0.012
+_QUICK = 0.03
 
 # Batches of short starts in a slice at most.
 _BATCHES = 24
+
+# Annealing moves per node of a large loop: of the first round below the best; the powers of two by which those of a
+# cycle of rounds are longer; of a start at the bound; and of one between the bound and the best.
+_ROUND = 2000
+_LONGER = (0, 1, 1, 2)
+_FIRST = 4000
+_HALVED = 2000
 
 
 def takes_slices(config: ModuloConfig, budget: Budget) -> bool:
     """True when a run is ended by time alone, which is long enough to be divided, and no II is asked for."""
     limit = budget.time_limit
     return config.ii is None and budget.effort is None and limit is not None and limit >= _SHORTEST_LIMIT
+
+
+def hurried(budget: Budget, nodes: int) -> bool:
+    """True when time alone ends a run, and is short for a graph of so many nodes: low IIs would only use it up."""
+    limit = budget.time_limit
+    return budget.effort is None and limit is not None and _SHORTEST_LIMIT <= limit < _QUICK * nodes
 
 
 class TimedWalk(Walk):
@@ -102,23 +119,24 @@ class TimedWalk(Walk):
     def _rungs(self, top: int, turn: int) -> list[int]:
         """The IIs of a ladder, from the lowest on; repeated ladders begin where a mapping is expected.
 
-        So does the first one where the time is short for the graph: a try at a low II would only use it up.
+        Where the time is short for the graph, a ladder has its highest rung alone, where few starts find a mapping.
         """
         bound, last = self.bound.total, min(top, self._last())
+        if hurried(self.clock.budget, len(self.search.problem.nodes)):
+            return [last]
         rungs, step = [], 1
         while bound + step - 1 < last:
             rungs.append(bound + step - 1)
             step *= 2
         rungs.append(last)
         upper = [ii for ii in rungs if ii >= _EXPECTED * bound]
-        quick = self._limit < _QUICK * len(self.search.problem.nodes)
-        return upper if (turn or quick) and upper else rungs
+        return upper if turn and upper else rungs
 
     def _rung(self, ii: int, turn: int, part: float) -> bool:
         """Try a rung: the bound with the usual patience, others with many short starts."""
         seconds = self._rung_seconds(part, turn)
         if ii == self.bound.total:
-            return self._spend(ii, self._effort(turn), seconds)
+            return self._spend(ii, self._annealed(self._effort(turn), _FIRST), seconds)
         return self._spend(ii, self._short(), seconds, _BATCHES)
 
     def _rung_seconds(self, part: float, turn: int) -> float:
@@ -128,7 +146,7 @@ class TimedWalk(Walk):
         """
         if turn:
             return part * _AGAIN * self._remaining
-        if not self.spent:
+        if not self.spent and part < 1:
             return _AT_BOUND * self._limit
         return part * max(0.0, self._remaining - (1 - _LADDER) * self._limit)
 
@@ -141,6 +159,8 @@ class TimedWalk(Walk):
             before = self.found.ii
             if before - self.bound.total > _NEAR or not turn:
                 self._halve(before, turn)
+            elif self.search.large:
+                self._alternate(before, turn)
             else:
                 self._descend(before, turn)
             if self.found.ii == before or not turn:
@@ -155,7 +175,8 @@ class TimedWalk(Walk):
         failed, misses = self.bound.total, 0
         while best - failed > 1 and misses < _MISSES and not self.clock.over():
             middle = (failed + best) // 2
-            if self._spend(middle, self._short(), (turn + 1) * _HALVING * self._limit, _BATCHES):
+            effort = self._annealed(self._short(), _HALVED)
+            if self._spend(middle, effort, (turn + 1) * _HALVING * self._limit, _BATCHES):
                 best = middle
             else:
                 failed, misses = middle, misses + 1
@@ -166,6 +187,21 @@ class TimedWalk(Walk):
             part = _NEAREST if ii == best - 1 else _BELOW
             seconds = max(part * self._remaining, _SHORTEST * self._limit)
             if self._spend(ii, self._effort(turn), seconds) or self.clock.over():
+                return
+
+    def _alternate(self, best: int, turn: int) -> None:
+        """A round of a large loop at the II next below the best; the last one of a cycle tries those below, too.
+
+        Cycles double what the rounds of the one before anneal, and how long starts are patient.
+        """
+        cycle, step = divmod(turn - 1, len(_LONGER))
+        longer = min(cycle, self.config.doublings)
+        effort = self._annealed(self._effort(longer), _ROUND << (longer + _LONGER[step]))
+        lowest = self.bound.total if step == len(_LONGER) - 1 else best - 1
+        for ii in range(best - 1, lowest - 1, -1):
+            part = _NEAREST if ii == best - 1 else _BELOW
+            seconds = max(part * self._remaining, _SHORTEST * self._limit)
+            if self._spend(ii, effort, seconds) or self.clock.over():
                 return
 
     # -- one II -------------------------------------------------------------------------------------------------------
@@ -182,6 +218,10 @@ class TimedWalk(Walk):
             self.cut = self.cut or bool(part.stop[0])
             self.spent[ii] = self.spent.get(ii, 0.0) + part.seconds
         return won
+
+    def _annealed(self, effort: Parameters, annealing: int) -> Parameters:
+        """The effort with so many annealing moves per node, for a large loop; others keep theirs."""
+        return effort._replace(annealing=annealing) if self.search.large else effort
 
     def _annealing(self, seconds: float) -> int:
         """Annealing moves per node that take about a quarter of a slice on one core."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridloom.mappers.budget import Clock
-from gridloom.mappers.modulo.mapping import Solution, congested
+from gridloom.mappers.modulo.mapping import Solution, congested, look_at
 from gridloom.mappers.modulo.recompute import with_copies
 from gridloom.mappers.modulo.search import ANNEALING, BATCH, LARGE, PULL, Attempt, ModuloSearch
 from gridloom.mappers.modulo.state import Parameters
@@ -100,7 +100,12 @@ class Walk:
             self.closest = closest
         if won is not None:
             self.found = won.solution
-        self.clock.report(f"II {ii}", "" if self.found is None else f"II {self.found.ii}")
+        shown = closest if won is None else won
+        self.clock.report(
+            f"II {ii}",
+            "" if self.found is None else f"II {self.found.ii}",
+            look=lambda: look_at(shown.solution, 0 if shown.found else shown.overuse),
+        )
         return won is not None
 
     def _search_of(self, ii: int, number: int) -> ModuloSearch:
@@ -115,7 +120,7 @@ class Walk:
         """The parameters of a pass: moves and patience double from pass to pass, up to ``doublings`` times."""
         c = self.config
         times = 2 ** min(turn, c.doublings)
-        # Annealing moves are not counted as effort: where effort is the limit, small graphs do without them.
+        # Where effort is the limit, small graphs do without annealing, which would take most of it.
         small = len(self.search.problem.nodes) < LARGE
         anneals = not (small and self.clock.budget.effort is not None)
         return Parameters(

@@ -11,7 +11,8 @@ After GenMap (Kojima, Doan and Amano, IEEE TVLSI 28(11), 2020). The idea:
 
 Cost: an evaluation takes about 1 ms for 60 nodes. Limits: what is routed first stands in the way of the rest, and most
 individuals of a tight graph are not valid; ``width`` finds narrower mappings in a fraction of the time. Differs from
-the published mapper: ports are taken by nearness, power and slack are not objectives.
+the published mapper: ports are taken by nearness. With ``objectives=published`` power and slack are objectives, too, by
+the published model (:mod:`gridloom.mappers.rows.power`), which takes about 1 ms more for each valid individual.
 
 Random numbers are drawn by one generator in one thread; only evaluations, which draw none, run in parallel. So the same
 seed and effort give the same mapping with any number of workers.
@@ -24,7 +25,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.origin import origin
 from gridloom.mappers.rows.mapping import Layout, layout_of, to_failure, to_mapping
+from gridloom.mappers.rows.power import operation
 from gridloom.mappers.rows.problem import OP, RowArray, RowGraph, check_rows, flatten, restrict
 from gridloom.mappers.rows.screening import screen, width_bound
 from gridloom.mappers.rows.search import blank_state
@@ -78,10 +80,20 @@ class GeneticConfig:
     stall: int = 100
     #: Rounds in which edges that conflict are routed again; 0: none, as published.
     reroutes: int = 0
+    #: ``wires``: wire length, width and the width of the ops; ``published``: width, wire length, power and slack.
+    objectives: Literal["wires", "published"] = "wires"
+    #: ``published``: the clock period in ns, for power and slack.
+    period: float = 100.0
 
     def __post_init__(self) -> None:
         least = {"population": 2, "offspring": 1, "survivors": 2, "immigrants": 0, "generations": 1, "stall": 1}
-        check_settings(self, at_least=least | {"reroutes": 0}, shares=("crossover", "mutation", "local"))
+        check_settings(
+            self,
+            at_least=least | {"reroutes": 0},
+            shares=("crossover", "mutation", "local"),
+            one_of={"objectives": ("wires", "published")},
+            positive=("period",),
+        )
 
 
 @dataclass(eq=False)
@@ -151,7 +163,8 @@ class _Evolution:
 
     def __init__(self, graph: RowGraph, arch: Arch, config: GeneticConfig, seed: int) -> None:
         base, self.tools = _selection()
-        self.fitness = type("Fitness", (base.Fitness,), {"weights": (-1.0, -1.0, -1.0)})
+        count = 4 if config.objectives == "published" else 3
+        self.fitness = type("Fitness", (base.Fitness,), {"weights": (-1.0,) * count})
         self.graph = graph
         self.arch = arch
         self.config = config
@@ -235,9 +248,18 @@ class _Evolution:
             conflicts, wire, columns, op_columns = figures
             fitness = self.fitness()
             worse = 1000.0 * conflicts
-            fitness.values = (wire + worse, columns + worse, op_columns + worse)
+            if self.config.objectives == "wires":
+                fitness.values = (wire + worse, columns + worse, op_columns + worse)
+            else:
+                power, slack = self._operation(place, bits, array, state) if conflicts == 0 else (worse, -worse)
+                fitness.values = (columns + worse, wire + worse, power, -slack)
             done.append(_Individual(place, bits, figures, fitness))
         return done
+
+    def _operation(self, place: Int32s, bits: list[int], array: RowArray, state: State) -> tuple[float, float]:
+        """Power and slack of a valid individual under its own pipeline bits."""
+        found = operation(self.graph, array, place, state.route, state.length, bits, self.config.period)
+        return found.power, found.slack
 
     def evaluated(self, genes: Sequence[tuple[Int32s, list[int]]], clock: Clock) -> list[_Individual]:
         """The individuals of some genes, evaluated in parallel; fewer when time is up. Each counts as a move.

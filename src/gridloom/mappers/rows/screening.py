@@ -100,6 +100,18 @@ def _missing_class(graph: RowGraph, arch: Arch) -> Failure | None:
             bound=f"none on {arch.name}",
             levers=("an array that has them: gridloom list archs", "domain cma24: its multiplication is an ALU op"),
         )
+    lacking = sorted(
+        {node.op for node in dfg.nodes if not any(t.runs(node.op, dfg.required_classes(node.id)) for t in arch.tiles)}
+        if arch.has("partial")
+        else ()
+    )
+    if lacking:
+        return Failure(
+            constraint="ops",
+            demand=f"a tile that runs {' and one that runs '.join(lacking)}",
+            bound=f"none on {arch.name}",
+            levers=("an array that has them: gridloom list archs",),
+        )
     return None
 
 

@@ -170,16 +170,16 @@ class Starts:
         inside = np.zeros(len(self.arch.tiles), dtype=np.bool_)
         for tiles in (array.rows.at.ravel(), array.rows.ports.ravel()):
             inside[tiles[tiles >= 0]] = True
-        able: dict[frozenset[str], Uint8s] = {}
+        able: dict[tuple[str, frozenset[str]], Uint8s] = {}
         allowed = np.zeros((len(graph.nodes), len(self.arch.tiles)), dtype=np.uint8)
         for n, k in enumerate(graph.nodes.tolist()):
-            needed = dfg.required_classes(dfg.nodes[k].id)
-            if needed not in able:
-                able[needed] = np.array([needed <= tile.classes for tile in self.arch.tiles], dtype=np.uint8)
+            key = dfg.nodes[k].op, dfg.required_classes(dfg.nodes[k].id)
+            if key not in able:
+                able[key] = np.array([tile.runs(*key) for tile in self.arch.tiles], dtype=np.uint8)
             if n in self.pinned:
-                allowed[n, self.pinned[n]] = able[needed][self.pinned[n]]
+                allowed[n, self.pinned[n]] = able[key][self.pinned[n]]
             else:
-                allowed[n] = able[needed] & inside
+                allowed[n] = able[key] & inside
         return allowed
 
     def first_place(self, array: RowArray, seed: int) -> Int32s:

@@ -15,6 +15,7 @@ from gridloom.frontend.source import load_source
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.grid.balance.exact import Timing, balance
+from gridloom.mappers.grid.exact.model import StaticModel, StaticScope
 from gridloom.mappers.grid.exact.search import exact_static as exact
 from gridloom.mappers.grid.exact.search import relaxed_wirelength, sufficient_length
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
@@ -184,3 +185,23 @@ def test_a_long_distance_is_not_refuted():
     assert isinstance(found, Mapping)
     assert list(legal(found)) == []
     assert max(route.fifo for route in found.routes) == 0
+
+
+def test_first_mapping_of_a_large_graph_comes_from_places_then_routes():
+    dfg, arch = load_source("kernel:kmeans,k=2,n=2"), build("mesh:8x8,inputs=skewed")
+    config = ExactConfig(workers=1, first_legal=True)
+    result = exact(dfg, arch, config, Budget(effort=200_000))
+    assert isinstance(result, Mapping)
+    proved_right(result)
+    assert not any("refuted" in sentence for sentence in result.provenance["proof"])
+
+
+def test_settled_places_take_routes_up_to_a_few_links_longer_than_the_shortest_way(triangle: Dfg):
+    problem = build_problem(triangle, build("mesh:4x4"))
+    model = StaticModel(problem, StaticScope(longest=6, places=(0, 1, 5)), Budget().start())
+    own, targets = {0: 0, 1: 1}, {0: (1, 5), 1: (5,)}
+    for net, link, age in model.used:
+        end = int(problem.links.target[link])
+        longer = [age + 1 + problem.hops[end, t] - problem.hops[own[net], t] for t in targets[net]]
+        assert min(longer) <= 4
+    assert set(model.at) == {(0, 0), (1, 1), (2, 5)}

@@ -93,8 +93,6 @@ def exit_loop(module: Module, loop: Loop, name: str, file: str) -> ExitLoop:
         (found,) = find_loops(changed, made.function)
         # A piece starts where the one before ended, so that nothing may be computed before the loop alone.
         graph = translate(changed, single(found, file), file, name, {}, reduced=False)
-        if graph.high_words:
-            raise SourceError("leaves a 64-bit integer and has early exits; it stays on the host")
         needed = {item.name for item in made.headers if any(v is item.start for v in graph.liveins.values())}
         if needed <= wanted:
             return made.result(graph)

@@ -77,7 +77,7 @@ def host_code(module: Module, functions: Sequence[Function], marks: Sequence[Mar
         code.blocks += len(function.blocks)
     parts = []
     for function in functions:
-        own = [mark for mark in marks if mark.loop.function is function]
+        own = sorted((mark for mark in marks if mark.loop.function is function), key=lambda m: -len(m.loop.blocks))
         parts.append(_Writer(module, function, own, file, code).source())
     code.text = "\n\n".join(parts) + "\n"
     return code
@@ -300,8 +300,11 @@ class _Writer:
             raise SourceError(f"instruction {item.opcode!r} is not known to the host", where=where)
 
     def _edge(self, depth: int, source: str, target: str, loops: bool) -> None:
-        """Go from a block to another: tell about loops that end, copy what the target's phis take, tell what begins."""
-        for mark in self.marks:
+        """Go from a block to another: tell about loops that end, copy what the target's phis take, tell what begins.
+
+        Marks stand outermost first: an inner loop ends before the loop around it, and begins after it.
+        """
+        for mark in reversed(self.marks):
             if source in self.inside[mark.number] and target not in self.inside[mark.number]:
                 exits = mark.loop.exits.index((source, target))
                 left = "".join(f"{self.names[item]}, " for item in mark.left)

@@ -6,9 +6,10 @@ other code stays on the host: the loops around, what stands between loops, early
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from gridloom.errors import GridloomError, SourceError
 from gridloom.frontend.c.c_loop import CLoop
@@ -18,8 +19,13 @@ from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Instruction, Module, Value
 from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.c.loops import Loop, find_loops
-from gridloom.frontend.c.region import single
+from gridloom.frontend.c.region import Region, flattened, single
 from gridloom.frontend.c.translate import translate
+
+#: How many iterations of the loop around may run side by side.
+JAM_FACTORS: Final = (2, 4)
+#: Loops that are jammed have numbers of their own, beyond those of any function.
+_JAM_NUMBERS: Final = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,6 +41,15 @@ class LoopPlan:
     #: Set for a loop with early exits, which runs in pieces.
     pieces: ExitLoop | None = field(default=None, repr=False)
     reason: str = ""
+    #: Iterations of the loop around that the graph does side by side.
+    jam: int = 1
+    #: The same loop with several iterations of the loop around side by side, where that changes no value.
+    jams: tuple[LoopPlan, ...] = field(default=(), repr=False)
+
+    @property
+    def is_nest(self) -> bool:
+        """True for a loop that runs as one with the loop inside it."""
+        return self.graph is not None and self.graph.region.inner is not None
 
     @property
     def given(self) -> list[Value]:
@@ -70,6 +85,18 @@ class LoopPlan:
         """The loop as generated code tells about it."""
         return Mark(self.number, self.loop, self.given, self.left)
 
+    @property
+    def marks(self) -> list[Mark]:
+        """The loop as generated code tells about it; where launches run side by side, the loop around, too."""
+        if self.jam == 1 or self.loop.parent is None:
+            return [self.mark]
+        return [Mark(self.outer_number, self.loop.parent, (), ()), self.mark]
+
+    @property
+    def outer_number(self) -> int:
+        """The number of the loop around launches side by side."""
+        return self.number + _JAM_NUMBERS // 2
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FunctionProgram:
@@ -100,7 +127,12 @@ def program_of(module: Module, function: str, file: str) -> FunctionProgram:
     loops: list[LoopPlan] = []
     for item in reached:
         for loop in find_loops(module, item):
-            loops.append(_plan(module, loop, len(loops), file))
+            plan = _plan(module, loop, len(loops), file)
+            same = sum(
+                other.line == plan.line and other.loop.function is item for other in loops if not other.loop.children
+            )
+            # Loops of one line, as macros make them, are told apart by a number.
+            loops.append(replace(plan, name=f"{plan.name}_{same + 1}") if same and not loop.children else plan)
     return FunctionProgram(
         name=function, file=file, module=module, function=module.functions[function], functions=tuple(reached),
         loops=tuple(loops),
@@ -128,8 +160,28 @@ def _plan(module: Module, loop: Loop, number: int, file: str) -> LoopPlan:
     name = f"{loop.function.name}_{loop.span.start}" if loop.span.start else f"{loop.function.name}_loop{number}"
     plan = LoopPlan(number=number, name=name, line=loop.span.start, depth=depth, loop=loop)
     if loop.children:
-        return replace(plan, reason="the host runs it around its inner loops")
+        return _flattened(module, plan, file)
     return _translated(module, plan, file)
+
+
+def entrance(inner: Loop) -> str:
+    """The block that leads into an inner loop and nowhere else; "" where there is none."""
+    blocks = inner.function.blocks
+    before = [name for name, block in blocks.items() if inner.header in block.successors and name not in inner.blocks]
+    return before[0] if len(before) == 1 and blocks[before[0]].successors == [inner.header] else ""
+
+
+def _flattened(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
+    """The plan of a loop around one innermost loop, with the graph of both as one loop where there is one."""
+    around = replace(plan, reason="the host runs it around its inner loops")
+    inner = plan.loop.children[0]
+    if len(plan.loop.children) > 1 or inner.children or not entrance(inner):
+        return around
+    try:
+        graph = translate(module, flattened(plan.loop, file), file, f"{plan.name}_nest", {})
+    except GridloomError:
+        return around
+    return replace(plan, graph=graph, name=f"{plan.name}_nest")
 
 
 def _translated(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
@@ -138,7 +190,8 @@ def _translated(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
     sizes: Mapping[str, int] = {}
     try:
         region = single(loop, file)
-        return replace(plan, graph=translate(module, region, file, plan.name, sizes))
+        found = replace(plan, graph=translate(module, region, file, plan.name, sizes))
+        return replace(found, jams=tuple(_jams(module, found, region, file)))
     except GridloomError as error:
         reason = error
     try:
@@ -148,3 +201,20 @@ def _translated(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
         # What keeps a counted loop off the array is said of it, and not of what it was rewritten into.
         reason = reason if region is not None else error
     return replace(plan, reason=getattr(reason, "message", str(reason)))
+
+
+def _jams(module: Module, plan: LoopPlan, region: Region, file: str) -> Iterator[LoopPlan]:
+    """The loop with several iterations of the loop around it side by side; none where they depend on each other."""
+    outer = plan.loop.parent
+    if outer is None:
+        return
+    for factor in JAM_FACTORS:
+        name = f"{plan.name}_jam{factor}"
+        try:
+            graph = translate(module, region, file, name, {}, jammed=factor)
+        except GridloomError:
+            return
+        # Without a value that is read afterwards the loop computes nothing.
+        if graph.liveouts:
+            number = plan.number + factor * _JAM_NUMBERS
+            yield replace(plan, number=number, name=name, graph=graph, jam=factor)

@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.errors import SourceError
-from gridloom.text_file import check_regular, read_bytes
+from gridloom.text_file import check_regular, read_bytes, shown
 
 # An unterminated comment ends with the text, so that many of them cost one look.
 _COMMENT: Final = re.compile(r'"(?:\\.|[^"\\\n])*+"|\'(?:\\.|[^\'\\\n])*+\'|/\*(?:.*?\*/|.*\Z)|//[^\n]*+', re.DOTALL)
 _SPLICE: Final = re.compile(r"\\[ \t]*+\r?\n")
 _DIRECTIVE: Final = re.compile(r"^[ \t\v\f]*+(?:#|%:)[ \t\v\f]*+([a-z_]*+)([^\n]*+)", re.MULTILINE)
 _NAME: Final = re.compile(r'"([^"\n]++)"|<(/[^<>\n]++)>')
+_INCLUDING: Final = ("include", "include_next", "import")
+_DEFINED: Final = re.compile(r"[ \t\v\f]++(\w++)([^\n]*+)")
+_WHOLE_NAME: Final = re.compile(r'"[^"\n]++"|<[^<>\n]++>')
 _INCLUDED: Final = re.compile(r"^\.+ (.+)$", re.MULTILINE)
 
 
@@ -27,19 +30,33 @@ def check_directives(source: Path, limit: int) -> None:
     """Raise SourceError where a directive names a pipe, a device or a socket, or is an ``#embed``.
 
     Follows the files below the source's folder that are named, each once; ``limit`` is the most bytes of one. Every
-    quoted name of a directive counts, also in macros and in parts that a condition leaves out.
+    quoted name of a directive counts, also in macros and in parts that a condition leaves out. A name that macros put
+    together is refused, since nobody can tell what it leads to before clang opens it.
     """
     waiting, seen = [source], {source}
+    macros: dict[str, list[str]] = {}
+    computed: list[tuple[Path, str]] = []
     for file in waiting:
         text = _SPLICE.sub("", read_bytes(file, limit=limit).decode("latin-1"))
         text = _COMMENT.sub(lambda match: match[0] if match[0][0] in "\"'" else " ", text)
         for directive in _DIRECTIVE.finditer(text):
             if directive[1] == "embed":
                 raise SourceError("#embed is not taken; write the values out", where=str(file))
+            if directive[1] == "define" and (defined := _DEFINED.match(directive[2])):
+                macros.setdefault(defined[1], []).append(defined[2].strip())
+            if directive[1] in _INCLUDING and not directive[2].lstrip().startswith(('"', "<")):
+                computed.append((file, directive[2].strip()))
             for target in _named(file, directive[2]):
                 if target not in seen and target.is_relative_to(source.parent):
                     waiting.append(target)
                 seen.add(target)
+    for file, words in computed:
+        if not all(_WHOLE_NAME.fullmatch(body) for body in macros.get(words, [""])):
+            raise SourceError(
+                f"#include {shown(words)}: macros put the name together; write it out, or define a macro as one quoted "
+                "name",
+                where=str(file),
+            )
 
 
 def _named(file: Path, words: str) -> list[Path]:

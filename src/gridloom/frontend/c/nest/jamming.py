@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.address import Pointers
+from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, find_accesses, may_overlap
-from gridloom.frontend.c.llvm.ir import Instruction, Value
+from gridloom.frontend.c.llvm.ir import Argument, Instruction, Value
 from gridloom.frontend.c.loops import Loop, initial_value, next_value
 from gridloom.frontend.c.nest.values import constant_addition
 from gridloom.frontend.c.region import Region, trip_parts
+from gridloom.frontend.c.wide_integers.elements import word_accesses
 
 
 def moves_of(
     region: Region, accesses: Iterable[Access], liveins: Mapping[str, Value], pointers: Pointers
-) -> dict[str, int]:
-    """Live-in -> what an iteration of the loop around adds to it, for those that it moves.
+) -> dict[str, Form]:
+    """Live-in -> what an iteration of the loop around adds to it, for those that it moves: a form over fixed values.
 
     SourceError without a place where outer iterations cannot run side by side.
     """
@@ -32,7 +33,7 @@ def moves_of(
         raise SourceError("jam takes a loop that runs equally often in every iteration of the loop around it")
     _refuse_stores(region, outer, list(accesses), pointers)
     moved = {name: _move(value, outer, pointers, name) for name, value in liveins.items()}
-    return {name: step for name, step in moved.items() if step}
+    return {name: step for name, step in moved.items() if step.constant or step.terms}
 
 
 def _refuse_stores(region: Region, outer: Loop, accesses: list[Access], pointers: Pointers) -> None:
@@ -45,24 +46,40 @@ def _refuse_stores(region: Region, outer: Loop, accesses: list[Access], pointers
     calls = [item for item in around if item.opcode == "call" and not item.callee.startswith("llvm.")]
     if calls:
         raise SourceError(f"the loop around it calls {calls[0].callee!r}, which may write what it reads")
+    wide = word_accesses(stores)
+    stores = [part for item in stores for part in wide.get(item, (item,))]
     for store in find_accesses(stores, pointers, lambda item: f"line {item.line}"):
         for access in accesses:
             if store.address.base is access.address.base or may_overlap(store, access):
                 raise SourceError("the loop around it stores to an array that it reads, or may: 'restrict' says not")
 
 
-def _move(value: Value, outer: Loop, pointers: Pointers, name: str) -> int:
+def _move(value: Value, outer: Loop, pointers: Pointers, name: str) -> Form:
     """What an outer iteration adds to a value from before the loop; 0 for one that it does not change."""
+    total = Form(0, {})
     if not outer.contains(value):
-        return 0
-    total = 0
+        return total
     for symbol, coefficient in pointers.integer(value).terms.items():
         if not outer.contains(symbol):
             continue
-        step = None
-        if isinstance(symbol, Instruction) and symbol in outer.phis and initial_value(outer, symbol) is not None:
-            step = constant_addition(next_value(outer, symbol), symbol)
+        step = _step(symbol, outer, pointers, name)
         if step is None:
             raise SourceError(f"jam takes values that the loop around moves by a fixed amount; {name} is none")
-        total += coefficient * step
+        total = total + step.times(coefficient)
     return total
+
+
+def _step(symbol: Value, outer: Loop, pointers: Pointers, name: str) -> Form | None:
+    """What an outer iteration adds to a counter, or to a counter times a fixed value; None for anything else."""
+    if not isinstance(symbol, Instruction):
+        return None
+    if symbol in outer.phis and initial_value(outer, symbol) is not None:
+        step = constant_addition(next_value(outer, symbol), symbol)
+        return None if step is None else Form(step, {})
+    if symbol.opcode != "mul" or symbol.type != "i32":
+        return None
+    for factor, fixed in (symbol.operands, reversed(symbol.operands)):
+        if isinstance(fixed, Argument | Instruction) and not outer.contains(fixed) and outer.contains(factor):
+            moved = _move(factor, outer, pointers, name)
+            return None if moved.terms else Form(0, {fixed: moved.constant})
+    return None

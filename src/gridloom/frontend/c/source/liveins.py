@@ -11,25 +11,55 @@ from gridloom.frontend.loops.operations import LiveIn, readable
 
 
 class LiveIns:
-    """The live-ins of a loop, made as they are asked for; ``values`` says by name which IR value each one is."""
+    """The live-ins of a loop, made as they are asked for; ``values`` says by name which IR value each one is.
+
+    A value of 64 bits is two live-ins: ``high_words`` gives the name of its high word by that of its low word.
+    """
 
     def __init__(self, body: Body, pointers: Pointers) -> None:
         self.body, self.pointers = body, pointers
         self.values: dict[str, Value] = {}
+        self.high_words: dict[str, str] = {}
+
+    def high(self, name: str) -> list[str]:
+        """The name of a value's high word, if it has one."""
+        return [self.high_words[name]] if name in self.high_words else []
 
     def of(self, value: Argument | Instruction) -> LiveIn:
         """The live-in that a value from outside the loop becomes, with the range that its type gives it."""
         bits = width(value.type)
+        livein = LiveIn(self._named(value))
+        if bits < 32:
+            unsigned = bits == 1 or (isinstance(value, Argument) and value.unsigned)
+            self.body.ranges[livein] = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        return livein
+
+    def _named(self, value: Argument | Instruction) -> str:
+        """The name of a value, which it gets when it is first asked for."""
         name = next((name for name, known in self.values.items() if known is value), None)
         if name is None:
             name = self.name_of(value)
             self.values[name] = value
             self.body.reserved.add(name)
-        livein = LiveIn(name)
-        if bits < 32:
-            unsigned = bits == 1 or (isinstance(value, Argument) and value.unsigned)
-            self.body.ranges[livein] = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-        return livein
+        return name
+
+    def pair_of(self, value: Argument | Instruction) -> tuple[LiveIn, LiveIn]:
+        """The two live-ins that a value of 64 bits from outside the loop becomes."""
+        return self._with_high(self._named(value))
+
+    def start_pair(self, phi: Instruction) -> tuple[LiveIn, LiveIn]:
+        """The two words that a 64-bit phi which is entered from several places starts from."""
+        return self._with_high(self.start_of(phi).name)
+
+    def _with_high(self, name: str) -> tuple[LiveIn, LiveIn]:
+        """The live-ins of both words."""
+        if name not in self.high_words:
+            high = f"{name}_high"
+            while high in self.body.reserved:
+                high += "_"
+            self.body.reserved.add(high)
+            self.high_words[name] = high
+        return LiveIn(name), LiveIn(self.high_words[name])
 
     def name_of(self, value: Argument | Instruction) -> str:
         """The parameter's name; for a value read before the loop the element it was read from: ``c_3``.

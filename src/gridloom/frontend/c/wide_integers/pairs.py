@@ -1,8 +1,8 @@
 """64-bit integers as pairs of words: a low word that counts as unsigned and a high word with the sign.
 
 Fixed-point code accumulates products in 64 bits and rounds before it shifts. Sums carry over by a comparison, products
-come from ``mul`` and ``mulh``, and shifts join parts of both words. Pairs stay inside the loop: they may be carried,
-chosen and returned, but memory and live-ins hold words.
+come from ``mul`` and ``mulh``, and shifts join parts of both words. A live-in of 64 bits is two live-ins, and so are
+elements of memory (:mod:`gridloom.frontend.c.wide_integers.elements`).
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Wide:
     """Turns instructions on 64-bit integers into operations on pairs; ``value`` gives the operand of a word.
 
     ``problem`` says why a value of the loop has no pair; ``pairs`` holds the pair of every instruction that has one.
+    ``livein`` gives the two words of a value from before the loop.
     Methods raise SourceError without a place.
     """
 
@@ -46,19 +47,21 @@ class Wide:
         value: Callable[[Value], Operand],
         extended: Callable[[Value, bool], Operand],
         problem: Callable[[Value], SourceError | None],
+        livein: Callable[[Value], tuple[Operand, Operand] | None],
     ) -> None:
-        self.body, self.value, self.extended, self.problem = body, value, extended, problem
+        self.body, self.value, self.extended, self.problem, self.livein = body, value, extended, problem, livein
         self.pairs: dict[Value, Pair] = {}
 
     def pair(self, value: Value) -> Pair:
-        """The pair of a value; SourceError for one that has none: it was loaded, or comes from before the loop."""
+        """The pair of a value; SourceError for one of the loop that has none."""
         if isinstance(value, Constant):
             return Pair(Const(wrap(value.value)), Const(wrap(value.value >> 32)))
-        if value not in self.pairs:
-            raise self.problem(value) or SourceError(
-                f"it reads a 64-bit integer from before the loop or from memory; {_TAKEN}: pass two 32-bit ones"
-            )
-        return self.pairs[value]
+        if value in self.pairs:
+            return self.pairs[value]
+        words = self.livein(value)
+        if words is None:
+            raise self.problem(value) or SourceError(f"it makes a 64-bit integer of an address; {_TAKEN}")
+        return Pair(*words)
 
     def lower(self, item: Instruction) -> Pair:
         """The pair of an instruction whose result has 64 bits. SourceError for what is not taken."""

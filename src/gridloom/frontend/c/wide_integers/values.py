@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
+from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction
 from gridloom.frontend.c.nest.values import Nest
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region
+from gridloom.frontend.c.source.liveins import LiveIns
 from gridloom.frontend.c.wide_integers.pairs import Pair, Wide
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
@@ -19,7 +20,7 @@ from gridloom.frontend.loops.prologue import Prologue
 class WideValues:
     """The phis of 64-bit integers, each as two words.
 
-    ``value`` gives the operand of a word, ``runs`` the condition of a block, ``poison`` an operation that nothing may
+    ``liveins`` are those of the loop, ``runs`` gives the condition of a block, ``poison`` an operation that nothing may
     need for a value that cannot be computed.
     """
 
@@ -30,12 +31,12 @@ class WideValues:
         wide: Wide,
         predicates: Predicates,
         nest: Nest,
-        value: Callable[[Value], Operand],
+        liveins: LiveIns,
         runs: Callable[[str], Operand],
         poison: Callable[[Instruction, SourceError], Operand],
     ) -> None:
         self.body, self.region, self.wide, self.predicates, self.nest = body, region, wide, predicates, nest
-        self.value, self.runs, self.poison = value, runs, poison
+        self.liveins, self.runs, self.poison = liveins, runs, poison
         self.carried: dict[Instruction, tuple[Carried, Carried]] = {}
 
     def join(self, phi: Instruction) -> Pair:
@@ -49,28 +50,38 @@ class WideValues:
         return Pair(merge(phi.block, low, phi.name), merge(phi.block, high, phi.name))
 
     def start(self, phi: Instruction) -> Pair:
-        """A carried 64-bit integer: two carried words, from a constant or a widened word."""
+        """A carried 64-bit integer: two carried words, from a constant, a widened word, or two live-ins."""
         first = self.region.initial(phi)
-        starts: list[int | LiveIn] = []
+        starts: Sequence[int | LiveIn] = []
         if isinstance(first, Constant):
             starts = [wrap(first.value), wrap(first.value >> 32)]
         elif isinstance(first, Instruction) and first.opcode in ("sext", "zext") and first.operands[0].type == "i32":
-            word = self.value(first.operands[0])
-            sign = Prologue(self.body).emit("shr", word, Const(31), hint=f"{phi.name}_sign")
-            if isinstance(word, LiveIn) and isinstance(sign, LiveIn):
-                starts = [word, sign if first.opcode == "sext" else 0]
+            starts = self._widened(first, phi)
         if not starts:
-            self.wide.pair(first or phi)
+            whole = isinstance(first, Argument | Instruction)
+            starts = self.liveins.pair_of(first) if whole else self.liveins.start_pair(phi)  # type: ignore[arg-type]
         low, high = (self.body.recur(phi.name, start) for start in starts)
         self.carried[phi] = (low, high)
         return Pair(low, high)
+
+    def _widened(self, first: Instruction, phi: Instruction) -> Sequence[int | LiveIn]:
+        """The words of a word that is widened before the loop: itself and its sign, or 0."""
+        value = first.operands[0]
+        if not isinstance(value, Argument | Instruction):
+            return []
+        word = self.liveins.of(value)
+        if first.opcode == "zext":
+            return [word, 0]
+        sign = Prologue(self.body).emit("shr", word, Const(31), hint=f"{phi.name}_sign")
+        return [word, sign] if isinstance(sign, LiveIn) else []
 
     def restart(self, phi: Instruction) -> Pair:
         """A 64-bit integer of the inner header: its start when the inner loop begins again, else what is carried."""
         low, high = self.body.recur(phi.name, 0), self.body.recur(phi.name, 0)
         self.carried[phi] = (low, high)
         first = self.region.initial(phi)
-        return self.wide.choose(self.nest.fresh, self.wide.pair(first or phi), Pair(low, high))
+        start = self.wide.pair(first) if first is not None else Pair(*self.liveins.start_pair(phi))
+        return self.wide.choose(self.nest.fresh, start, Pair(low, high))
 
     def close(self) -> None:
         """Tie every carried 64-bit integer to what the iteration leaves."""

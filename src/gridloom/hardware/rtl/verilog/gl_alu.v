@@ -1,69 +1,89 @@
 // Function unit for integers of W bits (W = 32: domain i32). OPS has a bit for each opcode that the unit knows;
 // everything else is left out of the circuit. Opcodes are the codes of the op table; those of fused ops need seven bits.
-// Division by zero yields 0 and leaves the dividend as the remainder.
+// Division by zero yields 0 and leaves the dividend as the remainder. Ops that take the same part (adder, shifter,
+// multiplier, divider) share it. PRODUCT and DIVISION = 0: products or quotients are computed elsewhere, in more cycles.
+// `controls` are what gl_controls makes of the opcode.
 module gl_alu #(
     parameter W = 32,
     parameter OPCODE_BITS = 7,
-    parameter [127:0] OPS = {128{1'b1}}
+    parameter [127:0] OPS = {128{1'b1}},
+    parameter PRODUCT = 1, DIVISION = 1
 ) (
+    input  wire clk,
     input  wire [OPCODE_BITS-1:0] opcode,
+    input  wire [9:0] controls,
     input  wire [W-1:0] a, b, c,
-    output reg  [W-1:0] y
+    output wire [W-1:0] y
 );
     localparam [6:0]
         MOVE = 4, ADD = 12, SUB = 13, MUL = 14, DIV = 15, REM = 16, UDIV = 17, UREM = 18, MULH = 19, MUL_ADD = 20,
         MUL_SUB = 21, SHL_ADD = 22, SHL = 23, SHR = 24, LSHR = 25, ROTL = 26, AND = 27, OR = 28, XOR = 29, NOT = 30,
         NEG = 31, ABS = 32, MIN = 33, MAX = 34, UMIN = 35, UMAX = 36, EQ = 37, NE = 38, LT = 39, LE = 40, GT = 41,
         GE = 42, ULT = 43, ULE = 44, SELECT = 45, SEXT8 = 46, SEXT16 = 47, ZEXT8 = 48, ZEXT16 = 49, POPCOUNT = 50,
-        CLZ = 51, SQUARE = 52, MIN_TAG = 53, SELECT_TAG = 54, MUL_RSUB = 75, MUL_AND = 76, MUL_OR = 77, MUL_XOR = 78,
+        CLZ = 51, SQUARE = 52, MIN_TAG = 53, SELECT_TAG = 54, MUL_RSUB = 75, MUL_XOR = 78,
         SHL_SUB = 79, SHL_RSUB = 80, SHL_AND = 81, SHL_OR = 82, SHL_XOR = 83, SHR_ADD = 84, SHR_SUB = 85,
         SHR_RSUB = 86, SHR_AND = 87, SHR_OR = 88, SHR_XOR = 89, LSHR_ADD = 90, LSHR_SUB = 91, LSHR_RSUB = 92,
         LSHR_AND = 93, LSHR_OR = 94, LSHR_XOR = 95;
-    localparam HAS_PRODUCT = OPS[MUL] || OPS[MULH] || OPS[MUL_ADD] || OPS[MUL_SUB] || OPS[SQUARE] ||
-        |OPS[MUL_XOR:MUL_RSUB];
-    localparam HAS_DIVISION = OPS[DIV] || OPS[REM] || OPS[UDIV] || OPS[UREM];
+    localparam HAS_PRODUCT = PRODUCT != 0 && (OPS[MUL] || OPS[MULH] || OPS[MUL_ADD] || OPS[MUL_SUB] || OPS[SQUARE] ||
+        |OPS[MUL_XOR:MUL_RSUB]);
+    localparam HAS_DIVISION = DIVISION != 0 && (OPS[DIV] || OPS[REM] || OPS[UDIV] || OPS[UREM]);
+    localparam HAS_SHIFT_FUSED = OPS[SHL_ADD] || |OPS[LSHR_XOR:SHL_SUB];
     localparam AMOUNT_BITS = $clog2(W);
 
     wire [6:0] code = {{(7-OPCODE_BITS){1'b0}}, opcode};
-    wire less = $signed(a) < $signed(b);
-    wire below = a < b;
+    wire joins, meets, adds, subtracts, lefts, arithmetic, turns, shifts, multiplies, divides;
+    assign {joins, meets, adds, subtracts, lefts, arithmetic, turns, shifts, multiplies, divides} = controls;
+
+    // One adder for sums, differences, comparisons and what is computed bit by bit: then the second word is 0. Its lowest
+    // bit makes the carry into the others. A bit of each word before the adder is a function of four bits at most.
+    wire [W-1:0] first = joins ? (meets ? a ^ b : a | b) : (meets ? a & b : a);
+    wire [W-1:0] second = adds ? b : subtracts ? ~b : {W{1'b0}};
+    wire [W+1:0] total = {1'b0, first, 1'b1} + {1'b0, second, subtracts};
+    wire [W-1:0] sum = total[W:1];
+    wire below = !total[W+1];
+    wire less = a[W-1] == b[W-1] ? sum[W-1] : a[W-1];
     wire same = a == b;
-    wire [AMOUNT_BITS-1:0] amount = b[AMOUNT_BITS-1:0];
-    wire [W-1:0] shifted = a << amount;
-    wire [W-1:0] halved = $unsigned($signed(a) >>> amount);
-    wire [W-1:0] lowered = a >> amount;
-    wire [2*W-1:0] turned = {a, a} << amount;
     wire [W-1:0] b_marked = {b[W-1:1], 1'b1};
     wire [W-1:0] a_marked = {a[W-1:1], 1'b1};
+    wire [W-1:0] minus = -a;
 
-    // One multiplier for all ops that need a product.
-    wire [W-1:0] low, high;
+    // One shifter, to the right; what goes left is mirrored before and behind it.
+    function [W-1:0] mirrored(input [W-1:0] word);
+        integer m;
+        for (m = 0; m < W; m = m + 1) mirrored[m] = word[W-1-m];
+    endfunction
+    wire [W-1:0] lower = lefts ? mirrored(a) : a;
+    wire [W-1:0] upper = turns ? lower : {W{arithmetic && a[W-1]}};
+    // An amount may be above W where W is no power of two; then the bits above the upper word are the sign.
+    localparam REACH = W + (1 << AMOUNT_BITS) - 1;
+    wire [REACH-1:0] funnel;
     generate
-        if (HAS_PRODUCT) begin : product
-            wire [W-1:0] other = (OPS[SQUARE] && code == SQUARE) ? a : b;
-            wire [2*W-1:0] full = {{W{a[W-1]}}, a} * {{W{other[W-1]}}, other};
-            assign {high, low} = full;
+        if (REACH > 2 * W) begin : longer
+            assign funnel = {{(REACH-2*W){arithmetic && a[W-1]}}, upper, lower};
+        end else begin : whole
+            assign funnel = {upper[REACH-W-1:0], lower};
+        end
+    endgenerate
+    wire [REACH-1:0] moved = funnel >> b[AMOUNT_BITS-1:0];
+    wire [W-1:0] shifted = lefts ? mirrored(moved[W-1:0]) : moved[W-1:0];
+
+    wire [W-1:0] product;
+    generate
+        if (HAS_PRODUCT) begin : products
+            gl_product #(.W(W), .OPCODE_BITS(OPCODE_BITS), .OPS(OPS)) unit (
+                .clk(clk), .opcode(opcode), .a(a), .b(b), .c(c), .y(product));
         end else begin : no_product
-            assign {high, low} = {2*W{1'b0}};
+            assign product = {W{1'b0}};
         end
     endgenerate
 
-    // One divider works on magnitudes; the signs are put back behind it. Its operands are 0 while no op divides.
-    wire [W-1:0] quotient, remainder;
+    wire [W-1:0] quotient;
     generate
         if (HAS_DIVISION) begin : division
-            wire is_signed = code == DIV || code == REM;
-            wire busy = is_signed || code == UDIV || code == UREM;
-            wire minus_a = is_signed && a[W-1];
-            wire minus_b = is_signed && b[W-1];
-            wire [W-1:0] dividend = {W{busy}} & (minus_a ? -a : a);
-            wire [W-1:0] divisor = {W{busy}} & (minus_b ? -b : b);
-            wire [W-1:0] whole = dividend / divisor;
-            wire [W-1:0] left = dividend % divisor;
-            assign quotient = b == 0 ? {W{1'b0}} : minus_a != minus_b ? -whole : whole;
-            assign remainder = b == 0 ? a : minus_a ? -left : left;
+            gl_division #(.W(W), .OPCODE_BITS(OPCODE_BITS)) unit (
+                .clk(clk), .start(1'b0), .opcode(opcode), .a(a), .b(b), .y(quotient));
         end else begin : no_division
-            assign {quotient, remainder} = {2*W{1'b0}};
+            assign quotient = {W{1'b0}};
         end
     endgenerate
 
@@ -96,77 +116,50 @@ module gl_alu #(
     localparam TOP8 = W > 8 ? 7 : W - 1;
     localparam TOP16 = W > 16 ? 15 : W - 1;
 
+    reg [W-1:0] rest;
     always @* begin
-        y = a;
+        rest = sum;
         case (code)
-            MOVE: y = a;
-            ADD: if (OPS[ADD]) y = a + b;
-            SUB: if (OPS[SUB]) y = a - b;
-            MUL: if (OPS[MUL]) y = low;
-            DIV: if (OPS[DIV]) y = quotient;
-            REM: if (OPS[REM]) y = remainder;
-            UDIV: if (OPS[UDIV]) y = quotient;
-            UREM: if (OPS[UREM]) y = remainder;
-            MULH: if (OPS[MULH]) y = high;
-            MUL_ADD: if (OPS[MUL_ADD]) y = low + c;
-            MUL_SUB: if (OPS[MUL_SUB]) y = c - low;
-            SHL_ADD: if (OPS[SHL_ADD]) y = shifted + c;
-            SHL: if (OPS[SHL]) y = shifted;
-            SHR: if (OPS[SHR]) y = halved;
-            LSHR: if (OPS[LSHR]) y = lowered;
-            ROTL: if (OPS[ROTL]) y = turned[2*W-1:W];
-            AND: if (OPS[AND]) y = a & b;
-            OR: if (OPS[OR]) y = a | b;
-            XOR: if (OPS[XOR]) y = a ^ b;
-            NOT: if (OPS[NOT]) y = ~a;
-            NEG: if (OPS[NEG]) y = -a;
-            ABS: if (OPS[ABS]) y = a[W-1] ? -a : a;
-            MIN: if (OPS[MIN]) y = less ? a : b;
-            MAX: if (OPS[MAX]) y = less ? b : a;
-            UMIN: if (OPS[UMIN]) y = below ? a : b;
-            UMAX: if (OPS[UMAX]) y = below ? b : a;
-            EQ: if (OPS[EQ]) y = {{(W-1){1'b0}}, same};
-            NE: if (OPS[NE]) y = {{(W-1){1'b0}}, !same};
-            LT: if (OPS[LT]) y = {{(W-1){1'b0}}, less};
-            LE: if (OPS[LE]) y = {{(W-1){1'b0}}, less || same};
-            GT: if (OPS[GT]) y = {{(W-1){1'b0}}, !(less || same)};
-            GE: if (OPS[GE]) y = {{(W-1){1'b0}}, !less};
-            ULT: if (OPS[ULT]) y = {{(W-1){1'b0}}, below};
-            ULE: if (OPS[ULE]) y = {{(W-1){1'b0}}, below || same};
-            SELECT: if (OPS[SELECT]) y = a != 0 ? b : c;
-            SEXT8: if (OPS[SEXT8]) y = extended(a, 8, a[TOP8]);
-            SEXT16: if (OPS[SEXT16]) y = extended(a, 16, a[TOP16]);
-            ZEXT8: if (OPS[ZEXT8]) y = extended(a, 8, 1'b0);
-            ZEXT16: if (OPS[ZEXT16]) y = extended(a, 16, 1'b0);
-            POPCOUNT: if (OPS[POPCOUNT]) y = ones;
-            CLZ: if (OPS[CLZ]) y = zeros;
-            SQUARE: if (OPS[SQUARE]) y = low;
+            NOT: if (OPS[NOT]) rest = ~a;
+            NEG: if (OPS[NEG]) rest = minus;
+            ABS: if (OPS[ABS]) rest = a[W-1] ? minus : a;
+            MIN: if (OPS[MIN]) rest = less ? a : b;
+            MAX: if (OPS[MAX]) rest = less ? b : a;
+            UMIN: if (OPS[UMIN]) rest = below ? a : b;
+            UMAX: if (OPS[UMAX]) rest = below ? b : a;
+            EQ: if (OPS[EQ]) rest = {{(W-1){1'b0}}, same};
+            NE: if (OPS[NE]) rest = {{(W-1){1'b0}}, !same};
+            LT: if (OPS[LT]) rest = {{(W-1){1'b0}}, less};
+            LE: if (OPS[LE]) rest = {{(W-1){1'b0}}, less || same};
+            GT: if (OPS[GT]) rest = {{(W-1){1'b0}}, !(less || same)};
+            GE: if (OPS[GE]) rest = {{(W-1){1'b0}}, !less};
+            ULT: if (OPS[ULT]) rest = {{(W-1){1'b0}}, below};
+            ULE: if (OPS[ULE]) rest = {{(W-1){1'b0}}, below || same};
+            SELECT: if (OPS[SELECT]) rest = a != 0 ? b : c;
+            SEXT8: if (OPS[SEXT8]) rest = extended(a, 8, a[TOP8]);
+            SEXT16: if (OPS[SEXT16]) rest = extended(a, 16, a[TOP16]);
+            ZEXT8: if (OPS[ZEXT8]) rest = extended(a, 8, 1'b0);
+            ZEXT16: if (OPS[ZEXT16]) rest = extended(a, 16, 1'b0);
+            POPCOUNT: if (OPS[POPCOUNT]) rest = ones;
+            CLZ: if (OPS[CLZ]) rest = zeros;
             // Bit 0 is the tag of an earlier comparison and takes no part in this one; the left operand wins a tie.
-            MIN_TAG: if (OPS[MIN_TAG]) y = $signed(b_marked) < $signed(a_marked) ? b_marked : {a[W-1:1], 1'b0};
-            SELECT_TAG: if (OPS[SELECT_TAG]) y = a[0] ? b : c;
-            MUL_RSUB: if (OPS[MUL_RSUB]) y = low - c;
-            MUL_AND: if (OPS[MUL_AND]) y = low & c;
-            MUL_OR: if (OPS[MUL_OR]) y = low | c;
-            MUL_XOR: if (OPS[MUL_XOR]) y = low ^ c;
-            SHL_SUB: if (OPS[SHL_SUB]) y = c - shifted;
-            SHL_RSUB: if (OPS[SHL_RSUB]) y = shifted - c;
-            SHL_AND: if (OPS[SHL_AND]) y = shifted & c;
-            SHL_OR: if (OPS[SHL_OR]) y = shifted | c;
-            SHL_XOR: if (OPS[SHL_XOR]) y = shifted ^ c;
-            SHR_ADD: if (OPS[SHR_ADD]) y = halved + c;
-            SHR_SUB: if (OPS[SHR_SUB]) y = c - halved;
-            SHR_RSUB: if (OPS[SHR_RSUB]) y = halved - c;
-            SHR_AND: if (OPS[SHR_AND]) y = halved & c;
-            SHR_OR: if (OPS[SHR_OR]) y = halved | c;
-            SHR_XOR: if (OPS[SHR_XOR]) y = halved ^ c;
-            LSHR_ADD: if (OPS[LSHR_ADD]) y = lowered + c;
-            LSHR_SUB: if (OPS[LSHR_SUB]) y = c - lowered;
-            LSHR_RSUB: if (OPS[LSHR_RSUB]) y = lowered - c;
-            LSHR_AND: if (OPS[LSHR_AND]) y = lowered & c;
-            LSHR_OR: if (OPS[LSHR_OR]) y = lowered | c;
-            LSHR_XOR: if (OPS[LSHR_XOR]) y = lowered ^ c;
-            default: y = a;
+            MIN_TAG: if (OPS[MIN_TAG]) rest = $signed(b_marked) < $signed(a_marked) ? b_marked : {a[W-1:1], 1'b0};
+            SELECT_TAG: if (OPS[SELECT_TAG]) rest = a[0] ? b : c;
+            default: ;
         endcase
+        if (HAS_SHIFT_FUSED)
+            case (code)
+                SHL_ADD, SHR_ADD, LSHR_ADD: rest = shifted + c;
+                SHL_SUB, SHR_SUB, LSHR_SUB: rest = c - shifted;
+                SHL_RSUB, SHR_RSUB, LSHR_RSUB: rest = shifted - c;
+                SHL_AND, SHR_AND, LSHR_AND: rest = shifted & c;
+                SHL_OR, SHR_OR, LSHR_OR: rest = shifted | c;
+                SHL_XOR, SHR_XOR, LSHR_XOR: rest = shifted ^ c;
+                default: ;
+            endcase
     end
-    wire unused = &{1'b0, c, turned[W-1:0], high, low};
+    // A product is the last to come, so that the choice between it and all others is the last one.
+    (* keep *) wire [W-1:0] quick = shifts ? shifted : rest;
+    assign y = multiplies ? product : divides ? quotient : quick;
+    wire unused = &{1'b0, clk, c, moved, upper, MOVE[0], ADD[0], SUB[0], SHL[0], SHR[0], LSHR[0], ROTL[0], AND[0], OR[0], XOR[0]};
 endmodule

@@ -1,7 +1,8 @@
-// Data memory with one port per bus: a load answers in the same cycle, a store is in memory in the next one. This is
-// a model for simulation; a chip has a compiled memory in its place.
+// Data memory with one port per bus: a load answers in the same cycle, or in the next one where SYNCHRONOUS is set; a
+// store is in memory in the next one. This is a model for simulation; a chip has a compiled memory in its place, and an
+// FPGA has gl_block_memory.
 module gl_data_memory #(
-    parameter W = 32, PORTS = 1, ADDRESS_BITS = 10
+    parameter W = 32, PORTS = 1, ADDRESS_BITS = 10, SYNCHRONOUS = 0
 ) (
     input  wire clk,
     input  wire [PORTS-1:0] store,
@@ -17,7 +18,13 @@ module gl_data_memory #(
     genvar k;
     generate
         for (k = 0; k < PORTS; k = k + 1) begin : port
-            assign loaded[k*W +: W] = words[address[k*ADDRESS_BITS +: ADDRESS_BITS]];
+            if (SYNCHRONOUS != 0) begin : later
+                reg [W-1:0] answer;
+                always @(posedge clk) answer <= words[address[k*ADDRESS_BITS +: ADDRESS_BITS]];
+                assign loaded[k*W +: W] = answer;
+            end else begin : at_once
+                assign loaded[k*W +: W] = words[address[k*ADDRESS_BITS +: ADDRESS_BITS]];
+            end
         end
     endgenerate
 endmodule

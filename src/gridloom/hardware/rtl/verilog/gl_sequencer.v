@@ -1,5 +1,8 @@
-// Counts cycles for the whole array: slot = cycle mod II, stage = rounds begun (saturating), past = rounds since the
-// iterations ran out (saturating), turn = low bits of the round. While `run` is low everything stands at cycle 0.
+// Counts cycles for the whole array, two cycles ahead, so that every unit can prepare what it does:
+// soon_slot = cycle mod II, soon_stage = rounds begun (saturating), soon_past = rounds since the iterations ran out
+// (saturating). While `run` is low they stand at cycle 0, which is the second cycle after `run` has gone high;
+// `iterations` has to be there two cycles before `run`. `slot`, `turn` (low bits of the round) and `last_slot` belong to
+// the present cycle.
 module gl_sequencer #(
     parameter ID = 0, ID_BITS = 8, SLOT_BITS = 1, STAGE_BITS = 6, TURN_BITS = 1, SETTING_BITS = 1,
     parameter OFFSET_BITS = 8, CHUNK = 32
@@ -10,10 +13,10 @@ module gl_sequencer #(
     input  wire [ID_BITS+2+OFFSET_BITS+CHUNK-1:0] cfg_packet_in,
     output wire cfg_valid_out,
     output wire [ID_BITS+2+OFFSET_BITS+CHUNK-1:0] cfg_packet_out,
-    output reg  [SLOT_BITS-1:0] slot,
-    output wire [STAGE_BITS-1:0] stage, past,
-    output wire [TURN_BITS-1:0] turn,
-    output wire last_slot, done,
+    output reg  [SLOT_BITS-1:0] soon_slot, slot,
+    output reg  [STAGE_BITS-1:0] soon_stage, soon_past,
+    output reg  [TURN_BITS-1:0] turn,
+    output reg  last_slot, done,
     output reg  [SETTING_BITS-1:0] settings
 );
     wire write;
@@ -37,22 +40,32 @@ module gl_sequencer #(
                 if ({{(32-OFFSET_BITS){1'b0}}, offset} == $unsigned(1 + k / CHUNK)) settings[k] <= data[k % CHUNK];
         end
 
-    reg [31:0] round;
-    assign last_slot = run && slot == final_slot;
-    always @(posedge clk)
-        if (rst || !run) begin
-            slot  <= 0;
-            round <= 0;
-        end else begin
-            slot <= last_slot ? 0 : slot + 1'b1;
-            if (last_slot) round <= round + 1;
-        end
-
-    localparam [31:0] MOST = (32'd1 << STAGE_BITS) - 1;
-    wire [31:0] over = round + 1 > iterations ? round + 1 - iterations : 0;
-    assign stage = round > MOST ? {STAGE_BITS{1'b1}} : round[STAGE_BITS-1:0];
-    assign past  = over > MOST ? {STAGE_BITS{1'b1}} : over[STAGE_BITS-1:0];
-    assign turn  = round[TURN_BITS-1:0];
-    assign done  = run && &past;
+    // `left` counts the iterations that have not begun when the next round begins.
+    reg [31:0] left;
+    reg [TURN_BITS-1:0] soon_turn, next_turn;
+    reg [SLOT_BITS-1:0] next_slot;
+    reg next_last, next_done;
+    wire turns = soon_slot == final_slot;
+    wire ended = left[31:1] == 31'd0;
+    wire none = ended && !left[0];
+    localparam [STAGE_BITS-1:0] MOST = {STAGE_BITS{1'b1}};
+    always @(posedge clk) begin
+        {slot, turn, last_slot, done} <= {next_slot, next_turn, next_last, next_done};
+        {next_slot, next_turn, next_last, next_done} <= {soon_slot, soon_turn, run && turns, run && soon_past == MOST};
+        if (!run) begin
+            soon_slot <= 0;
+            soon_stage <= 0;
+            soon_past <= {{(STAGE_BITS-1){1'b0}}, none};
+            soon_turn <= 0;
+            left <= iterations;
+        end else if (turns) begin
+            soon_slot <= 0;
+            if (soon_stage != MOST) soon_stage <= soon_stage + 1'b1;
+            if (ended && soon_past != MOST) soon_past <= soon_past + 1'b1;
+            soon_turn <= soon_turn + 1'b1;
+            if (!none) left <= left - 1'b1;
+        end else
+            soon_slot <= soon_slot + 1'b1;
+    end
     wire unused = &{1'b0, data};
 endmodule

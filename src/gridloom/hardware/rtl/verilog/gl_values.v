@@ -9,21 +9,20 @@ module gl_values #(
     input  wire [PORTS*VALUE_BITS-1:0] index,
     output wire [PORTS*W-1:0] words
 );
-    reg [VALUES*W-1:0] store;
-    integer v;
-    always @(posedge clk)
-        for (v = 0; v < VALUES; v = v + 1)
-            if (write && offset == v[OFFSET_BITS-1:0]) store[v*W +: W] <= data[W-1:0];
     genvar k;
     generate
         if (VALUES == 1) begin : single
+            reg [W-1:0] store;
+            always @(posedge clk) if (write) store <= data[W-1:0];
             assign words = {PORTS{store}};
-            wire unused_index = &{1'b0, index};
+            wire unused_index = &{1'b0, index, offset};
         end else begin : many
+            (* ram_style = "distributed" *) reg [W-1:0] store [0:(1<<VALUE_BITS)-1];
+            always @(posedge clk) if (write) store[offset[VALUE_BITS-1:0]] <= data[W-1:0];
             for (k = 0; k < PORTS; k = k + 1) begin : port
-                gl_mux #(.W(W), .N(VALUES), .SELECT_BITS(VALUE_BITS)) pick (
-                    .sources(store), .select(index[k*VALUE_BITS +: VALUE_BITS]), .chosen(words[k*W +: W]));
+                assign words[k*W +: W] = store[index[k*VALUE_BITS +: VALUE_BITS]];
             end
+            wire unused_offset = &{1'b0, offset};
         end
     endgenerate
     wire unused = &{1'b0, data};

@@ -182,7 +182,8 @@ class Timing:
 
     def caps(self, position: Int32s, bound: int) -> Int64s:
         """The FIFO cycles that each crossing edge may wait: its tile's limit, at most ``bound``."""
-        limits = self.problem.fifo[position[self.problem.target[self.crossing]]]
+        p = self.problem
+        limits = p.fifo[p.operand[self.crossing], position[p.target[self.crossing]]]
         return np.minimum(limits, bound).astype(np.int64)
 
 
@@ -192,7 +193,8 @@ def balance(timing: Timing, position: Int32s, length: Int32s, *, fastest: bool =
     With ``fastest`` the latency comes first: the FIFOs are the smallest among those of least latency.
     """
     loops = timing.loop_fifo()
-    limits = timing.problem.fifo[position[timing.problem.source[timing.loops]]]
+    p = timing.problem
+    limits = p.fifo[p.operand[timing.loops], position[p.source[timing.loops]]]
     if (loops < 0).any() or (loops > limits).any():
         return None
     waits = timing.waits(length)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Int32s
@@ -28,6 +29,9 @@ from gridloom.mappers.core.solver import Solved, check_clock, check_size, check_
 from gridloom.mappers.grid.problem import UNLIMITED, StaticProblem
 from gridloom.mappers.grid.route.pathfinder import Routes
 from gridloom.mappers.modulo.exact.symmetry import representatives
+
+# Links that a route may have beyond the shortest way, where places are settled.
+_DETOUR = 4
 
 Aim = Literal["wirelength", "buffers", "latency", "any"]
 
@@ -50,6 +54,8 @@ class StaticScope:
     wirelength: int | None = None
     #: False: places only, a relaxation.
     links: bool = True
+    #: The tile of each node, where places are settled and only routes are asked for.
+    places: tuple[int, ...] | None = None
 
 
 class StaticModel:
@@ -86,6 +92,8 @@ class StaticModel:
     def _size(self) -> int:
         """About the number of variables and of literals in clauses."""
         p = self.problem
+        if self.scope.places is not None:
+            return sum(int(self._carries(net).sum()) for net in self._nets())
         around = sum(int((p.hops <= age + 1).sum()) for age in range(self.scope.longest))
         nets = len(set(p.source.tolist())) * p.links.count * self.scope.longest if self.scope.links else 0
         return p.size * p.tiles + 2 * len(self.crossing) * around // 4 + nets
@@ -97,10 +105,10 @@ class StaticModel:
 
     def _add_places(self) -> None:
         """A node has one tile, a tile has one node at most; the anchor sits on one tile of each symmetric class."""
-        p = self.problem
+        p, places = self.problem, self.scope.places
         for node in range(p.size):
             check_clock(self.clock)
-            for tile in range(p.tiles):
+            for tile in range(p.tiles) if places is None else [places[node]]:
                 if p.may_sit(node, tile):
                     self.at[node, tile] = self._new()
         for node in range(p.size):
@@ -109,7 +117,7 @@ class StaticModel:
             self.model.add_at_most_one([self.at[n, tile] for n in range(p.size) if (n, tile) in self.at])
         degree = np.bincount(np.concatenate([p.source, p.target]), minlength=p.size)
         anchor = int(degree.argmax()) if p.size else -1
-        if p.size:
+        if p.size and places is None:
             tiles = representatives(p.arch)
             self.model.add_bool_or([self.at[anchor, t] for t in tiles if (anchor, t) in self.at])
 
@@ -181,30 +189,50 @@ class StaticModel:
         The clauses say where a value comes from, not that it has to be anywhere: :meth:`_add_arrivals` demands it at
         the end of each edge.
         """
-        p, links = self.problem, self.problem.links
-        sources = sorted({int(p.source[e]) for e in self.crossing})
-        for net in sources:
+        links = self.problem.links
+        on_link: list[list[Any]] = [[] for _ in range(links.count)]
+        for net in self._nets():
             check_clock(self.clock)
-            for link in range(links.count):
-                for age in range(self.scope.longest):
-                    self.used[net, link, age] = self._new()
-        for link in range(links.count):
-            self.model.add_at_most_one(
-                [self.used[net, link, age] for net in sources for age in range(self.scope.longest)]
-            )
+            for link, age in np.argwhere(self._carries(net)).tolist():
+                self.used[net, link, age] = self._new()
+                on_link[link].append(self.used[net, link, age])
+        for literals in on_link:
+            self.model.add_at_most_one(literals)
         before: list[list[int]] = [[] for _ in range(links.count)]
         for link in range(links.count):
             for follower in links.following[links.following_at[link] : links.following_at[link + 1]].tolist():
                 before[follower].append(link)
-        for (net, link, age), literal in self.used.items():
-            if age == 0 and link == 0:
+        for number, ((net, link, age), literal) in enumerate(self.used.items()):
+            if number % 1024 == 0:
                 check_clock(self.clock)
             start = self.at.get((net, int(links.source[link])))
             if age:
-                reasons = [self.used[net, other, age - 1] for other in before[link]]
+                ways = ((net, other, age - 1) for other in before[link])
+                reasons = [self.used[way] for way in ways if way in self.used]
             else:
                 reasons = [start] if start is not None else []
             self.model.add_bool_or([literal.negated(), *reasons])
+
+    def _nets(self) -> list[int]:
+        """The nodes whose values cross links."""
+        return sorted({int(self.problem.source[e]) for e in self.crossing})
+
+    def _carries(self, net: int) -> NDArray[np.bool_]:
+        """(link, age): whether the value of a node can be on a link at that age.
+
+        With settled places the link has to be on a way to a target that is at most ``_DETOUR`` links longer than the
+        shortest one; otherwise nothing is known.
+        """
+        p, links, places = self.problem, self.problem.links, self.scope.places
+        age = np.arange(self.scope.longest)
+        if places is None:
+            return np.ones((links.count, len(age)), dtype=np.bool_)
+        own = places[net]
+        targets = sorted({places[int(p.target[e])] for e in self.crossing if p.source[e] == net})
+        hops = p.hops.astype(np.int32)
+        left = np.min([hops[links.target, tile] - hops[own, tile] for tile in targets], axis=0)
+        begun = hops[own, links.source][:, None] <= age
+        return np.asarray(begun & (age + 1 + left[:, None] <= _DETOUR))
 
     def _add_arrivals(self) -> None:
         """An edge of ``age + 1`` links with its target on a tile needs its net at that age on a link into the tile."""
@@ -219,7 +247,7 @@ class StaticModel:
                 if (target, tile) not in self.at:
                     continue
                 for age in range(self.scope.longest):
-                    ways = [self.used[net, link, age] for link in entering[tile]]
+                    ways = [self.used[net, k, age] for k in entering[tile] if (net, k, age) in self.used]
                     self.model.add_bool_or([self.at[target, tile].negated(), self.age[e, age].negated(), *ways])
 
     def _length(self, e: int) -> Any:
@@ -274,9 +302,10 @@ class StaticModel:
                 self.model.add(wait <= self.scope.fifo)
             if deepest is not None:
                 self.model.add(wait <= deepest)
-            for tile in np.flatnonzero(p.fifo < UNLIMITED).tolist():
+            depths = p.fifo[p.operand[e]]
+            for tile in np.flatnonzero(depths < UNLIMITED).tolist():
                 if (b, tile) in self.at:
-                    self.model.add(wait <= int(p.fifo[tile])).only_enforce_if(self.at[b, tile])
+                    self.model.add(wait <= int(depths[tile])).only_enforce_if(self.at[b, tile])
         self._add_loops()
         self._add_rules()
         if deepest is not None:
@@ -295,7 +324,7 @@ class StaticModel:
             wait = int(p.distance[e] - p.latency[node])
             limit = UNLIMITED if self.scope.fifo is None else self.scope.fifo
             for tile in range(p.tiles):
-                if (node, tile) in self.at and not 0 <= wait <= min(limit, int(p.fifo[tile])):
+                if (node, tile) in self.at and not 0 <= wait <= min(limit, int(p.fifo[p.operand[e], tile])):
                     self.model.add_bool_or([self.at[node, tile].negated()])
 
     def _add_rules(self) -> None:

@@ -19,6 +19,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.estimate.spatial_bounds import Bound, fifo_bound, latency_bound, wirelength_bound
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
+from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.core.solver import ModelTooLargeError, OutOfTimeError, Solved, cp_model, solve, too_large
 from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.grid.balance.exact import Balance, Timing, balance
@@ -35,6 +36,13 @@ _SHARE = 0.5
 
 # Links of a route in the first models: longer ones are rare in good mappings.
 _SHORT = 4
+
+# Nodes x tiles from which on places and routes are first solved one after the other, how often, in which part of what
+# is left of the budget at first (twice as much each time), and the literals that a model of places may have.
+_LARGE = 900
+_ROUNDS = 3
+_FIRST_SHARE = 0.1
+_PLACES_SIZE = 100_000
 
 
 def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
@@ -100,8 +108,10 @@ class _Search:
         first = self._counted()
         self.bound = first.value
         self.proof.append(f"{self._words(first.value)} or more by counting: {first.reason}")
+        if self.problem.size * self.problem.tiles >= _LARGE:
+            self._settle()
         self._walk()
-        if self.best is None or self._value(self.best) > self.bound:
+        if self._open():
             self._minimise()
         self.clock.report("done", "" if self.best is None else self._words(self._value(self.best)))
         if self.best is None:
@@ -129,11 +139,59 @@ class _Search:
             return int(np.maximum(candidate.routes.length - 1, 0).sum())
         return candidate.balance.maximum if self.config.objective == "buffers" else candidate.balance.latency
 
+    def _open(self) -> bool:
+        """True while a better mapping than the best may exist, and is asked for."""
+        if self.best is None:
+            return True
+        return self._value(self.best) > self.bound and not self.config.first_legal
+
+    # -- a first mapping ----------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """A mapping by two models: places with short wires, then routes between these places.
+
+        Nothing is proved by it. Where the places have no routes, shorter wires are looked for, from these places on.
+        """
+        scope = StaticScope(longest=self._near(), aim="wirelength", links=False)
+        try:
+            model = StaticModel(self.problem, scope, self.clock)
+        except (OutOfTimeError, ModelTooLargeError):
+            return
+        places = self._in_order()
+        for turn in range(_ROUNDS):
+            self.clock.report("places, then routes")
+            model.model.clear_hints()
+            hints = [(literal, places[node] == tile) for (node, tile), literal in model.at.items()]
+            share = _FIRST_SHARE * 2**turn
+            solved = solve(model.model, self.clock, workers=self.config.workers, share=share, hints=hints)
+            if not solved.found or self.clock.over():
+                continue
+            places = model.position(solved)
+            far = int(self.problem.hops[places[self.problem.source], places[self.problem.target]].max(initial=1))
+            if self._solve(StaticScope(longest=far + _SHORT, places=tuple(places.tolist()))) == "found":
+                return
+
+    def _in_order(self) -> Int32s:
+        """A tile for each node, the first free one that takes it: where the solver begins to shorten wires."""
+        p = self.problem
+        places, free = np.full(p.size, -1, dtype=np.int32), list(range(p.tiles))
+        choice = np.array([sum(p.may_sit(node, tile) for tile in free) for node in range(p.size)])
+        for node in np.argsort(choice, kind="stable").tolist():
+            places[node] = next((tile for tile in free if p.may_sit(node, tile)), -1)
+            free = [tile for tile in free if tile != places[node]]
+        return places
+
+    def _near(self) -> int:
+        """The longest edge that a model of places tells from longer ones, so that the model stays small."""
+        hops, edges = self.problem.hops, len(self.problem.edges)
+        around = np.cumsum([int((hops <= near).sum()) for near in range(1, 2 * _SHORT + 1)])
+        return 1 + int(np.searchsorted(edges * around // 2, _PLACES_SIZE))
+
     # -- proofs from below --------------------------------------------------------------------------------------------
 
     def _walk(self) -> None:
         """Ask for the bound; where it is refuted, for one more. Each refutation is a proof."""
-        while self.best is None and not self.none and not self.clock.over():
+        while self._open() and not self.none and not self.clock.over():
             value = self.bound
             answer = self._ask(value)
             if answer != "refuted":
@@ -189,7 +247,7 @@ class _Search:
         """Make the objective small directly; longer routes where short ones do not suffice."""
         longest = self.config.longest or max(_SHORT, self._enough_for(self.bound))
         while not self.clock.over():
-            scope = StaticScope(longest=longest, aim=self.config.objective)
+            scope = StaticScope(longest=longest, aim="any" if self.config.first_legal else self.config.objective)
             answer = self._solve(scope, share=1.0)
             most = self.config.longest or sufficient_length(self.problem)
             if answer == "infeasible" and longest >= most:

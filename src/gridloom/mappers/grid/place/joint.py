@@ -48,7 +48,7 @@ class JointAnnealer:
 
         p = self.problem
         wait = (p.latency[p.source] - p.distance - 1).astype(np.int32)
-        return Problem(self._graph, self._edges, Times(self.timing.tied, wait, p.fifo), link_tables(p))
+        return Problem(self._graph, self._edges, Times(self.timing.tied, wait, p.fifo, p.operand), link_tables(p))
 
     def run(
         self,

@@ -46,8 +46,9 @@ class Timing(NamedTuple):
     tied: Bools
     #: For each edge: arrival = issue + wait + links.
     wait: Int32s
-    #: FIFO cycles of each tile's operands.
+    #: [operand, tile] -> FIFO cycles; the operand that each edge feeds.
     fifo: Int32s
+    operand: Int32s
 
 
 class Problem(NamedTuple):
@@ -175,7 +176,7 @@ def _window(e: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: La
     high = low + rules.bound
     if rules.timed:
         high = int64(layout.issue[b] - layout.issue[a] - timing.wait[e])
-        low = max(low, high - min(rules.bound, timing.fifo[tile]))
+        low = max(low, high - min(rules.bound, timing.fifo[timing.operand[e], tile]))
     return low, min(high, layout.way.shape[1])
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gridloom.archs.model import Arch
+from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.modulo.cells.assemble import Copy, assembled
@@ -31,6 +31,7 @@ from gridloom.mappers.modulo.mapping import memory_words, to_mapping
 from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.screening import screen
 from gridloom.mappers.modulo.search import ModuloSearch
+from gridloom.mappers.modulo.timed import hurried
 from gridloom.mappers.modulo.walk import Walk
 from gridloom.mappers.origin import origin
 from gridloom.mapping.mii import Mii, mii
@@ -52,6 +53,9 @@ _TEMPLATES = 9
 # that a block may fill.
 _PLANS = (2, 4)
 _FILLED = 0.95
+
+# The multiple of the bound at which blocks are mapped first where the time is short.
+_EASY = 2
 
 # Moves per node of a block: of the first try at an II, and the factor from pass to pass.
 _MOVES = 150
@@ -114,9 +118,15 @@ def _left(budget: Budget, clock: Clock) -> Budget:
 
 
 def _beyond_cells(arch: Arch) -> bool:
-    """True for an array with rules that cells know nothing of: banks, ops that keep their unit, single ops."""
+    """True for an array with rules that cells know nothing of.
+
+    These are banks, ops that keep their unit, single ops, constant stores, and wires that tiles of several rectangles
+    may share: buses and ports of register files.
+    """
     kept = any(max(tile.occupancy.values(), default=1) > 1 for tile in arch.tiles)
-    return bool(arch.banks) or kept or any(tile.lacks for tile in arch.tiles)
+    after_links = arch.arc_target[(arch.kind[arch.arc_source] == Kind.LINK) & (arch.arc_latency == 0)]
+    shared = bool(np.setdiff1d(np.flatnonzero(arch.kind == Kind.SWITCH), after_links).size)
+    return bool(arch.banks) or kept or shared or arch.has("constant_stores") or any(tile.lacks for tile in arch.tiles)
 
 
 def _given(config: ModuloConfig) -> bool:
@@ -137,10 +147,13 @@ class _Cells:
 
     def best(self) -> Mapping | None:
         """The mapping of the lowest II: upwards from the bound with little effort, then below that with more."""
-        mapping = None
+        mapping = self._easy()
         for ii in self._upwards():
-            mapping = self._at(ii, 0)
-            if mapping is not None or self.clock.over():
+            if self.clock.over() or (mapping is not None and mapping.ii <= ii):
+                break
+            better = self._at(ii, 0)
+            if better is not None:
+                mapping = better
                 break
         for turn in range(_PASSES):
             while mapping is not None and mapping.ii > self.bound.total and self.config.ii is None:
@@ -150,14 +163,24 @@ class _Cells:
                 mapping = better
         return mapping
 
+    def _easy(self) -> Mapping | None:
+        """A mapping at an II with much room, where the time is short: a search from the bound on may not get so far."""
+        if self.config.ii is not None or not hurried(self.clock.budget, len(self.found.dfg.nodes)):
+            return None
+        return self._at(min(_EASY * self.bound.total, self._last), 0, smallest=True)
+
     def _upwards(self) -> list[int]:
         """The IIs that are tried until one has a mapping."""
         if self.config.ii is not None:
             return [self.config.ii]
-        contexts = [tile.contexts for tile in self.grid.arch.tiles if tile.contexts is not None]
-        last = min([*contexts, 4 * self.bound.total + 4])
         steps = [0, *(2**k for k in range(16))]
-        return [self.bound.total + step for step in steps if self.bound.total + step <= last]
+        return [self.bound.total + step for step in steps if self.bound.total + step <= self._last]
+
+    @property
+    def _last(self) -> int:
+        """The highest II that is tried; the contexts of a tile may end it."""
+        contexts = [tile.contexts for tile in self.grid.arch.tiles if tile.contexts is not None]
+        return min([*contexts, 4 * self.bound.total + 4])
 
     # -- plans --------------------------------------------------------------------------------------------------------
 
@@ -214,10 +237,10 @@ class _Cells:
 
     # -- one II -------------------------------------------------------------------------------------------------------
 
-    def _at(self, ii: int, turn: int) -> Mapping | None:
-        """A mapping at an II, with the effort of a pass; plans that leave most room come first."""
+    def _at(self, ii: int, turn: int, *, smallest: bool = False) -> Mapping | None:
+        """A mapping at an II, with the effort of a pass; plans that leave most room, or the smallest, come first."""
         plans = [plan for plan in self.plans if plan.filled <= ii * _FILLED]
-        plans.sort(key=lambda plan: (round(plan.filled / ii, 1), plan.nodes))
+        plans.sort(key=lambda plan: (0.0 if smallest else round(plan.filled / ii, 1), plan.nodes))
         for plan in plans[: _PLANS[min(turn, 1)]]:
             mapping = self._map(plan, ii, turn)
             self.clock.report(f"cells at II {ii}", "" if mapping is None else f"II {ii}")

@@ -61,3 +61,37 @@ def cross_back(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: i
         for k in range(fabric.wire_at[state], fabric.wire_at[state + 1]):
             source = fabric.wire_from[k]
             labels.best[cycle, source] = min(labels.best[cycle, source], cost)
+
+
+@borrowing
+def enter(fabric: Fabric, usage: Usage, labels: Labels, file: int, cycle: int, present: float) -> None:
+    """Let what is written to a file in a cycle pass the cheapest of its write ports.
+
+    A port that the net has in this cycle already costs nothing, and brings the value to any register of the file.
+    """
+    first, slot = fabric.tiles + fabric.registers, cycle % fabric.ii
+    written, least, where = labels.write[cycle, file], FAR, -1
+    for k in range(fabric.port_at[file], fabric.port_at[file + 1]):
+        state = fabric.port[k]
+        cost: float = labels.best[cycle, first + state]
+        if written < FAR:
+            fee = price(usage, fabric.wire_group[state], slot, fabric.wire_price[state], present)
+            if written + fee < cost:
+                cost = written + fee
+                labels.best[cycle, first + state] = cost
+                labels.came[cycle, first + state] = labels.writer[cycle, file]
+        if cost < least:
+            least, where = cost, first + state
+    labels.write[cycle, file] = least
+    if where >= 0:
+        labels.writer[cycle, file] = cycle * fabric.elements + 3 * fabric.tiles + where
+
+
+@borrowing
+def enter_back(fabric: Fabric, usage: Usage, labels: Labels, file: int, cycle: int, present: float) -> None:
+    """Add the price of the cheapest write port to that of writing a file in a cycle."""
+    slot, least = cycle % fabric.ii, FAR
+    for k in range(fabric.port_at[file], fabric.port_at[file + 1]):
+        state = fabric.port[k]
+        least = min(least, price(usage, fabric.wire_group[state], slot, fabric.wire_price[state], present))
+    labels.write[cycle, file] += least

@@ -39,6 +39,8 @@ class Wires:
     writes: tuple[int, ...]
     #: For each tile the states that all of its operand inputs read.
     readers: tuple[tuple[int, ...], ...]
+    #: For each register file the states of its write ports.
+    write_ports: tuple[tuple[int, ...], ...]
     #: The base price of each state, and the most states that a value crosses in a cycle.
     prices: tuple[float, ...]
     depth: int
@@ -61,7 +63,8 @@ def read_wires(arch: Arch, arcs: Arcs) -> Wires:
         for target, latency in targets.items():
             if target in into and latency == 0:
                 into[target].append(source)
-    states = _states(arch, kinds, resources, into)
+    ports = write_ports(arch, arcs)
+    states = _states(arch, kinds, resources, into, set().union(*ports.values()))
     number = {state: k for k, state in enumerate(states)}
     index = {r: k for k, r in enumerate(resources)}
     storages, before = [], []
@@ -72,7 +75,7 @@ def read_wires(arch: Arch, arcs: Arcs) -> Wires:
         storages.append(tuple(stored) if earlier == 0 else ())
         ways = [(index[s], earlier) for s in into[r] if s in index]
         before.append(tuple(number[way] for way in ways if way in number))
-    files = _files(arch, arcs)
+    files = _files(arch, arcs, ports)
     return Wires(
         resources=resources,
         states=tuple(states),
@@ -80,15 +83,32 @@ def read_wires(arch: Arch, arcs: Arcs) -> Wires:
         before=tuple(before),
         writes=tuple(files.get(resources[wire], -1) for wire, _ in states),
         readers=_readers(arch, arcs, resources, states),
+        write_ports=tuple(
+            tuple(number[index[r], 0] for r in sorted(ports.get(k, ()))) for k in range(len(arch.register_files))
+        ),
         prices=tuple(_LINK_PRICE if kinds[resources[w]] == Kind.LINK else _SWITCH_PRICE for w, _ in states),
-        depth=_longest(before),
+        depth=_longest(before) + bool(ports),
     )
 
 
+def write_ports(arch: Arch, arcs: Arcs) -> dict[int, set[int]]:
+    """For each register file that has them the switches that lead to all of its registers in the same cycle."""
+    switches = [r for r, kind in enumerate(arch.kind.tolist()) if kind == Kind.SWITCH]
+    found: dict[int, set[int]] = {}
+    for k, file in enumerate(arch.register_files):
+        ports = {s for s in switches if file.registers and all(arcs.get(s, {}).get(r) == 0 for r in file.registers)}
+        if ports:
+            found[k] = ports
+    return found
+
+
 def _states(
-    arch: Arch, kinds: list[int], resources: tuple[int, ...], into: Mapping[int, list[int]]
+    arch: Arch, kinds: list[int], resources: tuple[int, ...], into: Mapping[int, list[int]], ports: set[int]
 ) -> list[tuple[int, int]]:
-    """The states that a value can get to, layer by layer: links first, then switch outputs in their order."""
+    """The states that a value can get to, layer by layer: links first, then switch outputs in their order.
+
+    Write ports of register files are among them, though results and links of an earlier cycle lead there.
+    """
     index = {r: k for k, r in enumerate(resources)}
     inner = [r for r in resources if kinds[r] == Kind.SWITCH]
     try:
@@ -100,7 +120,7 @@ def _states(
 
     def add(r: int, crossed: int, earlier: int) -> None:
         """Add a state when something leads to it."""
-        stored = earlier == 0 and any(kinds[s] in (Kind.OUT, Kind.REG) for s in into[r])
+        stored = earlier == 0 and (r in ports or any(kinds[s] in (Kind.OUT, Kind.REG) for s in into[r]))
         if stored or any((index[s], earlier) in found for s in into[r] if s in index):
             found.add((index[r], crossed))
             states.append((index[r], crossed))
@@ -116,12 +136,13 @@ def _states(
     return states
 
 
-def _files(arch: Arch, arcs: Arcs) -> dict[int, int]:
-    """The register file that each wire writes: all of its registers, a cycle later."""
+def _files(arch: Arch, arcs: Arcs, ports: Mapping[int, set[int]]) -> dict[int, int]:
+    """The register file that each wire writes: all of its registers, or its write ports, a cycle later."""
     written: dict[int, int] = {}
     for k, file in enumerate(arch.register_files):
+        entries = ports.get(k) or file.registers
         for source, targets in arcs.items():
-            if all(targets.get(r) == 1 for r in file.registers) and arch.kind[source] in (Kind.LINK, Kind.SWITCH):
+            if all(targets.get(r) == 1 for r in entries) and arch.kind[source] in (Kind.LINK, Kind.SWITCH):
                 written.setdefault(source, k)
     return written
 

@@ -42,6 +42,7 @@ class _Writer:
         self.move = self._true(model.move, solved)
         self.load = self._true(model.load, solved)
         self.store = self._true(model.store, solved)
+        self.banks = {key for key, literal in model.banks.items() if solved.value(literal)}
         self.kept = {key for key, literal in model.kept.items() if solved.value(literal)}
         self.rotation = [next(m for m, chosen in choices.items() if solved.value(chosen)) for choices in model.rotation]
         self.unit = {
@@ -146,10 +147,11 @@ class _Writer:
         return self._resource(min(storage for n, storage in self.kept if n == net))
 
     def _settings(self) -> dict[str, Any]:
-        """The setting ``rotating``: how many registers of each adjustable file rotate."""
+        """The settings: how many registers of each adjustable file rotate, and the bank of each array."""
         files = zip(self.arch.register_files, self.rotation)
         counts = {file.name: m for file, m in files if file.adjustable and m}
-        return {"rotating": counts} if counts else {}
+        banks = {array: self.arch.banks[b].name for array, b in sorted(self.banks)}
+        return ({"rotating": counts} if counts else {}) | ({"banks": banks} if banks else {})
 
     # -- routes -------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ import numpy as np
 
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.core.solver import check_clock, check_size, check_time, cp_model
+from gridloom.mappers.modulo.exact.banks import add_banks
 from gridloom.mappers.modulo.exact.scope import Scope, Table
 from gridloom.mappers.modulo.exact.symmetry import representatives
 from gridloom.mappers.modulo.problem import COMPUTED_ONCE, WORD_BYTES, ModuloProblem
@@ -90,6 +91,7 @@ class LoopModel:
     def _build(self) -> None:
         """Make all variables and clauses; uses are collected on the way and limited at the end."""
         self._add_issues()
+        self.banks = add_banks(self.model, self.problem, self.issues, self.ii)
         for net in range(self.nodes + len(self.problem.liveins)):
             if self._readers(net):
                 self._add_value(net)
@@ -536,11 +538,10 @@ class LoopModel:
         """At most one user for each unit and storage in a slot, at most its capacity for each bus."""
         for users in (*self._units.values(), *self._storages.values()):
             check_clock(self._clock)
-            if len(users) > 1:
-                self.model.add_at_most_one(users)
+            self.model.add_at_most_one(users)
         for (p, _), users in self._buses.items():
             capacity = self.arch.pools[p].capacity
-            if capacity == 1 and len(users) > 1:
+            if capacity == 1:
                 self.model.add_at_most_one(users)
             elif len(users) > capacity:
                 self.model.add(sum(users) <= capacity)

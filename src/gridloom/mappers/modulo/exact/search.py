@@ -62,7 +62,7 @@ def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     clock = budget.start()
     problem = ModuloProblem(dfg, arch)
     bound = mii(dfg, arch)
-    reason = screen(problem, bound, config.ii)
+    reason = problem.banks.failure or screen(problem, bound, config.ii)
     if reason is not None:
         return reason
     least_distances(1, [], 1)  # compiled before the clock starts

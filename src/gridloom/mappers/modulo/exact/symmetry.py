@@ -7,6 +7,7 @@ family. Cost: O(arcs) per move. A *move* here is a permutation: tile k goes to `
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from gridloom.archs.model import Arch, Kind, Tile
@@ -52,7 +53,7 @@ def _candidates(arch: Arch) -> Iterator[Move]:
 
 
 def _keeps(arch: Arch, move: Move) -> bool:
-    """True when a move carries tiles, resources, arcs, pools and files onto equal ones."""
+    """True when a move carries tiles, resources, arcs, pools, files and banks onto equal ones."""
     if any(_ability(arch.tiles[k]) != _ability(arch.tiles[image]) for k, image in enumerate(move)):
         return False
     resource = _resources(arch, move)
@@ -65,7 +66,9 @@ def _keeps(arch: Arch, move: Move) -> bool:
     carried = {(p.capacity, frozenset(move[t] for t in p.tiles), p.classes) for p in arch.pools}
     files = {(f.registers, f.rotating, f.adjustable) for f in arch.register_files}
     turned = {(tuple(resource[r] for r in f.registers), f.rotating, f.adjustable) for f in arch.register_files}
-    return arcs == moved and pools == carried and files == turned
+    banks = Counter((b.ports, b.size, frozenset(b.tiles)) for b in arch.banks)
+    reached = Counter((b.ports, b.size, frozenset(move[t] for t in b.tiles)) for b in arch.banks)
+    return arcs == moved and pools == carried and files == turned and banks == reached
 
 
 def _ability(tile: Tile) -> tuple[object, ...]:

@@ -50,7 +50,7 @@ def memmap(dfg: Dfg, arch: Arch, config: MemmapConfig, budget: Budget) -> Mappin
     """
     technique = Technique(strategies=frozenset(), reschedules=False, keeps_live_ins=False, rewrite=_over_memory)
     limits = Limits(
-        ii=config.ii, attempts=config.attempts, starts=1, moves=config.moves, links=1, sideways=0, options=1
+        ii=config.ii, attempts=config.attempts, starts=1, moves=config.moves, links=1, sideways=0, options=1, first=1
     )
     return run_technique("memmap", dfg, arch, technique, limits, config, budget)
 

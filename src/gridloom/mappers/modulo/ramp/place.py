@@ -8,20 +8,23 @@ registers themselves are allocated afterwards, and an op whose value finds none 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Clock
-from gridloom.mappers.core.arrays import Int64s
+from gridloom.mappers.core.arrays import Bools, Int64s
 from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.ramp.graph import Link, WorkGraph
-from gridloom.mappers.modulo.ramp.registers import FileUse, Value, allocate
+from gridloom.mappers.modulo.ramp.registers import UNUSED, FileUse, Value, allocate
 
 if TYPE_CHECKING:
-    from gridloom.mappers.modulo.ramp.clique_kernel import Files, Relations
+    from gridloom.mappers.modulo.ramp.cliques.compatibility_kernel import Relations
+    from gridloom.mappers.modulo.ramp.cliques.files_kernel import Files
 
 #: Vertices of the compatibility graph at most; it takes a bit for each pair of vertices.
 MAX_VERTICES = 40_000
@@ -47,23 +50,38 @@ class Attempt:
     cycle: Int64s
     #: The tile of each op; -1: it has none.
     place: Int64s
+    #: The same, with the tile that rules out least for an op that has none.
+    near: Int64s
     #: What each register file holds.
     files: tuple[FileUse, ...]
+    #: Incompatible pairs of ops on those tiles: at least one for each op that has none.
+    failures: int = 0
 
     @property
     def unmapped(self) -> list[int]:
         """Ops without a tile, the earliest first."""
         return sorted(np.flatnonzero(self.place < 0).tolist(), key=lambda n: (int(self.cycle[n]), n))
 
-    @property
-    def cost(self) -> tuple[int, int, int]:
-        """Ops left, PEs taken, register cycles taken: the lower, the better."""
-        left = int((self.place < 0).sum())
-        return left, len(self.graph.ops) - left, sum(use.taken for use in self.files)
+    @cached_property
+    def left(self) -> int:
+        """The number of ops without a tile."""
+        return int((self.place < 0).sum())
+
+    @cached_property
+    def cost(self) -> tuple[int, int, int, int]:
+        """Failures and ops left, PEs taken, register cycles taken: the lower, the better."""
+        taken = sum(use.taken for use in self.files)
+        return self.failures, self.left, len(self.graph.ops) - self.left, taken
 
     def length(self, link: Link) -> int:
         """Cycles from the issue of a link's source to that of its target."""
         return int(self.cycle[link.target] - self.cycle[link.source] + self.ii * link.distance)
+
+
+def unplaced(graph: WorkGraph, cycle: Int64s, ii: int) -> Attempt:
+    """A schedule of which no op has a tile yet."""
+    none = np.full(len(graph.ops), -1, dtype=np.int64)
+    return Attempt(graph=graph, ii=ii, cycle=cycle, place=none, near=none, files=())
 
 
 def check_pairs(ops: int, tiles: int) -> None:
@@ -81,10 +99,11 @@ class Placer:
     OptionError for an array with buses that start more than one op in a cycle.
     """
 
-    def __init__(self, problem: ModuloProblem, rules: Rules, moves: int) -> None:
+    def __init__(self, problem: ModuloProblem, rules: Rules, moves: int, clique: str = "local") -> None:
         self.problem = problem
         self.rules = rules
         self.moves = moves
+        self.clique = clique
         s, tiles = problem.structure, range(len(problem.arch.tiles))
         self.file_of = np.array(s.file_of, dtype=np.int64)
         self.reads = np.array([[p in s.reads[q] for q in tiles] for p in tiles], dtype=np.bool_)
@@ -95,6 +114,8 @@ class Placer:
         self.over_file = joint if rules.shared_files else joint & self.same_tile
         #: PEs that read an output; 0 where a register takes a value to any PE.
         self.reach = 0 if (self.over_file & ~self.reads).any() else int(self.reads.sum(axis=1).max(initial=0))
+        #: hops[p, q]: wires that a value takes from one tile to another; a large number where none lead there.
+        self.hops = _hops(self.reads)
         self.able, self.latency, self.pool = problem.tables
         self.together = problem.together().astype(np.bool_)
         if any(pool.capacity != 1 for pool in problem.arch.pools):
@@ -108,16 +129,16 @@ class Placer:
         OptionError where the compatibility graph would be too large. The moves of the search are added to the clock's.
         Costs (ops * tiles)^2 bits and the local search.
         """
-        from gridloom.mappers.modulo.ramp.clique_kernel import Clique, compatibility, find_clique
+        from gridloom.mappers.modulo.ramp.cliques.compatibility_kernel import compatibility, nearest_tiles
+        from gridloom.mappers.modulo.ramp.cliques.files_kernel import Clique
 
         ops, tiles = len(graph.ops), len(self.problem.arch.tiles)
         check_pairs(ops, tiles)
         relations, files = self._relations(graph, cycle, ii), self._files(graph, cycle, ii)
-        able = relations.able
-        rows = compatibility(relations)
+        pairs = compatibility(relations)
         clique = Clique(
             place=np.full(ops, -1, dtype=np.int64),
-            against=np.zeros(ops * tiles, dtype=np.int64),
+            weight=self._weights(graph),
             until=np.zeros(ops * tiles, dtype=np.int64),
             held=np.zeros((max(1, len(files.room)), ii), dtype=np.int64),
             kept=np.zeros((max(1, len(files.room)), max(1, files.liveins)), dtype=np.int64),
@@ -128,18 +149,43 @@ class Placer:
         if start is not None:
             first[: len(start)] = start
         report = np.zeros(1, dtype=np.int64)
-        found = find_clique(rows, able, files, clique, first, self.moves, seed, clock.stop, report)
+        found = self._find_clique()(pairs, files, clique, first, self.moves, seed, clock.stop, report)
         clock.moves += int(report[0])
-        attempt = Attempt(graph=graph, ii=ii, cycle=cycle, place=found, files=())
-        return self._with_registers(attempt)
+        attempt = self._with_registers(Attempt(graph=graph, ii=ii, cycle=cycle, place=found, near=found, files=()))
+        if not attempt.left:
+            return attempt
+        near, failures = nearest_tiles(pairs, attempt.place)
+        return replace(attempt, near=near, failures=int(failures))
+
+    def _find_clique(self) -> Callable[..., Int64s]:
+        """The clique search that the setting names."""
+        if self.clique == "dharwadker":
+            from gridloom.mappers.modulo.ramp.cliques import dharwadker_kernel
+
+            return dharwadker_kernel.find_clique
+        from gridloom.mappers.modulo.ramp.cliques import local_kernel
+
+        return local_kernel.find_clique
+
+    def _weights(self, graph: WorkGraph) -> Int64s:
+        """What it costs to leave an op out: one, and its links where the weights count them."""
+        links = np.array([(link.source, link.target) for link in graph.links], dtype=np.int64).ravel()
+        degree = np.bincount(links, minlength=len(graph.ops)) if len(links) else np.zeros(len(graph.ops))
+        return (2 + degree).astype(np.int64)
 
     def _with_registers(self, attempt: Attempt) -> Attempt:
         """Give values their registers; ops whose values find none are taken out again, the longest value first."""
         place = attempt.place.copy()
-        values = self.values(replace(attempt, place=place))
+        waiting: dict[int, list[Value]] = {}
+        for value in self.values(attempt):
+            waiting.setdefault(value.file, []).append(value)
+        keepers = {int(self.file_of[place[keep.op]]) for keep in attempt.graph.keeps if place[keep.op] >= 0}
         uses = []
         for k, file in enumerate(self.problem.arch.register_files):
-            mine = [value for value in values if value.file == k]
+            mine = waiting.get(k, [])
+            if not mine and k not in keepers:
+                uses.append(UNUSED if file.adjustable else FileUse(rotating=file.rotating, peak=0, taken=0))
+                continue
             kept = self._kept(attempt.graph, place, k)
             use = allocate(file, mine, kept, attempt.ii)
             while use is None:
@@ -170,6 +216,25 @@ class Placer:
         p, q = int(attempt.place[link.source]), int(attempt.place[link.target])
         return attempt.length(link) > attempt.graph.ops[link.source].latency or not bool(self.reads[p, q])
 
+    def fits(self, attempt: Attempt, link: Link) -> bool:
+        """True when the tiles of a link's ends, or those nearest to it, allow its length."""
+        p, q = int(attempt.near[link.source]), int(attempt.near[link.target])
+        if link.memory or p < 0 or q < 0:
+            return True
+        at_once = attempt.length(link) <= attempt.graph.ops[link.source].latency
+        return bool(self.over_file[p, q] or (at_once and self.reads[p, q]))
+
+    def hops_of(self, attempt: Attempt, link: Link) -> int:
+        """Wires between the tiles of a link's ends, or those nearest to it."""
+        return int(self.hops[attempt.near[link.source], attempt.near[link.target]])
+
+    def certainly_fails(self, attempt: Attempt, link: Link) -> bool:
+        """True when no two tiles allow a link: its value waits on the one PE that has no slot for its reader."""
+        if self.reach == 0 or link.memory or link.source == link.target:
+            return False
+        length = attempt.length(link)
+        return length > attempt.graph.ops[link.source].latency and length % attempt.ii == 0
+
     def _kept(self, graph: WorkGraph, place: Int64s, file: int) -> list[int]:
         """The live-ins that a file keeps for the ops on its tiles."""
         return sorted({k.livein for k in graph.keeps if place[k.op] >= 0 and self.file_of[place[k.op]] == file})
@@ -182,7 +247,7 @@ class Placer:
         The four tables of pairs of tiles are, by row: values read at once, values that wait, ends of a pair edge, and
         ops that may not share a file.
         """
-        from gridloom.mappers.modulo.ramp.clique_kernel import Relations
+        from gridloom.mappers.modulo.ramp.cliques.compatibility_kernel import Relations
 
         rows = np.array([op.row for op in graph.ops], dtype=np.int64)
         latency = np.array([op.latency for op in graph.ops], dtype=np.int64)
@@ -212,6 +277,7 @@ class Placer:
             second=table[:, 1].copy(),
             row=table[:, 2].copy(),
             tables=np.stack([self.reads | self.over_file, self.over_file, self.together, apart]),
+            hops=self.hops if self.reach else np.zeros_like(self.hops),
         )
 
     def _files(self, graph: WorkGraph, cycle: Int64s, ii: int) -> Files:
@@ -220,7 +286,7 @@ class Placer:
         A value is counted in each cycle from its result to its last waiting reader, which is what it takes if all of
         these are placed where they read the file.
         """
-        from gridloom.mappers.modulo.ramp.clique_kernel import Files
+        from gridloom.mappers.modulo.ramp.cliques.files_kernel import Files
 
         files = self.problem.arch.register_files
         room = [len(file.registers) for file in files]
@@ -251,3 +317,17 @@ class Placer:
             keep=np.array([k for row in kept for k in sorted(row)], dtype=np.int64),
             liveins=len(liveins),
         )
+
+
+def _hops(reads: Bools) -> Int64s:
+    """Shortest paths over wires between all tiles; tiles that none joins are as many hops apart as there are tiles."""
+    count = len(reads)
+    hops = np.full((count, count), max(1, count), dtype=np.int64)
+    reached = np.eye(count, dtype=np.bool_)
+    for distance in range(count):
+        fresh = reached & (hops == max(1, count))
+        if not fresh.any():
+            break
+        hops[fresh] = distance
+        reached = reached | ((reached.astype(np.int64) @ reads.astype(np.int64)) > 0)
+    return hops

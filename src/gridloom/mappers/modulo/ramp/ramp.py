@@ -22,7 +22,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.modulo.ramp.run import run_technique
-from gridloom.mappers.modulo.ramp.search import STRATEGIES, Limits, Technique
+from gridloom.mappers.modulo.ramp.search import CLIQUES, STRATEGIES, Limits, Technique
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
@@ -35,31 +35,55 @@ class RampConfig:
     ii: int | None = None
     #: IIs that are tried at most.
     attempts: int = 24
-    #: Schedules that are tried at an II before the next; without the strategy ``reschedule`` it is one.
-    starts: int = 2
-    #: Moves without a larger clique after which a clique search ends.
-    moves: int = 1500
+    #: Rounds over the IIs: schedules that are tried at each. Without the strategy ``reschedule`` it is always the same.
+    starts: int = 100
+    #: Moves without a heavier clique after which a clique search ends.
+    moves: int = 400
     #: Links of an unmapped op that strategies are tried on.
-    links: int = 3
-    #: Edits in a row that may map no more ops than before.
-    sideways: int = 2
+    links: int = 4
+    #: Edits in a row that may leave as many failures as before, or in later rounds one more.
+    sideways: int = 10
     #: Placements that are tried for a schedule, one for each option of a strategy.
-    options: int = 80
+    options: int = 600
+    #: Placements for the first schedule at an II; each further schedule has twice as many, up to ``options``.
+    first: int = 40
     #: Strategies by name, comma-separated: route, memory, files, livein, recompute, reschedule.
     strategies: str = ",".join(STRATEGIES)
+    #: Strategies that are left out of these, comma-separated.
+    without: str = ""
+    #: The search for a maximum clique: ``local``, or ``dharwadker`` as in the paper.
+    clique: str = "local"
 
     def __post_init__(self) -> None:
         check_settings(
-            self, at_least={"ii": 1, "attempts": 1, "starts": 1, "moves": 1, "links": 1, "sideways": 0, "options": 1}
+            self,
+            at_least={
+                "ii": 1,
+                "attempts": 1,
+                "starts": 1,
+                "moves": 1,
+                "links": 1,
+                "sideways": 0,
+                "options": 1,
+                "first": 1,
+            },
         )
-        for name in self.names:
-            if name not in STRATEGIES:
-                raise OptionError(f"strategies: no strategy is called {name!r}; known: {', '.join(STRATEGIES)}")
+        for key, text in (("strategies", self.strategies), ("without", self.without)):
+            for name in _words(text):
+                if name not in STRATEGIES:
+                    raise OptionError(f"{key}: no strategy is called {name!r}; known: {', '.join(STRATEGIES)}")
+        if self.clique not in CLIQUES:
+            raise OptionError(f"clique: no clique search is called {self.clique!r}; known: {', '.join(CLIQUES)}")
 
     @property
     def names(self) -> frozenset[str]:
         """The strategies that are switched on."""
-        return frozenset(word.strip() for word in self.strategies.split(",") if word.strip())
+        return frozenset(_words(self.strategies)) - frozenset(_words(self.without))
+
+
+def _words(text: str) -> list[str]:
+    """The words of a comma-separated list."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def ramp(dfg: Dfg, arch: Arch, config: RampConfig, budget: Budget) -> Mapping | Failure:
@@ -70,6 +94,6 @@ def ramp(dfg: Dfg, arch: Arch, config: RampConfig, budget: Budget) -> Mapping | 
     """
     limits = Limits(
         ii=config.ii, attempts=config.attempts, starts=config.starts, moves=config.moves, links=config.links,
-        sideways=config.sideways, options=config.options,
+        sideways=config.sideways, options=config.options, first=config.first, clique=config.clique,
     )  # fmt: skip
     return run_technique("ramp", dfg, arch, Technique(strategies=config.names), limits, config, budget)

@@ -29,11 +29,11 @@ class RegimapConfig:
     #: IIs that are tried at most.
     attempts: int = 24
     #: Moves without a larger clique after which a clique search ends.
-    moves: int = 1500
+    moves: int = 400
     #: Links of an unmapped op that moves are tried on.
-    links: int = 3
+    links: int = 4
     #: Placements that are tried for a schedule.
-    options: int = 80
+    options: int = 600
 
     def __post_init__(self) -> None:
         check_settings(self, at_least={"ii": 1, "attempts": 1, "moves": 1, "links": 1, "options": 1})
@@ -49,6 +49,6 @@ def regimap(dfg: Dfg, arch: Arch, config: RegimapConfig, budget: Budget) -> Mapp
     )
     limits = Limits(
         ii=config.ii, attempts=config.attempts, starts=1, moves=config.moves, links=config.links, sideways=1,
-        options=config.options,
+        options=config.options, first=config.options,
     )  # fmt: skip
     return run_technique("regimap", dfg, arch, technique, limits, config, budget)

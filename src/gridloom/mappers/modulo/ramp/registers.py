@@ -59,6 +59,10 @@ class FileUse:
         return (register - (cycle // ii - self.first[op] // ii)) % self.rotating
 
 
+#: A file that holds nothing and may choose how many of its registers rotate.
+UNUSED = FileUse(rotating=0, peak=0, taken=0)
+
+
 def allocate(file: RegisterFile, values: Sequence[Value], kept: Sequence[int], ii: int) -> FileUse | None:
     """Registers for all of them, or None where first fit finds no room.
 

@@ -41,21 +41,35 @@ def run_technique(
     found = search.run(clock)
     clock.report("done", "" if found is None else f"II {found.ii}")
     if found is None:
-        return _failure(search)
+        return _failure(search, ended=clock.over())
     strategies = dict(sorted(search.trace.chosen.items()))
-    record = origin(name, config, clock, optimal=found.ii == bound.total, strategies=strategies)
+    ops = len(found.graph.ops)
+    sizes = {
+        "ops": ops,
+        "inserted": ops - len(problem.nodes),
+        "pairs": ops * len(arch.tiles),
+        "placements": search.trace.placements,
+    }
+    record = origin(name, config, clock, optimal=found.ii == bound.total, strategies=strategies, graph=sizes)
     return to_mapping(search.placer, found, record)
 
 
-def _failure(search: RampSearch) -> Failure:
-    """Why there is no mapping: no time, no schedule, or the ops without a PE in the attempt that came closest."""
+def _failure(search: RampSearch, *, ended: bool) -> Failure:
+    """Why there is no mapping: no time, no schedule, or the ops without a PE in the attempt that came closest.
+
+    More time is named as a help where the budget ended the search, and not where every start failed at every II.
+    """
     trace, dfg = search.trace, search.problem.dfg
     if not trace.iis:
         return Failure(constraint="the budget", demand="an attempt", bound="an end before the first", levers=("time",))
+    more = ("time",) if ended else ()
     span = f"II {trace.iis[0]}" if len(trace.iis) == 1 else f"II {trace.iis[0]} to {trace.iis[-1]}"
     if trace.closest is None:
         return Failure(
-            constraint=f"schedule at {span}", demand="a cycle for every op", bound="none found", levers=("a higher II",)
+            constraint=f"schedule at {span}",
+            demand="a cycle for every op",
+            bound="none found",
+            levers=(*more, "a higher II"),
         )
     left = [trace.closest.graph.ops[n] for n in trace.closest.unmapped]
     names = [f"{op.kind} of {dfg.nodes[op.node].id}" if op.kind != "op" else dfg.nodes[op.node].id for op in left]
@@ -63,7 +77,7 @@ def _failure(search: RampSearch) -> Failure:
         constraint=f"clique of (op, PE) pairs at {span}",
         demand=f"{len(trace.closest.graph.ops)} ops",
         bound=f"{len(left)} without a PE at best ({', '.join(names[:4])}{', ...' if len(names) > 4 else ''})",
-        levers=("more registers", "a larger array", "mapper 'modulo'"),
+        levers=(*more, "more registers", "a larger array", "mapper 'modulo'"),
     )
 
 
@@ -75,5 +89,5 @@ def warm_up() -> None:
     b = DfgBuilder("two")
     b.add("neg", b.add("neg", b.livein("x")))
     problem = ModuloProblem(b.build(), build("torus:1x2,regs=1"))
-    limits = Limits(ii=2, attempts=1, starts=1, moves=4, links=1, sideways=0, options=1)
+    limits = Limits(ii=2, attempts=1, starts=1, moves=4, links=1, sideways=0, options=1, first=1)
     RampSearch(problem, Technique(), limits, mii(problem.dfg, problem.arch)).run(Budget().start())

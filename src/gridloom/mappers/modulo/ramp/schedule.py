@@ -36,12 +36,14 @@ def schedule(
     *,
     reach: int,
     fixed: Int64s | None = None,
+    wanted: Int64s | None = None,
     rng: np.random.Generator | None = None,
 ) -> Int64s | None:
     """Issue cycles of every op, or None where none was found.
 
     ``reach``: PEs that read an output, 0 where a file takes values anywhere. ``fixed`` holds the cycles of the first
-    ops, which then stay. ``rng`` perturbs the order of nodes. Cost: O(n^3) for the distances, compiled.
+    ops, which then stay; ``wanted`` those that they keep where dependences and room allow it. ``rng`` perturbs the
+    order of nodes. Cost: O(n^3) for the distances, compiled.
     """
     count = len(graph.ops)
     least = least_distances(count, dependences(graph), ii)
@@ -54,14 +56,20 @@ def schedule(
     for n, op in enumerate(graph.ops):
         takes[n, list(counts.takes[op.row])] = 1
     room = np.array(counts.room, dtype=np.int64)
-    start = np.full(count, -1, dtype=np.int64)
-    if fixed is not None:
-        start[: len(fixed)] = fixed
     noise = None if rng is None else 2.5 * rng.random(count)
-    cycle = modulo_schedule(least, ii, takes, room, start=start, noise=noise)
+    aims = _extended(wanted, count)
+    cycle = modulo_schedule(least, ii, takes, room, start=_extended(fixed, count), wanted=aims, noise=noise)
     if cycle is not None and fixed is None:
         links = [(link.source, link.target, link.distance) for link in graph.links if not link.memory]
         latency = np.array([op.latency for op in graph.ops], dtype=np.int64)
         table = np.array(links, dtype=np.int64).reshape(-1, 3)
         shorten_lifetimes(least, ii, takes, room, table, latency, cycle, reach=reach)
     return cycle
+
+
+def _extended(cycles: Int64s | None, count: int) -> Int64s:
+    """Cycles of the first ops, and -1 for those that follow them."""
+    found = np.full(count, -1, dtype=np.int64)
+    if cycles is not None:
+        found[: len(cycles)] = cycles
+    return found

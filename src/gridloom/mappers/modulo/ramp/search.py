@@ -4,8 +4,8 @@ The techniques that RAMP was measured against are this search with fewer strateg
 
 At an II, an attempt is improved step by step: each step edits the graph by one strategy and schedules and places it
 again. A step counts when it maps more ops, or, a few times in a row, as many. All of it starts from the original graph
-again at the next II. The clique search is seeded by the user's seed, the II and the number of ops, so that the same
-seed and effort give the same mapping.
+again at the next II. The clique search is seeded by the user's seed, the II and the number of placements before it, so
+that the same seed and effort give the same mapping.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import numpy as np
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.ramp.ahead import RouteAhead
 from gridloom.mappers.modulo.ramp.graph import Link, WorkGraph, least_ii, work_graph
 from gridloom.mappers.modulo.ramp.mapping import fits_memory
-from gridloom.mappers.modulo.ramp.place import Attempt, Placer, Rules, check_pairs
+from gridloom.mappers.modulo.ramp.place import Attempt, Placer, Rules, check_pairs, unplaced
 from gridloom.mappers.modulo.ramp.schedule import schedule
 from gridloom.mappers.modulo.ramp.strategies import Editor
 from gridloom.mappers.modulo.schedule.resources import Resources, resources
@@ -31,6 +32,12 @@ DISTANT = ("route", "memory", "files")
 LIVE_IN = ("livein",)
 CONSECUTIVE = ("recompute", "route", "reschedule")
 STRATEGIES = tuple(dict.fromkeys((*DISTANT, *LIVE_IN, *CONSECUTIVE)))
+
+#: Searches for a maximum clique by name: ours, and the one that the paper names.
+CLIQUES = ("local", "dharwadker")
+
+#: The share of edits after which ops keep their cycles where they can; the others schedule the whole graph anew.
+SELECTIVE = 0.75
 
 #: An edit after scheduling, before placement: a graph and the cycles of all its ops.
 Rewrite = Callable[[Editor, Attempt], tuple[WorkGraph, Int64s]]
@@ -66,6 +73,10 @@ class Limits:
     sideways: int
     #: Placements that are tried for a schedule.
     options: int
+    #: The same for the first start at an II; each further start has twice as many, up to ``options``.
+    first: int
+    #: The search for a maximum clique: one of CLIQUES.
+    clique: str = "local"
 
 
 @dataclass
@@ -73,10 +84,14 @@ class Trace:
     """What a search went through, for the provenance of a mapping or the words of a failure."""
 
     iis: list[int] = field(default_factory=list)
+    #: Schedules that were placed.
+    placements: int = 0
     #: The attempt that left the fewest ops without a tile.
     closest: Attempt | None = None
     #: How often each strategy was chosen in the attempt that succeeded.
     chosen: dict[str, int] = field(default_factory=dict)
+    #: The same for the attempt at hand.
+    steps: dict[str, int] = field(default_factory=dict)
 
 
 class RampSearch:
@@ -91,10 +106,13 @@ class RampSearch:
         self.counts: Resources = resources(problem.arch, problem.classes)
         self.original = self._original()
         check_pairs(len(self.original.ops), len(problem.arch.tiles))
-        self.placer = Placer(problem, technique.rules, limits.moves)
+        self.placer = Placer(problem, technique.rules, limits.moves, limits.clique)
+        routes = technique.reschedules and "route" in technique.strategies
+        self.ahead = RouteAhead(self.editor, self.placer, self.counts) if routes else None
         self.trace = Trace()
         #: Placements that are left for the schedule at hand.
         self.left = 0
+        self.rng = np.random.default_rng(0)
 
     def _original(self) -> WorkGraph:
         """The loop's graph, with live-ins that do not fit the registers loaded from memory."""
@@ -111,24 +129,36 @@ class RampSearch:
         return graph
 
     def run(self, clock: Clock) -> Attempt | None:
-        """The first complete attempt, from the MII of the graph on; None: the limit or the budget ended it."""
+        """The complete attempt of the lowest II found, from the MII of the graph on; None: the limits ended it.
+
+        Starts go round by round over the IIs, each round with more placements per start: the first round goes up until
+        a mapping exists, the others try the IIs below it again.
+        """
+        iis = self._intervals()
+        best: Attempt | None = None
+        for start in range(self.limits.starts):
+            for ii in iis:
+                if clock.over():
+                    return best
+                if start == 0:
+                    self.trace.iis.append(ii)
+                found = self._at(ii, start, clock)
+                clock.report(f"II {ii}", "" if best is None else f"II {best.ii}")
+                if found is not None:
+                    best = found
+                    iis = [lower for lower in iis if lower < ii]
+                    self.trace.chosen = dict(self.trace.steps)
+                    break
+            if not iis:
+                break
+        return best
+
+    def _intervals(self) -> list[int]:
+        """The IIs that are tried, in rising order."""
         first = least_ii(self.original, self.counts, self.bound)
         contexts = [tile.contexts for tile in self.problem.arch.tiles if tile.contexts is not None]
         iis = range(first, first + self.limits.attempts) if self.limits.ii is None else [self.limits.ii]
-        # A further start is a schedule in another order, which is rescheduling, too.
-        starts = self.limits.starts if "reschedule" in self.technique.strategies else 1
-        for ii in iis:
-            if ii > min(contexts, default=ii) or clock.over():
-                break
-            self.trace.iis.append(ii)
-            for start in range(starts):
-                found = self._at(ii, start, clock)
-                if found is not None or clock.over():
-                    break
-            clock.report(f"II {ii}", "" if found is None else f"II {ii}")
-            if found is not None:
-                return found
-        return None
+        return [ii for ii in iis if ii <= min(contexts, default=ii)]
 
     # -- one II -------------------------------------------------------------------------------------------------------
 
@@ -137,43 +167,55 @@ class RampSearch:
 
         The first start schedules in the order of heights, further ones in a perturbed order.
         """
-        rng = np.random.default_rng((clock.budget.seed, ii, start)) if start else None
-        cycle = schedule(self.original, self.counts, ii, reach=self.placer.reach, rng=rng)
+        self.rng = np.random.default_rng((clock.budget.seed, ii, start))
+        varied = start > 0
+        shuffled = varied and "reschedule" in self.technique.strategies
+        cycle = schedule(self.original, self.counts, ii, reach=self.placer.reach, rng=self.rng if shuffled else None)
         if cycle is None:
             return None
         graph = self.original
         if self.technique.rewrite is not None:
-            bare = Attempt(graph=graph, ii=ii, cycle=cycle, place=np.full(len(graph.ops), -1), files=())
-            graph, cycle = self.technique.rewrite(self.editor, bare)
+            graph, cycle = self.technique.rewrite(self.editor, unplaced(graph, cycle, ii))
+        elif self.ahead is not None:
+            if varied:
+                graph, cycle = self.ahead.by_chance(graph, cycle, ii, self.rng)
+            graph, cycle = self.ahead.certain_failures(graph, cycle, ii)
         now = self._place(graph, cycle, ii, clock, None)
-        self.trace.chosen = {}
-        self.left = self.limits.options
-        sideways = 0
+        self.trace.steps = {}
+        self.left = min(self.limits.options, self.limits.first << min(start, 20))
+        sideways, least = 0, now.failures
         while now.unmapped and not self._over(clock):
-            name, best = self._best(now, sideways < self.limits.sideways, clock)
+            name, best = self._best(now, sideways < self.limits.sideways, varied, clock)
             if best is None:
                 return None
-            sideways = 0 if best.cost[0] < now.cost[0] else sideways + 1
-            self.trace.chosen[name] = self.trace.chosen.get(name, 0) + 1
+            sideways = 0 if best.failures < least else sideways + 1
+            least = min(least, best.failures)
+            self.trace.steps[name] = self.trace.steps.get(name, 0) + 1
             now = best
         return None if now.unmapped else now
 
-    def _best(self, now: Attempt, sideways: bool, clock: Clock) -> tuple[str, Attempt | None]:
+    def _best(self, now: Attempt, sideways: bool, varied: bool, clock: Clock) -> tuple[str, Attempt | None]:
         """The best of the options for the ops without a tile: most ops mapped, then fewest PEs and registers.
 
-        Ops are taken one by one, the earliest first; the first with a valid option decides.
+        Ops are taken one by one, the earliest first or, where ``varied``, in random order; the first with a valid
+        option decides. Among options that map as many ops as before, a varied search takes one by chance.
         """
-        for op in now.unmapped:
+        ops = now.unmapped
+        if varied:
+            ops = [ops[k] for k in self.rng.permutation(len(ops))]
+        for op in ops:
             for names in self._diagnosis(now, op):
-                best: Attempt | None = None
-                strategy = ""
-                for name in names:
-                    option = self._option(name, now, op, clock)
-                    if option is not None and (best is None or option.cost < best.cost):
-                        best, strategy = option, name
-                limit = now.cost[0] if not sideways else now.cost[0] + 1
-                if best is not None and best.cost[0] < limit:
-                    return strategy, best
+                options: list[tuple[str, Attempt]] = []
+                for name in self.rng.permutation(names).tolist() if varied else names:
+                    options += [(name, option) for option in self._options(name, now, op, varied, clock)]
+                    if options and options[-1][1].failures < (now.failures if varied else 1):
+                        return options[-1]
+                least = min((option.failures for _, option in options), default=now.failures + 2)
+                if least < now.failures or (sideways and least <= now.failures + varied):
+                    equals = [pair for pair in options if pair[1].failures == least]
+                    if varied and least >= now.failures:
+                        return equals[int(self.rng.integers(len(equals)))]
+                    return min(equals, key=lambda pair: pair[1].cost)
                 if self._over(clock):
                     return "", None
         return "", None
@@ -196,28 +238,30 @@ class RampSearch:
         """The links of an op, in and out, that do not go through memory."""
         return [graph.links[k] for k in (*graph.entering[op], *graph.leaving[op]) if not graph.links[k].memory]
 
-    def _option(self, name: str, now: Attempt, op: int, clock: Clock) -> Attempt | None:
-        """The best attempt that a strategy leads to; a strategy of several steps ends with the first that gains."""
+    def _options(self, name: str, now: Attempt, op: int, first: bool, clock: Clock) -> list[Attempt]:
+        """The attempts that a strategy leads to; a sequence of edits ends with the first that gains.
+
+        ``first``: so does the strategy. An attempt without a failure ends it in any case and comes last.
+        """
         if name not in self.technique.strategies:
-            return None
-        best: Attempt | None = None
+            return []
+        tried: list[Attempt] = []
         for edits in self._edits(name, now, op):
             for graph in edits:
                 if self._over(clock):
-                    return best
+                    return tried
                 found = self._again(graph, now, clock)
                 if found is None and name == "route":
                     # Where there is no room for so many moves, there is none for more.
                     break
                 if found is None:
                     continue
-                if best is None or found.cost < best.cost:
-                    best = found
-                if found.cost[0] < now.cost[0] or (name == "route" and found.cost[0] > now.cost[0] + 1):
+                tried.append(found)
+                if found.failures < now.failures or (name == "route" and found.failures > now.failures + 1):
                     break
-            if best is not None and best.cost[0] == 0:
+            if tried and tried[-1].failures < (now.failures if first else 1):
                 break
-        return best
+        return tried
 
     def _edits(self, name: str, now: Attempt, op: int) -> Iterator[Iterator[WorkGraph]]:
         """The edits of a strategy for an op, as sequences whose later edits are tried if the first gain nothing."""
@@ -230,7 +274,7 @@ class RampSearch:
             return
         for k in self._links(now, op, name):
             if name == "route":
-                yield editor.route_over_tiles(now, k)
+                yield editor.route_over_tiles(now, k, self.placer.hops_of(now, graph.links[k]))
             elif name == "memory":
                 yield editor.spill_to_memory(now, k)
             elif name == "files":
@@ -247,22 +291,28 @@ class RampSearch:
             own = [k for k in own if now.length(graph.links[k]) > graph.ops[graph.links[k].source].latency]
         if name == "recompute":
             return own[: self.limits.links]
-        return sorted(own, key=lambda k: -now.length(graph.links[k]))[: self.limits.links]
+        # Those that stand in the way of the op on the tile that is nearest to fit, then the longest.
+        ranked = sorted(own, key=lambda k: (self.placer.fits(now, graph.links[k]), -now.length(graph.links[k])))
+        return ranked[: self.limits.links]
 
     def _again(self, graph: WorkGraph, now: Attempt, clock: Clock) -> Attempt | None:
         """Schedule and place an edited graph; None where there is no schedule, or no room in memory."""
         fixed = None if self.technique.reschedules else now.cycle
-        cycle = schedule(graph, self.counts, now.ii, reach=self.placer.reach, fixed=fixed)
+        wanted = now.cycle if fixed is None and self.rng.random() < SELECTIVE else None
+        cycle = schedule(graph, self.counts, now.ii, reach=self.placer.reach, fixed=fixed, wanted=wanted)
         if cycle is None:
             return None
+        if self.ahead is not None:
+            graph, cycle = self.ahead.certain_failures(graph, cycle, now.ii)
         self.left -= 1
-        found = self._place(graph, cycle, now.ii, clock, now.place)
+        found = self._place(graph, cycle, now.ii, clock, now.near)
         return found if fits_memory(self.problem, found) else None
 
     def _place(self, graph: WorkGraph, cycle: Int64s, ii: int, clock: Clock, start: Int64s | None) -> Attempt:
         """Place a schedule, and remember the attempt if none came closer."""
-        seed = (clock.budget.seed * 1_000_003 + ii * 8191 + len(graph.ops)) % (1 << 31)
+        seed = (clock.budget.seed * 1_000_003 + ii * 8191 + self.trace.placements) % (1 << 31)
         found = self.placer.place(graph, cycle, ii, clock, start, seed)
+        self.trace.placements += 1
         if self.trace.closest is None or found.cost < self.trace.closest.cost:
             self.trace.closest = found
         return found

@@ -16,6 +16,9 @@ from gridloom.mappers.modulo.problem import COMPUTED_ONCE, ModuloProblem
 from gridloom.mappers.modulo.ramp.graph import Keep, Link, Op, Tie, WorkGraph
 from gridloom.mappers.modulo.ramp.place import Attempt
 
+#: Moves that one edit inserts at most.
+_MOST_MOVES = 8
+
 
 @dataclass(frozen=True, eq=False)
 class Editor:
@@ -56,12 +59,17 @@ class Editor:
 
     # -- distant ------------------------------------------------------------------------------------------------------
 
-    def route_over_tiles(self, attempt: Attempt, k: int) -> Iterator[WorkGraph]:
-        """1, 2, ... moves in a link, up to one less than its length."""
+    def route_over_tiles(self, attempt: Attempt, k: int, hops: int) -> Iterator[WorkGraph]:
+        """1, 2, ... moves in a link, up to one less than its length, or than the hops between its ends.
+
+        ``hops`` are the wires between the tiles where the attempt would have the ends. As many moves as that takes come
+        first: fewer cannot help where the ends stay.
+        """
         link = attempt.graph.links[k]
         most = max(1, attempt.length(link) - attempt.graph.ops[link.source].latency)
-        for count in range(1, most + 1):
-            for shared in _groups(attempt, k):
+        needed = max(1, min(hops - 1, _MOST_MOVES))
+        for count in dict.fromkeys([needed, *range(1, most + 1)]):
+            for shared in sharing(attempt, k):
                 yield self.with_moves(attempt.graph, shared, count)
 
     def with_moves(self, graph: WorkGraph, shared: list[int], count: int) -> WorkGraph:
@@ -77,7 +85,7 @@ class Editor:
         """A store after the producer (one that is there is used again) and a load before the consumer."""
         if not self.has_memory:
             return
-        for shared in _groups(attempt, k):
+        for shared in sharing(attempt, k):
             yield self.with_spill(attempt.graph, shared)
 
     def with_spill(self, graph: WorkGraph, shared: list[int]) -> WorkGraph:
@@ -109,7 +117,7 @@ class Editor:
         if free < 1 or length <= latency:
             return
         longest = latency + free * attempt.ii - 1
-        for shared in _groups(attempt, k):
+        for shared in sharing(attempt, k):
             # As late as the registers allow; where that slot is taken, a little earlier.
             for stay in range(min(longest, length - 1), max(latency, longest - attempt.ii), -1):
                 if length - stay <= latency:
@@ -189,7 +197,7 @@ def _is(graph: WorkGraph, link: int, kind: str) -> bool:
     return graph.ops[graph.links[link].target].kind == kind
 
 
-def _groups(attempt: Attempt, k: int) -> list[list[int]]:
+def sharing(attempt: Attempt, k: int) -> list[list[int]]:
     """The links that share an edit of link k: those of the same value that are at least as long; and k alone."""
     graph, link = attempt.graph, attempt.graph.links[k]
     length = attempt.length(link)

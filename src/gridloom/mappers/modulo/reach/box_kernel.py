@@ -8,7 +8,8 @@ tiles of the box read, whose prices have to be cleared with those of the box. On
 from __future__ import annotations
 
 from gridloom.mappers.core.kernels import borrowing
-from gridloom.mappers.modulo.state import Box, Fabric
+from gridloom.mappers.modulo.crossbars.price_kernel import FAR
+from gridloom.mappers.modulo.state import Box, Fabric, Labels
 
 # What Box.size counts.
 TILES = 0
@@ -19,6 +20,23 @@ _STAMP = 4
 
 # Hops that a route between two far tiles may go round.
 _DETOUR = 2
+
+
+@borrowing
+def is_whole(box: Box) -> bool:
+    """True when the box is the whole array and stays so: sweeps then need no lists."""
+    return bool(box.hops.shape[0] == 0)
+
+
+@borrowing
+def clear_all(labels: Labels, first: int, last: int) -> None:
+    """Forget all prices from cycle ``first`` to ``last``: row by row, which takes a fraction of the time of lists."""
+    for cycle in range(first, last + 1):
+        for storage in range(labels.best.shape[1]):
+            labels.best[cycle, storage] = FAR
+        for file in range(labels.write.shape[1]):
+            labels.write[cycle, file] = FAR
+            labels.least[cycle, file] = FAR
 
 
 @borrowing

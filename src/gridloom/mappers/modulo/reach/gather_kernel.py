@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
-from gridloom.mappers.modulo.crossbars.wire_kernel import cross_back
-from gridloom.mappers.modulo.reach.box_kernel import FILES, TILES
+from gridloom.mappers.modulo.crossbars.wire_kernel import cross_back, enter_back
+from gridloom.mappers.modulo.reach.box_kernel import FILES, TILES, is_whole
 from gridloom.mappers.modulo.route_kernel import (
     HOLD_PRICE,
     MEMORY_PRICE,
@@ -50,12 +50,16 @@ def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, 
     """
     tiles, memory = fabric.tiles, fabric.elements - 1 - 3 * fabric.tiles
     slot, box = cycle % fabric.ii, labels.box
-    for k in range(box.size[TILES]):
-        _rest(fabric, usage, labels, cycle, box.tiles[k], present)
-    for k in range(box.size[FILES]):
-        file = box.files[k]
-        for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
-            _rest(fabric, usage, labels, cycle, tiles + register, present)
+    if is_whole(box):
+        for storage in range(tiles + fabric.registers):
+            _rest(fabric, usage, labels, cycle, storage, present)
+    else:
+        for k in range(box.size[TILES]):
+            _rest(fabric, usage, labels, cycle, box.tiles[k], present)
+        for k in range(box.size[FILES]):
+            file = box.files[k]
+            for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
+                _rest(fabric, usage, labels, cycle, tiles + register, present)
     if labels.best[cycle + 1, memory] < FAR:
         labels.best[cycle, memory] = labels.best[cycle + 1, memory] + MEMORY_PRICE
     for at in range(box.size[TILES]):
@@ -77,7 +81,7 @@ def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, 
             continue
         for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
             labels.best[cycle, fabric.read[k]] = min(labels.best[cycle, fabric.read[k]], cost)
-        file = fabric.file_of[tile]
+        file = fabric.read_file[tile]
         if file >= 0:
             labels.least[cycle, file] = min(labels.least[cycle, file], cost)
 
@@ -94,8 +98,8 @@ def gather(fabric: Fabric, usage: Usage, labels: Labels, tile: int, first: int, 
         if cycle == last:
             for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
                 labels.best[cycle, fabric.read[k]] = 0.0
-            if fabric.file_of[tile] >= 0:
-                labels.least[cycle, fabric.file_of[tile]] = 0.0
+            if fabric.read_file[tile] >= 0:
+                labels.least[cycle, fabric.read_file[tile]] = 0.0
         else:
             _leave(fabric, usage, labels, cycle, last, present)
         if fabric.wires > 0:
@@ -110,6 +114,8 @@ def gather(fabric: Fabric, usage: Usage, labels: Labels, tile: int, first: int, 
                     labels.best[cycle, tiles + register] = cost
                     cost += price(usage, 2 * tiles + register, slot, REGISTER_PRICE, present)
                     labels.write[cycle, file] = min(labels.write[cycle, file], cost)
+            if fabric.port_at[file] < fabric.port_at[file + 1]:
+                enter_back(fabric, usage, labels, file, cycle, present)
         for k in range(box.size[TILES]):
             other = box.tiles[k]
             labels.enter[cycle, other] = _enter_price(fabric, labels, other, cycle)

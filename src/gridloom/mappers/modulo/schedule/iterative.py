@@ -90,12 +90,20 @@ def heights(least: Int64s) -> Int64s:
 
 
 def modulo_schedule(
-    least: Int64s, ii: int, takes: Int64s, room: Int64s, *, start: Int64s | None = None, noise: Float64s | None = None
+    least: Int64s,
+    ii: int,
+    takes: Int64s,
+    room: Int64s,
+    *,
+    start: Int64s | None = None,
+    wanted: Int64s | None = None,
+    noise: Float64s | None = None,
 ) -> Int64s | None:
     """Issue cycles from 0 on that respect dependences and room; None where the search for them is given up.
 
     ``takes[n, r]`` is what node n takes of resource r in its slot, ``room[r]`` what there is. ``start`` holds cycles
-    that are kept (-1: free), ``noise`` is added to the order of nodes. ``least`` has to be free of positive cycles.
+    that are kept (-1: free), ``wanted`` those that a node takes if it can (-1: the earliest), and ``noise`` is added to
+    the order of nodes. ``least`` has to be free of positive cycles.
     """
     from gridloom.mappers.modulo.schedule.iterative_kernel import schedule_modulo
 
@@ -104,9 +112,10 @@ def modulo_schedule(
     rank = -heights(least).astype(np.float64) + np.arange(count) / (count + 1)
     if noise is not None:
         rank += noise
-    kept = np.full(count, -1, dtype=np.int64) if start is None else start
-    cycle = np.full(count, -1, dtype=np.int64)
-    return cycle if schedule_modulo(least, takes, room, rank, kept, ii, _TRIES * count + 1, cycle) else None
+    free = np.full(count, -1, dtype=np.int64)
+    cycle, kept = free.copy(), free if start is None else start
+    aim = free if wanted is None else wanted
+    return cycle if schedule_modulo(least, takes, room, rank, kept, aim, ii, _TRIES * count + 1, cycle) else None
 
 
 def shorten_lifetimes(

@@ -112,14 +112,31 @@ def _kept(start: Int64s, cycle: Int64s) -> bool:
     return kept
 
 
+@borrowing
+def _free_cycle(takes: Int64s, table: Int64s, room: Int64s, node: int, low: int, high: int, wanted: int) -> int:
+    """Return the first cycle from the wanted one on, within an II, in which a node finds room; -1: none.
+
+    Where there is none, the last before the wanted one. A wanted cycle before ``low`` stands for ``low``.
+    """
+    ii = table.shape[1]
+    first = max(low, min(wanted, high))
+    for t in range(first, min(first + ii, high + 1)):
+        if _fits(takes, table, room, node, t % ii):
+            return int(t)
+    for back in range(1, min(ii, first - low + 1)):
+        if _fits(takes, table, room, node, (first - back) % ii):
+            return int(first - back)
+    return -1
+
+
 @kernel
-def schedule_modulo(least: Int64s, takes: Int64s, room: Int64s, rank: Float64s, start: Int64s, ii: int, tries: int,
-                    cycle: Int64s) -> bool:  # fmt: skip
+def schedule_modulo(least: Int64s, takes: Int64s, room: Int64s, rank: Float64s, start: Int64s, wanted: Int64s, ii: int,
+                    tries: int, cycle: Int64s) -> bool:  # fmt: skip
     """Fill ``cycle``; False after ``tries`` placements without an end. The node of least ``rank`` comes first.
 
-    ``start`` holds cycles that are kept as they are, -1: free. A node without a free slot within an II is forced in,
-    later than the last time so that two nodes do not displace each other for ever. With kept cycles nothing is forced
-    in: the search fails then.
+    ``start`` holds cycles that are kept as they are, -1: free; ``wanted`` those that a node takes if it can, -1: the
+    earliest. A node without a free slot within an II is forced in, later than the last time so that two nodes do not
+    displace each other for ever. With kept cycles nothing is forced in: the search fails then.
     """
     count = len(rank)
     table = np.zeros((len(room), ii), dtype=np.int64)
@@ -134,11 +151,7 @@ def schedule_modulo(least: Int64s, takes: Int64s, room: Int64s, rank: Float64s, 
         if node < 0:
             return _kept(start, cycle)
         low, high = _window(least, cycle, node)
-        when = -1
-        for t in range(low, min(low + ii, high + 1)):
-            if _fits(takes, table, room, node, t % ii):
-                when = t
-                break
+        when = _free_cycle(takes, table, room, node, low, high, wanted[node])
         if when < 0:
             when = max(low, tried[node] + 1)
             # What is kept may not be displaced.

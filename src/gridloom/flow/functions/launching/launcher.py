@@ -1,0 +1,222 @@
+"""Follows a run of the host: logs the launches of mapped loops, and simulates some."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gridloom.flow.functions.compile import Compiled, CompiledLoop
+from gridloom.flow.functions.launching.cycles import host_cycles, transfer
+from gridloom.flow.functions.launching.launches import (
+    Binding,
+    Launch,
+    bind,
+    pieces_for,
+    simulate_jam,
+    simulate_launch,
+    simulate_pieces,
+    word_of,
+)
+from gridloom.flow.functions.launching.schedule import LaunchRow, LoopCost
+from gridloom.frontend.c.function.memory import Memory
+from gridloom.frontend.c.function.program import entrance
+
+
+@dataclass
+class Group:
+    """Launches side by side that have begun: their row, what the first started from, and what each left so far."""
+
+    row: int
+    launch: Launch
+    #: How often the loop around was entered.
+    entry: int
+    counts: list[int]
+    iterations: list[int] = field(default_factory=list)
+    left: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+class Launcher:
+    """Logs the launches of mapped loops and simulates some of them while the host runs.
+
+    The first ``simulated`` launches of each loop run cycle by cycle, and after them every launch whose number is a
+    power of two; all of them where it is -1. ``counts`` is shared with the host: how often each block ran. With
+    ``traced`` the rows say when they began.
+    """
+
+    def __init__(self, compiled: Compiled, memory: Memory, simulated: int, traced: bool = False) -> None:
+        self.compiled, self.memory, self.simulated, self.traced = compiled, memory, simulated, traced
+        self.mapped = [loop for loop in compiled.loops if loop.mapping is not None]
+        #: Number of a plan -> its place among the mapped loops.
+        self.place = {loop.plan.number: k for k, loop in enumerate(self.mapped)}
+        self.rows: list[LaunchRow] = []
+        self.launched, self.simulations = [0] * len(self.mapped), [0] * len(self.mapped)
+        self.objects: list[set[str]] = [set() for _ in self.mapped]
+        self.open: dict[int, tuple[int, Launch]] = {}
+        self.nest = -1
+        self.groups: dict[int, Group] = {}
+        numbers = {loop.plan.loop: k for k, loop in enumerate(self.mapped) if loop.plan.jam > 1}
+        #: Loop -> the same loop with several launches side by side.
+        self.jam_of = {k: numbers[loop.plan.loop] for k, loop in enumerate(self.mapped)
+                       if loop.plan.jam == 1 and loop.plan.loop in numbers}  # fmt: skip
+        #: Loop whose launches run side by side -> how often the loop around it was entered.
+        self.entries = dict.fromkeys(numbers.values(), 0)
+        self.bindings: dict[tuple[int, tuple[int, ...], int], Binding] = {}
+        self.counts: list[int] = []
+        self.blocks = [self._block_numbers(loop) for loop in self.mapped]
+        functions = compiled.program.functions
+        self.costs = [host_cycles(block) for function in functions for block in function.blocks.values()]
+
+    def _block_numbers(self, loop: CompiledLoop) -> list[int]:
+        code = self.compiled.host.code
+        return [code.block_number(loop.plan.loop.function, name) for name in loop.plan.loop.blocks]
+
+    def hooks(self) -> dict[str, Any]:
+        """What the generated code calls when a loop begins and ends."""
+        found: dict[str, Any] = {}
+        for k, loop in enumerate(self.mapped):
+            number = loop.plan.number
+            found[f"ENTER_{number}"] = lambda values, k=k: self._enter(k, values)
+            found[f"LEAVE_{number}"] = lambda way, values, k=k: self._leave(k, way, values)
+            if k in self.entries:
+                found[f"ENTER_{loop.plan.outer_number}"] = lambda values, k=k: self._enter_outer(k)
+                found[f"LEAVE_{loop.plan.outer_number}"] = lambda way, values: None
+        return found
+
+    def _enter_outer(self, k: int) -> None:
+        """Launches of one run of the loop around are side by side, and not with those of the next run."""
+        self.entries[k] += 1
+
+    def single_issue(self) -> int:
+        """What the host alone would take for everything that ran."""
+        return sum(cost * count for cost, count in zip(self.costs, self.counts))
+
+    def loop_costs(self) -> list[LoopCost]:
+        """What the schedule has to know of each mapped loop, when the run is over."""
+        return [
+            LoopCost(
+                counted=loop.plan.pieces is None and not loop.plan.is_nest and loop.plan.jam == 1,
+                nest=loop.plan.is_nest or loop.plan.jam > 1,
+                objects=frozenset(self.objects[k]),
+            )
+            for k, loop in enumerate(self.mapped)
+        ]  # fmt: skip
+
+    def _enter(self, k: int, values: tuple[Any, ...]) -> None:
+        """Note what a launch starts from."""
+        loop = self.mapped[k]
+        if k in self.entries and not self._begins_group(k):
+            self.groups[k].counts = [self.counts[number] for number in self.blocks[k]]
+            return
+        graph = loop.plan.graph
+        assert graph is not None
+        liveins: dict[str, int] = {}
+        for (name, value), number in zip(graph.liveins.items(), values):
+            liveins |= graph.words_of(name, word_of(value, number))
+        rest = values[len(graph.liveins) :]
+        binding = self._bound(k, rest[: len(graph.arrays)])
+        launched = self.launched[k]
+        wanted = self.simulated < 0 or launched < self.simulated or launched & (launched + 1) == 0
+        before = binding.image(self.memory) if wanted and not binding.refused else None
+        counts = [self.counts[number] for number in self.blocks[k]]
+        self.open[k] = len(self.rows), Launch(binding, liveins, rest[len(graph.arrays) :], before, counts)
+        spent = self.single_issue() if self.traced else 0
+        jam = self.groups.get(self.jam_of.get(k, -1))
+        self.rows.append(LaunchRow(k, self.nest if jam is None else jam.row, refused=binding.refused, spent=spent))
+        if k in self.entries:
+            self.groups[k] = Group(len(self.rows) - 1, self.open.pop(k)[1], self.entries[k], counts)
+        if loop.plan.is_nest:
+            self.nest = len(self.rows) - 1
+
+    def _bound(self, k: int, addresses: tuple[int, ...]) -> Binding:
+        """The places of a loop's arrays; many launches have the same ones."""
+        # Where the stack ends tells which local arrays there are.
+        key = (k, addresses, self.memory.mark)
+        if key not in self.bindings:
+            graph = self.mapped[k].plan.graph
+            assert graph is not None
+            self.bindings[key] = bind(graph, addresses, self.memory)
+            self.objects[k] |= self.bindings[key].objects
+        return self.bindings[key]
+
+    def _leave(self, k: int, way: int, left: tuple[Any, ...]) -> None:
+        """Log a launch, and simulate it where that is wanted."""
+        loop, numbers = self.mapped[k], self.blocks[k]
+        if k in self.groups:
+            self._leave_group(k, left)
+            return
+        place, launch = self.open.pop(k)
+        row = self.rows[place]
+        if loop.plan.is_nest:
+            self.nest = row.nest
+        visits = [self.counts[number] - before for number, before in zip(numbers, launch.counts)]
+        row.host = sum(self.costs[number] * n for number, n in zip(numbers, visits))
+        # The host tests the loop's condition before it starts the array: a loop without iterations costs that.
+        row.iterations = _iterations(loop, dict(zip(loop.plan.loop.blocks, visits)))
+        if row.refused or not row.iterations:
+            return
+        row.cycles = self._cycles(k, launch, row.iterations, left, way)
+        row.array = row.cycles + transfer(loop, row.iterations)
+        self.launched[k] += 1
+
+    def _begins_group(self, k: int) -> bool:
+        """True where a launch is the first of several side by side: the loop around was entered anew, or enough ran."""
+        group = self.groups.get(k)
+        return group is None or group.entry != self.entries[k]
+
+    def _leave_group(self, k: int, left: tuple[Any, ...]) -> None:
+        """Add a launch to those side by side; the last of them is logged. A group that stays short is no launch."""
+        loop, group = self.mapped[k], self.groups[k]
+        row = self.rows[group.row]
+        visits = [self.counts[number] - before for number, before in zip(self.blocks[k], group.counts)]
+        row.host += sum(self.costs[number] * n for number, n in zip(self.blocks[k], visits))
+        group.iterations.append(_iterations(loop, dict(zip(loop.plan.loop.blocks, visits))))
+        group.left.append(left)
+        if len(group.left) < loop.plan.jam:
+            return
+        del self.groups[k]
+        if row.refused or len(set(group.iterations)) > 1:
+            return
+        assert loop.slots is not None
+        row.iterations = group.iterations[0]
+        if group.launch.before is None:
+            row.cycles = loop.slots.cycles(row.iterations)
+        else:
+            self.simulations[k] += 1
+            row.cycles = simulate_jam(loop.plan, loop.slots, group.launch, row.iterations, group.left)
+        row.array = row.cycles + transfer(loop, row.iterations)
+        self.launched[k] += 1
+
+    def _cycles(self, k: int, launch: Launch, iterations: int, left: Sequence[Any], way: int) -> int:
+        """The cycles of a launch: simulated, or by the rule that the simulator follows."""
+        loop = self.mapped[k]
+        slots, plan = loop.slots, loop.plan
+        assert slots is not None
+        if launch.before is None:
+            pieces = [iterations] if plan.pieces is None else pieces_for(iterations)
+            return sum(map(slots.cycles, pieces))
+        self.simulations[k] += 1
+        if plan.pieces is not None:
+            return simulate_pieces(plan, slots, launch, iterations, self.memory, left, way)
+        return simulate_launch(plan, slots, launch, iterations, self.memory, left)
+
+
+def _iterations(loop: CompiledLoop, visits: Mapping[str, int]) -> int:
+    """Iterations of the graph, from how often the blocks of its loop ran.
+
+    A counted loop that is left in the middle of its body runs the part before once more than the rest; a loop in
+    pieces takes the exit in its last iteration. An iteration of a nest ends where its inner loop goes back, or where
+    its outer one does.
+    """
+    graph, plan = loop.plan.graph, loop.plan
+    assert graph is not None
+    count = visits[plan.loop.header]
+    if plan.pieces is not None:
+        return count
+    region = graph.region
+    after = [item for name in region.after_exit for item in region.blocks[name].instructions]
+    if region.exiting != region.loop.latches[0] and any(i.opcode not in ("br", "switch", "phi") for i in after):
+        count -= 1
+    if region.inner is not None:
+        count += visits[region.inner.header] - visits[entrance(region.inner)]
+    return count

@@ -1,0 +1,452 @@
+"""What the operators of ONNX become: a function for each, in one table.
+
+A function gets the call of an operator and returns its results, first one first. Inputs are nodes or static values;
+parameters that ONNX passes as tensors (shapes, axes, pads) must be static.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gridloom.dfg.tensor_values import encode_parameters
+from gridloom.errors import SourceError
+from gridloom.frontend.tensor.graph import Shape
+from gridloom.frontend.tensor.operations import OperationBuilder, window_counts
+from gridloom.frontend.tensor.statics import Operands, Static
+
+Value = str | Static
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A call of an operator: inputs that are missing are None."""
+
+    builder: OperationBuilder
+    operands: Operands
+    op: str
+    name: str
+    inputs: Sequence[Value | None]
+    attributes: dict[str, Any]
+    #: The version of the operator set.
+    version: int
+    results: int
+
+    def node(self, k: int) -> str:
+        """Return an input as a node."""
+        value = self.inputs[k]
+        if value is None:
+            raise self.refuse(f"has no input {k}")
+        return self.operands.node(value)
+
+    def has(self, k: int) -> bool:
+        """Return whether there is an input k."""
+        return k < len(self.inputs) and self.inputs[k] is not None
+
+    def numbers(self, k: int, attribute: str) -> list[int] | None:
+        """Return a parameter that newer versions pass as input k and older ones as an attribute; None for neither."""
+        if self.has(k):
+            value = self.inputs[k]
+            if not isinstance(value, Static):
+                raise self.refuse(f"computes its {attribute} from the inputs")
+            return value.numbers()
+        found = self.attributes.get(attribute)
+        return None if found is None else [int(item) for item in (found if isinstance(found, list) else [found])]
+
+    def size(self, k: int) -> Shape:
+        """Return the dimensions of an input."""
+        value = self.inputs[k]
+        if isinstance(value, Static):
+            return value.dimensions
+        return self.builder.dimensions(self.node(k))
+
+    def refuse(self, why: str) -> SourceError:
+        """Return the error for a call that is not lowered."""
+        return SourceError(f"operator {self.op!r} ({self.name}) {why}, which is not lowered", where=self.builder.name)
+
+
+Results = Sequence[Value]
+
+
+def _same(call: Call) -> Results:
+    return [call.node(0)]
+
+
+def _cast(call: Call) -> Results:
+    """A change of type; one of floating-point types changes nothing here."""
+    label = {6: "to_int", 7: "to_int", 9: "to_bool"}.get(call.attributes["to"])
+    x = call.node(0)
+    return [x if label is None else call.builder.apply(label, [x], call.name)]
+
+
+def _matmul(call: Call) -> Results:
+    right = call.inputs[1]
+    if right is None:
+        raise call.refuse("has one input")
+    return [call.builder.product(call.node(0), call.operands.matrix(right), call.name)]
+
+
+def _turned(call: Call, k: int, turn: bool) -> str:
+    """A matrix that is given the other way round."""
+    value = call.inputs[k]
+    if turn and isinstance(value, Static):
+        value = Static(value.name, value.dimensions[::-1], None if value.value is None else value.value.T)
+        return call.operands.node(value)
+    return call.builder.permute(call.node(k), (1, 0), f"{call.name}.turned") if turn else call.node(k)
+
+
+def _gemm(call: Call) -> Results:
+    """``alpha A B + beta C``; factors other than 1 are operations of their own."""
+    a, b = (_turned(call, k, bool(call.attributes.get(key))) for k, key in ((0, "transA"), (1, "transB")))
+    made = call.builder.product(a, b, call.name)
+    if call.attributes.get("alpha", 1.0) != 1.0:
+        factor = call.builder.number(call.attributes["alpha"])
+        made = call.builder.apply("mul", [made, factor], f"{call.name}.alpha")
+    if not call.has(2):
+        return [made]
+    bias = call.node(2)
+    if call.attributes.get("beta", 1.0) != 1.0:
+        factor = call.builder.number(call.attributes["beta"])
+        bias = call.builder.apply("mul", [bias, factor], f"{call.name}.beta")
+    return [_biased(call, made, bias, -1)]
+
+
+def _biased(call: Call, product: str, bias: str, axis: int) -> str:
+    """Add a vector to a product, or a tensor where it is none."""
+    if len(call.builder.dimensions(bias)) != 1:
+        return call.builder.apply("add", [product, bias], f"{call.name}.bias")
+    return call.builder.along("elementwise", "bias", [product, bias], f"{call.name}.bias", f"axis={axis}")
+
+
+def _geometry(call: Call, sizes: Shape, kernel: Sequence[int]) -> dict[str, Any]:
+    """Stride, dilation and padding; the padding may be said by a rule (``auto_pad``) and by ``ceil_mode``."""
+    count = len(sizes)
+    stride, dilation = (list(call.attributes.get(key) or [1] * count) for key in ("strides", "dilations"))
+    pads = list(call.attributes.get("pads") or [0] * 2 * count)
+    rule = call.attributes.get("auto_pad", b"NOTSET")
+    rule = rule.decode() if isinstance(rule, bytes) else rule
+    if rule in ("SAME_UPPER", "SAME_LOWER"):
+        for k, size in enumerate(sizes):
+            reach = (-(-size // stride[k]) - 1) * stride[k] + (kernel[k] - 1) * dilation[k] + 1
+            small, large = (lack := max(0, reach - size)) // 2, lack - lack // 2
+            pads[k], pads[count + k] = (small, large) if rule == "SAME_UPPER" else (large, small)
+    geometry = {
+        "kernel": list(kernel), "stride": stride, "dilation": dilation, "before": pads[:count], "after": pads[count:],
+    }  # fmt: skip
+    if call.attributes.get("ceil_mode"):
+        low = window_counts(sizes, geometry)
+        for k, size in enumerate(sizes):
+            over = (size + pads[k] + pads[count + k] - dilation[k] * (kernel[k] - 1) - 1) % stride[k]
+            # A window that would begin in the padding behind the tensor is left out.
+            if over and low[k] * stride[k] < size + pads[k]:
+                geometry["after"][k] += stride[k] - over
+    return geometry
+
+
+def _conv(call: Call) -> Results:
+    kernel = call.size(1)[2:]
+    geometry = _geometry(call, call.size(0)[2:], kernel)
+    geometry.pop("kernel")
+    groups = call.attributes.get("group", 1)
+    made = call.builder.convolution(call.node(0), call.node(1), geometry, groups, call.name)
+    return [_biased(call, made, call.node(2), 1) if call.has(2) else made]
+
+
+def _max_pool(call: Call) -> Results:
+    if call.results > 1:
+        raise call.refuse("also returns where the largest elements are")
+    geometry = _geometry(call, call.size(0)[2:], call.attributes["kernel_shape"])
+    return [call.builder.pool("max_pool", call.node(0), geometry, call.name)]
+
+
+def _mean_pool(call: Call) -> Results:
+    geometry = _geometry(call, call.size(0)[2:], call.attributes["kernel_shape"])
+    padded = int(call.attributes.get("count_include_pad", 0))
+    return [call.builder.pool("mean_pool", call.node(0), geometry, call.name, padded=padded)]
+
+
+def _global_pool(label: str) -> Callable[[Call], Results]:
+    """The mean or the maximum of a whole picture."""
+    return lambda call: [call.builder.reduce(label, call.node(0), range(2, len(call.size(0))), True, call.name)]
+
+
+def _batch_norm(call: Call) -> Results:
+    how = encode_parameters(eps=float(call.attributes.get("epsilon", 1e-5)))
+    operands = [call.node(k) for k in range(5)]
+    return [call.builder.along("elementwise", "batch_norm", operands, call.name, how)]
+
+
+def _layer_norm(call: Call) -> Results:
+    axis = call.attributes.get("axis", -1)
+    operands = [call.node(k) for k in range(3) if call.has(k)]
+    how = encode_parameters(
+        axes=len(call.size(0)) - axis % len(call.size(0)), eps=float(call.attributes.get("epsilon", 1e-5)),
+        scale=int(call.has(1)), shift=int(call.has(2)),
+    )  # fmt: skip
+    return [call.builder.along("norm", None, operands, call.name, how)]
+
+
+def _rms_norm(call: Call) -> Results:
+    axis = call.attributes.get("axis", -1)
+    how = encode_parameters(
+        axes=len(call.size(0)) - axis % len(call.size(0)), eps=float(call.attributes.get("epsilon", 1e-5)),
+        scale=1, rms=1,
+    )  # fmt: skip
+    return [call.builder.along("norm", None, [call.node(0), call.node(1)], call.name, how)]
+
+
+def _group_norm(call: Call) -> Results:
+    how = encode_parameters(
+        groups=call.attributes["num_groups"], eps=float(call.attributes.get("epsilon", 1e-5)), scale=1, shift=1
+    )
+    return [call.builder.along("norm", None, [call.node(k) for k in range(3)], call.name, how)]
+
+
+def _instance_norm(call: Call) -> Results:
+    """A norm of each channel by itself."""
+    eps = float(call.attributes.get("epsilon", 1e-5))
+    how = encode_parameters(groups=call.size(0)[1], eps=eps, scale=1, shift=1)
+    return [call.builder.along("norm", None, [call.node(k) for k in range(3)], call.name, how)]
+
+
+def _softmax(call: Call) -> Results:
+    axis = call.attributes.get("axis", -1 if call.version >= 13 else 1)
+    if call.version < 13 and axis % len(call.size(0)) != len(call.size(0)) - 1:
+        raise call.refuse("runs over several dimensions (a version before 13)")
+    made = call.builder.along("softmax", None, [call.node(0)], call.name, encode_parameters(axis=axis))
+    return [call.builder.apply("log", [made], f"{call.name}.log") if call.op == "LogSoftmax" else made]
+
+
+def _reshape(call: Call) -> Results:
+    old, new = call.size(0), call.numbers(1, "shape") or []
+    keep = not call.attributes.get("allowzero")
+    shape = tuple(old[k] if size == 0 and keep else size for k, size in enumerate(new))
+    return [call.builder.reshape(call.node(0), shape, call.name)]
+
+
+def _flatten(call: Call) -> Results:
+    old, axis = call.size(0), call.attributes.get("axis", 1)
+    rows = 1
+    for size in old[: axis % (len(old) + 1) if axis < 0 else axis]:
+        rows *= size
+    return [call.builder.reshape(call.node(0), (rows, -1), call.name)]
+
+
+def _squeeze(call: Call) -> Results:
+    old, axes = call.size(0), call.numbers(1, "axes")
+    gone = {axis % len(old) for axis in axes} if axes else {k for k, size in enumerate(old) if size == 1}
+    return [call.builder.reshape(call.node(0), tuple(s for k, s in enumerate(old) if k not in gone), call.name)]
+
+
+def _unsqueeze(call: Call) -> Results:
+    old, axes = call.size(0), call.numbers(1, "axes") or []
+    count = len(old) + len(axes)
+    new, rest = {axis % count for axis in axes}, iter(old)
+    return [call.builder.reshape(call.node(0), tuple(1 if k in new else next(rest) for k in range(count)), call.name)]
+
+
+def _transpose(call: Call) -> Results:
+    axes = call.attributes.get("perm") or list(range(len(call.size(0))))[::-1]
+    return [call.builder.permute(call.node(0), axes, call.name)]
+
+
+def _expand(call: Call) -> Results:
+    wanted = call.numbers(1, "shape") or []
+    old = call.size(0)
+    count = max(len(old), len(wanted))
+    wide = tuple([1] * (count - len(wanted)) + wanted)
+    return [call.builder.expand(call.node(0), wide, call.name)]
+
+
+def _slice(call: Call) -> Results:
+    x = call.node(0)
+    starts, stops = call.numbers(1, "starts") or [], call.numbers(2, "ends") or []
+    axes = call.numbers(3, "axes") or list(range(len(starts)))
+    steps = call.numbers(4, "steps") or [1] * len(starts)
+    for start, stop, axis, step in zip(starts, stops, axes, steps):
+        far = abs(stop) > 1 << 30
+        x = call.builder.slice(x, axis, start, None if far else stop, step, call.name)
+    return [x]
+
+
+def _concat(call: Call) -> Results:
+    parts = [call.node(k) for k in range(len(call.inputs))]
+    return [call.builder.concat(parts, call.attributes["axis"], call.name)]
+
+
+def _split(call: Call) -> Results:
+    axis = call.attributes.get("axis", 0)
+    total = call.size(0)[axis]
+    each = -(-total // call.results)
+    sizes = call.numbers(1, "split") or [min(each, total - k) for k in range(0, total, each)]
+    starts = [sum(sizes[:k]) for k in range(len(sizes))]
+    x = call.node(0)
+    return [
+        call.builder.slice(x, axis, start, start + size, 1, f"{call.name}.{k}")
+        for k, (start, size) in enumerate(zip(starts, sizes))
+    ]
+
+
+def _gather(call: Call) -> Results:
+    """Rows of a table; a single position is a part of the tensor."""
+    axis, places = call.attributes.get("axis", 0), call.inputs[1]
+    if isinstance(places, Static) and places.dimensions == () and places.value is not None:
+        return [call.builder.select(call.node(0), axis, places.numbers()[0], call.name)]
+    return [call.builder.gather(call.node(0), call.node(1), axis, call.name)]
+
+
+def _pad(call: Call) -> Results:
+    mode = call.attributes.get("mode", b"constant")
+    if mode not in (b"constant", "constant"):
+        raise call.refuse(f"pads by mode {mode!r}")
+    count = len(call.size(0))
+    pads = call.numbers(1, "pads") or [0] * 2 * count
+    axes = [axis % count for axis in (call.numbers(3, "axes") or range(count))]
+    before, after = [0] * count, [0] * count
+    for k, axis in enumerate(axes):
+        before[axis], after[axis] = pads[k], pads[len(axes) + k]
+    value = call.inputs[2] if call.has(2) else None
+    known = float(value.value.reshape(-1)[0]) if isinstance(value, Static) and value.value is not None else 0.0
+    return [call.builder.pad(call.node(0), before, after, known, call.name)]
+
+
+def _tile(call: Call) -> Results:
+    return [call.builder.tile(call.node(0), call.numbers(1, "repeats") or [], call.name)]
+
+
+def _reduce(label: str) -> Callable[[Call], Results]:
+    """A reduction; its axes come as an input or as an attribute."""
+
+    def run(call: Call) -> Results:
+        axes = call.numbers(1, "axes")
+        if not axes and call.attributes.get("noop_with_empty_axes"):
+            return [call.node(0)]
+        return [
+            call.builder.reduce(label, call.node(0), axes or [], bool(call.attributes.get("keepdims", 1)), call.name)
+        ]
+
+    return run
+
+
+def _apply(label: str) -> Callable[[Call], Results]:
+    """An operation on each element of its inputs; more than two are taken one after the other."""
+
+    def run(call: Call) -> Results:
+        nodes = [call.node(k) for k in range(len(call.inputs)) if call.has(k)]
+        while len(nodes) > 2 and label != "select":
+            nodes[:2] = [call.builder.apply(label, nodes[:2], call.name)]
+        return [call.builder.apply(label, nodes, call.name)]
+
+    return run
+
+
+def _gelu(call: Call) -> Results:
+    how = "tanh=1" if call.attributes.get("approximate") in (b"tanh", "tanh") else ""
+    return [call.builder.apply("gelu", [call.node(0)], call.name, how)]
+
+
+def _clip(call: Call) -> Results:
+    limits: dict[str, float] = {}
+    for k, (key, attribute) in enumerate((("low", "min"), ("high", "max")), 1):
+        value = call.inputs[k] if call.has(k) else call.attributes.get(attribute)
+        if isinstance(value, str):
+            raise call.refuse("computes its limits from the inputs")
+        if isinstance(value, Static):
+            value = None if value.value is None else value.value.reshape(-1)[0]
+        if value is not None:
+            limits[key] = float(value)
+    return [call.builder.apply("clip", [call.node(0)], call.name, encode_parameters(**limits))]
+
+
+def _leaky(call: Call) -> Results:
+    return [call.builder.apply("leaky_relu", [call.node(0)], call.name, f"slope={call.attributes.get('alpha', 0.01)}")]
+
+
+def _lstm(call: Call) -> Results:
+    """A long short-term memory, step by step: the products with the inputs of all steps at once, then each step.
+
+    Gates come in the order input, output, forget, cell. Peepholes, sequence lengths, clipping and other activations are
+    refused. Results: the states of all steps, the last state, the last cell.
+    """
+    if (
+        call.attributes.get("layout")
+        or call.has(7)
+        or call.attributes.get("clip")
+        or call.attributes.get("activations")
+    ):
+        raise call.refuse("has peepholes, clipping, another layout or other activations")
+    b = call.builder
+    steps, samples, _ = call.size(0)
+    hidden = call.attributes["hidden_size"]
+    direction = call.attributes.get("direction", b"forward")
+    ways = {b"forward": [False], b"reverse": [True], b"bidirectional": [False, True]}[direction]
+    states, lasts, cells = [], [], []
+    for way, backwards in enumerate(ways):
+        name = f"{call.name}.{way}" if len(ways) > 1 else call.name
+        given = [_part(call, k, way, transposed=k < 3) if call.has(k) else None for k in (1, 2, 3, 5, 6)]
+        weight, recurrent, bias, state, cell = given
+        if weight is None or recurrent is None:
+            raise call.refuse("has no weights")
+        gates = b.product(call.node(0), weight, f"{name}.inputs")
+        made: list[str] = [""] * steps
+        for step in range(steps)[:: -1 if backwards else 1]:
+            at = b.select(gates, 0, step, f"{name}.input{step}")
+            if state is not None:
+                at = b.apply("add", [at, b.product(state, recurrent, f"{name}.state{step}")], f"{name}.gates{step}")
+            if bias is not None:
+                for half in range(2):
+                    part = b.slice(bias, 0, half * 4 * hidden, (half + 1) * 4 * hidden, 1, f"{name}.bias{half}")
+                    at = b.along("elementwise", "bias", [at, part], f"{name}.biased{step}")
+            state, cell = _lstm_step(b, at, cell, hidden, f"{name}.step{step}")
+            made[step] = state
+        rows = [b.reshape(x, (1, 1, samples, hidden), f"{name}.row") for x in made]
+        states.append(b.concat(rows, 0, f"{name}.states"))
+        lasts.append(b.reshape(str(state), (1, samples, hidden), f"{name}.last"))
+        cells.append(b.reshape(str(cell), (1, samples, hidden), f"{name}.last_cell"))
+    return [b.concat(states, 1, call.name), b.concat(lasts, 0, f"{call.name}.h"), b.concat(cells, 0, f"{call.name}.c")]
+
+
+def _part(call: Call, k: int, way: int, *, transposed: bool) -> str:
+    """The share of one direction of an input, weights transposed."""
+    value = call.inputs[k]
+    if isinstance(value, Static):
+        array = None if value.value is None else value.value[way]
+        size = value.dimensions[1:]
+        if transposed:
+            array, size = None if array is None else array.T, size[::-1]
+        return call.operands.node(Static(value.name, size, array))
+    part = call.builder.select(call.node(k), 0, way, f"{call.name}.part")
+    return call.builder.permute(part, (1, 0), f"{call.name}.turned") if transposed else part
+
+
+def _lstm_step(b: OperationBuilder, gates: str, cell: str | None, hidden: int, name: str) -> tuple[str, str]:
+    """One step: the new state and the new cell, given the sums of all gates; None: a cell of zeros."""
+    opened = [b.slice(gates, -1, k * hidden, (k + 1) * hidden, 1, f"{name}.gate{k}") for k in range(4)]
+    put, out, keep = (b.apply("sigmoid", [gate], f"{name}.sigmoid{k}") for k, gate in enumerate(opened[:3]))
+    fresh = b.apply("mul", [put, b.apply("tanh", opened[3:], f"{name}.tanh")], f"{name}.fresh")
+    if cell is not None:
+        fresh = b.apply("add", [b.apply("mul", [keep, cell], f"{name}.kept"), fresh], f"{name}.cell")
+    return b.apply("mul", [out, b.apply("tanh", [fresh], f"{name}.squashed")], f"{name}.state"), fresh
+
+
+OPERATORS: Final[dict[str, Callable[[Call], Results]]] = {
+    **dict.fromkeys(("Identity", "Dropout"), _same),
+    **dict.fromkeys(("Softmax", "LogSoftmax"), _softmax),
+    "Cast": _cast, "MatMul": _matmul, "Gemm": _gemm, "Conv": _conv, "MaxPool": _max_pool, "AveragePool": _mean_pool,
+    "GlobalAveragePool": _global_pool("mean"), "GlobalMaxPool": _global_pool("max"), "LSTM": _lstm,
+    "BatchNormalization": _batch_norm, "LayerNormalization": _layer_norm, "RMSNormalization": _rms_norm,
+    "GroupNormalization": _group_norm, "InstanceNormalization": _instance_norm,
+    "Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze, "Transpose": _transpose, "Expand": _expand, "Slice": _slice, "Concat": _concat,
+    "Split": _split, "Gather": _gather, "Pad": _pad, "Tile": _tile, "Gelu": _gelu, "Clip": _clip,
+    "LeakyRelu": _leaky, "ReduceMean": _reduce("mean"), "ReduceSum": _reduce("sum"), "ReduceMax": _reduce("max"),
+    "ReduceMin": _reduce("min"),
+    **{op: _apply(label) for op, label in {
+        "Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div",
+        "Exp": "exp", "Log": "log", "Neg": "neg", "Pow": "pow", "Sqrt": "sqrt", "Reciprocal": "reciprocal",
+        "Erf": "erf", "Cos": "cos", "Sin": "sin", "Abs": "abs", "Where": "select", "Sum": "add", "Max": "max",
+        "Min": "min", "Equal": "equal", "Less": "less", "LessOrEqual": "less_equal", "Greater": "greater",
+        "GreaterOrEqual": "greater_equal", "And": "and", "Or": "or", "Not": "not", "Floor": "floor", "Swish": "silu",
+    }.items()},
+}  # fmt: skip

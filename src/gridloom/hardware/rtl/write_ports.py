@@ -1,0 +1,49 @@
+"""The write ports of a register file: each takes one of the words that may be written, each register one of the ports.
+
+The select field of a port is that of the slot at whose end the register is written. A register is written when it
+takes a port, and what the port has chosen is there: a result is when it is done, a wire always is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gridloom.hardware.parameters import bits_for
+from gridloom.hardware.rtl.text import instance, joined, wire
+
+#: A word that a port may choose, and the bit that says whether it is there.
+Writable = tuple[str, str]
+
+
+def port_lines(ports: Sequence[Sequence[Writable]], width: int, field: Callable[[str], str]) -> list[str]:
+    """Return the Verilog that gives each port p its word ``w<p>_word`` and its bit ``w<p>_there``."""
+    lines = []
+    for p, choices in enumerate(ports):
+        for part, bits in enumerate((width, 1)):
+            name = f"w{p}_{('word', 'there')[part]}"
+            sources = [choice[part] for choice in choices]
+            lines += _chosen(name, sources, bits, field(f"w{p}.select"), bits_for(len(sources)))
+    return lines
+
+
+def register_lines(registers: int, ports: int, width: int, field: Callable[[str], str]) -> tuple[list[str], str, str]:
+    """Return the Verilog that lets each register take a port, the write bits of all registers, and their words."""
+    lines, bits = [], bits_for(ports + 1)
+    for k in range(registers):
+        select = field(f"r{k}.write")
+        for part, size in (("word", width), ("there", 1)):
+            sources = [f"{size}'d0", *(f"w{p}_{part}" for p in range(ports))]
+            lines += _chosen(f"r{k}_{part}", sources, size, select, bits)
+    names = range(registers)
+    return lines, joined([f"r{k}_there" for k in names]), joined([f"r{k}_word" for k in names])
+
+
+def _chosen(name: str, sources: list[str], width: int, select: str, bits: int) -> list[str]:
+    """Return a wire with the chosen one of several sources; a plain connection where there is one only."""
+    if len(sources) == 1:
+        return [wire(width, name, sources[0])]
+    names = {"W": width, "N": len(sources), "SELECT_BITS": bits}
+    return [
+        wire(width, name),
+        *instance("gl_mux", f"{name}_mux", names, {"sources": joined(sources), "select": select, "chosen": name}),
+    ]

@@ -1,0 +1,97 @@
+"""A run as files for other tools: its waveform as VCD, its tiles over time for Perfetto."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from gridloom.archs.model import Kind
+from gridloom.dfg.semantics import decode
+from gridloom.emit.waves.perfetto import Span, perfetto
+from gridloom.emit.waves.vcd import Signal, vcd
+from gridloom.errors import OptionError
+from gridloom.sim.trace.clocked import Trace, is_poison
+from gridloom.sim.trace.tokens import BUSY, STALLED, STARVED, TokenTrace
+from gridloom.studio.views.values import Run
+
+_WIDTH: Final = {"i32": 32, "f32": 32, "cma24": 25}
+_SHOWN: Final = {int(Kind.IN), int(Kind.OUT), int(Kind.LINK), int(Kind.REG), int(Kind.SWITCH)}
+_STATES: Final = {BUSY: "busy", STARVED: "starved", STALLED: "stalled"}
+
+
+def run_as_vcd(run: Run) -> str:
+    """The wires, registers and results of a run as VCD; OptionError for a run of tokens, which has no wires."""
+    if not isinstance(run.trace, Trace):
+        raise OptionError("a run of tokens has no waveform; export it for Perfetto")
+    return vcd(_signals(run.trace), module=run.mapping.dfg.name)
+
+
+def _signals(trace: Trace) -> Iterator[Signal]:
+    """A signal for each row that holds values, within the scope of its tile, and one for each node's results."""
+    configuration = trace.compiled.configuration
+    arch, dfg = configuration.arch, configuration.dfg
+    width = _WIDTH.get(dfg.domain, 64)
+    poisoned = is_poison(trace, trace.values)
+    slots = np.arange(trace.cycles) % configuration.ii
+    known = trace.valid[slots] & ~poisoned
+    for k, row in enumerate(trace.compiled.rows):
+        resource = row if row < len(arch.kind) else configuration.lanes[row - len(arch.kind)]
+        if int(arch.kind[resource]) in _SHOWN and known[:, k].any():
+            tile = int(arch.tile[resource])
+            scope = arch.tiles[tile].name if tile >= 0 else "array"
+            name = arch.resource_names[resource].removeprefix(f"{scope}.")
+            values = [int(value) if ok else None for value, ok in zip(trace.values[:, k], known[:, k])]
+            yield Signal(
+                scope=scope, name=name if row < len(arch.kind) else f"{name}_{row}", width=width, values=values
+            )
+    for k, slot in enumerate(configuration.slots):
+        if slot.kind == "op" and dfg.ops[slot.node].result:
+            results: list[int | None] = [None] * trace.cycles
+            for firing in range(trace.stimulus.iterations):
+                at = (trace.compiled.stages[k] + firing) * configuration.ii + slot.slot + slot.latency
+                if at < trace.cycles:
+                    results[at:] = [int(trace.results[firing, k])] * (trace.cycles - at)
+            name = dfg.nodes[slot.node].id + (f"_copy{slot.copy}" if slot.copy else "")
+            yield Signal(scope="nodes", name=name, width=width, values=results)
+
+
+def run_as_perfetto(run: Run) -> str:
+    """The tiles of a run over time: what each issues in which iteration, with its result; or what each unit does."""
+    trace = run.trace
+    spans = _token_spans(trace) if isinstance(trace, TokenTrace) else _issue_spans(trace)
+    return perfetto(spans, process=f"{run.mapping.dfg.name} on {run.mapping.arch.name}")
+
+
+def _issue_spans(trace: Trace) -> Iterator[Span]:
+    """A span for each firing of each issue slot."""
+    configuration = trace.compiled.configuration
+    arch, dfg = configuration.arch, configuration.dfg
+    order = sorted(range(len(configuration.slots)), key=lambda k: configuration.slots[k].tile)
+    for k in order:
+        slot = configuration.slots[k]
+        node = dfg.nodes[slot.node] if slot.node >= 0 else None
+        name = (node.id if slot.kind == "op" else f"{slot.kind} of {node.id}") if node is not None else slot.kind
+        for firing in range(trace.stimulus.iterations):
+            start = (trace.compiled.stages[k] + firing) * configuration.ii + slot.slot
+            facts = {"iteration": firing, "value": str(decode(dfg.domain, int(trace.results[firing, k])))}
+            yield Span(
+                track=arch.tiles[slot.tile].name, name=name, start=start, cycles=max(slot.latency, 1), facts=facts
+            )
+
+
+def _token_spans(trace: TokenTrace) -> Iterator[Span]:
+    """A span for each stretch in which a unit is busy, starved or stalled."""
+    arch, dfg = trace.configuration.arch, trace.configuration.dfg
+    ends = [*trace.cycles[1:].tolist(), int(trace.cycles[-1]) + 1]
+    for u, (tile, node) in enumerate(trace.units):
+        states = trace.state[:, u].tolist()
+        begin = 0
+        for m in range(1, len(states) + 1):
+            if m == len(states) or states[m] != states[begin]:
+                if states[begin] in _STATES:
+                    start = int(trace.cycles[begin])
+                    name = f"{dfg.nodes[node].id}: {_STATES[states[begin]]}"
+                    yield Span(track=arch.tiles[tile].name, name=name, start=start, cycles=ends[m - 1] - start)
+                begin = m

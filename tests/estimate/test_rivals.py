@@ -1,0 +1,92 @@
+"""Simple cost models of dataflow placements: what they compute, and what stands in for a model that knows nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gridloom import registry
+from gridloom.archs import build
+from gridloom.estimate.closed_form import closed_form
+from gridloom.estimate.dataflow import Decisions, Pipeline, Ranged, pipeline, rooms
+from gridloom.estimate.tuned import Rules, Tuned, measures, predicted
+from gridloom.estimate.wirelength import AT_ZERO, PER_HOP, mean_hops, wirelength
+from gridloom.flow.request import Request
+from gridloom.flow.run import run
+from gridloom.mappers.elastic.route import route
+from gridloom.mappers.elastic.search import DataflowConfig, Search
+from gridloom.transform.lower_tensor import lower
+
+
+def lowered(spec: str) -> Pipeline:
+    arch = build(spec)
+    network = registry.load("networks", "mlp").build(rows=4, width=64, layers=2)
+    return pipeline(lower(network, arch).sections[0].dfg, arch)
+
+
+@pytest.fixture(scope="module")
+def found() -> Pipeline:
+    return lowered("rdu:8x8")
+
+
+@pytest.fixture(scope="module")
+def decisions(found: Pipeline) -> Decisions:
+    return route(found, Search(found, DataflowConfig(cost="heuristic", chains=6, start="random"), 0).places, aware=True)
+
+
+def test_closed_form_is_room_over_the_round_trip_of_the_worst_flow(found: Pipeline, decisions: Decisions):
+    starts, _ = decisions.routes(2)
+    room = rooms(found)
+    # A packet is made, sent and crosses its links before the buffer can be filled again.
+    flows = [room[f] / (found.rate[f] * (2 * found.packet[f] + starts[f + 1] - starts[f])) for f in range(found.flows)]
+    assert closed_form().efficiency(found, decisions)[2] == pytest.approx(min(1.0, *flows))
+
+
+def test_preference_of_the_closed_form_moves_where_the_worst_flow_stays(found: Pipeline, decisions: Decisions):
+    model = closed_form()
+    added = model.preference(found, decisions) - model.efficiency(found, decisions)
+    assert np.all((added > 0) & (added <= 1))
+    assert len(set(added.round(9))) > 1
+
+
+def test_wirelength_is_a_line_through_the_mean_route(found: Pipeline, decisions: Decisions):
+    starts, _ = decisions.routes(0)
+    mean = float(np.diff(starts) @ found.rate / found.rate.sum())
+    assert mean_hops(found, decisions)[0] == pytest.approx(mean)
+    assert wirelength().efficiency(found, decisions)[0] == pytest.approx(AT_ZERO - PER_HOP * mean)
+
+
+def test_rules_with_fitted_numbers_take_the_worst_slowdown_and_price_the_routes(found: Pipeline, decisions: Decisions):
+    rules = Rules(unit=1.0, peak=0.5, load=2.0, longest=0.01, mean=0.02, best=0.8)
+    unit, peak, load, longest, mean = measures(found, decisions)[1]
+    expected = 0.8 / (max(1.0, unit, 0.5 * peak, 2.0 * load) * (1 + 0.01 * longest + 0.02 * mean))
+    assert Tuned(rules).efficiency(found, decisions)[1] == pytest.approx(expected)
+    assert predicted(measures(found, decisions), rules).shape == (6,)
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("rdu:8x8", None),
+        ("rdu:16x8,memory_bytes=65536", None),
+        ("rdu:8x8,fifo=32", "it was trained with fifo=16, and the array has 32"),
+        ("rdu:8x8,channels=4", "it was trained with channels=2, and the array has 4"),
+        ("rdu:32x8", "it was trained on 16 x 8 units, and the array has 32 x 8"),
+    ],
+)
+def test_learned_model_says_where_it_was_not_trained(spec: str, reason: str | None):
+    model = registry.load("costs", "learned")()
+    assert isinstance(model, Ranged)
+    assert model.outside(lowered(spec)) == reason
+
+
+def test_search_outside_the_training_range_takes_the_closed_form_and_says_so():
+    request = Request(
+        source="model:mlp,rows=4,width=64,layers=2", arch="rdu:4x4,fifo=32", effort=32, settings={"chains": 4}
+    )
+    result = run(request)
+    assert result.status == "mapped"
+    assert result.remarks == (
+        "cost model 'learned' was replaced by 'closed_form': it was trained with fifo=16, and the array has 32",
+    )
+    assert run(Request(**{**vars(request), "arch": "rdu:4x4"})).remarks == ()
