@@ -161,8 +161,12 @@ class JobQueue:
         try:
             hello = json.loads(pipe.recv_bytes())
             job = self.jobs[hello["job"]]
-            job.pid, job.pipe = int(hello["pid"]), pipe
-            job.state, job.started = "running", time.time()
+            with self._lock:
+                job.pid, job.pipe = int(hello["pid"]), pipe
+                # A short search may have ended before its call is taken.
+                if job.state == "queued":
+                    job.state = "running"
+                job.started = job.started or time.time()
             self._tell({"event": "job", "job": job.to_dict()})
             if job.stop_asked is not None:
                 self._send_stop(job)

@@ -207,6 +207,10 @@ def _questions(app: FastAPI, session: Session, work: Work) -> None:
     async def store(name: str) -> Any:
         return await work(lambda: session.rows(name))
 
+    @app.get("/api/jobs")
+    async def jobs() -> Any:
+        return session.jobs.listed()
+
     @app.get("/api/jobs/{name}/frames")
     async def frames(name: str) -> Any:
         return session.jobs.get(name).frames
@@ -274,8 +278,9 @@ def _socket(app: FastAPI, events: Events) -> None:
 
     @app.websocket("/api/events")
     async def listen(socket: WebSocket) -> None:
-        await socket.accept()
         async with events.listening() as queue:
+            # The page asks for what it has missed as soon as it is accepted, so it has to be listening by then.
+            await socket.accept()
             gone = asyncio.create_task(_until_gone(socket))
             try:
                 while not gone.done():

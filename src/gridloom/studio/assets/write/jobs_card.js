@@ -18,11 +18,18 @@ export class JobsCard {
   }
 
   take(event) {
-    if (event.event === "job") {
+    if (event.event === "connected") {
+      this.missed();
+    } else if (event.event === "job") {
       this.update(event.job);
     } else if (event.event === "frame" && this.jobs.has(event.job)) {
       this.jobs.get(event.job).watch.add(event.frame);
     }
+  }
+
+  // What happened before the socket was open, or while it was broken.
+  async missed() {
+    this.begin(await this.server.get("jobs"));
   }
 
   update(job) {
