@@ -36,6 +36,7 @@ from gridloom.text_file import is_dir
 
 if TYPE_CHECKING:
     from gridloom.flow.bench.golden import Comparison
+    from gridloom.flow.bench.processor import Processor
     from gridloom.flow.bench.run import Report
     from gridloom.flow.bench.suite import Suite
     from gridloom.run import Store
@@ -83,6 +84,14 @@ def bench(
         str | None, typer.Option("--seed", metavar="NUMBERS", help="Other seeds than the suite's (1,2,3).")
     ] = None,
     settings: Settings = None,
+    processor: Annotated[
+        str | None,
+        typer.Option(
+            "--processor",
+            metavar="KEY=VALUE,...",
+            help="Compare loops with another processor than the default (width=2, blocking=true, load=2, misses=0.05).",
+        ),
+    ] = None,
     folder: GraphFolder = None,
     plot: Annotated[
         list[str] | None,
@@ -111,6 +120,7 @@ def bench(
 
         return bench_area(suite, csv, plot or [], as_json)
     wanted = _figures(plot or [])
+    compared = _processor(processor)
     if resume and store is None:
         raise OptionError("needs a store to go on with: --store FILE", where="--resume")
     tolerances = parse_tolerances(tolerance or [])
@@ -130,7 +140,7 @@ def bench(
         return bench_functions(asked, _folder(folder), executor, csv, as_json)
     reports = [
         _run(replace(asked, mapper=name or asked.mapper), store=store, resume=resume, jobs=jobs, cluster=cluster,
-             folder=_folder(folder))
+             folder=_folder(folder), processor=compared)
         for name in names
     ]  # fmt: skip
     report = replace(
@@ -161,6 +171,18 @@ def _seeds(text: str | None) -> list[int]:
         if not word.isdecimal():
             raise OptionError(f"expected whole numbers such as 1,2,3, found {word!r}", where="--seed")
     return [int(word) for word in _words(text)]
+
+
+def _processor(text: str | None) -> Processor:
+    """The processor of ``--processor``; OptionError for a field that it does not have or a value that is no number."""
+    from gridloom.flow.bench.processor import Processor
+    from gridloom.flow.options import configure, parse_settings
+
+    try:
+        found: Processor = configure(Processor, parse_settings(_words(text)), "of the comparison", what="processor")
+    except OptionError as error:
+        raise OptionError(error.message, where="--processor") from None
+    return found
 
 
 def _figures(plots: list[str]) -> list[tuple[str, Path]]:
@@ -196,7 +218,14 @@ def _folder(named: Path | None) -> Path | None:
 
 
 def _run(
-    suite: Suite, *, store: Path | None, resume: bool, jobs: int | None, cluster: str | None, folder: Path | None
+    suite: Suite,
+    *,
+    store: Path | None,
+    resume: bool,
+    jobs: int | None,
+    cluster: str | None,
+    folder: Path | None,
+    processor: Processor,
 ) -> Report:
     """Run a suite with one mapper, on the executor and with the store that the options ask for.
 
@@ -207,7 +236,9 @@ def _run(
 
     executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
     with _open_store(store) as rows, display(sum(1 for _ in suite.cells())) as shown:
-        return run_suite(suite, folder=folder, executor=executor, store=rows, resume=resume, progress=shown.run)
+        return run_suite(
+            suite, folder=folder, executor=executor, store=rows, resume=resume, progress=shown.run, processor=processor
+        )
 
 
 @contextlib.contextmanager
