@@ -71,7 +71,7 @@ def bench(
         typer.Option(
             "--mapper",
             metavar="NAMES",
-            help="Use another mapper than the suite's, or compare several (ramp,regimap).",
+            help="Use another mapper than the suite's, or compare several (ramp,regimap,ramp:without=memory).",
             autocompletion=offer_mappers,
         ),
     ] = None,
@@ -125,12 +125,12 @@ def bench(
         raise OptionError("needs a store to go on with: --store FILE", where="--resume")
     tolerances = parse_tolerances(tolerance or [])
     golden = None if compare is None else read_golden(compare)
-    names = [name.strip() for name in mapper.split(",")] if mapper else [None]
+    names: list[str | None] = [*_words(mapper)] or [None]
     # A golden file has one row per cell, whatever the mapper.
     if len(names) > 1 and (csv is not None or compare is not None):
         raise OptionError("golden results are of one mapper", where="--mapper")
     chosen = narrowed(load_suite(suite), archs=_words(arch), seeds=_seeds(seed))
-    asked = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=names[0])
+    asked = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=_variant(names[0])[0])
     asked = replace(asked, settings={**asked.settings, **parse_settings(settings or [])})
     if isinstance(asked, FunctionSuite):
         from gridloom.cli.commands.functions_command import bench_functions
@@ -139,8 +139,8 @@ def bench(
         executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
         return bench_functions(asked, _folder(folder), executor, csv, as_json)
     reports = [
-        _run(replace(asked, mapper=name or asked.mapper), store=store, resume=resume, jobs=jobs, cluster=cluster,
-             folder=_folder(folder), processor=compared)
+        _run(asked, name, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=_folder(folder),
+             processor=compared)
         for name in names
     ]  # fmt: skip
     report = replace(
@@ -217,8 +217,17 @@ def _folder(named: Path | None) -> Path | None:
     return named
 
 
+def _variant(text: str | None) -> tuple[str | None, dict[str, str]]:
+    """A mapper of ``--mapper`` and settings of its own: ``ramp:without=memory`` is ``ramp`` with that setting."""
+    from gridloom.flow.options import parse_settings
+
+    name, *pairs = (text or "").split(":")
+    return name or None, parse_settings(pairs)
+
+
 def _run(
     suite: Suite,
+    name: str | None,
     *,
     store: Path | None,
     resume: bool,
@@ -229,16 +238,20 @@ def _run(
 ) -> Report:
     """Run a suite with one mapper, on the executor and with the store that the options ask for.
 
-    Ctrl-C ends it early with the rows that there are; the report says so.
+    ``name`` may have settings of its own; its rows then bear the whole text as the mapper's name. Ctrl-C ends it early
+    with the rows that there are; the report says so.
     """
     from gridloom.flow.bench.run import bench as run_suite
     from gridloom.run import ExecutorSpec
 
+    mapper, own = _variant(name)
+    suite = replace(suite, mapper=mapper or suite.mapper, settings={**suite.settings, **own})
     executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
     with _open_store(store) as rows, display(sum(1 for _ in suite.cells())) as shown:
-        return run_suite(
+        report = run_suite(
             suite, folder=folder, executor=executor, store=rows, resume=resume, progress=shown.run, processor=processor
         )
+    return replace(report, rows=[{**row, "mapper": name} for row in report.rows]) if own else report
 
 
 @contextlib.contextmanager

@@ -78,7 +78,7 @@ def sequential_cycles(dfg: Dfg, processor: Processor | None = None) -> float:
 
     >>> from gridloom.frontend.source import load_source
     >>> sequential_cycles(load_source("kernel:dot_product"))
-    7.0
+    8.0
     >>> sequential_cycles(load_source("kernel:dot_product"), Processor(blocking=True))
     9.0
     """
@@ -92,12 +92,17 @@ def program(dfg: Dfg, processor: Processor) -> list[Instruction]:
     Operands that are constants or live-ins are left out. The comparison goes wherever the schedule waits, the branch
     ends it.
     """
-    nodes = [n for n, op in enumerate(dfg.ops) if not op.timeless]
+    nodes = [n for n, op in enumerate(dfg.ops) if not op.timeless and op.name != "load_data"]
     number = {n: k for k, n in enumerate(nodes)}
+    for edge in dfg.edges:
+        if dfg.ops[dfg.index[edge.target]].name == "load_data" and edge.kind == "data":
+            # What reads the data half of a load reads the load.
+            number[dfg.index[edge.target]] = number[dfg.index[edge.source]]
     reads: list[list[tuple[int, int]]] = [[] for _ in nodes]
     for edge in dfg.edges:
         source, target = (number.get(dfg.index[end]) for end in (edge.source, edge.target))
-        if source is not None and target is not None and edge.kind != "async":
+        within = source == target and edge.distance == 0
+        if source is not None and target is not None and not within and edge.kind != "async":
             reads[target].append((source, edge.distance))
     work = [_instruction(dfg, n, processor) for n in nodes]
     for _ in range(processor.control - 1):
@@ -112,7 +117,7 @@ def program(dfg: Dfg, processor: Processor) -> list[Instruction]:
 
 
 def _instruction(dfg: Dfg, node: int, processor: Processor) -> Instruction:
-    """What a node takes, without its operands. The data half of an access takes nothing: it is one with the other."""
+    """What a node takes, without its operands. The data half of a store takes nothing: it is one with the other."""
     op, name = dfg.ops[node], dfg.op_class(dfg.nodes[node].id)
     if name == "mem_data":
         return Instruction(0.0)
@@ -120,7 +125,7 @@ def _instruction(dfg: Dfg, node: int, processor: Processor) -> Instruction:
         loads = (op.result and op.name != "store_address") or op.name == "load_address"
         return Instruction(processor.load + processor.misses * processor.miss if loads else float(processor.store))
     if name == "fp":
-        divides = op.name in ("fdiv", "fsqrt")
+        divides = op.name in ("fdiv", "fsqrt", "div", "sqrt")
         return Instruction(float(processor.fp_div if divides else processor.fp), "fp_div" if divides else "")
     if name == "div":
         return Instruction(float(processor.div), "div")

@@ -81,20 +81,23 @@ def memmap(dfg: Dfg, arch: Arch, config: MemmapConfig, budget: Budget) -> Mappin
     return run_technique("memmap", dfg, arch, technique, limits, config, budget)
 
 
-def _groups(attempt: Attempt) -> list[tuple[tuple[int, int], list[int]]]:
-    """The links whose values wait, by source and length."""
-    groups: dict[tuple[int, int], list[int]] = {}
-    for k, link in enumerate(attempt.graph.links):
-        if not link.memory and attempt.length(link) > attempt.graph.ops[link.source].latency:
-            groups.setdefault((link.source, attempt.length(link)), []).append(k)
+def _groups(attempt: Attempt) -> list[tuple[tuple[int, int, bool], list[int]]]:
+    """The links whose values wait, by source, length, and whether memory may take them; a store's own value may not."""
+    graph = attempt.graph
+    groups: dict[tuple[int, int, bool], list[int]] = {}
+    for k, link in enumerate(graph.links):
+        length = attempt.length(link)
+        if not link.memory and length > graph.ops[link.source].latency:
+            spilled = length >= _LONG and graph.ops[link.target].kind != "store"
+            groups.setdefault((link.source, length, spilled), []).append(k)
     return sorted(groups.items())
 
 
 def _long_over_memory(editor: Editor, attempt: Attempt) -> WorkGraph:
     """The graph with a store and a load for each dependence that is long in a first schedule, without their cycles."""
     graph = attempt.graph
-    for (_, length), shared in _groups(attempt) if editor.has_memory else []:
-        if length >= _LONG:
+    for (_, _, spilled), shared in _groups(attempt) if editor.has_memory else []:
+        if spilled:
             graph = editor.with_spill(graph, shared)
     return graph
 
@@ -107,11 +110,11 @@ def _over_memory(editor: Editor, attempt: Attempt) -> tuple[WorkGraph, Int64s]:
     fail.
     """
     graph, cycle = attempt.graph, attempt.cycle.tolist()
-    for (source, length), shared in _groups(attempt):
+    for (source, length, spilled), shared in _groups(attempt):
         ready = int(attempt.cycle[source]) + attempt.graph.ops[source].latency
         due = int(attempt.cycle[source]) + length
         before = len(graph.ops)
-        if length >= _LONG and editor.has_memory:
+        if spilled and editor.has_memory:
             graph = editor.with_spill(graph, shared)
             cycle += [ready] if len(graph.ops) - before == 2 else []
             cycle.append(due - graph.ops[-1].latency)
