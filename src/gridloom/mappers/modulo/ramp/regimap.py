@@ -9,9 +9,9 @@ M. Hamzeh, A. Shrivastava, S. Vrudhula, REGIMap: Register-Aware Application Mapp
    a predecessor, or else to that of a successor, or else another cycle; all is scheduled and placed again;
 4. when that leaves more ops without a PE, the schedule begins anew and counts on one PE fewer, so that it is thinner.
 
-RAMP's paper describes it without steps 3 and 4 ("does not re-schedule"); ``learns=false`` is that account. Two things
-are not as published: the clique search is RAMP's local one, and thinner schedules are tried after higher IIs, not
-before them, so that a limit on time leaves a mapping. Cost and limits are those of ``ramp``.
+RAMP's paper describes it without steps 3 and 4, as one that never reschedules; ``learns=false`` is that account.
+Two things are not as published: the clique search is RAMP's local one, and thinner schedules are tried after higher
+IIs, not before them, so that a limit on time leaves a mapping. Cost and limits are those of ``ramp``.
 """
 
 from __future__ import annotations
