@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap, readers_of
@@ -168,7 +169,7 @@ class _Translation:
             self._jam(accesses)
         if self.reduced:
             reduce(self.body)
-        dfg = self.body.build("\n".join(notes))
+        dfg = self._built("\n".join(notes))
         prologue = needed(self.body.prologue, dfg.liveins)
         given = {*dfg.liveins, *(o.name for made in prologue.values() for o in made.operands if isinstance(o, LiveIn))}
         return CLoop(
@@ -368,6 +369,13 @@ class _Translation:
             return after
         except SourceError as error:
             return self._poison(phi, error)
+
+    def _built(self, notes: str) -> Dfg:
+        """The graph of the body; SourceError with the loop's line where nothing is left of it."""
+        try:
+            return self.body.build(notes)
+        except SourceError as error:
+            raise error if error.where else SourceError(error.message, where=at(self.region.loop, self.file)) from None
 
     def _refuse_poison(self) -> None:
         """A carried value that cannot be computed only matters where something needs it."""

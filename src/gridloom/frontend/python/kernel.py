@@ -130,9 +130,10 @@ class PythonKernel:
         trace = self._traced(memory, sizes or {})
         if reduced:
             reduce(trace.body)
-        graph = trace.body.build(f"Python kernel {self.name}") if trace.body.operations else None
-        if graph is None:
-            raise SourceError("computes nothing", where=self._here())
+        try:
+            graph = trace.body.build(f"Python kernel {self.name}")
+        except SourceError as error:
+            raise error if error.where else SourceError(error.message, where=self._here()) from None
         if unroll > 1:
             from gridloom.frontend.loops.unroll import unrolled
 
