@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from gridloom.dfg.model import Dfg
-from gridloom.errors import SourceError
+from gridloom.errors import SourceError, located
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap, readers_of
 from gridloom.frontend.c.c_loop import CLoop
@@ -169,7 +168,8 @@ class _Translation:
             self._jam(accesses)
         if self.reduced:
             reduce(self.body)
-        dfg = self._built("\n".join(notes))
+        with located(at(region.loop, self.file)):
+            dfg = self.body.build("\n".join(notes))
         prologue = needed(self.body.prologue, dfg.liveins)
         given = {*dfg.liveins, *(o.name for made in prologue.values() for o in made.operands if isinstance(o, LiveIn))}
         return CLoop(
@@ -198,14 +198,12 @@ class _Translation:
         """Put several iterations of the loop around into the body."""
         region = self.region
         known = {name: value for name, value in self.liveins.values.items() if not region.contains(value)}
-        try:
+        with located(at(region.loop, self.file)):
             if self.streams is not None or len(known) < len(self.liveins.values):
                 raise SourceError("jam takes loads from arrays that are known before the loop")
             moves = moves_of(region, accesses, known, self.pointers)
             steps = {n: (form.constant, {self.value(v): c for v, c in form.terms.items()}) for n, form in moves.items()}
             jam(self.body, self.jammed, steps)  # type: ignore[arg-type]
-        except SourceError as error:
-            raise error if error.where else SourceError(error.message, where=at(region.loop, self.file)) from None
 
     # -- values -----------------------------------------------------------------------------------------------------
 
@@ -370,13 +368,6 @@ class _Translation:
         except SourceError as error:
             return self._poison(phi, error)
 
-    def _built(self, notes: str) -> Dfg:
-        """The graph of the body; SourceError with the loop's line where nothing is left of it."""
-        try:
-            return self.body.build(notes)
-        except SourceError as error:
-            raise error if error.where else SourceError(error.message, where=at(self.region.loop, self.file)) from None
-
     def _refuse_poison(self) -> None:
         """A carried value that cannot be computed only matters where something needs it."""
         for name in self.body.needed():
@@ -426,14 +417,12 @@ class _Translation:
         item = access.item
         if self.streams is not None:
             return self.streams.access(access, array)
-        try:
+        with located(self.where(item)):
             form = access.address.bytes if access.size == array.size else access.place
             index = self.indexing.linear(Form(form.constant - array.offset, form.terms), array.stride)
             if access.is_store:
                 return self._store(access, array, index)
             return self._load(access, array, index)
-        except SourceError as error:
-            raise error if error.where else SourceError(error.message, where=self.where(item)) from None
 
     def _stored(self, access: Access, array: CArray) -> Operand:
         """The value of a store, cut to the element's bits."""
