@@ -572,7 +572,11 @@ class _Translation:
         """
         region = self.region
         if item.type == "ptr":
-            raise SourceError("a pointer that the loop moves is used after it; use an index", where=self.where(item))
+            raise SourceError(
+                "an address that the loop computes is used after it, by the source or by a store that clang moved "
+                "there; use an index, and store to a place that changes",
+                where=self.where(item),
+            )
         self._refuse_partial(item)
         return self.value(region.following(item) if self._leaves_early() else item)
 
