@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.frontend.source import load_source
 from gridloom.learn.placement.boards import BoardOptions
 from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
-from gridloom.mappers.spokes.screening import screen
+from gridloom.mappers.spokes.screening import least_ii, screen
 from gridloom.transform.fuse import fuse
 
 #: The first seed of training graphs; seeds below it are for suites, evaluations and tests.
@@ -95,3 +95,56 @@ def _with_variables(dfg: Dfg, rng: np.random.Generator) -> Dfg:
         for k in users:
             nodes[k] = replace(nodes[k], variable=f"shared_{number}")
     return replace(dfg, nodes=tuple(nodes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictTask:
+    """A graph on an array at an II, in an order of its nodes, for the slot policy."""
+
+    source: str
+    problem: SpokesProblem
+    ii: int
+    order: Literal["depth", "topological"]
+    tiles_weight: float
+
+
+#: Tiles of the arrays that the slot policy is trained on; evaluations use others as well.
+TRAINED_TILES: Final = (12, 16, 24, 32, 64)
+
+
+def draw_strict(rng: np.random.Generator) -> StrictTask:
+    """Return a random task for the slot policy: 12 to 110 nodes, 12 to 64 tiles, IIs from the least possible on.
+
+    Four of five are at level strict, with 4 to 12 delay registers. The II is up to six above the least that slots and
+    recurrences allow, so that tight boards are as frequent as roomy ones. Draws that are refused are drawn again.
+    """
+    while True:
+        tiles = int(rng.choice(TRAINED_TILES))
+        nodes = int(rng.integers(12, min(110, 5 * tiles)))
+        level = "strict" if rng.random() < 0.8 else "paper"
+        delays = int(rng.choice((4, 8, 8, 8, 12)))
+        dfg = fuse(load_source(_shape(rng, nodes, tiles)))
+        if rng.random() < 0.2:
+            dfg = _with_variables(dfg, rng)
+        problem = build_problem(dfg, build(f"streaming-engine:{tiles},spokes=16,level={level},delays={delays}"))
+        if screen(problem, None) is not None:
+            continue
+        ii = min(16, least_ii(problem) + int(rng.integers(0, 7)))
+        if screen(problem, ii) is not None or problem.size * problem.tiles * ii > 60_000:
+            continue
+        weight = float(rng.random() * 2) if rng.random() < 0.25 else 0.0
+        order: Literal["depth", "topological"] = "depth" if rng.random() < 0.6 else "topological"
+        return StrictTask(source=dfg.name, problem=problem, ii=ii, order=order, tiles_weight=weight)
+
+
+def _shape(rng: np.random.Generator, nodes: int, tiles: int) -> str:
+    """The SOURCE of a random graph of about so many nodes, with no more inputs than tiles."""
+    seed = FIRST_SEED + int(rng.integers(1 << 30))
+    shape = rng.random()
+    if shape < 0.55:
+        inputs = int(rng.integers(2, min(12, tiles // 2) + 1))
+        return f"kernel:random_growing,nodes={nodes},inputs={inputs},seed={seed},domain=opaque"
+    if shape < 0.85:
+        width = int(rng.integers(2, min(12, tiles // 2) + 1))
+        return f"kernel:random_layered,layers={max(1, nodes // width)},width={width},seed={seed},domain=opaque"
+    return f"kernel:random_series_parallel,nodes={nodes},seed={seed},domain=opaque"
