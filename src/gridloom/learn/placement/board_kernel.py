@@ -133,6 +133,12 @@ def _fitting(tables: Tables, board: Board, n: int, free: Bools) -> int:
 
 
 @borrowing
+def _taken(here: int, p: int) -> int:
+    """1 when a link carries the value of another node than p."""
+    return 1 if here != NONE and here != p else 0
+
+
+@borrowing
 def _sweep_links(tables: Tables, ii: int, board: Board, p: int, cost: Int32s) -> None:
     """``cost[t]``: links with another value on the best way without detours from the tile of node p to tile t."""
     start, tiles = board.tile[p], len(cost)
@@ -146,7 +152,7 @@ def _sweep_links(tables: Tables, ii: int, board: Board, p: int, cost: Int32s) ->
                 if step <= k:
                     link = (start + sign * (k - step)) * 4 + direction_of(sign * step)
                     here = board.owner[link, (ready + k - step) % ii]
-                    best = min(best, cost[start + sign * (k - step)] + (0 if here in (NONE, p) else 1))
+                    best = min(best, cost[start + sign * (k - step)] + _taken(here, p))
             cost[start + sign * k] = best
             k += 1
 
@@ -423,7 +429,7 @@ def _lay(tables: Tables, ii: int, board: Board, p: int, t: int, cost: Int32s) ->
             if step <= k:
                 link = (start + sign * (k - step)) * 4 + direction_of(sign * step)
                 here = board.owner[link, (ready + k - step) % ii]
-                price = cost[start + sign * (k - step)] + (0 if here in (NONE, p) else 1)
+                price = cost[start + sign * (k - step)] + _taken(here, p)
                 if price < best:
                     best, pick = price, step
         k -= pick
