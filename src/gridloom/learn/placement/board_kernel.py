@@ -234,9 +234,10 @@ def _per_tile(tables: Tables, ii: int, board: Board, n: int, s: Scratch) -> int:
         p = tables.pred[e]
         if p == n or board.tile[p] == NONE or not tables.pred_far[e]:
             continue
-        _sweep_links(tables, ii, board, p, s.cost)
+        if tables.device[2]:
+            _sweep_links(tables, ii, board, p, s.cost)
         for t in range(tiles):
-            s.links[t] += s.cost[t]
+            s.links[t] += s.cost[t] if tables.device[2] else 0
             s.away[t] += abs(board.tile[p] - t)
     for t in range(tiles):
         if s.free[t]:
@@ -327,7 +328,7 @@ def describe(
             row[11] = board.load[t] / ii
             row[12] = 1.0 if board.load[t] == 0 else 0.0
             row[13] = (left + right) / (2.0 * ii)
-            row[14] = _exits(ii, board, t, now + latency, tiles) / 4.0
+            row[14] = _exits(ii, board, t, now + latency, tiles) / 4.0 if tables.device[2] else 1.0
             row[15] = 1.0 if board.at[t, (now + latency) % ii] == NONE else 0.0
             beside = 0
             for d in (-1, 1):
@@ -417,7 +418,9 @@ def put(tables: Tables, graph: Graph, ii: int, board: Board, n: int, slot: int, 
 
 @borrowing
 def _lay(tables: Tables, ii: int, board: Board, p: int, t: int, cost: Int32s) -> int:
-    """Route the value of node p to tile t on the way with the fewest clashes; returns these."""
+    """Route the value of node p to tile t on the way with the fewest clashes; returns these. At level paper: 0."""
+    if not tables.device[2]:
+        return 0
     _sweep_links(tables, ii, board, p, cost)
     start = board.tile[p]
     sign = 1 if t > start else -1

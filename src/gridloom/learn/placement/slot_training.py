@@ -46,8 +46,9 @@ _CHECKS, _EVERY = 24, 10
 #: Decisions of one graph that an epoch looks at.
 _DECISIONS = 400
 
-#: Discount of later rewards: what a place costs shows when its readers are placed.
-_DISCOUNT = 0.97
+#: Discount of later rewards. At 1 the rewards of a board add up to its price; below, the estimates on the way would
+#: count for more than the price at the end, and mislead.
+_DISCOUNT = 1.0
 
 #: Training begins from this share of the hand-written rank, whose choices are too sure to learn from.
 _FLAT = np.float32(0.4)
@@ -62,11 +63,11 @@ class SlotTrainingConfig:
     graphs: int = 8
     boards: int = 16
     #: First learning rate, which falls linearly to a twentieth.
-    rate: float = 2e-3
+    rate: float = 1e-3
     #: Passes over the decisions, how far the ratio may leave 1, weight of the entropy.
     epochs: int = 3
     clip: float = 0.2
-    entropy: float = 0.004
+    entropy: float = 0.01
 
     def __post_init__(self) -> None:
         check_settings(self, at_least={"iterations": 1, "graphs": 1, "boards": 2, "epochs": 1})
