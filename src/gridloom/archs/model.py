@@ -117,6 +117,8 @@ class Tile:
     delays: int | None = None
     #: Slots of the context memory; None: no limit.
     contexts: int | None = None
+    #: Different ops that the instruction RAM holds, which the slots choose from; None: one for every slot.
+    instructions: int | None = None
     #: Words of the constant store: constants, live-ins that need no register, and initial values; None: no limit.
     constants: int | None = None
     #: Elastic arrays: tokens that fit in one input buffer, or that a memory unit holds. Spokes: variables per tile.

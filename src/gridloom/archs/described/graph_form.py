@@ -33,7 +33,8 @@ _LARGE: Final = 1 << 40
 _KINDS: Final = {kind.name.lower(): kind for kind in Kind}
 _TILE_KINDS: Final = ("pe", "load", "store", "const")
 _BOUNDS: Final = {
-    "operands": (0, 64), "fifo": (0, _LARGE), "delays": (0, _LARGE), "contexts": (1, _LARGE), "constants": (0, _LARGE),
+    "operands": (0, 64), "fifo": (0, _LARGE), "delays": (0, _LARGE), "contexts": (1, _LARGE),
+    "instructions": (1, _LARGE), "constants": (0, _LARGE),
 }  # fmt: skip
 _TILE_KEYS: Final = ("name", "row", "col", "ops", "kind", "latency", "occupancy", *_BOUNDS, "buffer", "fifos")
 _RESOURCE_KEYS: Final = ("name", "kind", "tile", "position", "capacity", "group")
@@ -43,6 +44,7 @@ _GRAPH_KEYS: Final = (
 )  # fmt: skip
 _RULES: Final = (
     "outputs_together", "constants_17_bits", "tile_memory_shared", "flow_starts_apart", "siblings_apart",
+    "instruction_ram",
 )  # fmt: skip
 
 
