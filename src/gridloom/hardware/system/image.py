@@ -21,7 +21,7 @@ last two   sums over all words before, modulo 2^32: the sum of the words, and th
 
 Packets are what does not change from launch to launch; the system sends them when the array holds another image.
 Entries are sent for every launch: live-ins, registers that hold a value before the first cycle, and context words with
-the first word of an array.
+the first word of an array. A packet for unit 0xFFFF is a word of the data memory: a live-in that is spilled.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ from gridloom.mapping.configuration import Configuration, Slot
 MAGIC: Final = 0x4D494C47
 #: Kinds of entries: the packet as it is, its data replaced by a live-in, or a live-in shifted into its data.
 AS_IS, VALUE, LEFT, RIGHT = 0, 1, 2, 3
+#: The number of the unit that the data memory is for packets: their offset is an address.
+MEMORY_UNIT: Final = 0xFFFF
 _ACCESSES: Final = ("load", "store", "store_if")
 _MASK: Final = 0xFFFFFFFF
 
@@ -168,7 +170,7 @@ class _ImageBuilder:
         liveouts, selectors = self._liveouts()
         feeds, drains, streams = self._streams()
         plain = self._packets({})
-        entries = self._livein_entries(plain) + self._base_entries(plain)
+        entries = self._livein_entries(plain) + self._base_entries(plain) + self._spilled_entries()
         sent = {(e.packet.unit, e.packet.region, e.packet.offset) for e in entries}
         fixed = [p for key, p in plain.items() if key not in sent]
         # A register may hold another value after a launch than before it.
@@ -230,6 +232,18 @@ class _ImageBuilder:
                 shift = place.offset - chunk * CHUNK
                 kind = LEFT if shift >= 0 else RIGHT
                 entries.append(Entry(packet, kind, self.bases[array], abs(shift)))
+        return entries
+
+    def _spilled_entries(self) -> list[Entry]:
+        """Live-ins that the data memory holds when a launch begins."""
+        entries = []
+        for place, spill in zip(self.spills, self.configuration.spills):
+            if spill.livein >= 0:
+                node = self.dfg.nodes[spill.livein]
+                if node.op == "const":
+                    entries.append(Entry(Packet(MEMORY_UNIT, 0, place, int(node.value or 0) & _MASK)))
+                else:
+                    entries.append(Entry(Packet(MEMORY_UNIT, 0, place, 0), VALUE, self.liveins[node.id]))
         return entries
 
     def _length(self) -> int:

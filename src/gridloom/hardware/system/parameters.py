@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from dataclasses import dataclass, field, fields
 from typing import Final
-
-import json
 
 from gridloom.errors import OptionError
 from gridloom.hardware.parameters import bits_for
@@ -29,7 +28,7 @@ class SystemParameters:
     #: Rows of 64 bits for each image.
     rows: int = field(default=1024, metadata={"range": (16, 32768)})
     #: Live-out registers.
-    liveouts: int = field(default=8, metadata={"range": (1, 32)})
+    liveouts: int = field(default=16, metadata={"range": (1, 32)})
     #: DMA channels that feed streams of the array, where it has some.
     feeds: int = field(default=6, metadata={"range": (1, 14)})
     #: DMA channels that drain streams of the array.

@@ -13,6 +13,7 @@ from gridloom.hardware.rtl.text import instance, joined, module, port, wire
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.rtl.unit_module import packet_bits
 from gridloom.hardware.system.parameters import LEVEL_BITS, LIVEINS, QUEUE, System
+from gridloom.hardware.system.image import MEMORY_UNIT
 from gridloom.hardware.system.registers import ID, REGISTERS, VERSION
 
 SYSTEM: Final = "gridloom_system"
@@ -232,7 +233,9 @@ class _SystemModule:
         # Images hold packets with wide fields; the chain has as many bits as the array needs.
         cut = (f"{{packet[{64 - ID_BITS + h.id_bits - 1}:{64 - ID_BITS}], packet[{CHUNK + OFFSET_BITS + 1}:"
                f"{CHUNK + OFFSET_BITS}], packet[{CHUNK + offset_bits(h) - 1}:{CHUNK}], packet[{CHUNK - 1}:0]}}")  # fmt: skip
-        ports = {"clk": "array_clk", "rst": "rst", "cfg_valid": "cfg_valid", "cfg_packet": "cfg_packet", "run": "run",
+        # Packets of the unit behind all units are words of the data memory.
+        self.body.append(wire(1, "poke", f"cfg_valid && packet[63:48] == 16'h{MEMORY_UNIT:04x}"))
+        ports = {"clk": "array_clk", "rst": "rst", "cfg_valid": "cfg_valid && !poke", "cfg_packet": "cfg_packet", "run": "run",
                  "iterations": "iterations", "finished": "array_finished", "slot": "slot"}  # fmt: skip
         self.body += [wire(packet_bits(h), "cfg_packet", cut), wire(1, "array_finished")]
         for unit, k in stream_ports(h):
@@ -280,6 +283,7 @@ class _SystemModule:
              "in_level": f"read_level[0 +: {LEVEL_BITS}]", "out_level": f"write_level[0 +: {LEVEL_BITS}]",
              "in_word": "read_words[0 +: 32]", "in_pop": "read_pop[0]", "out_push": "write_push[0]",
              "out_busy": "mover_busy", "out_word": "pushed_words[0 +: 32]", "outside": "outside",
+             "poke": "poke", "poke_address": f"packet[{CHUNK} +: {h.address_bits}]", "poke_word": "packet[31:0]",
              "store": "mover_store", "address": "mover_address", "word": "mover_word", "loaded": extended},
         )  # fmt: skip
         stores = [f"({name}_request && {name}_store)" for name in names]

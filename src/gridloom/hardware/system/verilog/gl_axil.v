@@ -32,14 +32,15 @@ module gl_axil (
     assign write = s_axi_awvalid && s_axi_wvalid && free && !rst;
     assign s_axi_awready = write;
     assign s_axi_wready = write;
-    assign write_address = s_axi_awaddr;
+    // Registers are words: the byte lanes say which bytes of one are meant.
+    assign write_address = {s_axi_awaddr[11:2], 2'b00};
     assign write_data = s_axi_wdata;
     assign write_lanes = s_axi_wstrb;
     // A read is taken when no other one is under way.
     reg asked;
     assign s_axi_arready = !asked && !s_axi_rvalid && !rst;
     assign read = s_axi_arvalid && s_axi_arready;
-    assign read_address = s_axi_araddr;
+    assign read_address = {s_axi_araddr[11:2], 2'b00};
     always @(posedge clk)
         if (rst) begin
             s_axi_bvalid <= 1'b0;
@@ -57,4 +58,5 @@ module gl_axil (
                 s_axi_rresp <= read_refused ? 2'b10 : 2'b00;
             end else if (s_axi_rready) s_axi_rvalid <= 1'b0;
         end
+    wire unused = &{1'b0, s_axi_awaddr[1:0], s_axi_araddr[1:0]};
 endmodule
