@@ -17,7 +17,7 @@ _NAME: Final = r"[-\w.$]+"
 _LABEL: Final = re.compile(rf"^({_NAME}):")
 _DEFINED: Final = re.compile(rf"^\s+%({_NAME}) = ")
 _DEFINE: Final = re.compile(r'^define [^@]*@"?([^"(]+)"?\(')
-_METADATA: Final = re.compile(r", ![\w.]+ !\d+|(?<=\)) ?![\w.]+ !\d+")
+_METADATA: Final = re.compile(r",? ![\w.]+ !\d+")
 _PROMISES: Final = re.compile(
     r"\b(noalias|nonnull|readonly|readnone|writeonly|nocapture|nofree|captures\([^)]*\)|memory\([^)]*\)|"
     r"dereferenceable(_or_null)?\(\d+\)|initializes\([^)]*\)+|dead_on_return|noundef|local_unnamed_addr|unnamed_addr|"

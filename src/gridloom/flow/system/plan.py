@@ -49,12 +49,13 @@ def without_jams(compiled: Compiled) -> Compiled:
 def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = False) -> SystemPlan:
     """The launches of a function. With ``arguments`` a run on them decides which loops are worth a launch.
 
-    Without, and with ``always``, every innermost loop that is mapped is launched. MappingError where no loop is on the
+    Without, every mapped loop is launched, and with ``always`` every innermost one. MappingError where no loop is on the
     array.
     """
     reasons = [loop.text for loop in compiled.loops if loop.mapping is None and not loop.plan.loop.children]
     mapped = [loop for loop in compiled.loops if loop.mapping is not None]
-    thresholds = [NEVER if loop.plan.is_nest else 0 for loop in mapped]
+    # Nobody knows how long launches are; those of a nest are longer than those of the loop inside.
+    thresholds = [0] * len(mapped)
     words = 0
     if arguments is not None:
         thresholds, words = _thresholds(compiled, arguments, always)

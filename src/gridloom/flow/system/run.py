@@ -84,26 +84,28 @@ def run_function_on_system(
     simulation = soc_program(plan.system)
     shown = run_soc(simulation, linked(array_sources(plan, ir, main), path), faults=faults)
     if shown.status != 0:
-        raise SimulationError(_ending(shown), where=str(path))
+        raise SimulationError(ending(shown), where=str(path))
     alone = {"clang -O2": run_soc(simulation, linked(core_sources(compiled, ir, main), path))}
     for level in ("-O2", "-O3"):
         alone[f"gcc {level}"] = run_soc(simulation, linked_by_gcc(compiled, main, path, level))
     differences = _differences(compiled, arguments, shown)
     differences += [f"the core alone ({name}): {text}" for name, run in alone.items()
                     for text in _differences(compiled, arguments, run)]  # fmt: skip
-    return _system_run(plan, shown, {name: run.numbers["cycles"] for name, run in alone.items()}, tuple(differences))
+    return system_run(plan, shown, {name: run.numbers["cycles"] for name, run in alone.items()}, tuple(differences))
 
 
-def _ending(run: ProgramRun) -> str:
+def ending(run: ProgramRun) -> str:
+    """How a program ended that did not end well: the driver's words, or its status."""
     lines = [line for line in run.output.splitlines() if line.startswith("gridloom: ")]
     if lines:
         return lines[-1].removeprefix("gridloom: ")
     return f"the program ended with {run.status}" if run.status is not None else "the program did not end"
 
 
-def _system_run(
+def system_run(
     plan: SystemPlan, shown: ProgramRun, alone: Mapping[str, int], differences: tuple[str, ...]
 ) -> SystemRun:
+    """The record of a run, from what the program reported."""
     names = ("cycles", "busy", "stalled", "configuring", "loading", "moving")
     numbers = {name: shown.numbers[name] for name in names}
     return SystemRun(
