@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from tests.hardware.system.jobs import small_system
 
 from gridloom.hardware.system.bench import SystemBench
-from tests.hardware.system.jobs import small_system
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.hardware.system.jobs import job_of, small_system
 
 from gridloom.hardware.system.top import SYSTEM, system_files
-from tests.hardware.system.jobs import job_of, small_system
 
 pytest.importorskip("cocotb")
 pytest.importorskip("cocotbext.axi")

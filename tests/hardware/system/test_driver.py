@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.hardware.system.jobs import Job, job_of, small_system
 
 from gridloom.hardware.system.bench import BASE, SystemBench
 from gridloom.hardware.system.driver import Driver, Pattern, SystemFault
 from gridloom.hardware.system.image import with_sums
-from tests.hardware.system.jobs import Job, job_of, small_system
 
 pytestmark = pytest.mark.tools
 IMAGE, DATA, RESULT = BASE + 0x8000, BASE + 0x1000, BASE + 0x4000

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.hardware.system.jobs import job_of, small_system
+from tests.hardware.system.test_driver import DATA, IMAGE, RESULT, driver_of, launch, load
 
 from gridloom.hardware.system.bench import BASE, SystemBench
 from gridloom.hardware.system.driver import Driver, Pattern, SystemFault
-from tests.hardware.system.jobs import job_of, small_system
-from tests.hardware.system.test_driver import DATA, IMAGE, RESULT, driver_of, launch, load
 
 pytestmark = pytest.mark.tools
 #: Cycles of the limit on waiting that the tests set, and the most that a fault may take to be reported.

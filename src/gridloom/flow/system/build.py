@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,15 +18,15 @@ import numpy as np
 from gridloom.errors import MissingExtra, SourceError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments
+from gridloom.flow.system.host_access import roots
 from gridloom.flow.system.ir_text import ModuleText, parse
 from gridloom.flow.system.launch_c import LaunchedLoop, loops_c
 from gridloom.flow.system.launch_ir import LaunchSite, insert_launches, value_types
 from gridloom.flow.system.plan import SystemPlan
 from gridloom.flow.system.trip_counts import trip_count
 from gridloom.frontend.c.llvm.driver import find_compiler, run_compiler
-from gridloom.frontend.c.llvm.ir import Function, Instruction
+from gridloom.frontend.c.llvm.ir import Instruction
 from gridloom.frontend.c.llvm.layout import Layout
-from gridloom.flow.system.host_access import roots
 from gridloom.hardware.programs import run_program
 from gridloom.hardware.system.header import header_text, software_text
 
@@ -76,6 +76,26 @@ def array_sources(plan: SystemPlan, ir: str, main: str | None) -> Sources:
     files = {"gridloom.h": header, "gridloom.c": software_text("gridloom.c"),
              "loops.c": loops_c(plan.loops, plan.compiled.name)}  # fmt: skip
     return Sources(_visible(module.text()), files | ({"main.c": main} if main else {}), True, main is None)
+
+
+def launchable(plan: SystemPlan, ir: str) -> SystemPlan:
+    """The plan without loops whose launch cannot be put into the IR or into C; each is named with the reason.
+
+    SourceError where no loop is left.
+    """
+    kept: list[LaunchedLoop] = []
+    reasons = list(plan.reasons)
+    for loop in plan.loops:
+        try:
+            alone = replace(plan, loops=(loop,))
+            array_sources(alone, ir, "")
+        except SourceError as error:
+            reasons.append(f"{loop.plan.name}: {error.message}")
+        else:
+            kept.append(replace(loop, number=len(kept)))
+    if not kept:
+        raise SourceError(f"no loop of {plan.compiled.name!r} can be launched: {'; '.join(reasons)}")
+    return replace(plan, loops=tuple(kept), reasons=tuple(reasons))
 
 
 def core_sources(compiled: Compiled, ir: str, main: str | None) -> Sources:
@@ -226,8 +246,8 @@ def linked_by_gcc(compiled: Compiled, main: str, path: Path, level: str) -> byte
     """The program for the core alone with the function compiled by GCC, as a second opinion on how fast the core is."""
     with _folder() as name:
         folder = Path(name)
-        options = ["-std=gnu11", "-fsigned-char", "-fwrapv", "-ffp-contract=off", "-w", level, "-I",
-                   str(path.resolve().parent)]  # fmt: skip
+        options = ["-std=gnu11", "-fsigned-char", "-fwrapv", "-ffp-contract=off", "-w", level, "-isystem",
+                   str(_PICOLIBC / "include"), "-I", str(path.resolve().parent)]  # fmt: skip
         text = path.read_text(encoding="utf-8")
         (folder / "source.c").write_text(text.replace("static inline", "static"), encoding="utf-8")
         _gcc(folder, [*options, "-c", "source.c", "-o", "source.o"])
@@ -240,7 +260,9 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 def _gcc(folder: Path, words: Sequence[str]) -> None:
     if shutil.which(f"{PREFIX}gcc") is None:
-        raise MissingExtra("programs for the core need GCC: apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf")
+        raise MissingExtra(
+            "programs for the core need GCC: apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
+        )
     done = run_program([f"{PREFIX}gcc", *_MACHINE, *words], folder, seconds=_SECONDS)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line]

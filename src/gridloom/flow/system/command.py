@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Final, Unpack
 
 from gridloom.errors import OptionError, SimulationError, SourceError
-from gridloom.flow.functions.compile import Compiled, CompileOptions, compile_function
+from gridloom.flow.functions.compile import Compiled, CompileOptions
 from gridloom.flow.functions.data import read_arguments
 from gridloom.flow.functions.native import TIME_LIMIT
-from gridloom.flow.system.build import array_sources, core_sources, linked, main_text
-from gridloom.flow.system.plan import SystemPlan, planned, without_jams
+from gridloom.flow.system.build import array_sources, core_sources, launchable, linked, main_text
+from gridloom.flow.system.plan import SystemPlan, planned
 from gridloom.flow.system.run import SystemRun, ending, run_function_on_system, system_run
+from gridloom.flow.system.streams import compile_for_system
 from gridloom.frontend.c.llvm.driver import SEMANTICS, compile_to_ir, find_compiler
 from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.reader import read_module
@@ -37,7 +38,7 @@ def prepared(source: str, arch: str, **options: Unpack[CompileOptions]) -> Compi
         raise OptionError(f"expected FILE.c or FILE.c:FUNCTION, found {source!r}")
     if path == Path(source):
         function = _called(read_module(compile_to_ir(path), str(path)), path)
-    return without_jams(compile_function(f"{path}:{function}", arch, **options))
+    return compile_for_system(path, function, arch, **options)
 
 
 def _called(module: Module, path: Path) -> str:
@@ -64,7 +65,7 @@ def run_prepared(
         raise OptionError(f"{compiled.name} has parameters: give --args, --data or --random")
     arguments = None if has_main else read_arguments(compiled.signature, given, seed)
     texts: dict[str, str] = {}
-    plan = planned(compiled, arguments, always=always)
+    plan = launchable(planned(compiled, arguments, always=always), ir)
     if files:
         main = None if arguments is None else main_text(compiled, arguments)
         sources = array_sources(plan, ir, main)
@@ -81,7 +82,7 @@ def _run_program(plan: SystemPlan, ir: str, path: Path, faults: Faults | None) -
     """Run a program with its own main, with the array and without, and compare what it prints with native code."""
     simulation = soc_program(plan.system)
     shown = run_soc(simulation, linked(array_sources(plan, ir, None), path), faults=faults)
-    if shown.status is None or shown.status == 3 and "gridloom: " in shown.output:
+    if shown.status is None or (shown.status == 3 and "gridloom: " in shown.output):
         raise SimulationError(ending(shown), where=str(path))
     alone = run_soc(simulation, linked(core_sources(plan.compiled, ir, None), path))
     expected = native_output(path)
@@ -107,7 +108,9 @@ def native_output(path: Path) -> str:
         if not (folder / "program").is_file():
             raise SourceError(f"cannot be compiled for this machine: {message.strip()[:300]}", where=str(path))
         try:
-            done = subprocess.run([str(folder / "program")], capture_output=True, text=True, timeout=TIME_LIMIT, check=False)
+            done = subprocess.run(
+                [str(folder / "program")], capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+            )
         except subprocess.TimeoutExpired:
             raise SourceError(f"did not end within {TIME_LIMIT:g} s on this machine", where=str(path)) from None
     return done.stdout

@@ -9,8 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from gridloom.frontend.c.llvm.ir import Argument, Function, Global, GlobalAddress, Instruction, Value
+
+_ON_NUMBERS: Final = (
+    "llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.lifetime", "llvm.assume", "llvm.fsh",
+    "llvm.ctpop", "llvm.ctlz", "llvm.cttz", "llvm.bswap", "llvm.bitreverse", "llvm.usub", "llvm.uadd", "llvm.sadd",
+    "llvm.ssub", "llvm.dbg", "llvm.experimental.noalias",
+)  # fmt: skip
 
 
 @dataclass
@@ -53,10 +60,7 @@ def host_access(function: Function, launched: Iterable[str]) -> HostAccess:
 
 def _touches_memory(item: Instruction) -> bool:
     """True for a call that may load or store; intrinsics on numbers do not."""
-    intrinsics = ("llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.lifetime", "llvm.assume",
-                  "llvm.fsh", "llvm.ctpop", "llvm.ctlz", "llvm.cttz", "llvm.bswap", "llvm.bitreverse",
-                  "llvm.usub", "llvm.uadd", "llvm.sadd", "llvm.ssub", "llvm.dbg", "llvm.experimental.noalias")  # fmt: skip
-    return not item.callee.startswith(intrinsics)
+    return not item.callee.startswith(_ON_NUMBERS)
 
 
 def roots(value: Value, seen: frozenset[Value] = frozenset()) -> set[Value]:

@@ -92,12 +92,10 @@ def parse(text: str) -> ModuleText:
             if found is None:
                 raise SourceError(f"cannot be rewritten: {line[:80]}")
             module.functions[found[1]] = _function(found[1], line, lines)
-        elif line.startswith("attributes ") or (line.startswith("!") and "ident" not in line) or line.startswith(";"):
+        elif line.startswith(("attributes ", "!", ";", "source_filename")):
             continue
         elif line.startswith("target triple"):
             module.before.append('target triple = "riscv32-unknown-none-elf"')
-        elif line.startswith(("source_filename", "!")):
-            continue
         else:
             module.before.append(clean(line))
     return module

@@ -45,8 +45,11 @@ def loops_c(loops: Sequence[LaunchedLoop], name: str) -> str:
         words = loop.image.words()
         table = ",\n  ".join(", ".join(f"0x{w:08x}" for w in words[k : k + 8]) for k in range(0, len(words), 8))
         following = "0" if loop is loops[-1] else f"&image_{loops[loops.index(loop) + 1].number}"
-        lines += [f"static const uint32_t words_{loop.number}[{len(words)}] = {{\n  {table}\n}};",
-                  f"static gl_image image_{loop.number} = {{words_{loop.number}, {len(words)}, 0, 0, 0, {following}}};", ""]
+        lines += [
+            f"static const uint32_t words_{loop.number}[{len(words)}] = {{\n  {table}\n}};",
+            f"static gl_image image_{loop.number} = {{words_{loop.number}, {len(words)}, 0, 0, 0, {following}}};",
+            "",
+        ]
     for loop in loops:
         lines += [*_LoopC(loop).lines(), ""]
     return "\n".join(lines)
@@ -71,6 +74,9 @@ class _LoopC:
             self._add(name, f"i{k}")
             if value.type == "i64":
                 self._add(self.graph.high_liveins[name], f"h{k}")
+        if self.graph.streams:
+            self.parameters += [f"uint32_t {part}{k}" for k in range(len(self.graph.streams)) for part in "ab"]
+            return
         self.parameters += [f"uint32_t p{k}" for k in range(len(self.graph.arrays))]
         for k, value in enumerate(self.plan.needed):
             self.parameters.append(f"uint32_t m{k}")
@@ -83,7 +89,7 @@ class _LoopC:
 
     def lines(self) -> list[str]:
         """The lines of the function."""
-        number, count = self.loop.number, len(self.graph.arrays)
+        number, count = self.loop.number, 0 if self.graph.streams else len(self.graph.arrays)
         lines = [f"int gl_loop_{number}({', '.join(self.parameters) or 'void'}) {{"]
         lines.append("  int error;")
         if self.plan.pieces is None:
@@ -109,7 +115,9 @@ class _LoopC:
             flags = [array.name in used, array.name in written, self.loop.access.reads_of(base),
                      self.loop.access.writes_of(base)]  # fmt: skip
             register = self.image.bases.get(array.name, 31)
-            rows.append(f"{{{array.offset}, {array.stride}, {kind}, {register}, {', '.join(str(int(f)) for f in flags)}}}")
+            rows.append(
+                f"{{{array.offset}, {array.stride}, {kind}, {register}, {', '.join(str(int(f)) for f in flags)}}}"
+            )
         pointers = ", ".join(f"p{k}" for k in range(len(rows)))
         return [f"  static const gl_array arrays[] = {{{', '.join(rows)}}};",
                 f"  uint32_t pointers[] = {{{pointers}}};", f"  gl_bound bound[{len(rows)}];",
@@ -146,9 +154,27 @@ class _LoopC:
     def _counted(self) -> list[str]:
         """One launch, and what it leaves."""
         image = f"image_{self.loop.number}"
-        lines = [*self._set_liveins("  "), f"  if ((error = gl_run(&{image}, n))) return gl_fail(error);"]
+        lines = [*self._set_liveins("  "), *self._streams(),
+                 f"  if ((error = gl_run(&{image}, n))) return gl_fail(error);"]  # fmt: skip
+        if self.graph.streams:
+            lines += ["  if ((error = gl_wait_channels())) return gl_fail(error);", "  GL_REFRESH_CACHE;"]
         for i, name in enumerate(self.graph.liveouts):
             lines += self._out(i, name)
+        return lines
+
+    def _streams(self) -> list[str]:
+        """Start the channels of the streams: each has as many elements as the loop has iterations."""
+        lines = []
+        arrays = {array.name: array for array in self.graph.arrays}
+        for k, node in enumerate(self.graph.streams):
+            record = self.graph.dfg.nodes[self.graph.dfg.index[node]]
+            array = arrays[(record.variable or "").split("[")[0]]
+            kind = {1: 0, 2: 1, 4: 2}[array.size] | (4 if array.signed and array.size < 4 else 0)
+            lines.append(f"  gl_pattern s{k} = {{(void *)a{k}, {kind}, n, n > 1 ? b{k} - a{k} : {array.size}, 1, 0}};")
+            if record.op == "output":
+                lines.append(f"  gl_start_write({self.image.drains[node]}, &s{k}, 0);")
+            else:
+                lines += [f"  gl_start_read({c}, &s{k}, 0);" for c in self.image.feeds.get(node, ())]
         return lines
 
     def _out(self, i: int, name: str) -> list[str]:

@@ -22,7 +22,7 @@ _PAIR = re.compile(r"\[ ([^\],]+), %([-\w.$]+) \]")
 
 @dataclass(frozen=True)
 class LaunchSite:
-    """A loop that gets a launch: its number, its plan, the function that counts iterations, where a pointer is local."""
+    """A loop that gets a launch: its number, its plan, and the function that counts its iterations."""
 
     number: int
     plan: LoopPlan
@@ -31,9 +31,24 @@ class LaunchSite:
     local: tuple[tuple[Instruction, int], ...] = ()
 
     @property
+    def values(self) -> list[Value]:
+        """The values that the loop's function gets; without arrays where the loop reads and writes streams."""
+        graph = self.plan.graph
+        assert graph is not None
+        return self.plan.given[: len(graph.liveins)] if graph.streams else self.plan.given
+
+    @property
+    def streams(self) -> list[Instruction]:
+        """The loads and stores that are streams; the function gets two addresses of each."""
+        graph = self.plan.graph
+        assert graph is not None
+        return list(graph.streams.values())
+
+    @property
     def declared(self) -> str:
         """The declaration of the loop's function."""
-        kinds = ["i32"] * (self.trip is not None) + [kind for value in self.plan.given for kind in _kinds(value)]
+        kinds = ["i32"] * (self.trip is not None) + [kind for value in self.values for kind in _kinds(value)]
+        kinds += ["ptr", "ptr"] * len(self.streams)
         return f"declare i32 @gl_loop_{self.number}({', '.join(kinds)})"
 
 
@@ -85,8 +100,14 @@ class _Insertion:
         self.header = site.plan.loop.header
         self.inside = {name for name in site.plan.loop.blocks if name in text.blocks}
         self.pre = f"gl.pre.{self.k}"
-        #: Header phi -> what it starts from, behind the new block.
+        #: Header phi -> what it starts from, behind the new block; and what an iteration leaves in it.
         self.starts: dict[str, str] = {}
+        self.following: dict[str, str] = {}
+        #: Instructions of the loop, and copies of them that are computed before it.
+        self.lines = {m[1]: line for name in self.inside for line in text.blocks[name].lines
+                      if (m := re.match(r"^\s+%([-\w.$]+) = ", line))}  # fmt: skip
+        self.copies: dict[tuple[str, int], str] = {}
+        self.early: list[str] = []
 
     def insert(self) -> None:
         """The block before the loop, and the blocks behind a launch."""
@@ -115,6 +136,7 @@ class _Insertion:
             kept = [(v, s) for v, s in pairs if s in self.inside]
             start = f"%gl.{name[1:]}.{self.k}"
             self.starts[name[1:]] = start
+            self.following[name[1:]] = kept[0][0] if len(kept) == 1 else ""
             lines.append(f"  {start} = phi {kind} " + ", ".join(f"[ {v}, %{s} ]" for v, s in outside))
             kept.append((start, self.pre))
             block.lines[k] = f"  {name} = phi {kind} " + ", ".join(f"[ {v}, %{s} ]" for v, s in kept)
@@ -127,10 +149,31 @@ class _Insertion:
     def _at_entry(self, value: Value) -> str:
         """A value when the loop begins."""
         if isinstance(value, Instruction) and value.block in self.inside:
-            if value.name not in self.starts:
-                raise SourceError(f"live-in {value.name!r} is computed inside the loop")
-            return self.starts[value.name]
+            return self._evaluated(f"%{value.name}", 0)
         return _name(value)
+
+    def _evaluated(self, value: str, iteration: int) -> str:
+        """A value of the first or second iteration (0 or 1) before the loop: its instructions are copied.
+
+        SourceError where it depends on what an iteration loads or on the way through the loop.
+        """
+        name = value[1:]
+        if not value.startswith("%") or name not in self.lines:
+            return value
+        if (name, iteration) in self.copies:
+            return self.copies[name, iteration]
+        if name in self.starts:
+            if iteration and not self.following[name]:
+                raise SourceError(f"value {name!r} has several ways to the next iteration")
+            return self._evaluated(self.following[name], 0) if iteration else self.starts[name]
+        rest = self.lines[name].split(" = ", 1)[1]
+        if rest.startswith("phi ") or "call " in rest or (iteration and rest.startswith("load ")):
+            raise SourceError(f"value {name!r} is not known when the loop begins")
+        rest = re.sub(r"%[-\w.$]+", lambda m: self._evaluated(m[0], iteration), rest)
+        copy = f"%gl.e{len(self.copies)}.{self.k}"
+        self.copies[name, iteration] = copy
+        self.early.append(f"  {copy} = {rest}")
+        return copy
 
     def _call(self) -> list[str]:
         """The iterations, the live-ins as words, the call."""
@@ -144,10 +187,17 @@ class _Insertion:
             given = [f"{known[name]} %{name}" for name in self.site.trip.arguments] + ["i1 false"]
             lines.append(f"  %gl.n.{k} = call i32 @gl_trip_{k}({', '.join(given)})")
             words.append(f"i32 %gl.n.{k}")
-        for number, value in enumerate(self.plan.given):
+        for number, value in enumerate(self.site.values):
             word, more = self._words(number, value)
-            lines += more
+            lines += [*self.early, *more]
+            self.early = []
             words += word
+        for item in self.site.streams:
+            pointer = item.operands[1 if item.opcode == "store" else 0]
+            text = f"%{pointer.name}" if isinstance(pointer, Instruction) else _name(pointer)
+            words += [f"ptr {self._evaluated(text, iteration)}" for iteration in (0, 1)]
+            lines += self.early
+            self.early = []
         lines += [f"  %gl.r.{k} = call i32 @gl_loop_{k}({', '.join(words)})",
                   f"  %gl.ok.{k} = icmp ne i32 %gl.r.{k}, 0"]  # fmt: skip
         return lines
@@ -182,7 +232,7 @@ class _Insertion:
 
     def _left(self, i: int, item: Instruction) -> list[str]:
         """The lines that put one value into its slot."""
-        k, at, slot = self.k, f"%gl.l{i}.{self.k}", f"%gl.slot.{self.k}.{i}"
+        at, slot = f"%gl.l{i}.{self.k}", f"%gl.slot.{self.k}.{i}"
         lines = [f"  {at} = load i32, ptr getelementptr (i32, ptr @gl_out, i32 {2 * i})"]
         if item.type == "i32":
             return [*lines, f"  store i32 {at}, ptr {slot}"]
@@ -211,7 +261,7 @@ class _Insertion:
         block = self.text.blocks[target]
         for p in range(block.phis):
             line = block.lines[p]
-            pairs = dict((s, v) for v, s in _PAIR.findall(line))
+            pairs = {s: v for v, s in _PAIR.findall(line)}
             value = pairs[source]
             if value.startswith("%") and value[1:] in left:
                 kind = line.split(" = phi ")[1].split(" [")[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from gridloom.flow.functions.launching.schedule import NEVER, schedule
 from gridloom.flow.functions.run import LIMIT, _values, _words
 from gridloom.flow.system.host_access import HostAccess, host_access
 from gridloom.flow.system.launch_c import LaunchedLoop
+from gridloom.frontend.c.llvm.ir import Function
 from gridloom.hardware.bitstream.encode import fitted
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
@@ -24,6 +25,8 @@ from gridloom.mapping.configuration import configure
 #: Cycles of the driver for a launch, and for the descriptor of a transfer: what the schedule reckons with.
 LAUNCH_CYCLES: Final = 150
 TRANSFER_CYCLES: Final = 100
+#: Iterations from which on a loop with streams is launched.
+STREAM_THRESHOLD: Final = 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,33 +52,46 @@ def without_jams(compiled: Compiled) -> Compiled:
 def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = False) -> SystemPlan:
     """The launches of a function. With ``arguments`` a run on them decides which loops are worth a launch.
 
-    Without, every mapped loop is launched, and with ``always`` every innermost one. MappingError where no loop is on the
-    array.
+    Without, every mapped loop is launched, and with ``always`` every innermost one. MappingError where no loop is on
+    the array.
     """
     reasons = [loop.text for loop in compiled.loops if loop.mapping is None and not loop.plan.loop.children]
     mapped = [loop for loop in compiled.loops if loop.mapping is not None]
     # Nobody knows how long launches are; those of a nest are longer than those of the loop inside.
     thresholds = [0] * len(mapped)
     words = 0
-    if arguments is not None:
+    streams = any(loop.plan.graph is not None and loop.plan.graph.streams for loop in mapped)
+    if streams:
+        thresholds = [0 if always else STREAM_THRESHOLD] * len(mapped)
+    elif arguments is not None:
         thresholds, words = _thresholds(compiled, arguments, always)
     chosen = [(loop, t) for loop, t in zip(mapped, thresholds) if t < NEVER]
     nests = [set(loop.plan.loop.blocks) for loop, _ in chosen if loop.plan.is_nest]
-    chosen = [(l, t) for l, t in chosen if l.plan.is_nest or not any(l.plan.loop.header in nest for nest in nests)]
+    chosen = [
+        (loop, t) for loop, t in chosen
+        if loop.plan.is_nest or not any(loop.plan.loop.header in nest for nest in nests)
+    ]  # fmt: skip
     reasons += [f"{loop.plan.name}: the core is faster" for loop, t in zip(mapped, thresholds)
                 if t >= NEVER and not loop.plan.is_nest]  # fmt: skip
     system, kept, refused = _system(compiled, [loop for loop, _ in chosen], words)
     loops = []
-    blocks = {b for loop in kept for b in loop.plan.loop.blocks}
-    for number, (loop, threshold) in enumerate((l, t) for l, t in chosen if l in kept):
-        access = host_access(loop.plan.loop.function, blocks)
+    for loop, threshold in chosen:
+        if loop not in kept:
+            continue
+        function = loop.plan.loop.function
+        access = host_access(function, _launched_blocks(kept, function))
         image = image_of(configure(_mapping(loop)), system)
-        loops.append(LaunchedLoop(number=number, plan=loop.plan, image=image, access=access, threshold=threshold))
+        loops.append(LaunchedLoop(number=len(loops), plan=loop.plan, image=image, access=access, threshold=threshold))
     if not loops:
         raise MappingError(
             f"no loop of {compiled.name!r} is launched on {compiled.arch.name}: {'; '.join([*reasons, *refused])}"
         )
     return SystemPlan(compiled=compiled, system=system, loops=tuple(loops), reasons=(*reasons, *refused))
+
+
+def _launched_blocks(loops: Sequence[CompiledLoop], function: Function) -> set[str]:
+    """The blocks of a function that launched loops have."""
+    return {block for loop in loops if loop.plan.loop.function is function for block in loop.plan.loop.blocks}
 
 
 def _mapping(loop: CompiledLoop) -> Any:
@@ -89,11 +105,10 @@ def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple
     launcher = Launcher(compiled, memory, 1)
     values = _values(compiled, arguments, memory)
     compiled.host.run(memory, compiled.program.function, values, launcher.hooks(), LIMIT, launcher.counts)
-    blocks = {b for loop in launcher.mapped for b in loop.plan.loop.blocks}
     needs = [0] * len(launcher.mapped)
     for (k, *_), binding in launcher.bindings.items():
         needs[k] = max(needs[k], binding.words)
-    moved = [_moved(loop, blocks, needs[k]) for k, loop in enumerate(launcher.mapped)]
+    moved = [_moved(loop, launcher.mapped, needs[k]) for k, loop in enumerate(launcher.mapped)]
     for row in launcher.rows:
         pieces = 1 if launcher.mapped[row.loop].plan.pieces is None else max(1, row.iterations // 512 + 3)
         row.array += LAUNCH_CYCLES * pieces + moved[row.loop]
@@ -103,21 +118,23 @@ def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple
     return list(decided.thresholds), sum(needs)
 
 
-def _moved(loop: CompiledLoop, blocks: set[str], words: int) -> int:
+def _moved(loop: CompiledLoop, loops: Sequence[CompiledLoop], words: int) -> int:
     """Cycles of the transfers of each launch, where the core works on the same arrays."""
     graph = loop.plan.graph
     assert graph is not None
-    access: HostAccess = host_access(loop.plan.loop.function, blocks)
+    function = loop.plan.loop.function
+    access: HostAccess = host_access(function, _launched_blocks(loops, function))
     touched = [access.reads_of(base) or access.writes_of(base) for base in graph.bases.values()]
     share = sum(touched) / max(1, len(touched))
     return int(share * (2 * words + 2 * TRANSFER_CYCLES * len(touched)))
 
 
+# Sizes are generous and rounded up, so that many functions share one hardware, which is built once.
 def _system(compiled: Compiled, loops: list[CompiledLoop], words: int) -> tuple[System, list[CompiledLoop], list[str]]:
     """The hardware that all launched loops fit, the loops that it can have, and why not others."""
     kept: list[CompiledLoop] = []
     refused: list[str] = []
-    chosen = HardwareParameters(width=compiled.arch.word, values=8, memory_words=8192, liveouts=True)
+    chosen = HardwareParameters(width=compiled.arch.word, values=16, memory_words=16384, liveouts=True)
     for loop in loops:
         try:
             chosen = fitted(configure(_mapping(loop)), chosen)
@@ -125,7 +142,7 @@ def _system(compiled: Compiled, loops: list[CompiledLoop], words: int) -> tuple[
         except GridloomError as error:
             refused.append(f"{loop.plan.name}: {error}")
     chosen = chosen.at_least(memory_words=_power(words + 64), values=_power(chosen.values))
-    banks = _power(max(2, min(16, len(kept))))
+    banks = 8 if len(kept) <= 8 else 16
     return System(Hardware(compiled.arch, replace(chosen, liveouts=True)), SystemParameters(banks=banks)), kept, refused
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from gridloom.errors import SimulationError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments, read_arguments
-from gridloom.flow.system.build import array_sources, core_sources, linked, linked_by_gcc, main_text
-from gridloom.flow.system.plan import SystemPlan, planned, without_jams
+from gridloom.flow.system.build import array_sources, core_sources, launchable, linked, linked_by_gcc, main_text
+from gridloom.flow.system.plan import SystemPlan, planned
 from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.hardware.system.soc import Faults, ProgramRun, run_soc, soc_program
 
@@ -75,11 +75,10 @@ def run_function_on_system(
 
     Costs the build of the hardware where it is new, and some seconds for each program.
     """
-    compiled = without_jams(compiled)
     arguments = read_arguments(compiled.signature, given, seed)
-    plan = planned(compiled, arguments, always=always)
     path = Path(compiled.program.file)
     ir = compile_to_ir(path)
+    plan = launchable(planned(compiled, arguments, always=always), ir)
     main = main_text(compiled, arguments)
     simulation = soc_program(plan.system)
     shown = run_soc(simulation, linked(array_sources(plan, ir, main), path), faults=faults)

@@ -66,9 +66,7 @@ class _Counter:
         assert graph is not None
         region = graph.region
         after = [item for name in region.after_exit for item in region.blocks[name].instructions]
-        return region.exiting != region.loop.latches[0] and any(
-            i.opcode not in ("br", "switch", "phi") for i in after
-        )
+        return region.exiting != region.loop.latches[0] and any(i.opcode not in ("br", "switch", "phi") for i in after)
 
     def _terminator(self, block: BlockText) -> str:
         """The branch of a block; every way out goes to the end, and what memory decides goes either way."""
@@ -78,7 +76,7 @@ class _Counter:
             if target not in self.inside:
                 leaves = True
                 line = re.sub(rf"label %{re.escape(target)}(?![-\w.$])", "label %gl.exit", line)
-        needed = self._slice([v for v in _TOKEN.findall(line.split("label")[0])])
+        needed = self._slice(_TOKEN.findall(line.split("label")[0]))
         if needed is None:
             if leaves or not line.lstrip().startswith("br i1"):
                 raise SourceError("its number of iterations depends on memory")
@@ -105,7 +103,8 @@ class _Counter:
     def _block(self, block: BlockText, end: str) -> list[str]:
         """The lines of a block that are kept, with what it adds to the counter."""
         lines = [f"{block.name}:"]
-        phis, rest = [], []
+        phis: list[str] = []
+        rest: list[str] = []
         for line in block.lines[:-1]:
             defined = re.match(r"^\s+%([-\w.$]+) = ", line)
             if defined and defined[1] in self.kept:

@@ -48,7 +48,8 @@ def built(files: Mapping[str, str], top: str, main: str) -> Path:
         verilog = sorted(file for file in files if file.endswith(".v"))
         command = [
             "verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal",
-            "-Wno-lint", "-CFLAGS", "-O1 -std=c++17", "-j", "2", "--top-module", top, "-o", "simulation", "main.cpp", *verilog,
+            "-Wno-lint", "-CFLAGS", "-O1 -std=c++17", "-j", "2", "--top-module", top, "-o", "simulation",
+            "main.cpp", *verilog,
         ]  # fmt: skip
         done = run_program(command, work)
         if done.returncode:

@@ -1,4 +1,4 @@
-"""The register map of a system: the one table that the Verilog, the C header, the Python driver and the page come from."""
+"""The register map of a system: the one table behind the Verilog, the C header, the Python driver and the page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REGISTERS: Final = (
     Register("ID", 0x000, "read", "0x59534C47, the letters GLSY"),
     Register("VERSION", 0x004, "read", "version of the registers and of images"),
     Register("ARRAY", 0x008, "read", "number of the array; images carry it"),
-    Register("SHAPE", 0x00C, "read", "banks, live-outs, read channels, write channels: one byte each, the first lowest"),
+    Register("SHAPE", 0x00C, "read", "banks, live-outs, read channels, write channels: a byte each, the first lowest"),
     Register("MEMORY", 0x010, "read", "words of the array's data memory; 0 without one"),
     Register("CONTROL", 0x014, "read, write", "bit 0 enables the system (0 after a reset); writing 1 to bit 1 clears "
              "the counters, to bit 2 stops everything"),

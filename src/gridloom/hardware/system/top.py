@@ -12,8 +12,8 @@ from gridloom.hardware.rtl.testbench import stream_ports
 from gridloom.hardware.rtl.text import instance, joined, module, port, wire
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.rtl.unit_module import packet_bits
-from gridloom.hardware.system.parameters import LEVEL_BITS, LIVEINS, QUEUE, System
 from gridloom.hardware.system.image import MEMORY_UNIT
+from gridloom.hardware.system.parameters import LEVEL_BITS, LIVEINS, QUEUE, System
 from gridloom.hardware.system.registers import ID, REGISTERS, VERSION
 
 SYSTEM: Final = "gridloom_system"
@@ -94,7 +94,7 @@ class _SystemModule:
         arch = self.hardware.arch
         comment = [
             f"Array {arch.name} as a system: AXI4-Lite for control and status (s_axi), AXI4 for data (m_axi).",
-            f"{self.system.reads} read and {self.system.writes} write channels, {self.parameters.banks} banks for images.",
+            f"{self.system.reads} read and {self.system.writes} write channels, {self.parameters.banks} banks of images.",
         ]
         return module(SYSTEM, comment, ports, self.body)
 
@@ -117,8 +117,8 @@ class _SystemModule:
             widths |= {f"{side}_{part}": 32 * count for part in ("at", "place", *_PATTERN)}
             widths |= {f"{side}_format": 3 * count, f"{side}_start": count, f"{side}_busy": count}
         widths |= {
-            "read_push": s.reads + 1, "read_pop": s.reads, "read_level": LEVEL_BITS * s.reads, "read_words": 32 * s.reads,
-            "engine_busy": s.reads + 1, "write_push": s.writes, "write_pop": s.writes, "engine_writes": s.writes,
+            "read_push": s.reads + 1, "read_pop": s.reads, "read_level": LEVEL_BITS * s.reads,
+            "read_words": 32 * s.reads, "engine_busy": s.reads + 1, "write_push": s.writes, "write_pop": s.writes, "engine_writes": s.writes,
             "write_level": LEVEL_BITS * s.writes, "write_words": 32 * s.writes, "pushed_words": 32 * s.writes,
         }  # fmt: skip
         # Channels are counted, so that even one of them is a vector.
@@ -155,7 +155,13 @@ class _SystemModule:
         """The read channels with their queues; the last one loads images."""
         s = self.system
         count = s.reads + 1
-        loader = {"at": "load_address", "count": "load_words", "stride": "32'd4", "rows": "32'd1", "row_stride": "32'd0"}
+        loader = {
+            "at": "load_address",
+            "count": "load_words",
+            "stride": "32'd4",
+            "rows": "32'd1",
+            "row_stride": "32'd0",
+        }
         ports = {("address" if part == "at" else part): f"{{{word}, read_{part}}}" for part, word in loader.items()}
         ports |= {
             "clk": "clk", "rst": "rst", "stop": "stop", "start": "{load, read_start}", "format": "{3'd2, read_format}",
@@ -174,7 +180,9 @@ class _SystemModule:
     def _write(self) -> None:
         """The write channels with their queues."""
         s = self.system
-        ports = {("address" if part == "at" else part): f"write_{part}" for part in ("at", *_PATTERN, "format", "level")}
+        ports = {
+            ("address" if part == "at" else part): f"write_{part}" for part in ("at", *_PATTERN, "format", "level")
+        }
         ports |= {
             "clk": "clk", "rst": "rst", "stop": "stop", "start": "write_start", "words": "write_words",
             "busy": "engine_writes", "draining": "write_draining", "failed": "write_failed",
@@ -201,7 +209,14 @@ class _SystemModule:
         s, p = self.system, self.parameters
         sizes = {"BANK_BITS": p.bank_bits, "ROW_BITS": p.row_bits}
         counts = {name: name for name in ("packets", "entries", "selectors", "ii", "length")}
-        common = {"clk": "clk", "rst": "rst", "stop": "stop", "bank": "bank", "row_address": "row_address", "row": "row"}
+        common = {
+            "clk": "clk",
+            "rst": "rst",
+            "stop": "stop",
+            "bank": "bank",
+            "row_address": "row_address",
+            "row": "row",
+        }
         images = common | counts | {
             "start": "load", "start_bank": "load_bank", "start_words": "load_words",
             "arrives": f"read_push[{s.reads}]", "word": "arrived", "loading": "loading", "fault": "image_fault",
@@ -231,12 +246,14 @@ class _SystemModule:
         else:
             self.body.append("assign array_clk = clk;")
         # Images hold packets with wide fields; the chain has as many bits as the array needs.
-        cut = (f"{{packet[{64 - ID_BITS + h.id_bits - 1}:{64 - ID_BITS}], packet[{CHUNK + OFFSET_BITS + 1}:"
-               f"{CHUNK + OFFSET_BITS}], packet[{CHUNK + offset_bits(h) - 1}:{CHUNK}], packet[{CHUNK - 1}:0]}}")  # fmt: skip
+        cut = (  # fmt: skip
+            f"{{packet[{64 - ID_BITS + h.id_bits - 1}:{64 - ID_BITS}], packet[{CHUNK + OFFSET_BITS + 1}:"
+            f"{CHUNK + OFFSET_BITS}], packet[{CHUNK + offset_bits(h) - 1}:{CHUNK}], packet[{CHUNK - 1}:0]}}"
+        )
         # Packets of the unit behind all units are words of the data memory.
         self.body.append(wire(1, "poke", f"cfg_valid && packet[63:48] == 16'h{MEMORY_UNIT:04x}"))
-        ports = {"clk": "array_clk", "rst": "rst", "cfg_valid": "cfg_valid && !poke", "cfg_packet": "cfg_packet", "run": "run",
-                 "iterations": "iterations", "finished": "array_finished", "slot": "slot"}  # fmt: skip
+        ports = {"clk": "array_clk", "rst": "rst", "cfg_valid": "cfg_valid && !poke", "cfg_packet": "cfg_packet",
+                 "run": "run", "iterations": "iterations", "finished": "array_finished", "slot": "slot"}  # fmt: skip
         self.body += [wire(packet_bits(h), "cfg_packet", cut), wire(1, "array_finished")]
         for unit, k in stream_ports(h):
             name = f"{names[unit.name]}_stream_{k}"
@@ -272,7 +289,9 @@ class _SystemModule:
         names = [bus.name for bus in h.buses]
         self.body += [wire(1, "mover_store"), wire(h.address_bits, "mover_address"), wire(32, "mover_word"),
                       wire(h.width, "mover_loaded")]  # fmt: skip
-        extended = "mover_loaded" if h.width == 32 else f"{{{{{32 - h.width}{{mover_loaded[{h.width - 1}]}}}}, mover_loaded}}"
+        extended = (
+            "mover_loaded" if h.width == 32 else f"{{{{{32 - h.width}{{mover_loaded[{h.width - 1}]}}}}, mover_loaded}}"
+        )
         self.body += instance(
             "gl_mover", "mover",
             {"ADDRESS_BITS": h.address_bits, "LEVEL_BITS": LEVEL_BITS, "QUEUE": QUEUE,
