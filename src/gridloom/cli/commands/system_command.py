@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gridloom.cli.options import AsJson, Effort, Mapper, Quiet, Seed, TimeLimit
+from gridloom.cli.options import AsJson, DataFiles, Effort, Mapper, Numbers, Quiet, RandomSeed, Seed, TimeLimit
 from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
 
@@ -24,18 +24,9 @@ def system(
     run: Annotated[
         bool, typer.Option("--run", help="Simulate core and array, and the core alone, and print the cycles.")
     ] = False,
-    numbers: Annotated[
-        list[str] | None,
-        typer.Option("--args", metavar="NAME=NUMBER", help="A number for a parameter; several with commas or again."),
-    ] = None,
-    data: Annotated[
-        list[str] | None,
-        typer.Option("--data", metavar="NAME=FILE", help="An array from a .npy file, or all of a .npz file."),
-    ] = None,
-    random: Annotated[
-        int | None,
-        typer.Option("--random", metavar="SEED", min=0, help="Make up what is not given from this seed."),
-    ] = None,
+    numbers: Numbers = None,
+    data: DataFiles = None,
+    random: RandomSeed = None,
     always: Annotated[
         bool, typer.Option("--always", help="Launch every mapped loop, even where the core is faster.")
     ] = False,

@@ -94,7 +94,7 @@ class _SystemModule:
         arch = self.hardware.arch
         comment = [
             f"Array {arch.name} as a system: AXI4-Lite for control and status (s_axi), AXI4 for data (m_axi).",
-            f"{self.system.reads} read and {self.system.writes} write channels, {self.parameters.banks} banks of images.",
+            f"{self.system.reads} read and {self.system.writes} write channels, {self.parameters.banks} image banks.",
         ]
         return module(SYSTEM, comment, ports, self.body)
 
@@ -118,8 +118,9 @@ class _SystemModule:
             widths |= {f"{side}_format": 3 * count, f"{side}_start": count, f"{side}_busy": count}
         widths |= {
             "read_push": s.reads + 1, "read_pop": s.reads, "read_level": LEVEL_BITS * s.reads,
-            "read_words": 32 * s.reads, "engine_busy": s.reads + 1, "write_push": s.writes, "write_pop": s.writes, "engine_writes": s.writes,
-            "write_level": LEVEL_BITS * s.writes, "write_words": 32 * s.writes, "pushed_words": 32 * s.writes,
+            "read_words": 32 * s.reads, "engine_busy": s.reads + 1, "write_push": s.writes, "write_pop": s.writes,
+            "engine_writes": s.writes, "write_level": LEVEL_BITS * s.writes, "write_words": 32 * s.writes,
+            "pushed_words": 32 * s.writes,
         }  # fmt: skip
         # Channels are counted, so that even one of them is a vector.
         vectors = ("read_", "write_", "engine_")
