@@ -75,7 +75,7 @@ def test_the_rewritten_function_compiles_for_the_core(compiled, source: Path):
 
 
 def test_a_file_without_main_needs_a_function(source: Path):
-    with pytest.raises(OptionError, match="has no main; write .*total.c:FUNCTION"):
+    with pytest.raises(OptionError, match=r"has no main; write .*total\.c:FUNCTION"):
         prepared(str(source), "torus:2x2")
 
 

@@ -1,4 +1,4 @@
-"""What comes from the one table of registers: Verilog, header and page say the same; the Verilog is without a warning."""
+"""The one table of registers: Verilog, header and page say the same; and the Verilog is without a warning."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.hardware.system.jobs import configuration_of, job_of, small_system
 
 from gridloom.archs.spec import build
 from gridloom.hardware.parameters import HardwareParameters
@@ -17,7 +18,6 @@ from gridloom.hardware.system.image import image_of, with_sums
 from gridloom.hardware.system.parameters import System, SystemParameters
 from gridloom.hardware.system.registers import DESCRIPTOR, ERRORS, REGISTERS
 from gridloom.hardware.system.top import SYSTEM, system_files, system_module
-from tests.hardware.system.jobs import configuration_of, job_of, small_system
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "system.md").read_text(encoding="utf-8")
 
