@@ -18,7 +18,7 @@ import numpy as np
 from gridloom.errors import MissingExtra, SourceError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments
-from gridloom.flow.system.host_access import roots
+from gridloom.flow.system.host_access import host_access, roots
 from gridloom.flow.system.ir_text import ModuleText, parse
 from gridloom.flow.system.launch_c import LaunchedLoop, loops_c
 from gridloom.flow.system.launch_ir import LaunchSite, insert_launches, value_types
@@ -95,7 +95,17 @@ def launchable(plan: SystemPlan, ir: str) -> SystemPlan:
             kept.append(replace(loop, number=len(kept)))
     if not kept:
         raise SourceError(f"no loop of {plan.compiled.name!r} can be launched: {'; '.join(reasons)}")
-    return replace(plan, loops=tuple(kept), reasons=tuple(reasons))
+    return replace(plan, loops=tuple(with_access(kept)), reasons=tuple(reasons))
+
+
+def with_access(loops: Sequence[LaunchedLoop]) -> list[LaunchedLoop]:
+    """The loops with what the core does to memory when just these are launched."""
+    found = []
+    for loop in loops:
+        function = loop.plan.loop.function
+        blocks = {b for other in loops if other.plan.loop.function is function for b in other.plan.loop.blocks}
+        found.append(replace(loop, access=host_access(function, blocks)))
+    return found
 
 
 def core_sources(compiled: Compiled, ir: str, main: str | None) -> Sources:

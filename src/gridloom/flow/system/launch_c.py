@@ -126,7 +126,7 @@ class _LoopC:
             )
         pointers = ", ".join(f"p{k}" for k in range(len(rows)))
         return [f"  static const gl_array arrays[] = {{{', '.join(rows)}}};",
-                f"  uint32_t pointers[] = {{{pointers}}};", f"  gl_bound bound[{len(rows)}];",
+                f"  uint32_t pointers[] = {{{pointers}}};", f"  static gl_bound bound[{len(rows)}];",
                 f"  if (!gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();"]  # fmt: skip
 
     def _prologue(self) -> list[str]:

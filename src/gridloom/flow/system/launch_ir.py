@@ -300,7 +300,7 @@ def _used_outside(text: FunctionText, inside: set[str]) -> set[str]:
                 values = [v for v, s in _PAIR.findall(line) if s not in inside]
             else:
                 values = re.findall(r"%[-\w.$]+", line.split(" = ", 1)[-1])
-            found |= {v[1:] for v in values if v[1:] in defined and f"label {v}" not in line}
+            found |= {v[1:] for v in values if v[0] == "%" and v[1:] in defined and f"label {v}" not in line}
     return found
 
 
@@ -322,7 +322,7 @@ def _load_before(text: FunctionText, name: str, slot: str, kind: str, inside: se
         for line in block.lines:
             if " = phi " in line:
                 line, count = _phi_loads(text, line, name, slot, kind, inside, prefix, count)
-            elif find.search(line.split(" = ", 1)[-1]) and not find.search(f"{line.split(' = ')[0]} "):
+            elif find.search(line.split(" = ", 1)[-1]):
                 count += 1
                 lines.append(f"  %{prefix}.{count} = load {kind}, ptr {slot}")
                 line = find.sub(f"%{prefix}.{count}", line)

@@ -80,7 +80,11 @@ def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = F
             continue
         function = loop.plan.loop.function
         access = host_access(function, _launched_blocks(kept, function))
-        image = image_of(configure(_mapping(loop)), system)
+        try:
+            image = image_of(configure(_mapping(loop)), system)
+        except MappingError as error:
+            refused.append(f"{loop.plan.name}: {error.message}")
+            continue
         loops.append(LaunchedLoop(number=len(loops), plan=loop.plan, image=image, access=access, threshold=threshold))
     if not loops:
         raise MappingError(

@@ -132,6 +132,8 @@ typedef struct { uint32_t start, bytes; } piece;
 /* Elements of a piece that the array's data memory holds. */
 typedef struct {
   uint32_t piece, start, count, place;
+  /* Bit j: shares bytes with resident j as other elements. */
+  uint32_t overlaps;
   uint16_t stride;
   uint8_t format, valid, dirty;
 } resident;
@@ -190,6 +192,15 @@ static int flush_all(int forget) {
   return 0;
 }
 
+/* True where two resident sets of elements of one piece may share a byte. */
+static int overlaps(const resident *a, const resident *b) {
+  uint32_t size_a = 1u << (a->format & 3), size_b = 1u << (b->format & 3);
+  if (a->piece != b->piece) return 0;
+  if (a->stride != b->stride) return 1;
+  uint32_t shift = (b->start - a->start + a->stride * 65536u) % a->stride;
+  return shift < size_a || shift + size_b > a->stride;
+}
+
 /* The resident elements of an array; RESIDENTS where there is no room. */
 static uint32_t find_resident(uint32_t piece_number, uint32_t start, uint32_t count, const gl_array *a) {
   for (uint32_t k = 0; k < resident_count; k++) {
@@ -197,17 +208,32 @@ static uint32_t find_resident(uint32_t piece_number, uint32_t start, uint32_t co
     if (r->start == start && r->stride == a->stride && r->format == a->format && r->count == count) return k;
   }
   if (resident_count == RESIDENTS || free_word + count > GL_MEMORY_WORDS) return RESIDENTS;
-  residents[resident_count] = (resident){piece_number, start, count, free_word, a->stride, a->format, 0, 0};
+  resident *made = &residents[resident_count];
+  *made = (resident){piece_number, start, count, free_word, 0, a->stride, a->format, 0, 0};
+  for (uint32_t k = 0; k < resident_count; k++)
+    if (overlaps(made, &residents[k])) {
+      made->overlaps |= 1u << k;
+      residents[k].overlaps |= 1u << resident_count;
+    }
   free_word += count;
   return resident_count++;
 }
 
 /* Give the array's elements a place. 0 where the array cannot have them. */
 static int place_array(const gl_array *a, uint32_t pointer, gl_bound *b) {
-  uint32_t address = pointer + a->offset;
+  uint32_t address = pointer + a->offset, size = 1u << (a->format & 3);
+  if (b->count && b->resident < resident_count && a->stride == size) {
+    /* Most launches work on the elements of the launch before. */
+    const resident *r = &residents[b->resident];
+    uint32_t into = address - r->start;
+    if (r->stride == size && r->format == a->format && into < r->count * size && !(into & (size - 1))) {
+      b->first = into >> (a->format & 3);
+      b->count = r->count;
+      return pieces[r->piece].bytes != 0;
+    }
+  }
   uint32_t number = find_piece(address);
   if (number == PIECES) return 0;
-  uint32_t size = 1u << (a->format & 3);
   uint32_t into = address - pieces[number].start;
   uint32_t phase = a->stride == size ? into & (size - 1) : into % a->stride;
   if (pieces[number].bytes < phase + size) return 0;
@@ -221,17 +247,22 @@ static int place_array(const gl_array *a, uint32_t pointer, gl_bound *b) {
   return 1;
 }
 
-/* True where two resident sets of elements of one piece may share a byte. */
-static int overlaps(const resident *a, const resident *b) {
-  uint32_t size_a = 1u << (a->format & 3), size_b = 1u << (b->format & 3);
-  if (a->piece != b->piece) return 0;
-  if (a->stride != b->stride) return 1;
-  uint32_t shift = (b->start - a->start + a->stride * 65536u) % a->stride;
-  return shift < size_a || shift + size_b > a->stride;
+/* Settle what two sets of elements of the same bytes hold. 0 where a loop may not have both. */
+static int part_overlaps(const gl_array *arrays, gl_bound *bound, uint32_t count, uint32_t k) {
+  resident *r = &residents[bound[k].resident];
+  for (uint32_t j = 0; j < resident_count; j++) {
+    if (!(r->overlaps >> j & 1)) continue;
+    for (uint32_t i = 0; i < count; i++)
+      if (arrays[i].used && bound[i].resident == j && (arrays[i].written || arrays[k].written)) return 0;
+    int error = flush(&residents[j]);
+    if (error) return gl_fail(error);
+    if (arrays[k].written) residents[j].valid = 0;
+  }
+  return 1;
 }
 
 int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, uint32_t count) {
-  for (uint32_t again = 0; again < 2; again++) {
+  for (uint32_t again = 0;; again++) {
     uint32_t k = 0;
     while (k < count && (!arrays[k].used || place_array(&arrays[k], pointers[k], &bound[k]))) k++;
     if (k == count) break;
@@ -242,19 +273,8 @@ int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, u
     resident_count = 0;
     free_word = GL_SPILL_WORDS;
   }
-  for (uint32_t k = 0; k < count; k++) {
-    if (!arrays[k].used) continue;
-    resident *r = &residents[bound[k].resident];
-    for (uint32_t j = 0; j < resident_count; j++)
-      if (&residents[j] != r && overlaps(r, &residents[j])) {
-        /* The same bytes as other elements: this loop must not have both where one of them changes. */
-        for (uint32_t i = 0; i < count; i++)
-          if (arrays[i].used && bound[i].resident == j && (arrays[i].written || arrays[k].written)) return 0;
-        int error = flush(&residents[j]);
-        if (error) return gl_fail(error);
-        if (arrays[k].written) residents[j].valid = 0;
-      }
-  }
+  for (uint32_t k = 0; k < count; k++)
+    if (arrays[k].used && residents[bound[k].resident].overlaps && !part_overlaps(arrays, bound, count, k)) return 0;
   return 1;
 }
 
