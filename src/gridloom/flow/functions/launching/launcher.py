@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gridloom.flow.functions.compile import Compiled, CompiledLoop
-from gridloom.flow.functions.launching.cycles import host_cycles, transfer
+from gridloom.flow.functions.launching.cycles import exchanged_transfer, host_cycles, transfer
 from gridloom.flow.functions.launching.launches import (
     Binding,
     Launch,
     bind,
     pieces_for,
+    simulate_exchanged,
     simulate_jam,
     simulate_launch,
     simulate_pieces,
@@ -151,12 +152,32 @@ class Launcher:
             self.nest = row.nest
         visits = [self.counts[number] - before for number, before in zip(numbers, launch.counts)]
         row.host = sum(self.costs[number] * n for number, n in zip(numbers, visits))
+        if loop.plan.interchange is not None:
+            self._leave_exchanged(k, row, launch, dict(zip(loop.plan.loop.blocks, visits)))
+            return
         # The host tests the loop's condition before it starts the array: a loop without iterations costs that.
         row.iterations = _iterations(loop, dict(zip(loop.plan.loop.blocks, visits)))
         if row.refused or not row.iterations:
             return
         row.cycles = self._cycles(k, launch, row.iterations, left, way)
         row.array = row.cycles + transfer(loop, row.iterations)
+        self.launched[k] += 1
+
+    def _leave_exchanged(self, k: int, row: LaunchRow, launch: Launch, visits: Mapping[str, int]) -> None:
+        """Log a nest whose loops are exchanged: as many launches as its inner loop has iterations each time."""
+        loop = self.mapped[k]
+        assert loop.slots is not None
+        length, total = visits[loop.plan.loop.header], visits[loop.plan.loop.children[0].header]
+        if row.refused or not total:
+            return
+        row.iterations, row.runs = total, total // length
+        launches = row.runs
+        if launch.before is None:
+            row.cycles = launches * loop.slots.cycles(length)
+        else:
+            self.simulations[k] += 1
+            row.cycles = simulate_exchanged(loop.plan, loop.slots, launch, (length, launches), self.memory)
+        row.array = row.cycles + exchanged_transfer(loop, launches)
         self.launched[k] += 1
 
     def _begins_group(self, k: int) -> bool:

@@ -19,13 +19,15 @@ from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Instruction, Module, Value
 from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.c.loops import Loop, find_loops
+from gridloom.frontend.c.nest.interchange import Exchanged, exchanged
 from gridloom.frontend.c.region import Region, flattened, single
 from gridloom.frontend.c.translate import translate
 
 #: How many iterations of the loop around may run side by side.
 JAM_FACTORS: Final = (2, 4)
-#: Loops that are jammed have numbers of their own, beyond those of any function.
+#: Loops that are jammed have numbers of their own, beyond those of any function; so have nests that are exchanged.
 _JAM_NUMBERS: Final = 1_000_000
+_EXCHANGED_NUMBERS: Final = 100 * _JAM_NUMBERS
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,11 +47,20 @@ class LoopPlan:
     jam: int = 1
     #: The same loop with several iterations of the loop around side by side, where that changes no value.
     jams: tuple[LoopPlan, ...] = field(default=(), repr=False)
+    #: The nest with its loops exchanged, of which the graph is the outer one; one launch for each inner iteration.
+    interchange: Exchanged | None = field(default=None, repr=False)
+    #: The same nest exchanged, where that changes no value.
+    exchanged: LoopPlan | None = field(default=None, repr=False)
 
     @property
     def is_nest(self) -> bool:
-        """True for a loop that runs as one with the loop inside it."""
-        return self.graph is not None and self.graph.region.inner is not None
+        """True for a loop that runs as one with the loop inside it, or exchanged with it."""
+        return self.graph is not None and (self.graph.region.inner is not None or self.interchange is not None)
+
+    @property
+    def variants(self) -> tuple[LoopPlan, ...]:
+        """The loop, and what else may be mapped in its place."""
+        return (self, *self.jams, *([self.exchanged] if self.exchanged is not None else []))
 
     @property
     def given(self) -> list[Value]:
@@ -160,7 +171,8 @@ def _plan(module: Module, loop: Loop, number: int, file: str) -> LoopPlan:
     name = f"{loop.function.name}_{loop.span.start}" if loop.span.start else f"{loop.function.name}_loop{number}"
     plan = LoopPlan(number=number, name=name, line=loop.span.start, depth=depth, loop=loop)
     if loop.children:
-        return _flattened(module, plan, file)
+        found = _flattened(module, plan, file)
+        return replace(found, exchanged=_exchanged(module, plan, file))
     return _translated(module, plan, file)
 
 
@@ -182,6 +194,17 @@ def _flattened(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
     except GridloomError:
         return around
     return replace(plan, graph=graph, name=f"{plan.name}_nest")
+
+
+def _exchanged(module: Module, plan: LoopPlan, file: str) -> LoopPlan | None:
+    """The plan of a loop around one innermost loop with both exchanged; None where that is not legal."""
+    name = f"{plan.name}_exchanged"
+    try:
+        found = exchanged(module, plan.loop, file)
+        graph = translate(module, found.region, file, name, {})
+    except GridloomError:
+        return None
+    return replace(plan, number=plan.number + _EXCHANGED_NUMBERS, name=name, graph=graph, interchange=found)
 
 
 def _translated(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
