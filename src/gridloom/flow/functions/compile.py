@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -18,7 +18,7 @@ from gridloom.flow.result import Result
 from gridloom.flow.run import map_graph
 from gridloom.frontend.c.function.host import Host
 from gridloom.frontend.c.function.host_code import host_code
-from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, read_program
+from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, controlled, read_program
 from gridloom.frontend.c.function.signature import Signature, read_signature
 from gridloom.mapping.model import Mapping
 from gridloom.text_file import shown
@@ -76,6 +76,9 @@ class CompiledLoop:
         where = f"line {self.plan.line}" if self.plan.line else self.plan.name
         if self.mapping is None:
             return f"{where}: on the host: {self.reason}"
+        if self.plan.controls:
+            inner, *around = (loop.span.start for loop in self.plan.controls)
+            return f"line {inner}: the loop controller starts it for each iteration of line {_listed(around)}"
         if self.plan.interchange is not None:
             where += f", exchanged with line {self.plan.loop.children[0].span.start}"
         elif self.plan.is_nest:
@@ -134,6 +137,11 @@ class Compiled:
         from gridloom.flow.functions.run import run_function
 
         return run_function(self, arguments, seed=seed, simulate=simulate, compare=compare, trace=trace, always=always)
+
+
+def _listed(lines: Sequence[int]) -> str:
+    """Lines of loops from the outside in."""
+    return " and ".join(map(str, sorted(set(lines))))
 
 
 class CompileOptions(TypedDict, total=False):
@@ -217,6 +225,7 @@ def finished(
     """A function whose loops are mapped, with the host's code and what it is compared with."""
     from gridloom.flow.functions.native import NativeFunction
 
+    loops = [*_controlled(program, arch, loops), *loops]
     marks = [mark for loop in loops if loop.mapping is not None for mark in loop.plan.marks]
     code = host_code(program.module, program.functions, marks, program.file)
     native = None if path is None else NativeFunction(path, signature, _variables(program, signature))
@@ -224,6 +233,14 @@ def finished(
         program=program, signature=signature, arch=arch, loops=tuple(loops),
         host=Host(program.module, code, program.file), native=native,
     )  # fmt: skip
+
+
+def _controlled(program: FunctionProgram, arch: Arch, loops: Sequence[CompiledLoop]) -> Iterator[CompiledLoop]:
+    """The mapped loops that the array's loop controller starts for each iteration of loops around them."""
+    for loop in loops if arch.loop_levels else ():
+        plan = controlled(program.module, loop.plan, arch.loop_levels)
+        if loop.mapping is not None and plan is not None:
+            yield replace(loop, plan=plan)
 
 
 def _parse(text: str) -> tuple[Path, str]:

@@ -144,5 +144,7 @@ def compiled_record(compiled: Compiled) -> dict[str, Any]:
                 "exchanged": loop.plan.interchange is not None, "reason": loop.reason,
             }
             for loop in compiled.loops
+            if not loop.plan.controls
         ],
+        "controlled": [loop.plan.name for loop in compiled.loops if loop.plan.controls],
     }  # fmt: skip

@@ -44,6 +44,8 @@ def dumps(compiled: Compiled) -> str:
                 "mapping": None if loop.mapping is None else json.loads(json_format.dumps(loop.mapping)),
             }
             for loop in compiled.loops
+            # What a loop controller does follows from the loops and the array.
+            if not loop.plan.controls
         ],
     }
     return json.dumps(record) + "\n"

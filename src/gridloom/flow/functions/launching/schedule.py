@@ -21,8 +21,9 @@ NEVER: Final = 1 << 62
 #: Cycles of the host to compare a number of iterations with a threshold, for each launch.
 COMPARISON: Final = 2
 _ROUNDS: Final = 4
-#: Launches that one may be a part of: several side by side, of a nest as one loop, of one that is exchanged.
-_LEVELS: Final = 4
+#: Launches that one may be a part of: several side by side, of a nest as one loop, of one that is exchanged, and of
+#: those that a loop controller starts.
+_LEVELS: Final = 5
 _Numbers = np.ndarray[Any, np.dtype[np.int64]]
 _Flags = np.ndarray[Any, np.dtype[np.bool_]]
 

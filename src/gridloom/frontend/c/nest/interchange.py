@@ -2,8 +2,8 @@
 
 The nest is rewritten as records of the IR, so that what follows is the translation of one loop. Its blocks are copied
 without the inner loop's branch back, and a counter of the inner loop becomes what it starts from plus its step times
-``turn``, a parameter that says which iteration of the inner loop is meant. A launch of the loop then runs all iterations
-of the outer loop for one ``turn``; launches for 0, 1, ... up to the inner loop's number of iterations are the nest.
+``turn``, a parameter that says which iteration of the inner loop is meant. A launch then runs all iterations of the
+outer loop for one ``turn``; launches for 0, 1, ... up to the inner loop's number of iterations are the nest.
 
 A value that the inner loop carries otherwise, such as a sum, has to be stored as it is: it is then read from where the
 iteration before left it (:mod:`gridloom.frontend.c.nest.kept`).

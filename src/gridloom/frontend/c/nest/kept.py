@@ -1,8 +1,8 @@
 """Values that an inner loop carries from one iteration to the next and leaves in memory, such as sums.
 
 When the loops of a nest are exchanged, each iteration of the inner loop is in a launch of its own, and such a value has
-to be read from where the iteration before it left it. That is possible where it is stored as it is, in every iteration of
-the outer loop, to a place that the inner loop does not move.
+to be read from where the iteration before it left it. That is possible where it is stored as it is, in every iteration
+of the outer loop, to a place that the inner loop does not move.
 """
 
 from __future__ import annotations
