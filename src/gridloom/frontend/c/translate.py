@@ -138,7 +138,8 @@ class _Translation:
         if self.streams is None:
             self.body.arrays = {array.name: array.length for array in self.arrays.declared.values()}
         if region.inner:
-            entered = region.inner.header in self.predicates.always_after[region.loop.header]
+            fixed = region.enters_by(lambda value: not region.contains(value))
+            entered = self.predicates.reach(region.loop.header, region.inner.header) if fixed else None
             self.nest.begin(self.file, reduced=self.reduced, entered=entered)
         for phi in region.loop.phis:
             if phi.type == "i64":

@@ -324,7 +324,7 @@ class Hardware:
         longest = max(classes.values())
         if longest == 0 or self.domain == "cma24":
             return _Timing(longest, max(1, longest))
-        issue = int(min(classes.values()) > 1)
+        issue = self._issue(t)
         classes = {c: cycles - issue for c, cycles in classes.items()}
         product = classes["mul"] - 1 if ops & PRODUCTS else 0
         division = classes["div"] - 1 if ops & QUOTIENTS else 0
@@ -346,8 +346,26 @@ class Hardware:
         before the function units.
         """
         tiles = [tile for t, tile in enumerate(self.arch.tiles) if self.has_memory(t)]
-        spare = [tile.latency_of("mem") - int(min(map(tile.latency_of, tile.classes)) > 1) for tile in tiles]
+        spare = [tile.latency_of("mem") - self._accesses_late for tile in tiles]
         return bool(tiles) and min(spare) > 1
+
+    def _issue(self, t: int) -> int:
+        """1 where a tile has a register before its function units: none of its ops is done in a single cycle.
+
+        It makes an access to memory a cycle late. So that accesses keep their order, and tiles that share a port do not
+        meet there, all tiles with a memory port have that register, or none of them.
+        """
+        return int(self._accesses_late) if self.has_memory(t) else int(self._is_late(t))
+
+    @cached_property
+    def _accesses_late(self) -> bool:
+        """Whether tiles with a memory port have a register before their function units."""
+        return all(self._is_late(t) for t in range(len(self.arch.tiles)) if self.has_memory(t))
+
+    def _is_late(self, t: int) -> bool:
+        """Whether every op of a tile takes two cycles or more."""
+        tile = self.arch.tiles[t]
+        return min(map(tile.latency_of, tile.classes)) > 1
 
     def _wires(self, owned: list[int], operands: int) -> tuple[list[int], int]:
         """The wires of a tile that need a multiplexer, and how many lanes an operand input has.
