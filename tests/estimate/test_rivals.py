@@ -70,7 +70,7 @@ def test_rules_with_fitted_numbers_take_the_worst_slowdown_and_price_the_routes(
         ("rdu:8x8", None),
         ("rdu:16x8,memory_bytes=65536", None),
         ("rdu:8x8,fifo=32", "it was trained with fifo=16, and the array has 32"),
-        ("rdu:8x8,channels=4", "it was trained with channels=2, and the array has 4"),
+        ("rdu:8x8,channels=4", "it was trained with channels=1, and the array has 4"),
         ("rdu:32x8", "it was trained on 16 x 8 units, and the array has 32 x 8"),
     ],
 )
@@ -82,11 +82,14 @@ def test_learned_model_says_where_it_was_not_trained(spec: str, reason: str | No
 
 def test_search_outside_the_training_range_takes_the_closed_form_and_says_so():
     request = Request(
-        source="model:mlp,rows=4,width=64,layers=2", arch="rdu:4x4,fifo=32", effort=32, settings={"chains": 4}
+        source="model:mlp,rows=4,width=64,layers=2",
+        arch="rdu:4x4,fifo=32",
+        effort=32,
+        settings={"chains": 4, "cost": "learned"},
     )
     result = run(request)
     assert result.status == "mapped"
     assert result.remarks == (
-        "cost model 'learned' was replaced by 'closed_form': it was trained with fifo=16, and the array has 32",
+        "cost model 'learned' was replaced by 'bottleneck': it was trained with fifo=16, and the array has 32",
     )
     assert run(Request(**{**vars(request), "arch": "rdu:4x4"})).remarks == ()

@@ -25,6 +25,11 @@ Singles = NDArray[np.float32]
 
 NAME: Final = "cost-model"
 _STAGES: Final = 16
+#: Parameters of the array that the network has seen one value of.
+_TRAINED_WITH: Final = (
+    "fifo", "packet", "switch_buffer", "channels", "memory_ports", "dram_channels", "dram_cycles", "dram_latency",
+    "block_rows",
+)  # fmt: skip
 _FLOW_WEIGHT: Final = 1.0
 
 
@@ -38,7 +43,8 @@ def features(pipeline: Pipeline, decisions: Decisions, room: Ints | None = None)
 
     result: Singles = edge_features(
         len(decisions), pipeline.links, decisions.route_start, decisions.route_links, pipeline.rate, pipeline.peak,
-        pipeline.packet, rooms(pipeline) if room is None else room,
+        pipeline.packet, rooms(pipeline) if room is None else room, pipeline.tree,
+        np.argsort(pipeline.tree, kind="stable").astype(np.int64),
     )  # fmt: skip
     return result
 
@@ -89,7 +95,7 @@ class LearnedCostModel:
         than it has room for. What decides on other arrays is not in the weights.
         """
         p, known = parameters(RduParameters, pipeline.arch.spec), RduParameters(rows=16, cols=8)
-        for key in ("fifo", "packet", "channels", "memory_ports", "dram_cycles", "block_rows"):
+        for key in _TRAINED_WITH:
             if getattr(p, key) != getattr(known, key):
                 return f"it was trained with {key}={getattr(known, key)}, and the array has {getattr(p, key)}"
         if max(p.rows, p.cols) > known.rows or min(p.rows, p.cols) > known.cols:
