@@ -1,7 +1,7 @@
 """Tables of the cost model: variants and ablations by cross-validation, and training for another tool chain.
 
-Every row of a table is trained and measured in the same way, so rows differ only in what their names say. The first rows
-are the simple rivals, which need no training here.
+Every row of a table is trained and measured in the same way, so rows differ only in what their names say. The first
+rows are the simple rivals, which need no training here.
 """
 
 from __future__ import annotations

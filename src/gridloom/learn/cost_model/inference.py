@@ -24,6 +24,8 @@ from gridloom.learn import weights
 Singles = NDArray[np.float32]
 
 NAME: Final = "cost-model"
+#: The machine that labels come from. Weights that were trained for another one are not asked.
+MACHINE: Final = 2
 _STAGES: Final = 16
 #: Parameters of the array that the network has seen one value of.
 _TRAINED_WITH: Final = (
@@ -91,10 +93,12 @@ class LearnedCostModel:
     def outside(self, pipeline: Pipeline) -> str | None:
         """Return why a pipeline lies outside what the network was trained on; None where it does not.
 
-        All training was on ``rdu:16x8``: the buffers, links and speeds of the units of that array, and routes no longer
+        Weights say for which machine they were trained. All training was on ``rdu:16x8``: the buffers, links and speeds of the units of that array, and routes no longer
         than it has room for. What decides on other arrays is not in the weights.
         """
         p, known = parameters(RduParameters, pipeline.arch.spec), RduParameters(rows=16, cols=8)
+        if self.about.get("machine", 1) != MACHINE:
+            return "its weights were trained for an earlier machine; `gridloom train cost-model` makes new ones"
         for key in _TRAINED_WITH:
             if getattr(p, key) != getattr(known, key):
                 return f"it was trained with {key}={getattr(known, key)}, and the array has {getattr(p, key)}"

@@ -16,7 +16,7 @@ import numpy as np
 from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import NAME, LearnedCostModel
+from gridloom.learn.cost_model.inference import MACHINE, NAME, LearnedCostModel
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
@@ -86,6 +86,7 @@ class DataflowCostModel:
         )  # fmt: skip
         about: dict[str, Any] = {
             "model": NAME,
+            "machine": MACHINE,
             "variant": "sharing",
             "layers": config.layers,
             "width": config.width,
