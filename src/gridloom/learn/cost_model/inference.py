@@ -93,8 +93,9 @@ class LearnedCostModel:
     def outside(self, pipeline: Pipeline) -> str | None:
         """Return why a pipeline lies outside what the network was trained on; None where it does not.
 
-        Weights say for which machine they were trained. All training was on ``rdu:16x8``: the buffers, links and speeds of the units of that array, and routes no longer
-        than it has room for. What decides on other arrays is not in the weights.
+        Weights say for which machine they were trained. All training was on ``rdu:16x8``: the buffers, links and speeds
+        of that array's units, and routes no longer than it has room for. What decides on other arrays is not in the
+        weights.
         """
         p, known = parameters(RduParameters, pipeline.arch.spec), RduParameters(rows=16, cols=8)
         if self.about.get("machine", 1) != MACHINE:
