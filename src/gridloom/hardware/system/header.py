@@ -26,8 +26,12 @@ int gl_wait_load(void);
 void gl_start_read(uint32_t channel, const gl_pattern *pattern, uint32_t place);
 void gl_start_write(uint32_t channel, const gl_pattern *pattern, uint32_t place);
 int gl_wait_channels(void);
-void gl_set_livein(uint32_t number, uint32_t word);
-uint32_t gl_liveout(uint32_t number);
+#define GL_REGISTER(address) (*(volatile uint32_t *)(GL_BASE + (address)))
+extern uint32_t gl_liveins[];
+static inline void gl_set_livein(uint32_t number, uint32_t word) {
+  if (gl_liveins[number] != word) GL_REGISTER(GL_LIVEIN + 4 * number) = gl_liveins[number] = word;
+}
+static inline uint32_t gl_liveout(uint32_t number) { return GL_REGISTER(GL_LIVEOUT + 4 * number); }
 void gl_launch(uint32_t bank, uint32_t iterations);
 int gl_wait_launch(void);
 void gl_read_counters(gl_counters *counters);

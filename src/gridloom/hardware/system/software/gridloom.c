@@ -4,10 +4,14 @@
  * system has a limit on waiting for its bus, and the driver a limit on waiting for the system. */
 #include "gridloom.h"
 
-#define REG(address) (*(volatile uint32_t *)(GL_BASE + (address)))
+#define REG GL_REGISTER
 
 static const char *const names[] = GL_ERROR_TEXTS;
 static uint32_t next_bank;
+/* What registers hold: a word that is there already is not written again, since the bus is slower than memory. */
+uint32_t gl_liveins[32];
+static uint32_t iterations_set, bank_set;
+#define GL_NONE 0xffffffffu
 
 const char *gl_error_text(int error) {
   return error >= 0 && error < (int)(sizeof names / sizeof *names) && names[error] ? names[error] : "unknown error";
@@ -39,6 +43,8 @@ int gl_open(void) {
   if (REG(GL_ID) != GL_ID_VALUE || REG(GL_VERSION) != GL_VERSION_VALUE) return GL_ERROR_DRIVER;
   REG(GL_ERROR) = 0;
   REG(GL_CONTROL) = 3;
+  for (uint32_t k = 0; k < 32; k++) REG(GL_LIVEIN + 4 * k) = gl_liveins[k] = 0;
+  iterations_set = bank_set = GL_NONE;
   next_bank = 0;
   return 0;
 }
@@ -105,12 +111,10 @@ int gl_wait_channels(void) {
 
 /* ---- launches ---- */
 
-void gl_set_livein(uint32_t number, uint32_t word) { REG(GL_LIVEIN + 4 * number) = word; }
-uint32_t gl_liveout(uint32_t number) { return REG(GL_LIVEOUT + 4 * number); }
 
 void gl_launch(uint32_t bank, uint32_t iterations) {
-  REG(GL_ITERATIONS) = iterations;
-  REG(GL_BANK) = bank;
+  if (iterations != iterations_set) REG(GL_ITERATIONS) = iterations_set = iterations;
+  if (bank != bank_set) REG(GL_BANK) = bank_set = bank;
   REG(GL_LAUNCH) = 1;
 }
 
