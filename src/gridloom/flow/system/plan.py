@@ -119,7 +119,7 @@ def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple
     words_in, words_out = _words(compiled, arguments)
     words: Mapping[str, int] = {n: words_in.get(n, 0) + words_out.get(n, 0) for n in {*words_in, *words_out}}
     decided = schedule(launcher.rows, launcher.loop_costs(), compiled.loads, words, always=always)
-    return list(decided.thresholds), sum(needs)
+    return list(decided.thresholds), max(needs, default=0)
 
 
 def _moved(loop: CompiledLoop, loops: Sequence[CompiledLoop], words: int) -> int:
