@@ -104,9 +104,11 @@ class _LoopC:
         if count:
             lines += self._arrays()
         lines += self._prologue()
-        lines += [f"  if ((error = gl_bring(arrays, bound, {count}))) return gl_fail(error);"] if count else []
+        lines += self._brought(count) if count else []
         lines += self._pieces() if self.plan.pieces is not None else self._counted()
-        lines += [f"  if ((error = gl_settle(arrays, bound, {count}))) return gl_fail(error);"] if count else []
+        lines += (
+            [f"  if (!again && (error = gl_settle(arrays, bound, {count}))) return gl_fail(error);"] if count else []
+        )
         return [*lines, "  return 1;", "}"]
 
     def _arrays(self) -> list[str]:
@@ -127,7 +129,21 @@ class _LoopC:
         pointers = ", ".join(f"p{k}" for k in range(len(rows)))
         return [f"  static const gl_array arrays[] = {{{', '.join(rows)}}};",
                 f"  uint32_t pointers[] = {{{pointers}}};", f"  static gl_bound bound[{len(rows)}];",
-                f"  if (!gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();"]  # fmt: skip
+                f"  static gl_window windows[{len(rows)}];", "  static uint32_t epoch;",
+                f"  int again = {self._relies()} && epoch == gl_epoch && gl_again(arrays, pointers, bound, windows, {len(rows)});",
+                f"  if (!again && !gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();"]  # fmt: skip
+
+    def _relies(self) -> int:
+        """1 where the core leaves the loop's arrays alone between launches, so that they may stay as they are."""
+        written = {node.array for node in self.graph.dfg.nodes if node.op in ("store", "store_if")}
+        access, bases = self.loop.access, self.graph.bases
+        touched = any(access.writes_of(base) for base in bases.values())
+        return int(not touched and not any(access.reads_of(bases[name]) for name in written if name is not None))
+
+    def _brought(self, count: int) -> list[str]:
+        """Bring what is not there, and remember where everything lies."""
+        return ["  if (!again) {", f"    if ((error = gl_bring(arrays, bound, {count}))) return gl_fail(error);",
+                f"    gl_remember(arrays, bound, windows, {count});", "    epoch = gl_epoch;", "  }"]  # fmt: skip
 
     def _prologue(self) -> list[str]:
         """Live-ins that are computed from others and from memory."""

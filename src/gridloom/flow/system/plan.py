@@ -23,10 +23,10 @@ from gridloom.hardware.system.parameters import System, SystemParameters
 from gridloom.mapping.configuration import configure
 
 #: Cycles of the driver for a launch, and for the descriptor of a transfer: what the schedule reckons with.
-LAUNCH_CYCLES: Final = 150
+LAUNCH_CYCLES: Final = 250
 TRANSFER_CYCLES: Final = 100
 #: Iterations from which on a loop with streams is launched.
-STREAM_THRESHOLD: Final = 24
+STREAM_THRESHOLD: Final = 12
 
 
 @dataclass(frozen=True, kw_only=True)

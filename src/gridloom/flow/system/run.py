@@ -86,6 +86,8 @@ def run_function_on_system(
     shown = run_soc(simulation, linked(array_sources(plan, ir, main), path), faults=faults)
     if shown.status != 0:
         raise SimulationError(ending(shown), where=str(path))
+    if not shown.numbers["busy"]:
+        raise SimulationError(f"no loop of {compiled.name!r} is long enough for a launch; --always launches all")
     alone = {"clang -O2": run_soc(simulation, linked(core_sources(compiled, ir, main), path))}
     for level in ("-O2", "-O3"):
         alone[f"gcc {level}"] = run_soc(simulation, linked_by_gcc(compiled, main, path, level))
@@ -110,7 +112,8 @@ def system_run(
     names = ("cycles", "busy", "stalled", "configuring", "loading", "moving")
     numbers = {name: shown.numbers[name] for name in names}
     return SystemRun(
-        function=plan.compiled.name, arch=plan.compiled.arch.name, streams=not plan.system.has_memory, alone=alone, differences=differences,
+        function=plan.compiled.name, arch=plan.compiled.arch.name, streams=not plan.system.has_memory, alone=alone,
+        differences=differences,
         launched=tuple(loop.plan.name for loop in plan.loops), reasons=plan.reasons, output=shown.output, **numbers,
     )  # fmt: skip
 

@@ -54,7 +54,22 @@ typedef struct {
   uint8_t format, base, used, written, host_reads, host_writes;
 } gl_array;
 typedef struct { uint32_t resident, first, count; } gl_bound;
-extern uint32_t gl_out[];
+/* Where the elements of an array lie: in memory, and in the data memory. */
+typedef struct { uint32_t start, bytes, place; } gl_window;
+extern uint32_t gl_out[], gl_epoch;
+/* Sets the places of the arrays where they lie as at the launch before; 0 where the driver has to look. */
+static inline int gl_again(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, const gl_window *windows,
+                           uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) {
+    if (!arrays[k].used) continue;
+    uint32_t into = pointers[k] + arrays[k].offset - windows[k].start, bits = arrays[k].format & 3;
+    if (arrays[k].stride != 1u << bits || into >= windows[k].bytes || (into & (arrays[k].stride - 1))) return 0;
+    bound[k].first = into >> bits;
+    gl_set_livein(arrays[k].base, windows[k].place + (into >> bits));
+  }
+  return 1;
+}
+void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windows, uint32_t count);
 int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, uint32_t count);
 int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count);
 int gl_settle(const gl_array *arrays, gl_bound *bound, uint32_t count);

@@ -11,6 +11,8 @@ static uint32_t next_bank;
 /* What registers hold: a word that is there already is not written again, since the bus is slower than memory. */
 uint32_t gl_liveins[32];
 static uint32_t iterations_set, bank_set;
+/* Changes whenever the data memory comes to hold something else, or nothing that can be relied on. */
+uint32_t gl_epoch = 1;
 #define GL_NONE 0xffffffffu
 
 const char *gl_error_text(int error) {
@@ -179,6 +181,7 @@ static gl_pattern pattern_of(const resident *r) {
 
 static int flush(resident *r) {
   if (!r->dirty) return 0;
+  gl_epoch++;
   gl_pattern p = pattern_of(r);
   gl_start_write(0, &p, r->place);
   int error = gl_wait_channels();
@@ -193,6 +196,7 @@ static int flush_all(int forget) {
     if (error) return error;
     if (forget) residents[k].valid = 0;
   }
+  if (forget) gl_epoch++;
   return 0;
 }
 
@@ -212,6 +216,7 @@ static uint32_t find_resident(uint32_t piece_number, uint32_t start, uint32_t co
     if (r->start == start && r->stride == a->stride && r->format == a->format && r->count == count) return k;
   }
   if (resident_count == RESIDENTS || free_word + count > GL_MEMORY_WORDS) return RESIDENTS;
+  gl_epoch++;
   resident *made = &residents[resident_count];
   *made = (resident){piece_number, start, count, free_word, 0, a->stride, a->format, 0, 0};
   for (uint32_t k = 0; k < resident_count; k++)
@@ -261,6 +266,7 @@ static int part_overlaps(const gl_array *arrays, gl_bound *bound, uint32_t count
     int error = flush(&residents[j]);
     if (error) return gl_fail(error);
     if (arrays[k].written) residents[j].valid = 0;
+    gl_epoch++;
   }
   return 1;
 }
@@ -288,6 +294,7 @@ int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count) {
     resident *r = &residents[bound[k].resident];
     if (arrays[k].host_writes && !r->dirty) r->valid = 0;
     if (!r->valid) {
+      gl_epoch++;
       gl_pattern p = pattern_of(r);
       int error = gl_wait_channels();
       if (error) return error;
@@ -308,6 +315,13 @@ int gl_settle(const gl_array *arrays, gl_bound *bound, uint32_t count) {
       if (error) return error;
     }
   return 0;
+}
+
+void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windows, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) {
+    const resident *r = &residents[bound[k].resident];
+    if (arrays[k].used) windows[k] = (gl_window){r->start, r->count * r->stride, r->place};
+  }
 }
 
 int32_t gl_element(const gl_array *a, const gl_bound *b, uint32_t pointer, int32_t index) {
@@ -350,6 +364,7 @@ int gl_fail(int error) {
   gl_stop();
   /* Nothing that the array holds is right any more. */
   for (uint32_t k = 0; k < resident_count; k++) residents[k].valid = residents[k].dirty = 0;
+  gl_epoch++;
   gl_on_error(error);
   return 0;
 }
