@@ -179,10 +179,20 @@ class _LoopC:
         lines = [*self._set_liveins("  "), *self._streams(),
                  f"  if ((error = gl_run(&{image}, n))) return gl_fail(error);"]  # fmt: skip
         if self.graph.streams:
-            lines += ["  if ((error = gl_wait_channels())) return gl_fail(error);", "  GL_REFRESH_CACHE;"]
+            lines.append("  if ((error = gl_wait_channels())) return gl_fail(error);")
+            lines += self._refreshed()
         for i, name in enumerate(self.graph.liveouts):
             lines += self._out(i, name)
         return lines
+
+    def _refreshed(self) -> list[str]:
+        """Empty the core's cache where it may read what the streams wrote; otherwise when the function ends."""
+        records = [self.graph.dfg.nodes[self.graph.dfg.index[node]] for node in self.graph.streams]
+        written = {(record.variable or "").split("[")[0] for record in records if record.op == "output"}
+        if not written:
+            return []
+        reads = any(self.loop.access.reads_of(self.graph.bases[name]) for name in written)
+        return ["  GL_REFRESH_CACHE;"] if reads else ["  gl_stale = 1;"]
 
     def _streams(self) -> list[str]:
         """Start the channels of the streams: each has as many elements as the loop has iterations."""

@@ -26,7 +26,7 @@ from gridloom.mapping.configuration import configure
 LAUNCH_CYCLES: Final = 250
 TRANSFER_CYCLES: Final = 100
 #: Iterations from which on a loop with streams is launched.
-STREAM_THRESHOLD: Final = 12
+STREAM_THRESHOLD: Final = 64
 
 
 @dataclass(frozen=True, kw_only=True)

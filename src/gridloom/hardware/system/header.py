@@ -56,7 +56,7 @@ typedef struct {
 typedef struct { uint32_t resident, first, count; } gl_bound;
 /* Where the elements of an array lie: in memory, and in the data memory. */
 typedef struct { uint32_t start, bytes, place; } gl_window;
-extern uint32_t gl_out[], gl_epoch;
+extern uint32_t gl_out[], gl_epoch, gl_stale;
 /* Sets the places of the arrays where they lie as at the launch before; 0 where the driver has to look. */
 static inline int gl_again(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, const gl_window *windows,
                            uint32_t count) {

@@ -10,9 +10,11 @@ static const char *const names[] = GL_ERROR_TEXTS;
 static uint32_t next_bank;
 /* What registers hold: a word that is there already is not written again, since the bus is slower than memory. */
 uint32_t gl_liveins[32];
-static uint32_t iterations_set, bank_set;
+static uint32_t iterations_set, bank_set, described[2][16][8];
 /* Changes whenever the data memory comes to hold something else, or nothing that can be relied on. */
 uint32_t gl_epoch = 1;
+/* Set while the core's cache may hold what streams have written over in memory. */
+uint32_t gl_stale;
 #define GL_NONE 0xffffffffu
 
 const char *gl_error_text(int error) {
@@ -47,6 +49,7 @@ int gl_open(void) {
   REG(GL_CONTROL) = 3;
   for (uint32_t k = 0; k < 32; k++) REG(GL_LIVEIN + 4 * k) = gl_liveins[k] = 0;
   iterations_set = bank_set = GL_NONE;
+  for (uint32_t k = 0; k < 256; k++) (&described[0][0][0])[k] = GL_NONE;
   next_bank = 0;
   return 0;
 }
@@ -81,23 +84,27 @@ int gl_wait_load(void) { return wait_for(GL_STATUS_LOADING); }
 
 /* ---- data ---- */
 
-static void describe(uint32_t at, const gl_pattern *p, uint32_t place) {
-  REG(at + GL_ADDRESS) = (uint32_t)p->address;
-  REG(at + GL_FORMAT) = p->format;
-  REG(at + GL_COUNT) = p->count;
-  REG(at + GL_STRIDE) = p->stride;
-  REG(at + GL_ROWS) = p->rows;
-  REG(at + GL_ROW_STRIDE) = p->row_stride;
-  REG(at + GL_PLACE) = place;
+static void tell(uint32_t at, uint32_t *held, uint32_t number, uint32_t word) {
+  if (held[number] != word) REG(at + 4 * number) = held[number] = word;
+}
+
+static void describe(uint32_t at, uint32_t *held, const gl_pattern *p, uint32_t place) {
+  tell(at, held, GL_ADDRESS / 4, (uint32_t)p->address);
+  tell(at, held, GL_FORMAT / 4, p->format);
+  tell(at, held, GL_COUNT / 4, p->count);
+  tell(at, held, GL_STRIDE / 4, p->stride);
+  tell(at, held, GL_ROWS / 4, p->rows);
+  tell(at, held, GL_ROW_STRIDE / 4, p->row_stride);
+  tell(at, held, GL_PLACE / 4, place);
 }
 
 void gl_start_read(uint32_t channel, const gl_pattern *pattern, uint32_t place) {
-  describe(GL_READ + channel * GL_CHANNEL_BYTES, pattern, place);
+  describe(GL_READ + channel * GL_CHANNEL_BYTES, described[0][channel], pattern, place);
   REG(GL_START) = 1u << channel;
 }
 
 void gl_start_write(uint32_t channel, const gl_pattern *pattern, uint32_t place) {
-  describe(GL_WRITE + channel * GL_CHANNEL_BYTES, pattern, place);
+  describe(GL_WRITE + channel * GL_CHANNEL_BYTES, described[1][channel], pattern, place);
   REG(GL_START) = 1u << (16 + channel);
 }
 
@@ -370,6 +377,10 @@ int gl_fail(int error) {
 }
 
 int gl_decline(void) {
+  if (gl_stale) {
+    refresh_cache();
+    gl_stale = 0;
+  }
   int error = flush_all(1);
   return error ? gl_fail(error) : 0;
 }
