@@ -1,4 +1,4 @@
-"""Whole programs on core and array in Verilator: what they print, and what the driver says when something goes wrong."""
+"""Whole programs on core and array in Verilator: what they print, and what the driver says of faults."""
 
 from __future__ import annotations
 

@@ -130,7 +130,8 @@ class _LoopC:
         return [f"  static const gl_array arrays[] = {{{', '.join(rows)}}};",
                 f"  uint32_t pointers[] = {{{pointers}}};", f"  static gl_bound bound[{len(rows)}];",
                 f"  static gl_window windows[{len(rows)}];", "  static uint32_t epoch;",
-                f"  int again = {self._relies()} && epoch == gl_epoch && gl_again(arrays, pointers, bound, windows, {len(rows)});",
+                f"  int again = {self._relies()} && epoch == gl_epoch",
+                f"              && gl_again(arrays, pointers, bound, windows, {len(rows)});",
                 f"  if (!again && !gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();"]  # fmt: skip
 
     def _relies(self) -> int:
@@ -196,18 +197,21 @@ class _LoopC:
 
     def _streams(self) -> list[str]:
         """Start the channels of the streams: each has as many elements as the loop has iterations."""
-        lines = []
+        lines: list[str] = []
+        started = 0
         arrays = {array.name: array for array in self.graph.arrays}
         for k, node in enumerate(self.graph.streams):
             record = self.graph.dfg.nodes[self.graph.dfg.index[node]]
             array = arrays[(record.variable or "").split("[")[0]]
             kind = {1: 0, 2: 1, 4: 2}[array.size] | (4 if array.signed and array.size < 4 else 0)
-            lines.append(f"  gl_pattern s{k} = {{(void *)a{k}, {kind}, n, n > 1 ? b{k} - a{k} : {array.size}, 1, 0}};")
-            if record.op == "output":
-                lines.append(f"  gl_start_write({self.image.drains[node]}, &s{k}, 0);")
-            else:
-                lines += [f"  gl_start_read({c}, &s{k}, 0);" for c in self.image.feeds.get(node, ())]
-        return lines
+            side = int(record.op == "output")
+            channels = (self.image.drains[node],) if side else self.image.feeds.get(node, ())
+            for channel in channels:
+                owner = 64 * self.loop.number + k + 1
+                stride = f"n > 1 ? b{k} - a{k} : {array.size}"
+                lines.append(f"  gl_stream({side}, {channel}, {owner}, {kind}, a{k}, n, {stride});")
+                started |= 1 << channel + 16 * side
+        return [*lines, f"  GL_REGISTER(GL_START) = {started:#x};"] if started else lines
 
     def _out(self, i: int, name: str) -> list[str]:
         """What goes back to the IR: one word or two."""

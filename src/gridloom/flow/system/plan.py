@@ -74,7 +74,7 @@ def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = F
     reasons += [f"{loop.plan.name}: the core is faster" for loop, t in zip(mapped, thresholds)
                 if t >= NEVER and not loop.plan.is_nest]  # fmt: skip
     system, kept, refused = _system(compiled, [loop for loop, _ in chosen], words)
-    loops = []
+    loops: list[LaunchedLoop] = []
     for loop, threshold in chosen:
         if loop not in kept:
             continue

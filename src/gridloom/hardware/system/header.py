@@ -54,6 +54,20 @@ typedef struct {
   uint8_t format, base, used, written, host_reads, host_writes;
 } gl_array;
 typedef struct { uint32_t resident, first, count; } gl_bound;
+/* Which loop a channel serves, and its last count and stride. */
+typedef struct { uint32_t owner, count, stride; } gl_channel;
+extern gl_channel gl_channels[2][16];
+void gl_take_channel(uint32_t side, uint32_t channel, uint32_t owner, uint32_t format);
+/* Describe the stream of a loop: side 0 feeds the array, side 1 drains it. Only what changes is written. */
+static inline void gl_stream(uint32_t side, uint32_t channel, uint32_t owner, uint32_t format, uint32_t address,
+                             uint32_t count, uint32_t stride) {
+  uint32_t at = (side ? GL_WRITE : GL_READ) + channel * GL_CHANNEL_BYTES;
+  gl_channel *c = &gl_channels[side][channel];
+  if (c->owner != owner) gl_take_channel(side, channel, owner, format);
+  if (c->count != count) GL_REGISTER(at + GL_COUNT) = c->count = count;
+  if (c->stride != stride) GL_REGISTER(at + GL_STRIDE) = c->stride = stride;
+  GL_REGISTER(at + GL_ADDRESS) = address;
+}
 /* Where the elements of an array lie: in memory, and in the data memory. */
 typedef struct { uint32_t start, bytes, place; } gl_window;
 extern uint32_t gl_out[], gl_epoch, gl_stale;

@@ -10,6 +10,7 @@ static const char *const names[] = GL_ERROR_TEXTS;
 static uint32_t next_bank;
 /* What registers hold: a word that is there already is not written again, since the bus is slower than memory. */
 uint32_t gl_liveins[32];
+gl_channel gl_channels[2][16];
 static uint32_t iterations_set, bank_set, described[2][16][8];
 /* Changes whenever the data memory comes to hold something else, or nothing that can be relied on. */
 uint32_t gl_epoch = 1;
@@ -50,6 +51,7 @@ int gl_open(void) {
   for (uint32_t k = 0; k < 32; k++) REG(GL_LIVEIN + 4 * k) = gl_liveins[k] = 0;
   iterations_set = bank_set = GL_NONE;
   for (uint32_t k = 0; k < 256; k++) (&described[0][0][0])[k] = GL_NONE;
+  for (uint32_t k = 0; k < 32; k++) (&gl_channels[0][0])[k].owner = 0;
   next_bank = 0;
   return 0;
 }
@@ -98,13 +100,25 @@ static void describe(uint32_t at, uint32_t *held, const gl_pattern *p, uint32_t 
   tell(at, held, GL_PLACE / 4, place);
 }
 
+/* A channel that a loop takes over is described anew. */
+void gl_take_channel(uint32_t side, uint32_t channel, uint32_t owner, uint32_t format) {
+  uint32_t at = (side ? GL_WRITE : GL_READ) + channel * GL_CHANNEL_BYTES;
+  gl_channels[side][channel] = (gl_channel){owner, GL_NONE, GL_NONE};
+  for (uint32_t k = 0; k < 7; k++) described[side][channel][k] = GL_NONE;
+  REG(at + GL_FORMAT) = format;
+  REG(at + GL_ROWS) = 1;
+  REG(at + GL_ROW_STRIDE) = 0;
+}
+
 void gl_start_read(uint32_t channel, const gl_pattern *pattern, uint32_t place) {
   describe(GL_READ + channel * GL_CHANNEL_BYTES, described[0][channel], pattern, place);
+  gl_channels[0][channel].owner = 0;
   REG(GL_START) = 1u << channel;
 }
 
 void gl_start_write(uint32_t channel, const gl_pattern *pattern, uint32_t place) {
   describe(GL_WRITE + channel * GL_CHANNEL_BYTES, described[1][channel], pattern, place);
+  gl_channels[1][channel].owner = 0;
   REG(GL_START) = 1u << (16 + channel);
 }
 
