@@ -56,7 +56,8 @@ def of_store(path: Path) -> list[Pair]:
     with Store(path, readonly=True) as store:
         rows = [row for row in store.rows() if row.status == "done" and row.asked["version"] == data.VERSION]
     for row in rows:
-        asked, value = row.asked["parameters"], row.value
+        asked: Any = row.asked["parameters"]
+        value: Any = row.value
         arch = array(asked["arch"])
         try:
             dfg = data.fitted(asked["source"], arch)

@@ -177,7 +177,7 @@ def regression(pairs: Sequence[Pair]) -> Predictor:
 
     def predict(asked: Sequence[Pair]) -> NDArray[np.int64]:
         z = np.concatenate([(rows(asked) - mean) / spread, np.ones((len(asked), 1))], axis=1)
-        return np.maximum(0, np.rint(z @ solved)).astype(np.int64)
+        return np.asarray(np.maximum(0, np.rint(z @ solved)), dtype=np.int64)
 
     return predict
 
