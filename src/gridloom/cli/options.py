@@ -27,6 +27,21 @@ def _seed(value: int) -> int:
     return value
 
 
+# -- data of a function ------------------------------------------------------------------------------------------------
+
+Numbers = Annotated[
+    list[str] | None,
+    typer.Option("--args", metavar="NAME=NUMBER", help="A number for a parameter; several with commas or again."),
+]
+DataFiles = Annotated[
+    list[str] | None,
+    typer.Option("--data", metavar="NAME=FILE", help="An array from a .npy file, or all of a .npz file."),
+]
+RandomSeed = Annotated[
+    int | None,
+    typer.Option("--random", metavar="SEED", min=0, help="Make up what is not given from this seed."),
+]
+
 # -- what is worked on ------------------------------------------------------------------------------------------------
 
 Source = Annotated[

@@ -218,7 +218,7 @@ def test_the_exported_trees_are_those_of_scikit_learn() -> None:
         pair(f"loop:{k}:0", 2, int(k % 3), slots=float(k % 3) * 4 + rng.random(), edges=rng.random() * 30)
         for k in range(90)
     ]
-    settings_ = training.TreeSettings(trees=20, depth=3)
+    settings_ = training.TreeSettings(trees=20, depth=3, rate=0.05, leaf=12)
     trees = training.train_trees(pairs, settings_, 0)
     assert (training.predictor_of(trees)(pairs) == [p.ii - p.mii for p in pairs]).mean() > 0.9
     features, answers, weight = training.questions(pairs)
@@ -232,7 +232,7 @@ def test_the_exported_trees_are_those_of_scikit_learn() -> None:
 
 def test_too_few_pairs_are_refused(tmp_path: Path) -> None:
     labels.pack(tmp_path / labels.FILE, [pair()])
-    with pytest.raises(OptionError, match="the data set has 1 pairs, expected at least 100"):
+    with pytest.raises(OptionError, match="the data set has 1 pairs, expected at least 40"):
         MODEL.train(InitiationConfig(), Work(folder=tmp_path))
 
 

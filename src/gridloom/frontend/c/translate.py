@@ -138,7 +138,8 @@ class _Translation:
         if self.streams is None:
             self.body.arrays = {array.name: array.length for array in self.arrays.declared.values()}
         if region.inner:
-            entered = region.inner.header in self.predicates.always_after[region.loop.header]
+            fixed = region.enters_by(lambda value: not region.contains(value))
+            entered = self.predicates.reach(region.loop.header, region.inner.header) if fixed else None
             self.nest.begin(self.file, reduced=self.reduced, entered=entered)
         for phi in region.loop.phis:
             if phi.type == "i64":
@@ -572,7 +573,11 @@ class _Translation:
         """
         region = self.region
         if item.type == "ptr":
-            raise SourceError("a pointer that the loop moves is used after it; use an index", where=self.where(item))
+            raise SourceError(
+                "an address that the loop computes is used after it, by the source or by a store that clang moved "
+                "there; use an index, and store to a place that changes",
+                where=self.where(item),
+            )
         self._refuse_partial(item)
         return self.value(region.following(item) if self._leaves_early() else item)
 

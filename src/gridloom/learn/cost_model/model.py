@@ -2,7 +2,7 @@
 
 After "Learned Cost Model for Placement on Reconfigurable Dataflow Hardware" (Guha et al.): a graph network predicts
 the throughput of a placed and routed pipeline over the bound of its slowest stage. Their labels were measured on
-hardware, ours by `gridloom.sim.elastic_measure`. Inference does not need torch (`cost_model.inference`).
+hardware, ours by `gridloom.sim.elastic.measure`. Inference does not need torch (`cost_model.inference`).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class CostModelConfig:
     """
 
     #: How many decisions (placements with routes) the data set has.
-    decisions: int = 9728
-    #: The state of the tool chain that the data comes from.
-    era: Literal["present", "past"] = "present"
+    decisions: int = 6080
+    #: The state of the tool chain that the data comes from (`data.ERAS`).
+    era: data.Era = "present"
     #: Passes over the data set.
     epochs: int = 12
     #: Values per node and per edge, and layers of the graph network.

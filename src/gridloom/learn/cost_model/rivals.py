@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from gridloom.estimate import wirelength as wires
+from gridloom.estimate.bottleneck import bottleneck
 from gridloom.estimate.closed_form import closed_form
 from gridloom.estimate.dataflow import Decisions, Floats, Pipeline
 from gridloom.estimate.heuristic import heuristic
@@ -28,7 +29,7 @@ EXPLAINED: Final = 0.02
 
 def predictions(pipeline: Pipeline, decisions: Decisions) -> dict[str, Floats]:
     """Return what each rival says of decisions, by name. About as much work as one routing of them."""
-    models = (heuristic(), tuned(), wires.wirelength(), closed_form())
+    models = (heuristic(), tuned(), wires.wirelength(), closed_form(), bottleneck())
     return {
         "constant": np.full(len(decisions), CONSTANT),
         **{model.name: model.efficiency(pipeline, decisions) for model in models},

@@ -37,7 +37,7 @@ from gridloom.run import ExecutorSpec, Job, Store, run_stored
 from gridloom.run.work import Work
 
 #: The fewest pairs that training takes.
-FEWEST = 100
+FEWEST = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +52,9 @@ class InitiationConfig:
     #: Folds of the cross-validation; a family is in one fold. 0: the shipped weights alone, on all labels.
     folds: int = 5
     #: Boosted trees, their depth and the rate at which they are added.
-    trees: int = 300
-    depth: int = 4
-    rate: float = 0.05
+    trees: int = 60
+    depth: int = 2
+    rate: float = 0.1
     #: The probability from which on an II counts as reachable.
     level: float = 0.5
     #: Evaluation: draw and label so many pairs again, chosen at random, and only report how many differ.

@@ -30,14 +30,14 @@ Predictor = Callable[[Sequence[Pair]], NDArray[np.int64]]
 class TreeSettings:
     """Settings of the boosted trees."""
 
-    trees: int = 300
-    rate: float = 0.05
-    depth: int = 4
+    trees: int = 60
+    rate: float = 0.1
+    depth: int = 2
     #: The share of rows that a tree is grown on, and of features that a split looks at.
     rows: float = 0.7
     features: float = 0.3
     #: The fewest rows in a leaf.
-    leaf: int = 12
+    leaf: int = 5
 
 
 def questions(pairs: Sequence[Pair]) -> tuple[Floats, NDArray[np.int64], Floats]:
