@@ -396,6 +396,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "mappability": Entry(
             "gridloom.learn.mappability.model:MODEL", "how many columns a graph needs on rows of ALUs", "learn"
         ),
+        "initiation": Entry(
+            "gridloom.learn.initiation.model:MODEL", "which II a loop reaches on a modulo-scheduled array", "learn"
+        ),
         "cost-model": Entry(
             "gridloom.learn.cost_model.model:MODEL", "how efficient a placement on a dataflow grid is", "learn"
         ),
