@@ -9,7 +9,8 @@ import pytest
 
 MODULES = (
     "gridloom.learn.cost_model.inference", "gridloom.learn.cost_model.model", "gridloom.learn.mappability.inference",
-    "gridloom.learn.mappability.model", "gridloom.learn.placement.boards", "gridloom.learn.placement.mapper",
+    "gridloom.learn.mappability.model", "gridloom.learn.placement.boards", "gridloom.learn.placement.evaluation",
+    "gridloom.learn.placement.guided", "gridloom.learn.placement.mapper", "gridloom.learn.placement.policy",
 )  # fmt: skip
 
 
