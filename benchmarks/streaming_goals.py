@@ -42,7 +42,7 @@ def main() -> None:
     given = parser.parse_args()
     dfg, arch = fuse(load_source(given.graph)), build(given.arch)
 
-    def best(price: tuple[float, float], **settings: float | int | None) -> dict[str, int | float] | None:
+    def best(price: tuple[float, float], **settings: float | int | None) -> dict[str, int] | None:
         """The best of some seeds by the goal itself."""
         rows = []
         for seed in range(given.seeds):

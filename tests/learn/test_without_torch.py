@@ -1,4 +1,4 @@
-"""Inference and the models' settings need no torch: only training and the placement policies do."""
+"""Inference and the models' settings need no torch: only training does."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 MODULES = (
     "gridloom.learn.cost_model.inference", "gridloom.learn.cost_model.model", "gridloom.learn.mappability.inference",
-    "gridloom.learn.initiation.inference", "gridloom.learn.initiation.model",
-    "gridloom.learn.mappability.model", "gridloom.learn.placement.boards", "gridloom.learn.placement.mapper",
+    "gridloom.learn.initiation.inference", "gridloom.learn.initiation.model", "gridloom.learn.mappability.model",
+    "gridloom.learn.placement.boards", "gridloom.learn.placement.evaluation", "gridloom.learn.placement.guided",
+    "gridloom.learn.placement.mapper", "gridloom.learn.placement.policy",
 )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gridloom.errors import OptionError
@@ -42,7 +44,7 @@ def test_summary_counts_what_was_not_found_and_compares_cell_by_cell() -> None:
     def cell(ii: int, cycles: int) -> dict[str, int]:
         return {"ii": ii, "cycles": cycles}
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"graph": "a", "ppo": [cell(2, 20), cell(2, 22)], "anneal": [cell(3, 20), None], "exact": cell(2, 20)},
         {"graph": "b", "ppo": [cell(4, 30), cell(4, 30)], "anneal": [cell(3, 33), cell(4, 33)], "exact": None},
     ]

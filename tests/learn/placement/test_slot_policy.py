@@ -53,7 +53,7 @@ def test_boards_keep_the_rules_and_cost_what_the_annealer_says(nodes: int, seed:
     problem = problem_of(random_graph(nodes, seed))
     for order in ("depth", "topological"):
         player = slot_player(rank_slots(), GuidedSettings(), GO)
-        tile, spoke, cost = player(ii, problem, order, seed, np.array([0.0, 1.0], dtype=np.float32))  # type: ignore[arg-type]
+        tile, spoke, cost = player(ii, problem, order, seed, np.array([0.0, 1.0], dtype=np.float32))
         for b in range(2):
             if cost[b] >= 1e9:
                 continue
@@ -91,7 +91,7 @@ def greedy_costs(weights: dict[str, np.ndarray]) -> np.ndarray:
         problem = problem_of(source, arch)
         for order in ("depth", "topological"):
             player = slot_player(weights, GuidedSettings(), GO)
-            cost = player(ii, problem, order, 0, np.zeros(1, dtype=np.float32))[2]  # type: ignore[arg-type]
+            cost = player(ii, problem, order, 0, np.zeros(1, dtype=np.float32))[2]
             found.append(min(float(cost[0]), 1e4) / graph_of(problem).floor)
     return np.array(found)
 

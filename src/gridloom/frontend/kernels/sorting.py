@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
 from gridloom.frontend.kernels.base import Expected, Kernel
 from gridloom.frontend.parameters import choice, number
@@ -56,7 +57,7 @@ def _graph(b: DfgBuilder, n: int, network: str, flows: int) -> None:
 
 def _model(stimulus: Stimulus, n: int, network: str, flows: int) -> Expected:
     """Rows in ascending order."""
-    streams = {}
+    streams: dict[str, Words] = {}
     for flow in range(flows):
         rows = np.sort(np.stack([stimulus.streams[f"x{flow}_{k}"] for k in range(n)]), axis=0)
         streams |= {f"y{flow}_{k}": rows[k] for k in range(n)}

@@ -163,8 +163,8 @@ def _wait(tables: Tables, graph: Graph, ii: int, board: Board, n: int, e: int, t
     p = tables.pred[e]
     wait = now + ii * tables.pred_distance[e] - board.issue[p] - tables.device[1] - abs(board.tile[p] - t)
     if graph.starts[p] and tables.pred_distance[e] == 0 and _first_reader(tables, board, p, n):
-        return wait % ii
-    return wait
+        return int(wait % ii)
+    return int(wait)
 
 
 @borrowing
@@ -439,4 +439,4 @@ def _lay(tables: Tables, ii: int, board: Board, p: int, t: int, cost: Int32s) ->
         link = (start + sign * k) * 4 + direction_of(sign * pick)
         if board.owner[link, (ready + k) % ii] == NONE:
             board.owner[link, (ready + k) % ii] = p
-    return clashes
+    return int(clashes)

@@ -17,7 +17,7 @@ import numpy as np
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.learn.placement.ground import Case
 from gridloom.learn.placement.guided import GuidedSearch, GuidedSettings, Player, slot_player
-from gridloom.learn.placement.policy import load_slots, random_slots, rank_slots
+from gridloom.learn.placement.policy import SlotWeights, load_slots, random_slots, rank_slots
 from gridloom.learn.weights import shipped
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.spokes.annealing import annealed
@@ -45,7 +45,7 @@ def player_of(column: str, settings: GuidedSettings, clock: Clock, weights: str 
         from gridloom.learn.placement.board_player import board_player
 
         return board_player("ppo-state" if column == "mlp" else "ppo-gga", clock)
-    made = {
+    made: dict[str, Callable[[], SlotWeights]] = {
         "random": lambda: {name: 0 * array for name, array in rank_slots().items()},
         "rank": rank_slots,
         "untrained": lambda: random_slots(seed),
@@ -190,8 +190,10 @@ def _beside(outcomes: list[tuple[Outcome | None, dict[str, Any], Any, int]], aga
 
 def _best_known(row: dict[str, Any]) -> tuple[int, int] | None:
     """The lowest II that any column found, and the fewest cycles at it."""
-    cells = [o for column in COLUMNS for o in (row.get(column) if isinstance(row.get(column), list) else
-             [row.get(column)]) if o]  # fmt: skip
+    cells: list[Outcome] = []
+    for column in COLUMNS:
+        found = row.get(column)
+        cells += [o for o in (found if isinstance(found, list) else [found]) if o]
     return min(((o["ii"], o["cycles"]) for o in cells), default=None)
 
 

@@ -252,7 +252,7 @@ def play(
 @_fast
 def _price(sums: Int32s, tiles_weight: float) -> float:
     """What a board has cost so far."""
-    return sums[BOUND] + CLASH * (sums[CLASHES] + sums[MISSING]) + tiles_weight * sums[TILES]
+    return float(sums[BOUND] + CLASH * (sums[CLASHES] + sums[MISSING]) + tiles_weight * sums[TILES])
 
 
 @kernel

@@ -181,7 +181,8 @@ def _means(count: int, starts: Int32s, others: Int32s) -> Floats:
     matrix = np.zeros((count, count), dtype=np.float32)
     rows = np.repeat(np.arange(count), np.diff(starts))
     np.add.at(matrix, (rows, others), 1.0)
-    return matrix / np.maximum(1.0, matrix.sum(axis=1, keepdims=True))
+    means: Floats = matrix / np.maximum(1.0, matrix.sum(axis=1, keepdims=True))
+    return means
 
 
 def contexts(weights: SlotWeights, inputs: GraphInputs) -> Floats:

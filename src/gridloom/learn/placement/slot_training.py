@@ -247,7 +247,7 @@ class SlotTraining:
             losses = [self._loss(played[k], rng) for k in order[first : first + 2]]
             loss = sum((part[0] for part in losses), torch.zeros(())) / len(losses)
             self.optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
             self.optimiser.step()
             figures += [part[1:] for part in losses]
