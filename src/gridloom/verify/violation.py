@@ -61,6 +61,7 @@ KINDS: Final[Mapping[str, str]] = {
     "tile-memory-shared": "nodes that share a tile-memory variable sit on different tiles",
     "tile-memory-size": "a tile's nodes need more tile-memory variables than it holds",
     "flow-starts-apart": "two nodes that start a synchronous flow share a tile",
+    "instruction-ram": "the ops of a tile need more entries than its instruction RAM has",
     "siblings-apart": "two nodes with a common predecessor share a tile",
     # elastic arrays
     "route-circle": "a route comes back to a unit or switch that it has left",
