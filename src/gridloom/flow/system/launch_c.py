@@ -9,6 +9,7 @@ from typing import Final
 from gridloom.errors import SourceError
 from gridloom.flow.functions.launching.launches import FIRST_PIECE, LAST_PIECE
 from gridloom.flow.system.host_access import HostAccess
+from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.loops.operations import Const, LiveIn, Operation
@@ -59,6 +60,13 @@ def loops_c(loops: Sequence[LaunchedLoop], name: str) -> str:
     for loop in loops:
         lines += [*_LoopC(loop).lines(), ""]
     return "\n".join(lines)
+
+
+def _format(array: CArray) -> int:
+    """The format of an array's elements in a descriptor. SourceError for elements that are longer than a word."""
+    if array.size not in (1, 2, 4):
+        raise SourceError(f"array {array.name!r} has elements of {array.size} bytes")
+    return {1: 0, 2: 1, 4: 2}[array.size] | (4 if array.signed and array.size < 4 else 0)
 
 
 class _LoopC:
@@ -119,7 +127,7 @@ class _LoopC:
         rows = []
         for array in self.graph.arrays:
             base = self.graph.bases[array.name]
-            kind = {1: 0, 2: 1, 4: 2}[array.size] | (4 if array.signed and array.size < 4 else 0)
+            kind = _format(array)
             flags = [array.name in used, array.name in written, self.loop.access.reads_of(base),
                      self.loop.access.writes_of(base)]  # fmt: skip
             register = self.image.bases.get(array.name, 31)
@@ -203,7 +211,7 @@ class _LoopC:
         for k, node in enumerate(self.graph.streams):
             record = self.graph.dfg.nodes[self.graph.dfg.index[node]]
             array = arrays[(record.variable or "").split("[")[0]]
-            kind = {1: 0, 2: 1, 4: 2}[array.size] | (4 if array.signed and array.size < 4 else 0)
+            kind = _format(array)
             side = int(record.op == "output")
             channels = (self.image.drains[node],) if side else self.image.feeds.get(node, ())
             for channel in channels:

@@ -140,6 +140,9 @@ def _system(compiled: Compiled, loops: list[CompiledLoop], words: int) -> tuple[
     refused: list[str] = []
     chosen = HardwareParameters(width=compiled.arch.word, values=16, memory_words=16384, liveouts=True)
     for loop in loops:
+        if _mapping(loop).dfg.domain != "i32":
+            refused.append(f"{loop.plan.name}: the driver launches loops of integers")
+            continue
         try:
             chosen = fitted(configure(_mapping(loop)), chosen)
             kept.append(loop)

@@ -59,6 +59,10 @@ class System:
     hardware: Hardware
     parameters: SystemParameters = SystemParameters()
 
+    def __post_init__(self) -> None:
+        if self.hardware.width > 32:
+            raise OptionError(f"words of {self.hardware.width} bits do not fit the system's registers of 32 bits")
+
     @property
     def has_memory(self) -> bool:
         """True where the array loads and stores."""
