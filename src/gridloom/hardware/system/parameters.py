@@ -59,6 +59,10 @@ class System:
     hardware: Hardware
     parameters: SystemParameters = SystemParameters()
 
+    def __post_init__(self) -> None:
+        if self.hardware.width > 32:
+            raise OptionError(f"width: a system moves words of up to 32 bits, found {self.hardware.width}")
+
     @property
     def has_memory(self) -> bool:
         """True where the array loads and stores."""
