@@ -101,7 +101,9 @@ def ring_port(declaration: str, ring: bool) -> str:
     >>> ring_port("output wire to_0", True)
     '/* verilator lint_off UNOPTFLAT */ output wire to_0 /* verilator lint_on UNOPTFLAT */'
     """
-    return f"/* verilator lint_off UNOPTFLAT */ {declaration} /* verilator lint_on UNOPTFLAT */" if ring else declaration
+    return (
+        f"/* verilator lint_off UNOPTFLAT */ {declaration} /* verilator lint_on UNOPTFLAT */" if ring else declaration
+    )
 
 
 def port(direction: str, width: int, name: str) -> str:
