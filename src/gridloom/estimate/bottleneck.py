@@ -1,10 +1,11 @@
 """The cost model `bottleneck`: the busiest resource or the slowest round trip decides, as the designer knows them.
 
 A flow over h links with packets of p vectors has its next packet 2 p + 2 h - 1 cycles after the one whose room it
-takes: p to make it, p to send it, h cycles there and h for the credit. So it sustains at most ``room / (2 p + 2 h - 1)``
-vectors per cycle. A link carries one vector per cycle, a DRAM channel one in ``dram_cycles``, less what refreshing
-takes. The pipeline runs at the share of full speed that the worst of all these allows. There are no fitted numbers. It
-does not see how packets wait for each other: for room in switches, behind another flow's packet, for a bank.
+takes: p to make it, p to send it, h cycles there and h for the credit. So it sustains at most
+``room / (2 p + 2 h - 1)`` vectors per cycle. A link carries one vector per cycle, a DRAM channel one in
+``dram_cycles``, less what refreshing takes. The pipeline runs at the share of full speed that the worst of all these
+allows. There are no fitted numbers. It does not see how packets wait for each other: for room in switches, behind
+another flow's packet, for a bank.
 """
 
 from __future__ import annotations

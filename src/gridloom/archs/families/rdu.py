@@ -60,7 +60,7 @@ class RduParameters:
     refresh_every: int = 7800
     #: Cycles that a refresh takes, in which its channel begins nothing; 0: there is no refresh.
     refresh_cycles: int = 350
-    #: Banks of a memory unit, 1 to 16: each reads a vector and writes one per cycle. Input k writes bank k modulo these.
+    #: Banks of a memory unit, 1 to 16: each reads and writes a vector per cycle. Input k writes bank k modulo these.
     memory_ports: int = 1
     #: Vectors of the configuration of a unit, which come from DRAM before a section runs, 0 to 65536.
     configure_vectors: int = 32

@@ -181,8 +181,9 @@ def main_text(compiled: Compiled, arguments: Arguments) -> str:
     variables = {name: t for name, t in compiled.signature.variables.items() if _changes(compiled, name)}
     lines += [f"extern uint32_t {name}[];" for name in variables]
     lines += ["static void show(const char *name, const void *at, uint32_t bytes) {", "  const uint8_t *b = at;",
-              '  gl_text(name); gl_text(" ");',
-              "  for (uint32_t k = 0; k < bytes; k += 4) {", "    uint32_t w = 0;",
+              '  gl_text(name); gl_text(" ");', "  uint32_t k = 0, w = 0;",
+              "  if (!((uint32_t)b & 3)) for (; k + 4 <= bytes; k += 4) gl_word(*(const uint32_t *)(b + k));",
+              "  for (; k < bytes; k += 4) {", "    w = 0;",
               "    for (uint32_t j = 0; j < 4 && k + j < bytes; j++) w |= (uint32_t)b[k + j] << 8 * j;",
               "    gl_word(w);", "  }", '  gl_text("\\n");', "}", "int main(void) {"]  # fmt: skip
     lines += ["#ifdef GL_ON_ARRAY", "  gl_enter();", "  gl_leave();"]

@@ -104,9 +104,11 @@ class _LoopC:
         if count:
             lines += self._arrays()
         lines += self._prologue()
-        lines += [f"  if ((error = gl_bring(arrays, bound, {count}))) return gl_fail(error);"] if count else []
+        lines += self._brought(count) if count else []
         lines += self._pieces() if self.plan.pieces is not None else self._counted()
-        lines += [f"  if ((error = gl_settle(arrays, bound, {count}))) return gl_fail(error);"] if count else []
+        lines += (
+            [f"  if (!again && (error = gl_settle(arrays, bound, {count}))) return gl_fail(error);"] if count else []
+        )
         return [*lines, "  return 1;", "}"]
 
     def _arrays(self) -> list[str]:
@@ -127,7 +129,22 @@ class _LoopC:
         pointers = ", ".join(f"p{k}" for k in range(len(rows)))
         return [f"  static const gl_array arrays[] = {{{', '.join(rows)}}};",
                 f"  uint32_t pointers[] = {{{pointers}}};", f"  static gl_bound bound[{len(rows)}];",
-                f"  if (!gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();"]  # fmt: skip
+                f"  static gl_window windows[{len(rows)}];", "  static uint32_t epoch;",
+                f"  int again = {self._relies()} && epoch == gl_epoch",
+                f"              && gl_again(arrays, pointers, bound, windows, {len(rows)});",
+                f"  if (!again && !gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();"]  # fmt: skip
+
+    def _relies(self) -> int:
+        """1 where the core leaves the loop's arrays alone between launches, so that they may stay as they are."""
+        written = {node.array for node in self.graph.dfg.nodes if node.op in ("store", "store_if")}
+        access, bases = self.loop.access, self.graph.bases
+        touched = any(access.writes_of(base) for base in bases.values())
+        return int(not touched and not any(access.reads_of(bases[name]) for name in written if name is not None))
+
+    def _brought(self, count: int) -> list[str]:
+        """Bring what is not there, and remember where everything lies."""
+        return ["  if (!again) {", f"    if ((error = gl_bring(arrays, bound, {count}))) return gl_fail(error);",
+                f"    gl_remember(arrays, bound, windows, {count});", "    epoch = gl_epoch;", "  }"]  # fmt: skip
 
     def _prologue(self) -> list[str]:
         """Live-ins that are computed from others and from memory."""
@@ -163,25 +180,38 @@ class _LoopC:
         lines = [*self._set_liveins("  "), *self._streams(),
                  f"  if ((error = gl_run(&{image}, n))) return gl_fail(error);"]  # fmt: skip
         if self.graph.streams:
-            lines += ["  if ((error = gl_wait_channels())) return gl_fail(error);", "  GL_REFRESH_CACHE;"]
+            lines.append("  if ((error = gl_wait_channels())) return gl_fail(error);")
+            lines += self._refreshed()
         for i, name in enumerate(self.graph.liveouts):
             lines += self._out(i, name)
         return lines
 
+    def _refreshed(self) -> list[str]:
+        """Empty the core's cache where it may read what the streams wrote; otherwise when the function ends."""
+        records = [self.graph.dfg.nodes[self.graph.dfg.index[node]] for node in self.graph.streams]
+        written = {(record.variable or "").split("[")[0] for record in records if record.op == "output"}
+        if not written:
+            return []
+        reads = any(self.loop.access.reads_of(self.graph.bases[name]) for name in written)
+        return ["  GL_REFRESH_CACHE;"] if reads else ["  gl_stale = 1;"]
+
     def _streams(self) -> list[str]:
         """Start the channels of the streams: each has as many elements as the loop has iterations."""
-        lines = []
+        lines: list[str] = []
+        started = 0
         arrays = {array.name: array for array in self.graph.arrays}
         for k, node in enumerate(self.graph.streams):
             record = self.graph.dfg.nodes[self.graph.dfg.index[node]]
             array = arrays[(record.variable or "").split("[")[0]]
             kind = {1: 0, 2: 1, 4: 2}[array.size] | (4 if array.signed and array.size < 4 else 0)
-            lines.append(f"  gl_pattern s{k} = {{(void *)a{k}, {kind}, n, n > 1 ? b{k} - a{k} : {array.size}, 1, 0}};")
-            if record.op == "output":
-                lines.append(f"  gl_start_write({self.image.drains[node]}, &s{k}, 0);")
-            else:
-                lines += [f"  gl_start_read({c}, &s{k}, 0);" for c in self.image.feeds.get(node, ())]
-        return lines
+            side = int(record.op == "output")
+            channels = (self.image.drains[node],) if side else self.image.feeds.get(node, ())
+            for channel in channels:
+                owner = 64 * self.loop.number + k + 1
+                stride = f"n > 1 ? b{k} - a{k} : {array.size}"
+                lines.append(f"  gl_stream({side}, {channel}, {owner}, {kind}, a{k}, n, {stride});")
+                started |= 1 << channel + 16 * side
+        return [*lines, f"  GL_REGISTER(GL_START) = {started:#x};"] if started else lines
 
     def _out(self, i: int, name: str) -> list[str]:
         """What goes back to the IR: one word or two."""

@@ -23,10 +23,10 @@ from gridloom.hardware.system.parameters import System, SystemParameters
 from gridloom.mapping.configuration import configure
 
 #: Cycles of the driver for a launch, and for the descriptor of a transfer: what the schedule reckons with.
-LAUNCH_CYCLES: Final = 150
+LAUNCH_CYCLES: Final = 250
 TRANSFER_CYCLES: Final = 100
 #: Iterations from which on a loop with streams is launched.
-STREAM_THRESHOLD: Final = 24
+STREAM_THRESHOLD: Final = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = F
     reasons += [f"{loop.plan.name}: the core is faster" for loop, t in zip(mapped, thresholds)
                 if t >= NEVER and not loop.plan.is_nest]  # fmt: skip
     system, kept, refused = _system(compiled, [loop for loop, _ in chosen], words)
-    loops = []
+    loops: list[LaunchedLoop] = []
     for loop, threshold in chosen:
         if loop not in kept:
             continue
@@ -119,7 +119,7 @@ def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple
     words_in, words_out = _words(compiled, arguments)
     words: Mapping[str, int] = {n: words_in.get(n, 0) + words_out.get(n, 0) for n in {*words_in, *words_out}}
     decided = schedule(launcher.rows, launcher.loop_costs(), compiled.loads, words, always=always)
-    return list(decided.thresholds), sum(needs)
+    return list(decided.thresholds), max(needs, default=0)
 
 
 def _moved(loop: CompiledLoop, loops: Sequence[CompiledLoop], words: int) -> int:

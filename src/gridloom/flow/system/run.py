@@ -29,6 +29,8 @@ class SystemRun:
     configuring: int
     loading: int
     moving: int
+    #: Whether the array works on streams instead of a data memory.
+    streams: bool
     #: Cycles on the core alone, by compiler.
     alone: Mapping[str, int]
     differences: tuple[str, ...]
@@ -43,8 +45,8 @@ class SystemRun:
 
     @property
     def transfer(self) -> int:
-        """Cycles of data movement: DMA of arrays, and streams that the array waited for."""
-        return self.moving + self.stalled if not self.stalled else self.stalled
+        """Cycles of data movement: DMA of arrays; of streams, which move while the array runs, those that it waited."""
+        return self.stalled if self.streams else self.moving
 
     @property
     def configuration(self) -> int:
@@ -84,6 +86,8 @@ def run_function_on_system(
     shown = run_soc(simulation, linked(array_sources(plan, ir, main), path), faults=faults)
     if shown.status != 0:
         raise SimulationError(ending(shown), where=str(path))
+    if not shown.numbers["busy"]:
+        raise SimulationError(f"no loop of {compiled.name!r} is long enough for a launch; --always launches all")
     alone = {"clang -O2": run_soc(simulation, linked(core_sources(compiled, ir, main), path))}
     for level in ("-O2", "-O3"):
         alone[f"gcc {level}"] = run_soc(simulation, linked_by_gcc(compiled, main, path, level))
@@ -108,7 +112,8 @@ def system_run(
     names = ("cycles", "busy", "stalled", "configuring", "loading", "moving")
     numbers = {name: shown.numbers[name] for name in names}
     return SystemRun(
-        function=plan.compiled.name, arch=plan.compiled.arch.name, alone=alone, differences=differences,
+        function=plan.compiled.name, arch=plan.compiled.arch.name, streams=not plan.system.has_memory, alone=alone,
+        differences=differences,
         launched=tuple(loop.plan.name for loop in plan.loops), reasons=plan.reasons, output=shown.output, **numbers,
     )  # fmt: skip
 

@@ -28,7 +28,7 @@ from gridloom.hardware.rtl.layout import (
 )
 from gridloom.hardware.rtl.shapes import Mux, Shape, Source
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_wires, wire
+from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_port, ring_wires, wire
 from gridloom.hardware.rtl.write_ports import port_lines, register_lines
 
 
@@ -191,7 +191,8 @@ class _UnitModule:
         self.ports += [port("input", stage, "soon_stage"), port("input", stage, "soon_past")]
         self.ports += [port("input", 1, f"gate_{k}") for k in range(shape.gates)]
         self.ports += [port("input", w, name) for name in shape.inputs]
-        self.ports += [port("output", w, name) for name in shape.outputs]
+        rings = {mux.name for mux in shape.muxes if mux.ring}
+        self.ports += [ring_port(port("output", w, name), name in rings) for name in shape.outputs]
         self._storage_wires()
         self._wires()
         self._operands()

@@ -26,8 +26,12 @@ int gl_wait_load(void);
 void gl_start_read(uint32_t channel, const gl_pattern *pattern, uint32_t place);
 void gl_start_write(uint32_t channel, const gl_pattern *pattern, uint32_t place);
 int gl_wait_channels(void);
-void gl_set_livein(uint32_t number, uint32_t word);
-uint32_t gl_liveout(uint32_t number);
+#define GL_REGISTER(address) (*(volatile uint32_t *)(GL_BASE + (address)))
+extern uint32_t gl_liveins[];
+static inline void gl_set_livein(uint32_t number, uint32_t word) {
+  if (gl_liveins[number] != word) GL_REGISTER(GL_LIVEIN + 4 * number) = gl_liveins[number] = word;
+}
+static inline uint32_t gl_liveout(uint32_t number) { return GL_REGISTER(GL_LIVEOUT + 4 * number); }
 void gl_launch(uint32_t bank, uint32_t iterations);
 int gl_wait_launch(void);
 void gl_read_counters(gl_counters *counters);
@@ -50,7 +54,36 @@ typedef struct {
   uint8_t format, base, used, written, host_reads, host_writes;
 } gl_array;
 typedef struct { uint32_t resident, first, count; } gl_bound;
-extern uint32_t gl_out[];
+/* Which loop a channel serves, and its last count and stride. */
+typedef struct { uint32_t owner, count, stride; } gl_channel;
+extern gl_channel gl_channels[2][16];
+void gl_take_channel(uint32_t side, uint32_t channel, uint32_t owner, uint32_t format);
+/* Describe the stream of a loop: side 0 feeds the array, side 1 drains it. Only what changes is written. */
+static inline void gl_stream(uint32_t side, uint32_t channel, uint32_t owner, uint32_t format, uint32_t address,
+                             uint32_t count, uint32_t stride) {
+  uint32_t at = (side ? GL_WRITE : GL_READ) + channel * GL_CHANNEL_BYTES;
+  gl_channel *c = &gl_channels[side][channel];
+  if (c->owner != owner) gl_take_channel(side, channel, owner, format);
+  if (c->count != count) GL_REGISTER(at + GL_COUNT) = c->count = count;
+  if (c->stride != stride) GL_REGISTER(at + GL_STRIDE) = c->stride = stride;
+  GL_REGISTER(at + GL_ADDRESS) = address;
+}
+/* Where the elements of an array lie: in memory, and in the data memory. */
+typedef struct { uint32_t start, bytes, place; } gl_window;
+extern uint32_t gl_out[], gl_epoch, gl_stale;
+/* Sets the places of the arrays where they lie as at the launch before; 0 where the driver has to look. */
+static inline int gl_again(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, const gl_window *windows,
+                           uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) {
+    if (!arrays[k].used) continue;
+    uint32_t into = pointers[k] + arrays[k].offset - windows[k].start, bits = arrays[k].format & 3;
+    if (arrays[k].stride != 1u << bits || into >= windows[k].bytes || (into & (arrays[k].stride - 1))) return 0;
+    bound[k].first = into >> bits;
+    gl_set_livein(arrays[k].base, windows[k].place + (into >> bits));
+  }
+  return 1;
+}
+void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windows, uint32_t count);
 int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, uint32_t count);
 int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count);
 int gl_settle(const gl_array *arrays, gl_bound *bound, uint32_t count);

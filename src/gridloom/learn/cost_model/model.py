@@ -16,7 +16,7 @@ import numpy as np
 from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import NAME, LearnedCostModel
+from gridloom.learn.cost_model.inference import MACHINE, NAME, LearnedCostModel
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
@@ -39,7 +39,7 @@ class CostModelConfig:
     layers: int = 2
     #: Folds of the cross-validation; a graph is in one fold.
     folds: int = 5
-    #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, past and present tool chain,
+    #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, changes of the tool chain,
     #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms), how the
     #: temperature of the searches was chosen, or the numbers of the rivals that fit the data set best (``rules``).
     report: Literal["accuracy", "tables", "adaptivity", "search", "rivals", "tuning", "rules"] = "accuracy"
@@ -86,6 +86,7 @@ class DataflowCostModel:
         )  # fmt: skip
         about: dict[str, Any] = {
             "model": NAME,
+            "machine": MACHINE,
             "variant": "sharing",
             "layers": config.layers,
             "width": config.width,
@@ -144,9 +145,8 @@ class DataflowCostModel:
 
         if config.report == "tables":
             return {"era": config.era, **cross_validation.ablations(self._samples(config, work), config, work)}
-        eras: tuple[data.Era, ...] = ("past", "present")
         return cross_validation.adaptivity(
-            {era: self._samples(replace(config, era=era), work) for era in eras}, config, work
+            {era: self._samples(replace(config, era=era), work) for era in data.ERAS}, config, work
         )
 
     def _accuracy(self, config: CostModelConfig, work: Work) -> dict[str, Any]:

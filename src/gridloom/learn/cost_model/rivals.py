@@ -20,7 +20,7 @@ from gridloom.estimate.tuned import Rules, measures, predicted, tuned
 from gridloom.learn.cost_model import data
 
 #: The efficiency that is nearest to the training labels by relative error: the rival that looks at nothing.
-CONSTANT: Final = 0.52
+CONSTANT: Final = 0.4
 #: Where the fit of the rules begins.
 _FIRST: Final = Rules(unit=1.0, peak=0.1, load=0.5, longest=0.004, mean=0.01, best=0.9)
 #: Predictions within this share of a label count as explained.

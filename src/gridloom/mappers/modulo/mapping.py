@@ -124,7 +124,7 @@ class _Writer:
             for k, file in enumerate(self.arch.register_files)
             for r in file.registers[: self.problem.rotating(k, self.solution.registers)]
         }
-        used = self.state.usage.used[2 * self.tiles :].any(axis=1)
+        used = self.state.usage.used[2 * self.tiles :].sum(axis=1).tolist()
         return [resource for r, resource in enumerate(self.registers) if not used[r] and resource not in rotating]
 
     def _settings(self) -> dict[str, Any]:

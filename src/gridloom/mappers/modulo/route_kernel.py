@@ -300,7 +300,7 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
         _offer(fabric, usage, tree, labels, labels.box.files[k], first, last, present)
 
 
-@borrowing
+@inlined
 def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """Let what is written in a cycle into registers; note the cheapest register of each file.
 
@@ -404,7 +404,7 @@ def _meets_itself(
     return False
 
 
-@borrowing
+@inlined
 def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, first: int, last: int,
              present: float) -> None:  # fmt: skip
     """Moves, stores and loads of a cycle: each tile passes on the cheapest copy of the value that it can read.
@@ -478,7 +478,7 @@ def _hold_in(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
         labels.run[cycle + 1, after] = labels.run[cycle, storage] + 1
 
 
-@borrowing
+@inlined
 def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """What rests in a cycle may rest for the next: in output registers, then in registers, then in memory."""
     tiles, box = fabric.tiles, labels.box

@@ -2,8 +2,8 @@
 
 This is the ground truth of the cost models: a simulation, where the published work measured hardware. The machine is
 that of `gridloom.sim.elastic.run` (a test holds the two to the same cycle counts), without values and packet by packet,
-which is two orders of magnitude faster. A run starts in the middle of things: every memory unit between two stages holds the
-blocks that a pipeline under way has there, so that nothing has to be filled before measuring.
+which is two orders of magnitude faster. A run starts in the middle of things: every memory unit between two stages
+holds the blocks that a pipeline under way has there, so that nothing has to be filled before measuring.
 """
 
 from __future__ import annotations

@@ -506,9 +506,9 @@ def run_untimed(
     """What the graph means: fire each node as soon as its tokens exist, with no array and no limits.
 
     ``edges`` has (source node, tokens put, tokens taken, tokens there at the start, where they are in ``early``,
-    every how many firings they are put, and taken, and their part). Fills ``results[node, firing]``; False when the graph stops by
-    itself before the end. By the theory of Kahn process networks the values do not depend on the order of firing, so
-    any order will do. O(firings * tokens), and a pass over all nodes for each round in which something fires.
+    every how many firings they are put, and taken, and their part). Fills ``results[node, firing]``; False when the
+    graph stops by itself before the end. By the theory of Kahn process networks the values do not depend on the order
+    of firing, so any order will do. O(firings * tokens), and a pass over all nodes for each round of firings.
     """
     count = len(repeats)
     fired = np.zeros(count, dtype=np.int64)

@@ -15,7 +15,7 @@ module gl_registers #(
     input  wire [REGS*W-1:0] words,
     output reg  [REGS*W-1:0] held
 );
-    localparam SPAN = REGS > 1 ? 1 << $clog2(REGS) : 2;
+    localparam [31:0] SPAN = REGS > 1 ? 32'd1 << $clog2(REGS) : 32'd2;
     wire [31:0] place = {{(32-OFFSET_BITS){1'b0}}, offset};
     integer k, n;
     always @(posedge clk)

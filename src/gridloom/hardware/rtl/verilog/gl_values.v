@@ -15,12 +15,13 @@ module gl_values #(
     generate
         for (p = 0; p < PARTS; p = p + 1) begin : part
             localparam FIRST = p * CHUNK;
+            localparam [31:0] NUMBER = p;
             localparam BITS = W - FIRST > CHUNK ? CHUNK : W - FIRST;
             wire taken;
             if (PARTS == 1) begin : whole
                 assign taken = write;
             end else begin : one
-                assign taken = write && {{(32-OFFSET_BITS){1'b0}}, offset} >> VALUE_BITS == p;
+                assign taken = write && {{(32-OFFSET_BITS){1'b0}}, offset} >> VALUE_BITS == NUMBER;
             end
             if (VALUES == 1) begin : single
                 reg [BITS-1:0] store;

@@ -4,10 +4,19 @@
  * system has a limit on waiting for its bus, and the driver a limit on waiting for the system. */
 #include "gridloom.h"
 
-#define REG(address) (*(volatile uint32_t *)(GL_BASE + (address)))
+#define REG GL_REGISTER
 
 static const char *const names[] = GL_ERROR_TEXTS;
 static uint32_t next_bank;
+/* What registers hold: a word that is there already is not written again, since the bus is slower than memory. */
+uint32_t gl_liveins[32];
+gl_channel gl_channels[2][16];
+static uint32_t iterations_set, bank_set, described[2][16][8];
+/* Changes whenever the data memory comes to hold something else, or nothing that can be relied on. */
+uint32_t gl_epoch = 1;
+/* Set while the core's cache may hold what streams have written over in memory. */
+uint32_t gl_stale;
+#define GL_NONE 0xffffffffu
 
 const char *gl_error_text(int error) {
   return error >= 0 && error < (int)(sizeof names / sizeof *names) && names[error] ? names[error] : "unknown error";
@@ -39,6 +48,10 @@ int gl_open(void) {
   if (REG(GL_ID) != GL_ID_VALUE || REG(GL_VERSION) != GL_VERSION_VALUE) return GL_ERROR_DRIVER;
   REG(GL_ERROR) = 0;
   REG(GL_CONTROL) = 3;
+  for (uint32_t k = 0; k < 32; k++) REG(GL_LIVEIN + 4 * k) = gl_liveins[k] = 0;
+  iterations_set = bank_set = GL_NONE;
+  for (uint32_t k = 0; k < 256; k++) (&described[0][0][0])[k] = GL_NONE;
+  for (uint32_t k = 0; k < 32; k++) (&gl_channels[0][0])[k].owner = 0;
   next_bank = 0;
   return 0;
 }
@@ -73,23 +86,39 @@ int gl_wait_load(void) { return wait_for(GL_STATUS_LOADING); }
 
 /* ---- data ---- */
 
-static void describe(uint32_t at, const gl_pattern *p, uint32_t place) {
-  REG(at + GL_ADDRESS) = (uint32_t)p->address;
-  REG(at + GL_FORMAT) = p->format;
-  REG(at + GL_COUNT) = p->count;
-  REG(at + GL_STRIDE) = p->stride;
-  REG(at + GL_ROWS) = p->rows;
-  REG(at + GL_ROW_STRIDE) = p->row_stride;
-  REG(at + GL_PLACE) = place;
+static void tell(uint32_t at, uint32_t *held, uint32_t number, uint32_t word) {
+  if (held[number] != word) REG(at + 4 * number) = held[number] = word;
+}
+
+static void describe(uint32_t at, uint32_t *held, const gl_pattern *p, uint32_t place) {
+  tell(at, held, GL_ADDRESS / 4, (uint32_t)p->address);
+  tell(at, held, GL_FORMAT / 4, p->format);
+  tell(at, held, GL_COUNT / 4, p->count);
+  tell(at, held, GL_STRIDE / 4, p->stride);
+  tell(at, held, GL_ROWS / 4, p->rows);
+  tell(at, held, GL_ROW_STRIDE / 4, p->row_stride);
+  tell(at, held, GL_PLACE / 4, place);
+}
+
+/* A channel that a loop takes over is described anew. */
+void gl_take_channel(uint32_t side, uint32_t channel, uint32_t owner, uint32_t format) {
+  uint32_t at = (side ? GL_WRITE : GL_READ) + channel * GL_CHANNEL_BYTES;
+  gl_channels[side][channel] = (gl_channel){owner, GL_NONE, GL_NONE};
+  for (uint32_t k = 0; k < 7; k++) described[side][channel][k] = GL_NONE;
+  REG(at + GL_FORMAT) = format;
+  REG(at + GL_ROWS) = 1;
+  REG(at + GL_ROW_STRIDE) = 0;
 }
 
 void gl_start_read(uint32_t channel, const gl_pattern *pattern, uint32_t place) {
-  describe(GL_READ + channel * GL_CHANNEL_BYTES, pattern, place);
+  describe(GL_READ + channel * GL_CHANNEL_BYTES, described[0][channel], pattern, place);
+  gl_channels[0][channel].owner = 0;
   REG(GL_START) = 1u << channel;
 }
 
 void gl_start_write(uint32_t channel, const gl_pattern *pattern, uint32_t place) {
-  describe(GL_WRITE + channel * GL_CHANNEL_BYTES, pattern, place);
+  describe(GL_WRITE + channel * GL_CHANNEL_BYTES, described[1][channel], pattern, place);
+  gl_channels[1][channel].owner = 0;
   REG(GL_START) = 1u << (16 + channel);
 }
 
@@ -105,12 +134,10 @@ int gl_wait_channels(void) {
 
 /* ---- launches ---- */
 
-void gl_set_livein(uint32_t number, uint32_t word) { REG(GL_LIVEIN + 4 * number) = word; }
-uint32_t gl_liveout(uint32_t number) { return REG(GL_LIVEOUT + 4 * number); }
 
 void gl_launch(uint32_t bank, uint32_t iterations) {
-  REG(GL_ITERATIONS) = iterations;
-  REG(GL_BANK) = bank;
+  if (iterations != iterations_set) REG(GL_ITERATIONS) = iterations_set = iterations;
+  if (bank != bank_set) REG(GL_BANK) = bank_set = bank;
   REG(GL_LAUNCH) = 1;
 }
 
@@ -175,6 +202,7 @@ static gl_pattern pattern_of(const resident *r) {
 
 static int flush(resident *r) {
   if (!r->dirty) return 0;
+  gl_epoch++;
   gl_pattern p = pattern_of(r);
   gl_start_write(0, &p, r->place);
   int error = gl_wait_channels();
@@ -189,6 +217,7 @@ static int flush_all(int forget) {
     if (error) return error;
     if (forget) residents[k].valid = 0;
   }
+  if (forget) gl_epoch++;
   return 0;
 }
 
@@ -208,6 +237,7 @@ static uint32_t find_resident(uint32_t piece_number, uint32_t start, uint32_t co
     if (r->start == start && r->stride == a->stride && r->format == a->format && r->count == count) return k;
   }
   if (resident_count == RESIDENTS || free_word + count > GL_MEMORY_WORDS) return RESIDENTS;
+  gl_epoch++;
   resident *made = &residents[resident_count];
   *made = (resident){piece_number, start, count, free_word, 0, a->stride, a->format, 0, 0};
   for (uint32_t k = 0; k < resident_count; k++)
@@ -257,6 +287,7 @@ static int part_overlaps(const gl_array *arrays, gl_bound *bound, uint32_t count
     int error = flush(&residents[j]);
     if (error) return gl_fail(error);
     if (arrays[k].written) residents[j].valid = 0;
+    gl_epoch++;
   }
   return 1;
 }
@@ -284,6 +315,7 @@ int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count) {
     resident *r = &residents[bound[k].resident];
     if (arrays[k].host_writes && !r->dirty) r->valid = 0;
     if (!r->valid) {
+      gl_epoch++;
       gl_pattern p = pattern_of(r);
       int error = gl_wait_channels();
       if (error) return error;
@@ -304,6 +336,13 @@ int gl_settle(const gl_array *arrays, gl_bound *bound, uint32_t count) {
       if (error) return error;
     }
   return 0;
+}
+
+void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windows, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) {
+    const resident *r = &residents[bound[k].resident];
+    if (arrays[k].used) windows[k] = (gl_window){r->start, r->count * r->stride, r->place};
+  }
 }
 
 int32_t gl_element(const gl_array *a, const gl_bound *b, uint32_t pointer, int32_t index) {
@@ -346,11 +385,16 @@ int gl_fail(int error) {
   gl_stop();
   /* Nothing that the array holds is right any more. */
   for (uint32_t k = 0; k < resident_count; k++) residents[k].valid = residents[k].dirty = 0;
+  gl_epoch++;
   gl_on_error(error);
   return 0;
 }
 
 int gl_decline(void) {
+  if (gl_stale) {
+    refresh_cache();
+    gl_stale = 0;
+  }
   int error = flush_all(1);
   return error ? gl_fail(error) : 0;
 }
