@@ -74,6 +74,11 @@ def test_estimate_of_a_loop_on_a_modulo_array_says_the_ii(gridloom):
     done = gridloom("estimate", "kernel:fir", "--arch", "torus:4x4", "--estimator", "bound", "--json")
     assert done.status == 0, done.err
     assert (done.record["ii"], done.record["mii"], done.record["confidence"]) == (2, 2, None)
+    done = gridloom("estimate", "kernel:fir", "--arch", "torus:4x4", "--json")
+    assert done.status == 0, done.err
+    assert done.record["estimator"] == "learned"
+    assert done.record["ii"] >= done.record["mii"]
+    assert 0 < done.record["confidence"] <= 1
     done = gridloom("estimate", "kernel:fir", "--arch", "torus:4x4,mul=none", "--estimator", "bound")
     assert done.status == 1
     assert done.out.strip() == "fir is not expected to map onto torus:4x4,mul=none: no tile for mul"

@@ -184,6 +184,13 @@ def test_labels_are_the_same_after_a_file(tmp_path: Path) -> None:
     assert np.allclose(again[0].values, pairs[0].values)
 
 
+def test_the_labels_of_the_package_are_of_loops_that_are_still_drawn() -> None:
+    for one in [p for p in labels.read() if p.group == "drawn"][::4]:
+        arch = array(one.arch)
+        assert np.allclose(of_pair(data.fitted(one.source, arch), arch).values, one.values, rtol=1e-5, atol=1e-5)
+        assert one.ii >= one.mii
+
+
 def test_a_label_is_the_same_twice() -> None:
     asked = {"source": "loop:3:0", "arch": "torus:2x2,regs=1"}
     first = data.label(asked)
@@ -228,6 +235,12 @@ def test_the_exported_trees_are_those_of_scikit_learn() -> None:
     ).fit(features.astype(np.float32), answers, sample_weight=weight)  # fmt: skip
     expected = model.decision_function(features.astype(np.float32))
     assert np.allclose(trees.scores(features.astype(np.float32).astype(np.float64)), expected, atol=1e-4)
+
+
+def test_the_shipped_trees_beat_the_mii_on_their_labels(tmp_path: Path) -> None:
+    report = MODEL.evaluate(InitiationConfig(folds=0), Work(folder=tmp_path))
+    assert report["learned"]["above_mii"]["error"] < report["mii"]["above_mii"]["error"]
+    assert report["learned"]["all"]["error"] < report["mii"]["all"]["error"]
 
 
 def test_too_few_pairs_are_refused(tmp_path: Path) -> None:
