@@ -86,7 +86,8 @@ class Region:
     def enters_by(self, is_fixed: Callable[[Value], bool]) -> bool:
         """True where whether an iteration of a nest enters the inner loop only depends on values that are fixed."""
         assert self.inner is not None
-        before = [block for name, block in self.blocks.items() if self.before_inner(name)]
+        # A branch of which one way leaves the nest does not decide it: an iteration goes the other way.
+        before = [block for name, block in self.blocks.items() if len(self.edges[name]) > 1 and self.before_inner(name)]
         return all(is_fixed(value) for block in before for value in block.terminator.operands)
 
     def _leads_to_inner(self, name: str) -> bool:
