@@ -103,7 +103,8 @@ def main() -> None:
     parser.add_argument("--svg", type=Path)
     asked = parser.parse_args()
     mapper = search if asked.without_cells else modulo
-    measure(10, 0, mapper)
+    # Loads or compiles the kernels, those of annealing among them.
+    measure(20, 0, mapper)
     points = []
     for side in asked.sides:
         for seed in range(asked.seeds):

@@ -132,8 +132,18 @@ def test_a_little_preparation_does_not_count_and_more_of_it_does(monkeypatch):
     now[0] += 0.5
     assert quick.prepared().seconds == pytest.approx(0.0)
     now[0] += 2.5
-    assert long.prepared().seconds == pytest.approx(2.3)
+    assert long.prepared().seconds == pytest.approx(2.5)
     assert long.over()
+
+
+def test_preparation_is_given_back_once(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("gridloom.mappers.budget.time.monotonic", lambda: now[0])
+    clock = Budget(time_limit=2).start()
+    now[0] += 0.4
+    clock.prepared()
+    now[0] += 1.0
+    assert clock.prepared().seconds == pytest.approx(1.0)
 
 
 def test_run_is_late_only_some_time_after_its_limit(monkeypatch):

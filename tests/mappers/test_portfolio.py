@@ -117,6 +117,13 @@ def test_mistake_in_a_mapper_ends_the_race_at_once():
         race("broken", "endless", time_limit=50)
 
 
+def test_race_ends_mappers_that_are_past_the_time_limit():
+    # The mapper would raise a RuntimeError after a minute.
+    found = race("endless", time_limit=0.2)
+    assert isinstance(found, Failure)
+    assert found.constraint == "interrupted"
+
+
 def test_caller_ends_the_race():
     budget = Budget(time_limit=50, interrupted=lambda: True)
     assert isinstance(portfolio(far(2), build(ARRAY), PortfolioConfig(mappers=("endless",)), budget), Failure)

@@ -64,6 +64,15 @@ Arch = Annotated[
         autocompletion=offer_names("archs"),
     ),
 ]
+EstimatedArch = Annotated[
+    str,
+    typer.Option(
+        "--arch",
+        metavar="ARCH",
+        help="The array: one with ports in its columns such as vpcma, or a modulo-scheduled one such as torus:4x4.",
+        autocompletion=offer_names("archs"),
+    ),
+]
 ColumnArch = Annotated[
     str,
     typer.Option(

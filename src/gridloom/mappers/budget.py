@@ -30,7 +30,7 @@ T = TypeVar("T")
 _TICK = 0.02
 
 # Seconds of preparation that a time limit does not count: a short limit is for the search, not for loading kernels.
-_PREPARATION = 0.7
+_PREPARATION = 0.5
 
 # A run that is past its limit by this share of it and so many seconds drops what it would otherwise finish.
 _LATE_SHARE, _LATE_SECONDS = 0.02, 0.3
@@ -144,6 +144,7 @@ class Clock:
         compiling.listen()
         self._began = time.monotonic()
         self._compiled = compiling.seconds()
+        self._prepared = False
 
     @property
     def seconds(self) -> float:
@@ -151,8 +152,13 @@ class Clock:
         return time.monotonic() - self._began - (compiling.seconds() - self._compiled)
 
     def prepared(self) -> Clock:
-        """Note that the search begins: the first part of a second of preparation is not counted. Returns the clock."""
-        self._began += min(_PREPARATION, max(0.0, self.seconds))
+        """Note that the search begins: the first part of a second of preparation is not counted. Returns the clock.
+
+        Where a run searches in several ways, the first one to begin counts.
+        """
+        if not self._prepared:
+            self._prepared = True
+            self._began += min(_PREPARATION, max(0.0, self.seconds))
         return self
 
     @property

@@ -11,6 +11,7 @@ import pytest
 from tests.hardware.system.jobs import configuration_of, job_of, small_system
 
 from gridloom.archs.spec import build
+from gridloom.errors import OptionError
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.system.header import header_text
@@ -55,6 +56,12 @@ def test_verilator_finds_nothing_to_say(name: str, tmp_path: Path):
     command = ["verilator", "--lint-only", "-Wall", "--top-module", SYSTEM, *sorted(files)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_words_that_are_longer_than_those_of_the_bus_are_refused():
+    hardware = Hardware(build("torus:2x2"), HardwareParameters(width=33))
+    with pytest.raises(OptionError, match=r"^width: a system moves words of up to 32 bits, found 33$"):
+        System(hardware)
 
 
 def test_an_image_says_how_long_it_is_and_adds_up():

@@ -43,13 +43,15 @@ class FakeWalk(TimedWalk):
         self.cuts = cut
         self.seen: list[int] = []
         self.efforts: list[Parameters] = []
+        self.any_wins: list[bool] = []
 
-    def _try(self, ii: int, effort: Parameters, clock: Clock) -> bool:
+    def _try(self, ii: int, effort: Parameters, clock: Clock, *, any_wins: bool = False) -> bool:
         # One look at an II is enough for these tests: later batches of the slice are left out.
         if self.cuts:
             clock.end()
         self.seen.append(ii)
         self.efforts.append(effort)
+        self.any_wins.append(any_wins)
         self.batches[ii] = self.batches.get(ii, 0) + 1
         if len(self.seen) == self.tries:
             self.clock.end()
@@ -83,6 +85,21 @@ def test_first_ii_has_much_room_where_the_time_is_short_for_the_graph() -> None:
 
 def test_ladder_of_a_short_time_without_a_mapping_is_repeated_and_reaches_higher() -> None:
     assert seen(bound=6, mapped_from=48, tries=3, limit=2.5) == [24, 24, 48]
+
+
+def test_batches_of_a_short_time_anneal_longer_from_one_to_the_next_and_end_with_any_mapping() -> None:
+    walk = FakeWalk(bound=6, mapped_from=99, tries=4, limit=2.5, cut=False)
+    walk.best()
+    assert walk.seen == [24, 24, 24, 24]
+    first = walk.efforts[0].annealing
+    assert [effort.annealing for effort in walk.efforts] == [first, 2 * first, 4 * first, 8 * first]
+    assert all(walk.any_wins)
+
+
+def test_batches_of_a_long_time_wait_for_starts_of_lower_numbers() -> None:
+    walk = FakeWalk(bound=6, mapped_from=9, tries=12)
+    walk.best()
+    assert not any(walk.any_wins)
 
 
 def test_mapping_at_the_bound_ends_the_walk() -> None:

@@ -61,7 +61,7 @@ class System:
 
     def __post_init__(self) -> None:
         if self.hardware.width > 32:
-            raise OptionError(f"words of {self.hardware.width} bits do not fit the system's registers of 32 bits")
+            raise OptionError(f"width: a system moves words of up to 32 bits, found {self.hardware.width}")
 
     @property
     def has_memory(self) -> bool:

@@ -106,29 +106,26 @@ class _Writer:
     def _unread(self) -> list[Instance]:
         """Live-ins that no edge reads still need a place: memory, or a register that nothing uses."""
         read = {k for k, _ in self.copies}
-        names = self.arch.resource_names
-        limit = self.solution.registers
-        idle = [
-            r
-            for r, resource in enumerate(self.registers)
-            if not self.state.usage.used[2 * self.tiles + r].any() and not self._rotates(resource, limit)
-        ]
+        unread = [k for k in self.problem.liveins if k not in read]
+        memory, names = self.problem.structure.memory, self.arch.resource_names
+        idle = self._idle() if unread and memory < 0 else []
         found = []
-        for k in self.problem.liveins:
-            if k not in read:
-                memory, node = self.problem.structure.memory, self.problem.dfg.nodes[k].id
-                if memory < 0 and not idle:
-                    raise no_place_left(node)
-                place = names[memory] if memory >= 0 else names[self.registers[idle.pop()]]
-                found.append(Instance(node=node, place=place))
+        for k in unread:
+            node = self.problem.dfg.nodes[k].id
+            if memory < 0 and not idle:
+                raise no_place_left(node)
+            found.append(Instance(node=node, place=names[memory if memory >= 0 else idle.pop()]))
         return found
 
-    def _rotates(self, resource: int, registers: Registers) -> bool:
-        """True when a register is one of the rotating ones of its file."""
-        for k, file in enumerate(self.arch.register_files):
-            if resource in file.registers[: self.problem.rotating(k, registers)]:
-                return True
-        return False
+    def _idle(self) -> list[int]:
+        """The registers that nothing uses and that do not rotate."""
+        rotating = {
+            r
+            for k, file in enumerate(self.arch.register_files)
+            for r in file.registers[: self.problem.rotating(k, self.solution.registers)]
+        }
+        used = self.state.usage.used[2 * self.tiles :].sum(axis=1).tolist()
+        return [resource for r, resource in enumerate(self.registers) if not used[r] and resource not in rotating]
 
     def _settings(self) -> dict[str, Any]:
         """The settings: rotating registers of each adjustable file that has some, and the banks of arrays."""

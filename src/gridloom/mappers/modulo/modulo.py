@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.mappers.budget import Budget
+from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.modulo.banks import choose_banks, given_banks
 from gridloom.mappers.modulo.cells.cells import UnitCells, unit_cells
@@ -46,10 +46,10 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     IIs found nothing better. OptionError for another kind of array, or a placement that names what is not there.
     """
     refuse_unsuited("modulo", dfg, arch)
-    cells = unit_cells(dfg, arch, config, budget)
+    clock = budget.start()
+    cells = unit_cells(dfg, arch, config, clock)
     if cells is not None and cells.final:
         return cells.mapping
-    clock = budget.start()
     pinned, first = given_tiles(dfg, arch, config, shared=True)
     reason = misplaced(dfg, arch, pinned | first)
     if reason is not None:
@@ -62,10 +62,12 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     reason = screen(problem, bound, config.ii)
     if reason is not None:
         return reason
+    if cells is None and clock.over():
+        return _too_late(bound)
     search = ModuloSearch(problem)
     search.warm_up()
     if cells is not None:
-        return _below(cells, search, config, bound)
+        return _below(cells, search, config, clock, bound)
     clock.prepared()
     walk = (TimedWalk if takes_slices(config, budget) else Walk)(search, config, clock, bound)
     best = walk.best()
@@ -77,11 +79,22 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     )
 
 
-def _below(cells: UnitCells, search: ModuloSearch, config: ModuloConfig, bound: Mii) -> Mapping:
+def _too_late(bound: Mii) -> Failure:
+    """The failure of a run that ends before the search has begun."""
+    return Failure(
+        constraint="time for a search",
+        demand="a search after the tables are built and repeated parts are tried",
+        bound="an end before it began",
+        levers=("more time", "another seed", f"II {bound.total + 1}"),
+    )
+
+
+def _below(cells: UnitCells, search: ModuloSearch, config: ModuloConfig, clock: Clock, bound: Mii) -> Mapping:
     """The best mapping of what is left of a budget after unit cells: the search insists on each II below theirs."""
-    clock = cells.left.start()
     best: Solution | None = None
     for ii in range(cells.mapping.ii - 1, bound.total - 1, -1):
+        if clock.over():
+            break
         solution = Walk(search, replace(config, ii=ii), clock, bound).best()
         if solution is None:
             break

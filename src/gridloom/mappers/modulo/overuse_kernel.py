@@ -69,13 +69,14 @@ def _touches_overuse(loop: Loop, state: State, marks: Marks, node: int) -> bool:
     slot = cycle % ii
     if marks.overused[tile, slot]:
         return True
-    for k in range(1, loop.taken[node, tile]):
+    kind = loop.kind[node]
+    for k in range(1, loop.taken[kind, tile]):
         if marks.overused[tile, (slot + k) % ii]:
             return True
-    pool = loop.pool[node, tile]
+    pool = loop.pool[kind, tile]
     if pool >= 0 and marks.pool_overused[pool, slot]:
         return True
-    ready = (cycle + loop.latency[node, tile]) % ii
+    ready = (cycle + loop.latency[kind, tile]) % ii
     return bool(loop.has_result[node] != 0 and marks.overused[loop.allowed.shape[1] + tile, ready] != 0)
 
 

@@ -66,7 +66,7 @@ def _ready(loop: Loop, state: State, net: int) -> int:
     """The cycle of a net's result; -1 for a live-in."""
     if net >= loop.nodes:
         return -1
-    ready: int = state.cycle[net] + loop.latency[net, state.tile[net]]
+    ready: int = state.cycle[net] + loop.latency[loop.kind[net], state.tile[net]]
     return ready
 
 
@@ -83,14 +83,15 @@ def _occupy(loop: Loop, state: State, node: int, step: int) -> None:
     """One node more (or less) in its slot, on its bus and in its output register."""
     tile, cycle, usage = state.tile[node], state.cycle[node], state.usage
     tiles, ii = loop.allowed.shape[1], usage.used.shape[1]
+    kind = loop.kind[node]
     usage.used[tile, cycle % ii] += step
-    for k in range(1, loop.taken[node, tile]):
+    for k in range(1, loop.taken[kind, tile]):
         usage.used[tile, (cycle + k) % ii] += step
-    pool = loop.pool[node, tile]
+    pool = loop.pool[kind, tile]
     if pool >= 0:
         usage.pool_used[pool, cycle % ii] += step
     if loop.has_result[node]:
-        usage.used[tiles + tile, (cycle + loop.latency[node, tile]) % ii] += step
+        usage.used[tiles + tile, (cycle + loop.latency[kind, tile]) % ii] += step
 
 
 @inlined
@@ -131,7 +132,7 @@ def _box_of_route(fabric: Fabric, labels: Labels, source: int, target: int) -> N
     add_ball(labels.box, target)
     if source >= 0:
         add_ball(labels.box, source)
-        add_way(labels.box, source, target)
+        add_way(fabric, labels.box, source, target)
     end_box(fabric, labels.box)
 
 
@@ -149,7 +150,7 @@ def _box_of_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node
             add_ball(box, state.tile[other])
             if first < 0:
                 first = state.tile[other]
-            add_way(box, first, state.tile[other])
+            add_way(fabric, box, first, state.tile[other])
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
         other = loop.tie_source[tie] if loop.tie_target[tie] == node else loop.tie_target[tie]
@@ -193,19 +194,20 @@ def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge:
 def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: int) -> tuple[int, int]:
     """The cycles, at most ``span``, in which a node is tried; where neighbours leave none, a period after the first.
 
-    The bounds come from the least distances to all placed nodes, not only to neighbours. A node without placed
-    relations is tried around its preferred cycle. A node that only feeds placed nodes is tried in the last cycles
-    before them, so that its value waits as little as possible; any other in the first.
+    The bounds come from the least distances to all related nodes that are placed, not only to neighbours. A node
+    without placed relations is tried around its preferred cycle. A node that only feeds placed nodes is tried in the
+    last cycles before them, so that its value waits as little as possible; any other in the first.
     """
     low, high = NONE, -NONE
     near_low, near_high = False, False
-    for other in range(loop.nodes):
-        if state.tile[other] < 0 or other == node:
+    for k in range(loop.related_at[node], loop.related_at[node + 1]):
+        other = loop.related[k]
+        if state.tile[other] < 0:
             continue
-        if loop.least[other, node] > NONE:
-            low = max(low, state.cycle[other] + loop.least[other, node])
-        if loop.least[node, other] > NONE:
-            high = min(high, state.cycle[other] - loop.least[node, other])
+        if loop.before[k] > NONE:
+            low = max(low, state.cycle[other] + loop.before[k])
+        if loop.after[k] > NONE:
+            high = min(high, state.cycle[other] - loop.after[k])
     for k in range(loop.in_at[node], loop.in_at[node + 1]):
         source = loop.source[loop.into[k]]
         near_low = near_low or (source < loop.nodes and source != node and state.tile[source] >= 0)
@@ -238,19 +240,19 @@ def _slot_costs(loop: Loop, usage: Usage, box: Box, cost: Float64s, random_state
     A small random part keeps equal candidates from being taken in the same order each time.
     """
     tiles, horizon = cost.shape
-    ii = usage.used.shape[1]
+    ii, kind = usage.used.shape[1], loop.kind[node]
     for k in range(box.size[TILES]):
         tile = box.tiles[k]
         for cycle in range(low, high + 1):
-            ready = cycle + loop.latency[node, tile]
-            if loop.allowed[node, tile] == 0 or ready >= horizon:
+            ready = cycle + loop.latency[kind, tile]
+            if loop.allowed[kind, tile] == 0 or ready >= horizon:
                 cost[tile, cycle] = FAR
                 continue
             slot = cycle % ii
             fee = price(usage, tile, slot, ISSUE_PRICE, present)
-            for k in range(1, loop.taken[node, tile]):
+            for k in range(1, loop.taken[kind, tile]):
                 fee += price(usage, tile, (slot + k) % ii, ISSUE_PRICE, present)
-            fee += pool_price(usage, loop.pool[node, tile], slot, present)
+            fee += pool_price(usage, loop.pool[kind, tile], slot, present)
             if loop.has_result[node]:
                 fee += price(usage, tiles + tile, ready % ii, OUT_PRICE, present)
             cost[tile, cycle] = fee + noise * random_unit(random_state)
@@ -317,7 +319,7 @@ def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace,
             tile = labels.box.tiles[at]
             for cycle in range(low, high + 1):
                 if work.cost[tile, cycle] < FAR:
-                    ready = cycle + loop.latency[node, tile]
+                    ready = cycle + loop.latency[loop.kind[node], tile]
                     cost = FAR
                     if first <= ready <= last < fabric.horizon:
                         cost = labels.enter[ready, tile]
@@ -376,11 +378,12 @@ def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> Non
             other = loop.tie_target[tie]
             marks.leaving[loop.tie_source[tie] if other == node else other] = 1
             marks.marked[0] += 1
-    for other in range(loop.nodes):
-        if state.tile[other] < 0 or other == node:
+    for k in range(loop.related_at[node], loop.related_at[node + 1]):
+        other = loop.related[k]
+        if state.tile[other] < 0:
             continue
-        late = loop.least[node, other] > NONE and state.cycle[node] + loop.least[node, other] > state.cycle[other]
-        early = loop.least[other, node] > NONE and state.cycle[other] + loop.least[other, node] > state.cycle[node]
+        late = loop.after[k] > NONE and state.cycle[node] + loop.after[k] > state.cycle[other]
+        early = loop.before[k] > NONE and state.cycle[other] + loop.before[k] > state.cycle[node]
         if late or early:
             mark_node(loop, marks, other)
     marks.leaving[node] = 0

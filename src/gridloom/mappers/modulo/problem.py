@@ -15,23 +15,30 @@ nothing. The arrays for the kernels are tuples of :mod:`gridloom.mappers.modulo.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from gridloom.archs.model import Arch, Kind
+from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.mappers.core.arrays import Int64s
+from gridloom.mappers.core.arrays import Int64s, Uint8s
 from gridloom.mappers.core.csr import csr64
 from gridloom.mappers.modulo.banks import BankChoice, accessed_array, choose_banks
 from gridloom.mappers.modulo.crossbars.arrays import wire_arrays
-from gridloom.mappers.modulo.crossbars.wires import Wires, read_wires, write_ports
-from gridloom.mappers.modulo.schedule.iterative import Dependence, least_distances, modulo_schedule, shorten_lifetimes
+from gridloom.mappers.modulo.schedule.iterative import (
+    Dependence,
+    heights,
+    least_distances,
+    modulo_schedule,
+    shorten_lifetimes,
+)
+from gridloom.mappers.modulo.schedule.relations import relations
 from gridloom.mappers.modulo.schedule.resources import resources
 from gridloom.mappers.modulo.state import Fabric, Loop
 from gridloom.mappers.modulo.stores import keep_to_stores
+from gridloom.mappers.modulo.structure import Structure, structure
 
 #: Bytes of a word of the data memory.
 WORD_BYTES = 4
@@ -58,162 +65,6 @@ class Registers:
     rotating: int
 
 
-@dataclass(frozen=True, eq=False)
-class Structure:
-    """Which registers a tile reads and writes, from the arcs of the array."""
-
-    arch: Arch
-    #: For each tile the tiles whose output register it reads, with the link in between; -1: it reads it directly.
-    reads: list[dict[int, int]]
-    #: For each tile the index of its file in ``arch.register_files``; -1: it has none.
-    file_of: list[int]
-    #: The same where its operands read the registers themselves; -1: they read none, or read ports.
-    read_file: list[int]
-    #: Whether the output register of each tile can hold its value for longer than a cycle.
-    holds: list[bool]
-    #: Cycles from a move, or from a load, on each tile to its output register; 0: the tile has none.
-    move_latency: list[int]
-    load_latency: list[int]
-    #: The resource of the data memory; -1: there is none.
-    memory: int = field(default=-1)
-    #: The wires that routes compete for, on arrays with crossbars.
-    wires: Wires | None = None
-
-
-def structure(arch: Arch) -> Structure:
-    """Read an array's arcs; OptionError for an array that is not made of registers between tiles."""
-    if not (arch.has("registers") or arch.has("crossbars")):
-        raise OptionError(f"array {arch.name!r} has no output registers and register files between its tiles")
-    arcs: dict[int, dict[int, int]] = {}
-    for a, b, latency in zip(arch.arc_source.tolist(), arch.arc_target.tolist(), arch.arc_latency.tolist()):
-        arcs.setdefault(a, {})[b] = latency
-    return _Reader(arch, arcs).structure()
-
-
-class _Reader:
-    """Reads the structure of an array off its arcs, as ``{source: {target: latency}}``.
-
-    A tile counts as reading a register only if all its operand inputs can, which holds for the families of such arrays.
-    """
-
-    def __init__(self, arch: Arch, arcs: dict[int, dict[int, int]]) -> None:
-        self.arch = arch
-        self.arcs = arcs
-        self.kind: list[int] = arch.kind.tolist()
-        self.tile: list[int] = arch.tile.tolist()
-        #: The first resource of each tile that loads.
-        self.load: dict[int, int] = {}
-        for r in np.flatnonzero(arch.kind == Kind.LOAD).tolist():
-            self.load.setdefault(self.tile[r], r)
-        #: The outputs that each operand input may read: (tile, the link in between, -1: none), by tile.
-        self.seen_by: dict[int, list[tuple[int, int]]] = {}
-        for u, out in enumerate(arch.out.tolist()):
-            following = self.arcs.get(out, {})
-            for r in following:
-                self.seen_by.setdefault(r, []).append((u, -1))
-            for link in following:
-                if self.kind[link] == Kind.LINK:
-                    for r in self.arcs.get(link, {}):
-                        self.seen_by.setdefault(r, []).append((u, link))
-        self.write_ports = write_ports(arch, arcs)
-        #: The register files that lead to each resource, straight or by read ports.
-        self.files_into: dict[int, set[int]] = {}
-        for k, file in enumerate(arch.register_files):
-            for target in {target for r in file.registers for target in arcs.get(r, {})}:
-                for after in (target, *(arcs.get(target, {}) if self.kind[target] == Kind.SWITCH else ())):
-                    self.files_into.setdefault(after, set()).add(k)
-
-    def structure(self) -> Structure:
-        """The structure; OptionError where a tile has no output register."""
-        arch, tiles = self.arch, range(len(self.arch.tiles))
-        memory = [r for r, kind in enumerate(self.kind) if kind == Kind.MEM]
-        wires = read_wires(arch, self.arcs) if arch.has("crossbars") else None
-        files = [self._file(t) for t in tiles]
-        return Structure(
-            arch=arch,
-            reads=[self._reads(t) if wires is None else self._own(t) for t in tiles],
-            file_of=files,
-            read_file=[file if self._reads_file(t, file) else -1 for t, file in enumerate(files)],
-            holds=[int(arch.out[t]) in self.arcs.get(int(arch.out[t]), {}) for t in tiles],
-            move_latency=[self._move(t) for t in tiles],
-            load_latency=[self._load(t) for t in tiles],
-            memory=memory[0] if memory else -1,
-            wires=wires,
-        )
-
-    def _operands(self, tile: int) -> set[int]:
-        """The operand inputs of a tile."""
-        row: list[int] = self.arch.operand_inputs[tile].tolist()
-        return {r for r in row if r >= 0}
-
-    def _reads(self, tile: int) -> dict[int, int]:
-        """The tiles whose output register a tile reads, with the link in between; -1: it reads it directly."""
-        wanted = self._operands(tile)
-        if not wanted:
-            return dict.fromkeys(range(len(self.arch.tiles)), -1)
-        ways = [self.seen_by.get(r, []) for r in sorted(wanted)]
-        common = set(ways[0]).intersection(*ways[1:])
-        found: dict[int, int] = {}
-        for u, link in ways[0]:
-            if (u, link) in common:
-                found.setdefault(u, link)
-        return found
-
-    def _own(self, tile: int) -> dict[int, int]:
-        """The same where every link is routed over: the tile's own output register, if its operands read it."""
-        out = int(self.arch.out[tile])
-        return {tile: -1} if self._operands(tile) <= self.arcs.get(out, {}).keys() else {}
-
-    def _file(self, tile: int) -> int:
-        """The first register file that a tile writes and whose registers all lead to each of its operands; -1: none.
-
-        Both may go by ports: results to all write ports, and operands to all read ports of the file.
-        """
-        wanted, written = self._operands(tile), self.arcs.get(int(self.arch.fu[tile]), {}).keys()
-        near = list(range(len(self.arch.register_files)))
-        if wanted and all(file.registers for file in self.arch.register_files):
-            near = sorted(self.files_into.get(min(wanted), ()))
-        for k in near:
-            file = self.arch.register_files[k]
-            entered = self.write_ports.get(k) or set(file.registers)
-            if written >= entered and (self._reads_file(tile, k) or self._reads_ports(wanted, k)):
-                return k
-        return -1
-
-    def _reads_file(self, tile: int, k: int) -> bool:
-        """Whether all operands of a tile read all registers of a file; False for file -1."""
-        if k < 0:
-            return False
-        wanted = self._operands(tile)
-        return all(wanted <= self.arcs.get(r, {}).keys() for r in self.arch.register_files[k].registers)
-
-    def _reads_ports(self, wanted: set[int], k: int) -> bool:
-        """Whether all registers of a file lead to a switch that leads to all these operands."""
-        rows = [self.arcs.get(r, {}).keys() for r in self.arch.register_files[k].registers]
-        common = set(rows[0]).intersection(*rows[1:]) if rows else set()
-        return any(self.kind[r] == Kind.SWITCH and wanted <= self.arcs.get(r, {}).keys() for r in common)
-
-    def _move(self, tile: int) -> int:
-        """Cycles from a move on a tile to its output register; 0: no operand leads through the function unit."""
-        latency = self._latency(int(self.arch.fu[tile]), int(self.arch.out[tile]))
-        passes = int(self.arch.fu[tile]) in self.arcs.get(int(self.arch.operand_inputs[tile, 0]), {})
-        return latency if passes else 0
-
-    def _latency(self, source: int, target: int) -> int:
-        """The latency of an arc into an output register; OptionError where it takes no cycle, as without a register."""
-        latency = self.arcs.get(source, {}).get(target, 0)
-        if latency < 1:
-            name = self.arch.resource_names[target]
-            raise OptionError(f"output registers are needed; array {self.arch.name!r} has none at {name}")
-        return latency
-
-    def _load(self, tile: int) -> int:
-        """Cycles from a load on a tile to its output register; 0: the tile has no memory, or is kept too long by it."""
-        if self.arch.tiles[tile].occupancy_of("mem") > 1:
-            return 0
-        return self._latency(self.load[tile], int(self.arch.out[tile])) if tile in self.load else 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
     """A node that is computed once more, for some of the edges that leave it."""
@@ -229,8 +80,9 @@ class ModuloProblem:
 
     With ``copies`` some nodes are there more than once: each reads what the node reads, and feeds the edges it names.
     ``pinned`` and ``first`` are tiles by graph position: where nodes have to sit, and where a search places them first.
-    ``banks`` says where arrays lie; left out, the problem chooses.
-    OptionError for an array without registers between tiles, and for graphs of more than ``MAX_NODES`` nodes.
+    ``banks`` says where arrays lie; left out, the problem chooses. ``read`` is the structure of the array,
+    where it is known already. OptionError for an array without registers between tiles, and for graphs of more than
+    ``MAX_NODES`` nodes.
 
     It does not change once it is made, and is shared by the threads of a search.
     """
@@ -244,6 +96,7 @@ class ModuloProblem:
         pinned: Mapping[int, int] | None = None,
         first: Mapping[int, int] | None = None,
         banks: BankChoice | None = None,
+        read: Structure | None = None,
     ) -> None:
         self.dfg = dfg
         self.arch = arch
@@ -251,7 +104,7 @@ class ModuloProblem:
         self.banks = choose_banks(dfg, arch, {}) if banks is None else banks
         self.pinned = dict(pinned or {})
         self.first = dict(first or {})
-        self.structure = structure(arch)
+        self.structure = structure(arch) if read is None else read
         free = [dfg.op_class(node.id) in arch.free for node in dfg.nodes]
         timeless = [op.timeless for op in dfg.ops]
         #: Graph positions of nodes that take a slot, and of live-ins that registers or memory keep.
@@ -280,39 +133,48 @@ class ModuloProblem:
         #: The numbers of source and target of each of ``edges``, and of each of ``ties``.
         self.ends = [self._ends(e) for e in self.edges]
         self.tie_ends = [self._ends(e) for e in self.ties]
-        for copy in copies:
-            self._add(copy)
+        if copies:
+            self._add(copies)
 
     def _ends(self, edge: int) -> tuple[int, int]:
         """The numbers of an edge's source and target."""
         record = self.dfg.edges[edge]
         return self.number[self.dfg.index[record.source]], self.number[self.dfg.index[record.target]]
 
-    def _add(self, copy: Copy) -> None:
-        """Add a copy of a node; live-ins, which are numbered after nodes, move up by one.
+    def _add(self, copies: Sequence[Copy]) -> None:
+        """Add copies of nodes; live-ins, which are numbered after nodes, move up. Linear in graph and copies.
 
-        Edges that the copy serves get it as their source. All edges into the node, and all ties at it, are repeated for
+        Edges that a copy serves get it as their source. All edges into the node, and all ties at it, are repeated for
         the copy, so an edge of the graph can occur several times in ``edges``. A value that the node carries to itself
         becomes one that the copy carries to itself.
         """
-        first, count = self.number[copy.node], len(self.nodes)
-        self.copy_of.append(1 + max(n for n, k in zip(self.copy_of, self.nodes, strict=True) if k == copy.node))
-        self.nodes.append(copy.node)
-        self.number = {k: n + (n >= count) for k, n in self.number.items()}
-        self.ends = [(a + (a >= count), b) for a, b in self.ends]
-        self.tie_ends = [(a + (a >= count), b + (b >= count)) for a, b in self.tie_ends]
-        read = [(e, a) for e, (a, b) in zip(self.edges, self.ends, strict=True) if b == first]
+        first, more = len(self.nodes), len(copies)
+        shifted = [n + more * (n >= first) for n in range(first + len(self.liveins))]
+        self.number = {k: shifted[n] for k, n in self.number.items()}
+        self.ends = [(shifted[a], shifted[b]) for a, b in self.ends]
+        self.tie_ends = [(shifted[a], shifted[b]) for a, b in self.tie_ends]
+        served = {(e, self.number[copy.node]): first + k for k, copy in enumerate(copies) for e in copy.readers}
+        into: dict[int, list[tuple[int, int]]] = {}
+        for e, (a, b) in zip(self.edges, self.ends, strict=True):
+            into.setdefault(b, []).append((e, a))
+        # An edge that a copy of its source serves, unless the source reads itself.
         self.ends = [
-            (count if e in copy.readers and a == first and b != first else a, b)
-            for e, (a, b) in zip(self.edges, self.ends, strict=True)
+            (served.get((e, a), a) if a != b else a, b) for e, (a, b) in zip(self.edges, self.ends, strict=True)
         ]
-        for e, source in read:
-            self.edges.append(e)
-            self.ends.append((count if source == first else source, count))
+        versions: dict[int, list[int]] = {}
+        for k, copy in enumerate(copies):
+            node, number = self.number[copy.node], first + k
+            versions.setdefault(node, [node]).append(number)
+            self.nodes.append(copy.node)
+            self.copy_of.append(len(versions[node]) - 1)
+            for e, source in into.get(node, ()):
+                self.edges.append(e)
+                self.ends.append((number if source == node else served.get((e, source), source), number))
         for tie, (a, b) in list(zip(self.ties, self.tie_ends, strict=True)):
-            if first in (a, b):
-                self.ties.append(tie)
-                self.tie_ends.append((count if a == first else a, count if b == first else b))
+            sources, targets = versions.get(a, [a]), versions.get(b, [b])
+            pairs = [(n, n) for n in sources] if a == b else [(m, n) for m in sources for n in targets]
+            self.ties += [tie] * (len(pairs) - 1)
+            self.tie_ends += pairs[1:]
 
     # -- op classes ---------------------------------------------------------------------------------------------------
 
@@ -325,7 +187,13 @@ class ModuloProblem:
 
     def class_of(self, position: int) -> int:
         """The row of ``classes`` of a graph node."""
-        return self.classes.index(self.dfg.required_classes(self.dfg.nodes[position].id))
+        return self._class_rows[position]
+
+    @cached_property
+    def _class_rows(self) -> dict[int, int]:
+        """The row of ``classes`` of each graph node that takes a slot."""
+        rows = {needed: row for row, needed in enumerate(self.classes)}
+        return {k: rows[self.dfg.required_classes(self.dfg.nodes[k].id)] for k in self.nodes}
 
     def op_class(self, row: int) -> str:
         """The class that decides latency and pools."""
@@ -364,7 +232,7 @@ class ModuloProblem:
         ]
 
     def loop(self, ii: int) -> Loop:
-        """The graph's arrays for an II. Cubic in the nodes for the distances, so callers keep it.
+        """The graph's arrays for an II. At least quadratic in the nodes for the distances, so callers keep it.
 
         The II has to be one at which the recurrences have a schedule.
         """
@@ -377,17 +245,20 @@ class ModuloProblem:
         both = [(n, e) for e, pair in enumerate(ends) for n in sorted(set(pair), reverse=True)]
         touch_at, touch = _csr(count, both)
         least = least_distances(count, self.dependences, ii)
-        rows = [self.class_of(k) for k in self.nodes]
+        related = relations(least)
+        kind, models = self._kinds
+        rows = [self.class_of(k) for k in models]
         able, latency, pool = (table[rows] for table in self.tables)
         taken = self.taken[rows]
         # An op that keeps its unit for longer than an II would meet itself.
         able = able * (taken <= ii)
-        self._keep_to_ops(able)
-        self._keep_to_banks(able, pool)
-        keep_to_stores(dfg, self.arch, self.nodes, self.pinned, able)
+        self._keep_to_ops(models, able)
+        self._keep_to_banks(models, able, pool)
+        keep_to_stores(dfg, self.arch, models, self.pinned, able)
+        self._keep_to_pins(models, able)
         return Loop(
             nodes=count,
-            allowed=self._allowed(able), latency=latency, pool=pool, taken=taken, together=self.together(),
+            kind=_ints(kind), allowed=able, latency=latency, pool=pool, taken=taken, together=self.together(),
             has_result=_ints([dfg.ops[k].result and dfg.ops[k].op_class != "output" for k in self.nodes]),
             source=_ints([a for a, _ in ends]),
             target=_ints([b for _, b in ends]),
@@ -399,26 +270,51 @@ class ModuloProblem:
             tie_distance=_ints([edge.distance for edge, _, _ in ties]),
             tie_exact=_ints([edge.kind == "pair" for edge, _, _ in ties]),
             tie_at=tie_at, tie=tie,
-            least=least,
+            related_at=related.at, related=related.other, after=related.after, before=related.before,
+            height=heights(least),
             preferred=self._preferred(least, ii),
         )  # fmt: skip
 
-    def _keep_to_ops(self, able: Int64s) -> None:
-        """Take tiles away, in place, that lack the op of a node though they have its class."""
+    @cached_property
+    def _kinds(self) -> tuple[list[int], list[int]]:
+        """The kind of each node, and the graph position of the first node of each kind.
+
+        Nodes of a kind need the same op classes, and nothing else tells them apart: pins, banks, ops that some tiles
+        lack. What constant stores have depends on all nodes, so that each node is a kind of its own where there are
+        such stores.
+        """
+        arch = self.arch
+        if arch.has("constant_stores"):
+            return list(range(len(self.nodes))), list(self.nodes)
+        lacking = any(tile.lacks for tile in arch.tiles)
+        known: dict[tuple[object, ...], int] = {}
+        kinds = list[int]()
+        models = list[int]()
+        for k in self.nodes:
+            array = accessed_array(self.dfg, k) if arch.banks else None
+            key = (self.class_of(k), self.pinned.get(k), array, self.dfg.nodes[k].op if lacking else None)
+            if key not in known:
+                known[key] = len(models)
+                models.append(k)
+            kinds.append(known[key])
+        return kinds, models
+
+    def _keep_to_ops(self, models: Sequence[int], able: Int64s) -> None:
+        """Take tiles away, in place, that lack the op of a node though they have its class; a row for each kind."""
         for t, tile in enumerate(self.arch.tiles):
             if tile.lacks:
-                for n, k in enumerate(self.nodes):
+                for n, k in enumerate(models):
                     node = self.dfg.nodes[k]
                     able[n, t] *= tile.runs(node.op, self.dfg.required_classes(node.id))
 
-    def _keep_to_banks(self, able: Int64s, pool: Int64s) -> None:
+    def _keep_to_banks(self, models: Sequence[int], able: Int64s, pool: Int64s) -> None:
         """Let accesses sit only on tiles that reach the bank of their array, and take one of its ports.
 
-        Both tables have a row for each node and are changed in place. The ports of bank b are pool ``pools + b``.
+        Both tables have a row for each kind and are changed in place. The ports of bank b are pool ``pools + b``.
         """
         if not self.arch.banks or self.banks.failure is not None:
             return
-        for n, k in enumerate(self.nodes):
+        for n, k in enumerate(models):
             array = accessed_array(self.dfg, k)
             if array is not None:
                 bank = self.banks.bank_of[array]
@@ -549,21 +445,20 @@ class ModuloProblem:
         """How many ops each pool, and after them each bank, starts in a cycle."""
         return _ints([pool.capacity for pool in self.arch.pools] + [bank.ports for bank in self.arch.banks])
 
-    def _allowed(self, able: Int64s) -> Int64s:
-        """[node, tile] -> 1 where a node may sit: a pinned one on its tile only."""
-        allowed = able.copy()
-        for n, k in enumerate(self.nodes):
+    def _keep_to_pins(self, models: Sequence[int], able: Int64s) -> None:
+        """Keep a pinned node to its tile, in place; a row for each kind."""
+        for n, k in enumerate(models):
             if k in self.pinned:
-                allowed[n] = 0
-                allowed[n, self.pinned[k]] = able[n, self.pinned[k]]
-        return allowed
+                there = able[n, self.pinned[k]]
+                able[n] = 0
+                able[n, self.pinned[k]] = there
 
-    def together(self) -> Int64s:
+    def together(self) -> Uint8s:
         """[tile, tile] -> 1 when the ends of a pair edge may sit there."""
         tiles = len(self.arch.tiles)
         if not self.arch.pools:
-            return np.ones((tiles, tiles), dtype=np.int64)
-        table = np.eye(tiles, dtype=np.int64)
+            return np.ones((tiles, tiles), dtype=np.uint8)
+        table = np.eye(tiles, dtype=np.uint8)
         for pool in self.arch.pools:
             members = np.array(pool.tiles)
             table[np.ix_(members, members)] = 1

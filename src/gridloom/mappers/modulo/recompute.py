@@ -9,25 +9,27 @@ The choice is blind: it knows a preferred schedule and no placement. So only eve
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
+from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.modulo.problem import COMPUTED_ONCE, Copy, ModuloProblem
 
 _MOST_OPERANDS = 2
 
 
-def with_copies(problem: ModuloProblem, ii: int, rng: np.random.Generator) -> ModuloProblem | None:
+def with_copies(problem: ModuloProblem, preferred: Int64s, ii: int, rng: np.random.Generator) -> ModuloProblem | None:
     """The problem with some nodes computed more than once; None where no node qualifies or no slot is free.
 
     Up to a quarter of the free issue slots are given to copies, their number drawn at random. A group of readers is
-    split in half by the cycles in which a schedule without routes has them, so that each copy serves readers of about
-    one time.
+    split in half by the cycles in which a schedule without routes has them (``preferred``), so that each copy serves
+    readers of about one time.
     """
     free = len(problem.arch.tiles) * ii - len(problem.nodes)
     groups = _readers(problem)
     if free < 1 or not groups:
         return None
-    preferred = problem.loop(ii).preferred
     due = {e: int(preferred[b]) for e, (_, b) in zip(problem.edges, problem.ends, strict=True)}
     for _ in range(1 + int(rng.integers(max(1, free // 4)))):
         sizes = np.array([len(group) for _, group in groups], dtype=np.float64) + 2.0 * rng.random(len(groups))
@@ -49,8 +51,9 @@ def with_copies(problem: ModuloProblem, ii: int, rng: np.random.Generator) -> Mo
     if not plan:
         return None
     return ModuloProblem(
-        problem.dfg, problem.arch, plan, pinned=problem.pinned, first=problem.first, banks=problem.banks
-    )
+        problem.dfg, problem.arch, plan,
+        pinned=problem.pinned, first=problem.first, banks=problem.banks, read=problem.structure,
+    )  # fmt: skip
 
 
 def _readers(problem: ModuloProblem) -> list[tuple[int, list[int]]]:
@@ -58,10 +61,16 @@ def _readers(problem: ModuloProblem) -> list[tuple[int, list[int]]]:
     dfg = problem.dfg
     pairs = [ends for e, ends in zip(problem.ties, problem.tie_ends, strict=True) if dfg.edges[e].kind == "pair"]
     tied = {n for ends in pairs for n in ends}
-    found = []
-    for n, k in enumerate(problem.nodes):
-        operands = sum(1 for a, b in problem.ends if b == n and a != n)
-        leaving = [e for e, (a, b) in zip(problem.edges, problem.ends, strict=True) if a == n and b != n]
-        if dfg.nodes[k].op not in COMPUTED_ONCE and n not in tied and operands <= _MOST_OPERANDS and len(leaving) > 1:
-            found.append((k, leaving))
-    return found
+    operands = Counter(b for a, b in problem.ends if a != b)
+    leaving: dict[int, list[int]] = {}
+    for e, (a, b) in zip(problem.edges, problem.ends, strict=True):
+        if a != b:
+            leaving.setdefault(a, []).append(e)
+    return [
+        (k, leaving[n])
+        for n, k in enumerate(problem.nodes)
+        if dfg.nodes[k].op not in COMPUTED_ONCE
+        and n not in tied
+        and operands[n] <= _MOST_OPERANDS
+        and len(leaving.get(n, ())) > 1
+    ]

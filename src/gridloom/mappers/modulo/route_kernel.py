@@ -300,7 +300,7 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
         _offer(fabric, usage, tree, labels, labels.box.files[k], first, last, present)
 
 
-@borrowing
+@inlined
 def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """Let what is written in a cycle into registers; note the cheapest register of each file.
 
@@ -356,16 +356,24 @@ def read_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
     return least
 
 
+@inlined
+def _cheapest(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> tuple[float, int]:
+    """The least price at which a tile can read the value in a cycle, and the storage; (FAR, -1): it cannot."""
+    least, where = FAR, -1
+    for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
+        storage = fabric.read[k]
+        if labels.best[cycle, storage] < least:
+            least, where = labels.best[cycle, storage], storage
+    file = fabric.read_file[tile]
+    if file >= 0 and labels.least[cycle, file] < least:
+        least, where = labels.least[cycle, file], labels.least_at[cycle, file]
+    return least, where
+
+
 @borrowing
 def read_from(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> int:
     """The storage in which :func:`read_price` finds the value."""
-    least, where = FAR, -1
-    for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
-        if labels.best[cycle, fabric.read[k]] < least:
-            least, where = labels.best[cycle, fabric.read[k]], fabric.read[k]
-    file = fabric.read_file[tile]
-    if file >= 0 and labels.least[cycle, file] < least:
-        where = labels.least_at[cycle, file]
+    _, where = _cheapest(fabric, labels, tile, cycle)
     return where
 
 
@@ -396,7 +404,7 @@ def _meets_itself(
     return False
 
 
-@borrowing
+@inlined
 def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, first: int, last: int,
              present: float) -> None:  # fmt: skip
     """Moves, stores and loads of a cycle: each tile passes on the cheapest copy of the value that it can read.
@@ -407,11 +415,9 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
     elements, memory, box = fabric.elements, fabric.elements - 1 - 3 * tiles, labels.box
     for k in range(box.size[TILES]):
         tile = box.tiles[k]
-        least = read_price(fabric, labels, tile, cycle)
+        least, where = _cheapest(fabric, labels, tile, cycle)
         has_memory = fabric.load_latency[tile] > 0
-        where = -1
-        if least < FAR:
-            where = read_from(fabric, labels, tile, cycle)
+        if where >= 0:
             # Only a route as long as a period can come back to a slot that it has taken itself.
             if cycle - first >= fabric.ii and tree.own[cycle, tile] == 0:
                 if _meets_itself(fabric, tree, labels, where, cycle, tile, fabric.move_latency[tile]):
@@ -472,7 +478,7 @@ def _hold_in(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
         labels.run[cycle + 1, after] = labels.run[cycle, storage] + 1
 
 
-@borrowing
+@inlined
 def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """What rests in a cycle may rest for the next: in output registers, then in registers, then in memory."""
     tiles, box = fabric.tiles, labels.box

@@ -20,7 +20,7 @@ from gridloom.mappers.modulo.initial.placement import initial_places
 from gridloom.mappers.modulo.mapping import Solution, memory_words
 from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem, Registers
 from gridloom.mappers.modulo.reach.distances import Distances
-from gridloom.mappers.modulo.schedule.iterative import heights
+from gridloom.mappers.modulo.schedule.iterative import warm_up_distances
 from gridloom.mappers.modulo.state import Loop, Parameters, Race, empty_state, workspace
 
 #: Starts that run together. The number is fixed, so that a result does not depend on the number of workers.
@@ -95,26 +95,37 @@ class ModuloSearch:
             self._loops[ii] = self.problem.loop(ii)
         return self._loops[ii]
 
-    def batch(self, ii: int, first: int, effort: Parameters, clock: Clock) -> tuple[Attempt | None, Attempt]:
+    def batch(
+        self, ii: int, first: int, effort: Parameters, clock: Clock, *, any_wins: bool = False
+    ) -> tuple[Attempt | None, Attempt]:
         """Run a batch of starts from number ``first`` on; (the winner or None, the start that came closest).
 
-        The moves of starts after the winner are not counted, since how many they made depends on the timing.
+        The moves of starts after the winner are not counted, since how many they made depends on the timing. With
+        ``any_wins`` the first mapping in time ends the batch, so that nobody waits for a start of a lower number that
+        may fail; the result then depends on the timing.
         """
         won = np.full(1, 1 << 30, dtype=np.int64)
         loop = self.loop(ii)
-        jobs: list[Callable[[], Attempt]] = [
-            partial(self._start, loop, ii, first + k, effort, clock, won) for k in range(BATCH)
+        jobs: list[Callable[[], Attempt | None]] = [
+            partial(self._start, loop, ii, first + k, effort, clock, won, any_wins=any_wins) for k in range(BATCH)
         ]
-        attempts = clock.run(jobs)
+        attempts = [attempt for attempt in clock.run(jobs) if attempt is not None]
         winner = next((k for k, attempt in enumerate(attempts) if attempt.found), None)
         clock.moves += sum(attempt.moves for attempt in attempts[: BATCH if winner is None else winner + 1])
         closest = min(attempts, key=lambda attempt: attempt.overuse)
         return (None if winner is None else attempts[winner]), closest
 
-    def _start(self, loop: Loop, ii: int, number: int, effort: Parameters, clock: Clock, won: Int64s) -> Attempt:
-        """One start: a solution that fits the data memory, or the state in which it gave up."""
+    def _start(
+        self, loop: Loop, ii: int, number: int, effort: Parameters, clock: Clock, won: Int64s, *, any_wins: bool = False
+    ) -> Attempt | None:
+        """One start: a solution that fits the data memory, or the state in which it gave up.
+
+        None where a start of a lower number, or any with ``any_wins``, has won before this one begins.
+        """
         from gridloom.mappers.modulo.place_kernel import negotiate
 
+        if won[0] < number:
+            return None
         seed = np.random.SeedSequence((clock.budget.seed, ii, number))
         rng = np.random.default_rng(seed)
         annealed = effort.annealing > 0 and self.annealed(number)
@@ -125,24 +136,24 @@ class ModuloSearch:
         report = np.array([0, 1 << 30], dtype=np.int64)
         rank, first_tile = _rank(loop, rng), self._first_tiles(number)
         first_cycle, counted = None, 0
+        race = Race(stop=clock.stop, won=won, number=number)
         if annealed:
             parameters = _settled(parameters, effort, rng)
             places = initial_places(
-                self.distances, fabric, loop, registers, rank, first_tile, rng, effort.annealing, clock.stop
+                self.distances, fabric, loop, registers, rank, first_tile, rng, effort.annealing, race
             )
             counted = effort.annealing * loop.nodes // _COUNTED
             if places is not None:
                 first_tile, first_cycle = places
         boxed = fabric.tiles > BOXED and fabric.wires == 0
-        hops = self.distances.hops if boxed else None
-        work = workspace(fabric, state, rank, first_tile, int(rng.integers(1 << 31)), first_cycle, hops)
-        race = Race(stop=clock.stop, won=won, number=number)
+        reach = self.distances.reach if boxed else None
+        work = workspace(fabric, state, rank, first_tile, int(rng.integers(1 << 31)), first_cycle, reach)
         found = bool(negotiate(fabric, loop, state, work, parameters, race, report))
         solution = Solution(self.problem, ii, registers, state)
         if found and not self._fits(solution):
             found = False
         if found:
-            won[0] = min(int(won[0]), number)
+            won[0] = -1 if any_wins else min(int(won[0]), number)
         return Attempt(found, solution, int(report[0]) + counted, int(report[1]))
 
     def annealed(self, number: int) -> bool:
@@ -207,8 +218,9 @@ class ModuloSearch:
         from gridloom.mappers.budget import Budget
 
         if len(self.problem.nodes) > _STAND_IN:
-            ModuloSearch(_two_ops(), large=self.large).warm_up()
+            warm_up()
             return
+        warm_up_distances()
         clock = Budget().start()
         clock.stop[0] = 1
         effort = Parameters(
@@ -220,6 +232,11 @@ class ModuloSearch:
         loop = self.loop(ii)
         self._start(loop, ii, 0, effort, clock, np.full(1, 1 << 30, dtype=np.int64))
         self._loops.clear()
+
+
+def warm_up() -> None:
+    """Load or compile the kernels of all loops, large ones included."""
+    ModuloSearch(_two_ops(), large=True).warm_up()
 
 
 def _two_ops() -> ModuloProblem:
@@ -241,7 +258,7 @@ def _rank(loop: Loop, rng: np.random.Generator) -> Float64s:
     if kind < 0.15:
         return loop.preferred + 0.5 * rng.random(loop.nodes)
     if kind < 0.35:
-        return -heights(loop.least) + 1.5 * rng.random(loop.nodes)
+        return -loop.height + 1.5 * rng.random(loop.nodes)
     if kind < 0.55:
         return -loop.preferred + 0.5 * rng.random(loop.nodes)
     if kind < 0.75:
@@ -295,7 +312,7 @@ def _backwards(loop: Loop, rng: np.random.Generator) -> Float64s:
     rank = np.full(loop.nodes, -1.0)
     shuffle = 0.5 * rng.random(loop.nodes)
     count = 0.0
-    for start in np.argsort(heights(loop.least) + shuffle, kind="stable").tolist():
+    for start in np.argsort(loop.height + shuffle, kind="stable").tolist():
         waiting = [start]
         while waiting:
             node = waiting.pop()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridloom.mappers.core.arrays import Float64s, Int16s, Int64s, Uint8s, Uint64s
+from gridloom.mappers.core.arrays import Float64s, Int16s, Int32s, Int64s, Uint8s, Uint64s
 
 #: Hops around a tile that sweeps visit on a large array.
 BOX_REACH = 3
@@ -121,8 +121,9 @@ class Box(NamedTuple):
 
     #: hops[a, b] between tiles; without rows, the box is the whole array and stays so.
     hops: Int16s
-    #: Hops around a tile that the box takes in.
-    reach: int
+    #: CSR: the tiles within reach of each tile.
+    ball_at: Int64s
+    ball: Int64s
     #: Lists, with their lengths in ``size``: tiles and files of the box; those whose prices are cleared for a sweep.
     tiles: Int64s
     files: Int64s
@@ -132,6 +133,9 @@ class Box(NamedTuple):
     #: The last box that each tile and each file was in.
     seen: Int64s
     file_seen: Int64s
+    #: The last way that each tile was on, and the tiles of a way that are to be looked at.
+    on_way: Int64s
+    queue: Int64s
 
 
 class Labels(NamedTuple):
@@ -163,14 +167,16 @@ class Loop(NamedTuple):
     """A graph on an array: nodes that take a slot, then live-ins; routed edges; ties between issue cycles."""
 
     nodes: int
-    #: [node, tile]: 1 where the node may sit; its latency there; its pool there (-1: none).
+    #: The kind of each node: nodes that may sit on the same tiles, and take there the same, share one.
+    kind: Int64s
+    #: [kind, tile]: 1 where the node may sit; its latency there; its pool there (-1: none).
     allowed: Int64s
     latency: Int64s
     pool: Int64s
-    #: [node, tile]: the cycles for which the node keeps the issue slot there.
+    #: [kind, tile]: the cycles for which the node keeps the issue slot there.
     taken: Int64s
     #: together[tile, tile] is 1 when the ends of a pair edge may sit there.
-    together: Int64s
+    together: Uint8s
     has_result: Int64s
     #: Routed edges. A source of ``nodes`` or more is a live-in.
     source: Int64s
@@ -191,8 +197,15 @@ class Loop(NamedTuple):
     tie_exact: Int64s
     tie_at: Int64s
     tie: Int64s
-    #: least[a, b] is the least number of cycles from the issue of a to that of b at this II; NONE: there is no bound.
-    least: Int64s
+    #: CSR: the nodes that depend on each node or that it depends on, over any number of edges. ``after`` is the least
+    #: number of cycles from the issue of the node to theirs at this II, ``before`` that from theirs to its own; NONE:
+    #: there is no such bound.
+    related_at: Int64s
+    related: Int32s
+    after: Int32s
+    before: Int32s
+    #: For each node the longest chain of dependences that follows it, in cycles.
+    height: Int64s
     #: The cycle at which a schedule without routes issues each node: where nodes without placed neighbours go.
     preferred: Int64s
 
@@ -270,6 +283,16 @@ class Workspace(NamedTuple):
     random_state: Uint64s
 
 
+class Reach(NamedTuple):
+    """How far the tiles of a large array are apart, and which are near: what boxes are made of."""
+
+    #: hops[a, b] between tiles.
+    hops: Int16s
+    #: CSR: the tiles within ``BOX_REACH`` hops of each tile.
+    ball_at: Int64s
+    ball: Int64s
+
+
 class Race(NamedTuple):
     """What ends a start early: the user's stop, or the lowest number of a start that has won."""
 
@@ -309,7 +332,7 @@ def workspace(
     first_tile: Int64s,
     seed: int,
     first_cycle: Int64s | None = None,
-    hops: Int16s | None = None,
+    reach: Reach | None = None,
 ) -> Workspace:
     """The memory of a start, with its own stream of random numbers."""
     # Results of the last cycles are written after the horizon.
@@ -317,7 +340,7 @@ def workspace(
     nodes, edges = len(state.tile), len(state.routes.length)
     return Workspace(
         tree=_tree(fabric, cycles),
-        labels=_labels(fabric, cycles, hops),
+        labels=_labels(fabric, cycles, reach),
         marks=Marks(
             overused=np.zeros_like(state.usage.used),
             pool_overused=np.zeros_like(state.usage.pool_used),
@@ -350,19 +373,21 @@ def _tree(fabric: Fabric, cycles: int) -> Tree:
     )
 
 
-def _box(fabric: Fabric, hops: Int16s | None) -> Box:
+def _box(fabric: Fabric, reach: Reach | None) -> Box:
     """The box of all tiles, which stays so unless there are hops."""
-    tiles, files = fabric.tiles, fabric.files
+    tiles, files, none = fabric.tiles, fabric.files, np.zeros(0, dtype=np.int64)
     return Box(
-        hops=np.zeros((0, 0), dtype=np.int16) if hops is None else hops,
-        reach=BOX_REACH,
+        hops=np.zeros((0, 0), dtype=np.int16) if reach is None else reach.hops,
+        ball_at=none if reach is None else reach.ball_at,
+        ball=none if reach is None else reach.ball,
         tiles=np.arange(tiles), files=np.arange(files), cleared_tiles=np.arange(tiles), cleared_files=np.arange(files),
-        size=np.array([tiles, files, tiles, files, 0], dtype=np.int64),
+        size=np.array([tiles, files, tiles, files, 0, 0], dtype=np.int64),
         seen=np.zeros(tiles, dtype=np.int64), file_seen=np.zeros(files, dtype=np.int64),
+        on_way=np.zeros(tiles, dtype=np.int64), queue=np.zeros(tiles, dtype=np.int64),
     )  # fmt: skip
 
 
-def _labels(fabric: Fabric, cycles: int, hops: Int16s | None) -> Labels:
+def _labels(fabric: Fabric, cycles: int, reach: Reach | None) -> Labels:
     """Labels of the right size; a sweep fills them before it reads them."""
     storages, files = fabric.elements - 3 * fabric.tiles, max(1, fabric.files)
     return Labels(
@@ -376,5 +401,5 @@ def _labels(fabric: Fabric, cycles: int, hops: Int16s | None) -> Labels:
         least_at=np.zeros((cycles, files), dtype=np.int64),
         enter=np.zeros((cycles, fabric.tiles)),
         path=np.zeros((2 + fabric.wire_depth) * cycles + 8, dtype=np.int64),
-        box=_box(fabric, hops),
+        box=_box(fabric, reach),
     )

@@ -58,6 +58,10 @@ _HIGHEST = 4
 _ANNEALED = 1 / 4
 _MOVE = 2e-6
 
+# Where the time is short: the part of the usual annealing with which starts begin, and by what patience is divided.
+_QUICKEST = 1 / 2
+_IMPATIENT = 4
+
 # Seconds per node below which a time limit is short.
 _QUICK = 0.03
 
@@ -122,7 +126,7 @@ class TimedWalk(Walk):
         Where the time is short for the graph, a ladder has its highest rung alone, where few starts find a mapping.
         """
         bound, last = self.bound.total, min(top, self._last())
-        if hurried(self.clock.budget, len(self.search.problem.nodes)):
+        if self._hurried:
             return [last]
         rungs, step = [], 1
         while bound + step - 1 < last:
@@ -133,8 +137,16 @@ class TimedWalk(Walk):
         return upper if turn and upper else rungs
 
     def _rung(self, ii: int, turn: int, part: float) -> bool:
-        """Try a rung: the bound with the usual patience, others with many short starts."""
+        """Try a rung: the bound with the usual patience, others with many short starts.
+
+        Where the time is short, the first starts anneal little: at an II with much room that is often enough.
+        """
         seconds = self._rung_seconds(part, turn)
+        if self._hurried:
+            effort = self._short()
+            annealing = int(_QUICKEST * self._annealing(seconds))
+            effort = effort._replace(annealing=annealing, patience=max(1, effort.patience // _IMPATIENT))
+            return self._spend(ii, effort, seconds, _BATCHES, hurried=True)
         if ii == self.bound.total:
             return self._spend(ii, self._annealed(self._effort(turn), _FIRST), seconds)
         return self._spend(ii, self._short(), seconds, _BATCHES)
@@ -149,6 +161,11 @@ class TimedWalk(Walk):
         if not self.spent and part < 1:
             return _AT_BOUND * self._limit
         return part * max(0.0, self._remaining - (1 - _LADDER) * self._limit)
+
+    @property
+    def _hurried(self) -> bool:
+        """True when the time is short for the graph."""
+        return hurried(self.clock.budget, len(self.search.problem.nodes))
 
     # -- better ones --------------------------------------------------------------------------------------------------
 
@@ -206,15 +223,19 @@ class TimedWalk(Walk):
 
     # -- one II -------------------------------------------------------------------------------------------------------
 
-    def _spend(self, ii: int, effort: Parameters, seconds: float, batches: int = 1) -> bool:
-        """Try an II for some seconds and at most some batches of starts; True when a mapping is found."""
+    def _spend(self, ii: int, effort: Parameters, seconds: float, batches: int = 1, *, hurried: bool = False) -> bool:
+        """Try an II for some seconds and at most some batches of starts; True when a mapping is found.
+
+        Hurried batches end with the first mapping in time, and anneal twice as long from one to the next.
+        """
         effort = effort._replace(annealing=min(effort.annealing, self._annealing(seconds)))
         with self.clock.slice(seconds) as part:
             won = False
             for _ in range(batches):
-                won = self._try(ii, effort, part)
+                won = self._try(ii, effort, part, any_wins=hurried)
                 if won or part.over():
                     break
+                effort = effort._replace(annealing=effort.annealing * 2) if hurried else effort
             self.cut = self.cut or bool(part.stop[0])
             self.spent[ii] = self.spent.get(ii, 0.0) + part.seconds
         return won

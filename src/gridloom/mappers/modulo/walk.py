@@ -91,11 +91,14 @@ class Walk:
             self._try(ii, self._effort(turn), self.clock)
             turn += 1
 
-    def _try(self, ii: int, effort: Parameters, clock: Clock) -> bool:
-        """Run a batch at an II under a clock; True when it finds a mapping, which is then the best."""
+    def _try(self, ii: int, effort: Parameters, clock: Clock, *, any_wins: bool = False) -> bool:
+        """Run a batch at an II under a clock; True when it finds a mapping, which is then the best.
+
+        With ``any_wins`` the batch ends with the first mapping in time, whichever start it is from.
+        """
         number = self.batches.get(ii, 0)
         self.batches[ii] = number + 1
-        won, closest = self._search_of(ii, number).batch(ii, number * BATCH, effort, clock)
+        won, closest = self._search_of(ii, number).batch(ii, number * BATCH, effort, clock, any_wins=any_wins)
         if self.closest is None or closest.overuse <= self.closest.overuse:
             self.closest = closest
         if won is not None:
@@ -113,7 +116,7 @@ class Walk:
         if number % 3 != 2 or not self.config.recompute:
             return self.search
         rng = np.random.default_rng((self.clock.budget.seed, ii, number))
-        problem = with_copies(self.search.problem, ii, rng)
+        problem = with_copies(self.search.problem, self.search.loop(ii).preferred, ii, rng)
         return self.search if problem is None else ModuloSearch(problem)
 
     def _effort(self, turn: int) -> Parameters:

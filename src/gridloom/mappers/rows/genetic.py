@@ -328,9 +328,9 @@ class _Evolution:
         return genes
 
     def _unevaluated(self) -> _Individual:
-        """A random individual with figures worse than any real ones."""
-        place, bits = self.random_genes()
-        return _Individual(place, bits, (1 << 20, 0, 0, 0), None)
+        """An individual without places, with figures worse than any real ones."""
+        place = np.full(len(self.graph.nodes), -1, dtype=np.int32)
+        return _Individual(place, [0] * self.length, (1 << 20, 0, 0, 0), None)
 
     # -- genes --------------------------------------------------------------------------------------------------------
 

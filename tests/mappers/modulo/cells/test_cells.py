@@ -34,7 +34,7 @@ MEMORY_COLUMN = {
 
 
 def mapped(dfg: Dfg, arch: str | dict[str, Any], **settings: int) -> Mapping:
-    found = unit_cells(dfg, build(arch), ModuloConfig(**settings), Budget(effort=60_000, seed=1))
+    found = unit_cells(dfg, build(arch), ModuloConfig(**settings), Budget(effort=60_000, seed=1).start())
     assert found is not None
     assert legal(found.mapping) == []
     assert simulate(found.mapping, iterations=12).ok
@@ -76,7 +76,8 @@ def test_an_ii_that_is_asked_for_is_kept() -> None:
 def test_the_same_seed_and_effort_give_the_same_mapping_with_any_number_of_workers() -> None:
     dfg, arch = copies(8), build("torus:8x4")
     found = [
-        unit_cells(dfg, arch, ModuloConfig(), Budget(effort=20_000, seed=3, workers=workers)) for workers in (1, 1, 2)
+        unit_cells(dfg, arch, ModuloConfig(), Budget(effort=20_000, seed=3, workers=workers).start())
+        for workers in (1, 1, 2)
     ]
     texts = {dumps(one.mapping) for one in found if one is not None}
     assert len(texts) == 1
@@ -100,11 +101,11 @@ def test_order_edges_between_copies_shift_blocks_in_time() -> None:
 def test_graphs_with_given_places_are_left_to_the_search() -> None:
     dfg = copies(8)
     config = ModuloConfig(pin={dfg.nodes[-1].id: "pe_0_0"})
-    assert unit_cells(dfg, build("torus:8x4"), config, Budget(effort=1000)) is None
+    assert unit_cells(dfg, build("torus:8x4"), config, Budget(effort=1000).start()) is None
 
 
 def test_a_central_register_file_is_left_to_the_search() -> None:
-    assert unit_cells(copies(8), build("ramp-5"), ModuloConfig(), Budget(effort=1000)) is None
+    assert unit_cells(copies(8), build("ramp-5"), ModuloConfig(), Budget(effort=1000).start()) is None
 
 
 def test_modulo_takes_cells_first_and_keeps_them_at_the_bound() -> None:

@@ -41,7 +41,7 @@ def enclose(fabric: Fabric, box: Box, source: int, target: int) -> None:
     begin_box(box)
     add_ball(box, target)
     add_ball(box, source)
-    add_way(box, source, target)
+    add_way(fabric, box, source, target)
     end_box(fabric, box)
 
 
@@ -54,8 +54,8 @@ def ground(*, boxed: bool = True) -> tuple[Fabric, Box]:
     fabric = problem.fabric(loop, 2, Registers(limit=2, rotating=1), 1.0)
     state = empty_state(fabric, loop, problem.pool_room)
     anywhere = np.full(loop.nodes, -1, dtype=np.int64)
-    hops = Distances(problem).hops if boxed else None
-    return fabric, workspace(fabric, state, np.zeros(loop.nodes), anywhere, 0, None, hops).labels.box
+    reach = Distances(problem).reach if boxed else None
+    return fabric, workspace(fabric, state, np.zeros(loop.nodes), anywhere, 0, None, reach).labels.box
 
 
 def listed(box: Box) -> tuple[list[int], list[int], list[int], list[int]]:

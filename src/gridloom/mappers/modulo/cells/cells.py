@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -30,8 +31,8 @@ from gridloom.mappers.modulo.config import ModuloConfig
 from gridloom.mappers.modulo.mapping import memory_words, to_mapping
 from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.screening import screen
-from gridloom.mappers.modulo.search import ModuloSearch
-from gridloom.mappers.modulo.timed import hurried
+from gridloom.mappers.modulo.search import ModuloSearch, warm_up
+from gridloom.mappers.modulo.timed import takes_slices
 from gridloom.mappers.modulo.walk import Walk
 from gridloom.mappers.origin import origin
 from gridloom.mapping.mii import Mii, mii
@@ -54,8 +55,10 @@ _TEMPLATES = 9
 _PLANS = (2, 4)
 _FILLED = 0.95
 
-# The multiple of the bound at which blocks are mapped first where the time is short.
-_EASY = 2
+# The multiple of the bound at which blocks are mapped first under a time limit, and the part of the limit in which some
+# mapping has to be found.
+_EASY = 4
+_FIRST = 1 / 8
 
 # Moves per node of a block: of the first try at an II, and the factor from pass to pass.
 _MOVES = 150
@@ -81,20 +84,20 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class UnitCells:
-    """A mapping by unit cells, and what is left of the budget."""
+    """A mapping by unit cells, and whether it is the last word."""
 
     mapping: Mapping
-    left: Budget
     #: True when the ordinary search has nothing to add: the II is the bound, the budget is used up, or the graph is too
     #: large for it.
     final: bool
 
 
-def unit_cells(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> UnitCells | None:
+def unit_cells(dfg: Dfg, arch: Arch, config: ModuloConfig, clock: Clock) -> UnitCells | None:
     """A mapping by unit cells at the lowest II that is found; None where cells do not apply or find none.
 
     Depends on the seed and the effort alone, unless time or the user ends it. A graph that does not apply costs the
-    time to find that out, which is near-linear in the graph.
+    time to find that out, which is near-linear in the graph. Under a time limit a small part of it goes to the first
+    mapping at most: where that is not enough, the ordinary search needs the rest.
     """
     grid = Grid(arch)
     if len(dfg.nodes) < LEAST_NODES or _given(config) or not grid.regular or _beyond_cells(arch):
@@ -102,19 +105,14 @@ def unit_cells(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Un
     bound, found = mii(dfg, arch), repetition(dfg, arch)
     if found is None or bound.missing:
         return None
-    clock = budget.start()
+    warm_up()
+    clock.prepared()
     mapping = _Cells(found, grid, config, clock, bound).best()
     if mapping is None:
         return None
     large = len(dfg.nodes) > _SEARCHED_NODES or len(arch.tiles) > _SEARCHED_TILES
-    final = budget.unlimited or large or clock.over() or mapping.ii == bound.total or config.ii is not None
-    return UnitCells(mapping, budget if final else _left(budget, clock), final)
-
-
-def _left(budget: Budget, clock: Clock) -> Budget:
-    """What a run has left of a budget that is not used up."""
-    effort = None if budget.effort is None else budget.effort - clock.moves
-    return replace(budget, time_limit=clock.remaining, effort=effort)
+    final = clock.budget.unlimited or large or clock.over() or mapping.ii == bound.total or config.ii is not None
+    return UnitCells(mapping, final)
 
 
 def _beyond_cells(arch: Arch) -> bool:
@@ -143,18 +141,26 @@ class _Cells:
         self.config = config
         self.clock = clock
         self.bound = bound
+        #: What ends the search of a block: the run, or before the first mapping a part of it.
+        self.until = clock if clock.remaining is None else clock.slice(_FIRST * clock.remaining)
         self.plans = list(self._plans())
 
     def best(self) -> Mapping | None:
-        """The mapping of the lowest II: upwards from the bound with little effort, then below that with more."""
+        """The mapping of the lowest II: upwards from the bound with little effort, then below that with more.
+
+        Under a time limit it begins with one at an II with much room, which takes little time.
+        """
         mapping = self._easy()
+        if mapping is not None:
+            self.until = self.clock
         for ii in self._upwards():
-            if self.clock.over() or (mapping is not None and mapping.ii <= ii):
+            if self.until.over() or (mapping is not None and mapping.ii <= ii):
                 break
             better = self._at(ii, 0)
             if better is not None:
                 mapping = better
                 break
+        self.until = self.clock
         for turn in range(_PASSES):
             while mapping is not None and mapping.ii > self.bound.total and self.config.ii is None:
                 better = self._at(mapping.ii - 1, turn)
@@ -164,8 +170,8 @@ class _Cells:
         return mapping
 
     def _easy(self) -> Mapping | None:
-        """A mapping at an II with much room, where the time is short: a search from the bound on may not get so far."""
-        if self.config.ii is not None or not hurried(self.clock.budget, len(self.found.dfg.nodes)):
+        """A mapping at an II with much room, where time is the limit: a search from the bound on may not get so far."""
+        if self.config.ii is not None or not takes_slices(self.config, self.clock.budget):
             return None
         return self._at(min(_EASY * self.bound.total, self._last), 0, smallest=True)
 
@@ -215,7 +221,7 @@ class _Cells:
         area = Rectangle(0, 0, height, width)
         return (height, width) == (rows, cols) or self.grid.closed(area, self._classes)
 
-    @property
+    @cached_property
     def _classes(self) -> frozenset[str]:
         """The op classes of the graph, and that of spills."""
         dfg = self.found.dfg
@@ -244,7 +250,7 @@ class _Cells:
         for plan in plans[: _PLANS[min(turn, 1)]]:
             mapping = self._map(plan, ii, turn)
             self.clock.report(f"cells at II {ii}", "" if mapping is None else f"II {ii}")
-            if mapping is not None or self.clock.over():
+            if mapping is not None or self.until.over():
                 return mapping
         return None
 
@@ -279,7 +285,7 @@ class _Cells:
             effort=_MOVES * len(nodes) * _MORE**turn,
             seed=self.clock.budget.seed,
             workers=self.clock.budget.workers,
-            interrupted=self.clock.over,
+            interrupted=self.until.over,
         )
         clock = budget.start()
         solution = Walk(ModuloSearch(problem), replace(self.config, ii=ii), clock, bound).best()

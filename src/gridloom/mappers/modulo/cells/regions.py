@@ -55,10 +55,10 @@ class Grid:
         """The rows and columns from one tile to another, the short way round on arrays that wrap."""
         rows, cols = self.size
         first, second = self.arch.tiles[a], self.arch.tiles[b]
-        down, right = (second.row - first.row) % rows, (second.col - first.col) % cols
+        down, right = second.row - first.row, second.col - first.col
         if self.arch.has("wraps"):
             return (down + rows // 2) % rows - rows // 2, (right + cols // 2) % cols - cols // 2
-        return second.row - first.row, second.col - first.col
+        return down, right
 
     @cached_property
     def local(self) -> list[Local]:
@@ -96,25 +96,34 @@ class Grid:
     @cached_property
     def _link_kinds(self) -> Mapping[tuple[int, int], Int64s]:
         """For each way [row, column] -> a number for the arcs that lead from a tile to the one in that way; 0: none."""
-        arch, local = self.arch, self.local
-        arcs: dict[tuple[int, int], dict[int, list[object]]] = {}
-        owner = arch.tile.tolist()
-        columns = (arch.arc_source, arch.arc_target, arch.arc_latency, arch.arc_gate)
-        for a, b, latency, gate in zip(*(column.tolist() for column in columns)):
-            # The memory has no place: an arc from or to it belongs to the tile at its other end.
-            here, there = (owner[a] if owner[a] >= 0 else owner[b]), (owner[b] if owner[b] >= 0 else owner[a])
-            if here >= 0:
-                arcs.setdefault(self.way(here, there), {}).setdefault(here, []).append(
-                    (local[a], local[b], latency, gate)
-                )
-        tables = {}
-        for way, rows in arcs.items():
-            known: dict[str, int] = {}
-            tables[way] = np.zeros(self.size, dtype=np.int64)
-            for tile, found in rows.items():
-                place = arch.tiles[tile].row, arch.tiles[tile].col
-                tables[way][place] = 1 + known.setdefault(str(sorted(map(str, found))), len(known))
+        arch = self.arch
+        numbers: dict[Local, int] = {}
+        local = np.array([numbers.setdefault(what, len(numbers)) for what in self.local], dtype=np.int64)
+        source, target = arch.tile[arch.arc_source], arch.tile[arch.arc_target]
+        # The memory has no place: an arc from or to it belongs to the tile at its other end.
+        here, there = np.where(source >= 0, source, target), np.where(target >= 0, target, source)
+        row, col = np.array([(tile.row, tile.col) for tile in arch.tiles], dtype=np.int64).reshape(-1, 2).T
+        down, right = self._ways(row[there] - row[here], col[there] - col[here])
+        arcs = np.stack(
+            [down, right, here, local[arch.arc_source], local[arch.arc_target], arch.arc_latency, arch.arc_gate], axis=1
+        )[here >= 0]
+        arcs = arcs[np.lexsort(arcs.T[::-1])]
+        # A group of rows is what leads from one tile one way.
+        first = np.flatnonzero(np.diff(arcs[:, :3], axis=0, prepend=-(1 << 40)).any(axis=1)).tolist()
+        tables: dict[tuple[int, int], Int64s] = {}
+        known: dict[bytes, int] = {}
+        for k, end in zip(first, [*first[1:], len(arcs)]):
+            r, c, tile = arcs[k, :3].tolist()
+            table = tables.setdefault((r, c), np.zeros(self.size, dtype=np.int64))
+            table[row[tile], col[tile]] = 1 + known.setdefault(arcs[k:end, 3:].tobytes(), len(known))
         return tables
+
+    def _ways(self, down: Int64s, right: Int64s) -> tuple[Int64s, Int64s]:
+        """Differences of rows and of columns as :meth:`way` gives them."""
+        if not self.arch.has("wraps"):
+            return down, right
+        rows, cols = self.size
+        return (down + rows // 2) % rows - rows // 2, (right + cols // 2) % cols - cols // 2
 
     def pattern(self, area: Rectangle) -> bytes:
         """What the tiles of a rectangle and the links among them are like, for comparison with another one."""

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridloom.mappers.core.arrays import Int64s, Uint8s
+from gridloom.mappers.core.arrays import Int64s
 from gridloom.mappers.core.kernels import borrowing, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_unit
 from gridloom.mappers.modulo.initial.arrays import Ground, Placement, Scratch
 from gridloom.mappers.modulo.initial.cost_kernel import net_cost, put, take_out, tie_cost
 from gridloom.mappers.modulo.schedule.iterative import NONE
-from gridloom.mappers.modulo.state import Loop
+from gridloom.mappers.modulo.state import Loop, Race
 
 _FAR = 1 << 28
+
+# Moves between two looks at the clock at most.
+_LONGEST_BLOCK = 8192
 
 
 @borrowing
@@ -29,13 +32,13 @@ def _window(ground: Ground, loop: Loop, place: Placement, node: int) -> tuple[in
         edge = loop.into[k]
         source = loop.source[edge]
         if source < loop.nodes and source != node and place.tile[source] >= 0:
-            ready = place.cycle[source] + loop.latency[source, place.tile[source]]
+            ready = place.cycle[source] + loop.latency[loop.kind[source], place.tile[source]]
             low = max(low, ready - ground.ii * loop.distance[edge])
     for k in range(loop.out_at[node], loop.out_at[node + 1]):
         edge = loop.out[k]
         target = loop.target[edge]
         if target != node and place.tile[target] >= 0:
-            latency = loop.latency[node, max(0, place.tile[node])]
+            latency = loop.latency[loop.kind[node], max(0, place.tile[node])]
             high = min(high, place.cycle[target] + ground.ii * loop.distance[edge] - latency)
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
@@ -94,9 +97,11 @@ def _some_place(ground: Ground, loop: Loop, place: Placement, random: RandomStat
                 count = ground.read_at[around + 1] - ground.read_at[around]
                 tile = ground.read[ground.read_at[around] + random_below(random, count)]
                 if reads:
-                    cycle = place.cycle[other] + loop.latency[other, around] - ground.ii * loop.distance[edge]
+                    ready = place.cycle[other] + loop.latency[loop.kind[other], around]
+                    cycle = ready - ground.ii * loop.distance[edge]
                 else:
-                    cycle = place.cycle[other] - loop.latency[node, tile] + ground.ii * loop.distance[edge]
+                    due = place.cycle[other] + ground.ii * loop.distance[edge]
+                    cycle = due - loop.latency[loop.kind[node], tile]
                 return tile, min(max(cycle, 0), ground.horizon - 1)
             if draw < 0.55:
                 return around, _some_cycle(ground, loop, place, random, node)
@@ -175,7 +180,7 @@ def _try_move(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, ra
         other = -1
     if other >= 0:
         before, after = place.cycle[other], _swapped_cycle(ground, place, node, other)
-        if loop.allowed[other, old_tile] == 0 or after < 0 or after >= ground.horizon:
+        if loop.allowed[loop.kind[other], old_tile] == 0 or after < 0 or after >= ground.horizon:
             return
     count = _note(loop, scratch, node, 0)
     if other >= 0:
@@ -190,19 +195,20 @@ def _try_move(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, ra
 
 @kernel
 def anneal(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, random: RandomState, hot: float,
-           cold: float, moves: int, stop: Uint8s) -> None:  # fmt: skip
+           cold: float, moves: int, race: Race) -> None:  # fmt: skip
     """Improve a placement by so many moves while the temperature falls from ``hot`` to ``cold``.
 
-    A move costs the readers of the nets that it changes, squared, and nothing that grows with the array.
+    A move costs the readers of the nets that it changes, squared, and nothing that grows with the array. Ends early
+    when it is stopped or a start of a lower number has won.
     """
-    block = max(64, moves // 256)
+    block = max(64, min(_LONGEST_BLOCK, moves // 256))
     factor = (cold / hot) ** (block / moves)
     temperature, done = hot, 0
-    while done < moves and not stop[0]:
+    while done < moves and not race.stop[0] and race.won[0] >= race.number:
         for _ in range(block):
             node = random_below(random, loop.nodes)
             tile, cycle = _some_place(ground, loop, place, random, node)
-            if loop.allowed[node, tile] and (tile != place.tile[node] or cycle != place.cycle[node]):
+            if loop.allowed[loop.kind[node], tile] and (tile != place.tile[node] or cycle != place.cycle[node]):
                 _try_move(ground, loop, place, scratch, random, node, tile, cycle, temperature)
         done += block
         temperature *= factor
@@ -215,11 +221,12 @@ def anneal(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, rando
 def _first_window(ground: Ground, loop: Loop, place: Placement, node: int) -> tuple[int, int]:
     """At most one period of cycles that all placed nodes allow; where they allow none, one after the first."""
     ii, low, high = ground.ii, -_FAR, _FAR
-    for other in range(loop.nodes):
-        if place.tile[other] >= 0 and loop.least[other, node] > NONE:
-            low = max(low, place.cycle[other] + loop.least[other, node])
-        if place.tile[other] >= 0 and loop.least[node, other] > NONE:
-            high = min(high, place.cycle[other] - loop.least[node, other])
+    for k in range(loop.related_at[node], loop.related_at[node + 1]):
+        other = loop.related[k]
+        if place.tile[other] >= 0 and loop.before[k] > NONE:
+            low = max(low, place.cycle[other] + loop.before[k])
+        if place.tile[other] >= 0 and loop.after[k] > NONE:
+            high = min(high, place.cycle[other] - loop.after[k])
     # A dependence over many iterations gives a bound outside the horizon, which says nothing.
     if low < 0:
         low = -_FAR
@@ -240,7 +247,7 @@ def _near_place(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, 
     best, where, when = 1e18, -1, -1
     for k in range(ground.near_at[centre], ground.near_at[centre + 1]):
         tile = ground.near[k]
-        if loop.allowed[node, tile] == 0:
+        if loop.allowed[loop.kind[node], tile] == 0:
             continue
         for cycle in range(low, high + 1):
             if place.occupant[tile, cycle % ground.ii] >= 0:
@@ -259,7 +266,7 @@ def _far_place(ground: Ground, loop: Loop, place: Placement, node: int, centre: 
     """The nearest tile with a free slot, and the first cycle from ``low`` on in such a slot; -1: there is none."""
     best, where, when = _FAR, -1, -1
     for tile in range(ground.hops.shape[0]):
-        if loop.allowed[node, tile] == 0 or ground.hops[centre, tile] >= best:
+        if loop.allowed[loop.kind[node], tile] == 0 or ground.hops[centre, tile] >= best:
             continue
         for cycle in range(low, low + ground.ii):
             if place.occupant[tile, cycle % ground.ii] < 0:

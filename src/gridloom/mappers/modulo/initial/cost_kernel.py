@@ -114,7 +114,7 @@ def net_cost(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, net
     if edges == 0:
         return 0.0
     home = place.tile[net]
-    points = _add_point(scratch, 0, home, place.cycle[net] + loop.latency[net, home], 0)
+    points = _add_point(scratch, 0, home, place.cycle[net] + loop.latency[loop.kind[net], home], 0)
     for k in range(edges):
         edge = scratch.order[k]
         target = loop.target[edge]
@@ -157,13 +157,14 @@ def take_out(ground: Ground, loop: Loop, place: Placement, node: int) -> float:
     tile, slot = place.tile[node], place.cycle[node] % ground.ii
     change = 0.0
     place.occupant[tile, slot] = -1
-    pool = loop.pool[node, tile]
+    kind = loop.kind[node]
+    pool = loop.pool[kind, tile]
     if pool >= 0:
         if place.pool_used[pool, slot] > ground.pool_room[pool]:
             change -= CROWDED
         place.pool_used[pool, slot] -= 1
     if loop.has_result[node]:
-        ready = (place.cycle[node] + loop.latency[node, tile]) % ground.ii
+        ready = (place.cycle[node] + loop.latency[kind, tile]) % ground.ii
         if place.written[tile, ready] > 1:
             change -= CROWDED
         place.written[tile, ready] -= 1
@@ -186,13 +187,14 @@ def put(ground: Ground, loop: Loop, place: Placement, node: int, tile: int, cycl
     place.tile[node] = tile
     place.cycle[node] = cycle
     place.occupant[tile, slot] = node
-    pool = loop.pool[node, tile]
+    kind = loop.kind[node]
+    pool = loop.pool[kind, tile]
     if pool >= 0:
         place.pool_used[pool, slot] += 1
         if place.pool_used[pool, slot] > ground.pool_room[pool]:
             change += CROWDED
     if loop.has_result[node]:
-        ready = (cycle + loop.latency[node, tile]) % ground.ii
+        ready = (cycle + loop.latency[kind, tile]) % ground.ii
         place.written[tile, ready] += 1
         if place.written[tile, ready] > 1:
             change += CROWDED

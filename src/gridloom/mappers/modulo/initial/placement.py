@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gridloom.mappers.core.arrays import Float64s, Int64s, Uint8s
+from gridloom.mappers.core.arrays import Float64s, Int64s
 from gridloom.mappers.modulo.initial.arrays import Ground, Placement, Scratch
 from gridloom.mappers.modulo.problem import Registers
 from gridloom.mappers.modulo.reach.distances import Distances
-from gridloom.mappers.modulo.state import Fabric, Loop
+from gridloom.mappers.modulo.state import Fabric, Loop, Race
 
 # Temperatures between which a placement is annealed.
 _HOT = 1.5
@@ -59,7 +59,7 @@ class InitialPlacement:
             mark=np.zeros(nets, dtype=np.int64),
         )
 
-    def run(self, rank: Float64s, first_tile: Int64s, seed: int, moves: int, stop: Uint8s) -> bool:
+    def run(self, rank: Float64s, first_tile: Int64s, seed: int, moves: int, race: Race) -> bool:
         """Place all nodes in the order of ``rank``, then anneal; False where a node finds no slot."""
         from gridloom.mappers.modulo.initial.anneal_kernel import anneal, place_first
 
@@ -69,7 +69,7 @@ class InitialPlacement:
             return False
         # Few moves cannot mend what a high temperature undoes.
         hot = _WARM + (_HOT - _WARM) * min(1.0, moves / (_MANY * max(1, self.loop.nodes)))
-        anneal(self.ground, self.loop, self.place, self.scratch, random, hot, _COLD, max(1, moves), stop)
+        anneal(self.ground, self.loop, self.place, self.scratch, random, hot, _COLD, max(1, moves), race)
         return True
 
 
@@ -88,13 +88,13 @@ def initial_places(
     first_tile: Int64s,
     rng: np.random.Generator,
     moves: int,
-    stop: Uint8s,
+    race: Race,
 ) -> tuple[Int64s, Int64s] | None:
     """The tile and the cycle of each node after ``moves`` annealing moves per node; None where some have no slot."""
     if moves < _MANY:
         # Along the schedule no route is too late from the beginning.
         rank = loop.preferred + 0.5 * rng.random(loop.nodes)
     placement = InitialPlacement(distances, fabric, loop, registers)
-    if not placement.run(rank, first_tile, int(rng.integers(1 << 31)), moves * loop.nodes, stop):
+    if not placement.run(rank, first_tile, int(rng.integers(1 << 31)), moves * loop.nodes, race):
         return None
     return placement.place.tile, placement.place.cycle

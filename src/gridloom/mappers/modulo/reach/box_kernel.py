@@ -17,6 +17,7 @@ FILES = 1
 CLEARED_TILES = 2
 CLEARED_FILES = 3
 _STAMP = 4
+_WAYS = 5
 
 # Hops that a route between two far tiles may go round.
 _DETOUR = 2
@@ -60,23 +61,36 @@ def _clear_file(box: Box, file: int) -> None:
 
 @borrowing
 def add_ball(box: Box, centre: int) -> None:
-    """Add the tiles within reach of a tile. Costs one pass over the distances from it."""
+    """Add the tiles within reach of a tile. Costs their number."""
     if box.hops.shape[0] == 0:
         return
-    for tile in range(box.hops.shape[0]):
-        if box.hops[centre, tile] <= box.reach:
-            _add(box, tile)
+    for k in range(box.ball_at[centre], box.ball_at[centre + 1]):
+        _add(box, box.ball[k])
 
 
 @borrowing
-def add_way(box: Box, source: int, target: int) -> None:
-    """Add the tiles on short ways from one tile to another."""
+def add_way(fabric: Fabric, box: Box, source: int, target: int) -> None:
+    """Add the tiles on short ways from one tile to another. Costs their number, times links.
+
+    Every tile of such a way lies on one itself, so that a search back from the target over such tiles finds all.
+    """
     if box.hops.shape[0] == 0:
         return
     most = box.hops[source, target] + _DETOUR
-    for tile in range(box.hops.shape[0]):
-        if box.hops[source, tile] + box.hops[tile, target] <= most:
-            _add(box, tile)
+    box.size[_WAYS] += 1
+    box.on_way[target] = box.size[_WAYS]
+    box.queue[0] = target
+    head, tail = 0, 1
+    while head < tail:
+        tile = box.queue[head]
+        head += 1
+        _add(box, tile)
+        for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
+            before = fabric.read[k]
+            if box.on_way[before] != box.size[_WAYS] and box.hops[source, before] + box.hops[before, target] <= most:
+                box.on_way[before] = box.size[_WAYS]
+                box.queue[tail] = before
+                tail += 1
 
 
 @borrowing

@@ -9,6 +9,7 @@ import numpy as np
 from gridloom.mappers.core.arrays import Int16s, Int64s
 from gridloom.mappers.core.csr import csr64
 from gridloom.mappers.modulo.problem import ModuloProblem
+from gridloom.mappers.modulo.state import BOX_REACH, Reach
 
 # Hops to a tile that cannot be reached.
 _UNREACHED = 1000
@@ -36,7 +37,14 @@ class Distances:
         return table
 
     @cached_property
+    def reach(self) -> Reach:
+        """What boxes are made of."""
+        rows, tiles = np.nonzero(self.hops <= BOX_REACH)
+        starts = np.searchsorted(rows, np.arange(len(self.hops) + 1))
+        return Reach(self.hops, starts.astype(np.int64), tiles.astype(np.int64))
+
+    @cached_property
     def near(self) -> tuple[Int64s, Int64s]:
         """CSR: the tiles within two hops of each tile, in either direction."""
-        close = np.minimum(self.hops, self.hops.T) <= 2
-        return csr64([np.flatnonzero(row).tolist() for row in close])
+        rows, tiles = np.nonzero(np.minimum(self.hops, self.hops.T) <= 2)
+        return np.searchsorted(rows, np.arange(len(self.hops) + 1)).astype(np.int64), tiles.astype(np.int64)

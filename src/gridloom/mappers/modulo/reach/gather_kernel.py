@@ -41,7 +41,7 @@ def _rest(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, storage: int
         labels.best[cycle, storage] = rest + price(usage, tiles + after, following, base, present)
 
 
-@borrowing
+@inlined
 def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, present: float) -> None:
     """Prices of a cycle from those of later ones: the same steps as forward, read from their ends.
 

@@ -22,7 +22,7 @@ _TRIES = 12
 _SWEEPS = 8
 
 # Graphs with more nodes than this get their distances row by row, in so many rounds at most.
-_DENSE = 600
+_DENSE = 64
 _ROUNDS = 40
 
 #: "No dependence" in a table of least distances.
@@ -59,6 +59,12 @@ def least_distances(count: int, dependences: Sequence[Dependence], ii: int) -> I
         table[d.source, d.target] = max(table[d.source, d.target], d.delay - ii * d.distance)
     close_distances(table)
     return table
+
+
+def warm_up_distances() -> None:
+    """Load or compile the kernels of :func:`least_distances`, those for small and those for large graphs."""
+    for count in (2, _DENSE + 1):
+        least_distances(count, [Dependence(source=0, target=1, delay=1, distance=0)], 1)
 
 
 def _along(count: int, dependences: Sequence[Dependence]) -> Int64s:

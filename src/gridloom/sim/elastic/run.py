@@ -1,9 +1,10 @@
 """The simulator of elastic arrays: units fire when tokens and room are there; the result is a period, or a deadlock.
 
 A firing takes its tokens, keeps its unit busy for ``node.work`` cycles and puts its tokens out. It begins only when
-every consumer has room for them: room is the consumer's input buffer less what is in it and on the way, so that
-tokens never wait inside the network for a buffer. A link carries one token per cycle, flows in turn and the tokens of
-a firing together; a hop takes a cycle. ``puts_every`` and ``takes_every`` of an edge make that every so many firings.
+every consumer has room for them: room is the consumer's input buffer less what is in it and on the way, as far as the
+credits of what was taken have come back, one link per cycle. So what is on its way will be taken, but it may have to
+wait: the buffers between links are small, links are shared in turn, and so are banks of memory units and channels of
+the DRAM (docs/dataflow-machine.md). ``puts_every`` and ``takes_every`` of an edge make that every so many firings.
 
 Tokens carry values, a mix of all that went into them. Complete and in order means: every firing of every unit has the
 value that an untimed run of the graph gives it.
@@ -27,8 +28,9 @@ from gridloom.dfg.rates import taken
 from gridloom.dfg.semantics import encode, salt
 from gridloom.errors import DfgError, SimulationError
 from gridloom.mapping.configuration import Configuration, Slot, TokenPath
-from gridloom.sim import elastic_kernel as kernel
-from gridloom.sim.elastic_kernel import Words
+from gridloom.sim.elastic import token_kernel as kernel
+from gridloom.sim.elastic.fabric import fabric_of
+from gridloom.sim.elastic.token_kernel import Words
 from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 
 _LISTED: Final = 8
@@ -131,7 +133,7 @@ def early_tokens(dfg: Dfg, e: int) -> list[int]:
     if any(isinstance(value, str) for value in values):
         raise SimulationError(f"edge {edge.source} -> {edge.target} starts from a live-in; elastic arrays take numbers")
     return [
-        int(kernel.token(encode(dfg.domain, value), j))
+        int(kernel.token(encode(dfg.domain, value), j, edge.part))
         for value in values
         if not isinstance(value, str)
         for j in range(edge.tokens)
@@ -158,7 +160,7 @@ def _untimed(configuration: Configuration, repeats: list[int], iterations: int) 
         edges.append(
             (
                 dfg.index[edge.source], edge.tokens, taken(edge), len(first), len(early),
-                edge.puts_every, edge.takes_every,
+                edge.puts_every, edge.takes_every, edge.part,
             )
         )  # fmt: skip
         early += first
@@ -167,7 +169,7 @@ def _untimed(configuration: Configuration, repeats: list[int], iterations: int) 
     results = np.zeros((len(dfg.nodes), max(repeats) * iterations), dtype=np.int64)
     done = kernel.run_untimed(
         iterations, np.array(repeats, dtype=np.int64), np.array([salt(node.id) for node in dfg.nodes], dtype=np.int64),
-        start, flat, np.array(edges, dtype=np.int64).reshape(-1, 7), np.array([*early, 0], dtype=np.int64), results,
+        start, flat, np.array(edges, dtype=np.int64).reshape(-1, 8), np.array([*early, 0], dtype=np.int64), results,
     )  # fmt: skip
     if not done:
         raise SimulationError("stops by itself: a cycle has too few tokens at the start", where=f"graph {dfg.name!r}")
@@ -176,11 +178,10 @@ def _untimed(configuration: Configuration, repeats: list[int], iterations: int) 
 
 @dataclass
 class _Tables:
-    """What the kernel reads of flows and links, while it is collected.
+    """What the kernel reads of flows and trees, while it is collected.
 
-    A flow is an edge on its way to one unit. Row f of ``flows`` has the columns of :mod:`gridloom.sim.elastic_kernel`.
-    A flow of h hops has h + 1 counters in ``counters``: tokens put, tokens that have crossed each link. The counters of
-    a hop are at its index and the one after it.
+    A flow is an edge on its way to one unit. Row f of ``flows`` has the columns of `token_kernel`. A flow of h hops has
+    h + 1 counters in ``counters``: tokens put, tokens that have crossed each resource.
     """
 
     flows: list[list[int]] = field(default_factory=list)
@@ -188,11 +189,13 @@ class _Tables:
     #: Cells of all rings together, and the tokens that some hold at the start.
     cells: int = 0
     early: dict[int, list[int]] = field(default_factory=dict)
-    #: Link -> the counters of the hops that cross it, and the tokens of a packet there.
-    crossing: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     #: Edge of each flow, and what is wrong with its way.
     edges: list[int] = field(default_factory=list)
     broken: dict[int, str] = field(default_factory=dict)
+    #: Trees: the unit and the firings per packet; hops: what `token_kernel` has as columns; the counters of each hop.
+    trees: list[list[int]] = field(default_factory=list)
+    hops: list[list[int]] = field(default_factory=list)
+    raised: list[list[int]] = field(default_factory=list)
 
 
 class TokenNetwork:
@@ -207,16 +210,20 @@ class TokenNetwork:
         self.configuration = configuration
         self.dfg: Dfg = configuration.dfg
         self.arch: Arch = configuration.arch
+        self.fabric = fabric_of(configuration.arch)
         self.iterations = iterations
         self.slots: list[Slot] = [slot for slot in configuration.slots if slot.kind == "op"]
         self.repeats = [repeats[slot.node] for slot in self.slots]
         self.tables = _Tables()
         self.ends = {resource: (a, b) for a, b, resource in self.arch.links}
+        #: Readers of DRAM, as (work, firings of an iteration); they are units behind those of the slots.
+        self.readers: list[tuple[int, int]] = []
         self.leaving: list[list[int]] = [[] for _ in self.slots]
         self.entering: list[list[int]] = [[] for _ in self.slots]
         self._connect()
-        count = len(self.slots)
-        self.flows = np.array(self.tables.flows, dtype=np.int64).reshape(-1, 10)
+        self._add_readers()
+        count = len(self.slots) + len(self.readers)
+        self.flows = np.array(self.tables.flows, dtype=np.int64).reshape(-1, 12)
         self.counters = np.array([*self.tables.counters, 0], dtype=np.int64)
         self.consumed = np.zeros(len(self.flows), dtype=np.int64)
         self.results = np.zeros((count, max([*self.repeats, 1]) * iterations), dtype=np.int64)
@@ -225,14 +232,16 @@ class TokenNetwork:
         self.fired = np.zeros(count, dtype=np.int64)
 
     def _connect(self) -> None:
-        """Make a flow for each token path, and join flows to the units at their ends."""
+        """Make a flow for each token path, join flows to the units at their ends, and grow the trees."""
         by_end: dict[tuple[int, int], int] = {}
+        ways: list[tuple[int, int, TokenPath]] = []
         for flow in self.configuration.token_paths:
             f = self._add_flow(flow)
             by_end[flow.edge, flow.target] = f
             source = self._unit(flow.source, self.dfg.edges[flow.edge].source)
             if source >= 0:
                 self.leaving[source].append(f)
+                ways.append((flow.edge, f, flow))
         travelling = set(token_edges(self.configuration))
         for u, slot in enumerate(self.slots):
             for e in self.dfg.operand_edges(self.dfg.nodes[slot.node].id):
@@ -241,6 +250,35 @@ class TokenNetwork:
                     self.entering[u].append(
                         by_end[e, slot.tile] if (e, slot.tile) in by_end else self._add_flow(missing)
                     )
+        self._grow(sorted(ways, key=lambda way: way[:2]))
+
+    def _add_readers(self) -> None:
+        """Add what fetches from DRAM ahead of each input: a unit, and a flow over the channel and the port."""
+        tables, fabric = self.tables, self.fabric
+        for u, slot in enumerate(self.slots):
+            sent = {f: self.dfg.edges[tables.edges[f]] for f in self.leaving[u]}
+            if self.dfg.nodes[slot.node].op != "input" or not sent or fabric.channel[slot.tile] < 0:
+                continue
+            parts = {(edge.part, edge.tokens, edge.puts_every) for edge in sent.values()}
+            size = max(1, sum(tokens // every for _, tokens, every in parts))
+            f, unit = len(tables.flows), len(self.slots) + len(self.readers)
+            cells = 1 << (fabric.ahead + size).bit_length()
+            tables.flows.append(
+                [size, size, fabric.ahead, 2, len(tables.counters), tables.cells, cells - 1, 0, 1, 1, 1, -1]
+            )
+            tables.counters += [0, 0, 0]
+            tables.cells += cells
+            tables.edges.append(-1)
+            tree, first = len(tables.trees), len(tables.hops)
+            tables.trees.append([unit, 1])
+            steps = (int(fabric.channel[slot.tile]), int(fabric.port[slot.tile]))
+            tables.hops.append([-1 - tree, int(fabric.reads[slot.tile]), size, 1, steps[0]])
+            tables.hops.append([first, -1, size, 0, steps[1]])
+            tables.raised += [[tables.flows[f][kernel.F_COUNTER] + 1], [tables.flows[f][kernel.F_COUNTER] + 2]]
+            self.entering[u].append(f)
+            self.leaving.append([f])
+            self.entering.append([])
+            self.readers.append((size, self.repeats[u]))
 
     def _unit(self, tile: int, node: str) -> int:
         """The unit on a tile; the one that runs ``node`` where there are several."""
@@ -259,39 +297,78 @@ class TokenNetwork:
         early = early_tokens(self.dfg, flow.edge)
         room = min(self.arch.tiles[flow.target].buffer, edge.room or self.arch.tiles[flow.target].buffer)
         size = 1 << (max(room, len(early)) + edge.tokens).bit_length()
-        hops = max(len(flow.links), 1)
-        first = len(tables.counters)
+        hops = max(len(self._steps(flow)), 1)
         tables.flows.append(
             [
-                edge.tokens, taken(edge), room, hops, first, tables.cells, size - 1,
-                int(flow.source == flow.target), edge.puts_every, edge.takes_every,
+                edge.tokens, taken(edge), room, hops, len(tables.counters), tables.cells, size - 1,
+                int(flow.source == flow.target), edge.puts_every, edge.takes_every, max(1, len(flow.links)), edge.part,
             ]
         )  # fmt: skip
         tables.counters += [len(early)] * (hops + 1)
         tables.early[tables.cells] = early
         tables.cells += size
         tables.edges.append(flow.edge)
-        self._cross(f, flow, first)
         return f
 
-    def _cross(self, f: int, flow: TokenPath, first: int) -> None:
-        """Enter a flow at the links it crosses, as far as they join up: tokens stop where they do not."""
+    def _steps(self, flow: TokenPath) -> list[int]:
+        """The resources that a flow's packets cross: its links, perhaps a bank or a DRAM channel."""
+        fabric = self.fabric
+        steps = [int(fabric.link_number[link]) for link in flow.links]
+        if fabric.bank[flow.target] >= 0:
+            steps.append(int(fabric.bank[flow.target]) + self.dfg.edges[flow.edge].operand % fabric.banks)
+        elif fabric.channel[flow.target] >= 0:
+            steps.append(int(fabric.channel[flow.target]))
+        return steps
+
+    def _grow(self, ways: list[tuple[int, int, TokenPath]]) -> None:
+        """Grow the trees of flows, in the order of their edges, tree by tree: this is also the order of turns."""
+        trees: dict[tuple[str, int, int, int], list[tuple[int, TokenPath]]] = {}
+        for e, f, flow in ways:
+            edge = self.dfg.edges[e]
+            trees.setdefault((edge.source, edge.part, edge.tokens, edge.puts_every), []).append((f, flow))
+        for number, ((source, _, tokens, every), members) in enumerate(trees.items()):
+            self.tables.trees.append([self._unit(members[0][1].source, source), every])
+            known: dict[tuple[int, ...], int] = {}
+            for f, flow in members:
+                self._add_way(f, flow, number, tokens, known)
+
+    def _add_way(self, f: int, flow: TokenPath, tree: int, tokens: int, known: dict[tuple[int, ...], int]) -> None:
+        """Add the hops of a flow to its tree, as far as its links join up: packets are lost where they do not.
+
+        ``known`` has the hops of the tree by the resources before and at them.
+        """
+        tables = self.tables
+        steps = self._steps(flow)
+        whole = self._check(f, flow)
+        last = len(steps) if whole == len(flow.links) else whole
+        before = -1 - tree
+        for k in range(last):
+            key = tuple(steps[: k + 1])
+            if key not in known:
+                known[key] = len(tables.hops)
+                tables.hops.append([before, -1 if k + 1 == last else steps[k], tokens, 0, steps[k]])
+                tables.raised.append([])
+                if before >= 0:
+                    tables.hops[before][kernel.H_BRANCHES] += 1
+            before = known[key]
+            tables.raised[before].append(tables.flows[f][kernel.F_COUNTER] + k + 1)
+
+    def _check(self, f: int, flow: TokenPath) -> int:
+        """Say what is wrong with the way of a flow, if anything; returns how many of its links join up."""
         at = flow.source
         for k, link in enumerate(flow.links):
             source, target = self.ends[link]
             if source != at:
                 self.tables.broken[f] = f"{self.arch.resource_names[link]} does not begin at {self.arch.tiles[at].name}"
-                return
-            self.tables.crossing.setdefault(link, []).append((first + k, self.dfg.edges[flow.edge].tokens))
+                return k
             at = target
-        if flow.source < 0:
-            self.tables.broken[f] = "has no route"
-        elif not flow.links:
+        if not flow.links:
             self.tables.broken[f] = "has a route without links"
         elif at != flow.target:
             # The last hop is taken back: what arrives elsewhere does not arrive.
-            self.tables.crossing[flow.links[-1]].pop()
             self.tables.broken[f] = f"ends at {self.arch.tiles[at].name}, not at {self.arch.tiles[flow.target].name}"
+            return len(flow.links) - 1
+        return len(flow.links)
 
     def run(self) -> int:
         """Run to the end or to a deadlock; returns the cycles.
@@ -308,9 +385,7 @@ class TokenNetwork:
             (self.dfg.nodes[slot.node].work, repeats, salt(self.dfg.nodes[slot.node].id))
             for slot, repeats in zip(self.slots, self.repeats)
         ]
-        crossing = [self.tables.crossing[link] for link in sorted(self.tables.crossing)]
-        link_start, link_hops = _ragged([hop for hop, _ in row] for row in crossing)
-        _, hop_puts = _ragged([puts for _, puts in row] for row in crossing)
+        units += [(work, repeats, 0) for work, repeats in self.readers]
         input_start, inputs = _ragged(self.entering)
         output_start, outputs = _ragged(self.leaving)
         rings = np.zeros(self.tables.cells + 1, dtype=np.int64)
@@ -318,11 +393,30 @@ class TokenNetwork:
             rings[first : first + len(early)] = early
         table = np.array(units, dtype=np.int64).reshape(-1, 3)
         network = kernel.Network(table, input_start, inputs, output_start, outputs, self.flows)
-        links = kernel.LinkTable(link_start, link_hops, hop_puts)
         state = kernel.TokenState(
             self.counters, self.consumed, rings, self.results, self.finished, self.usage, self.fired
         )
-        return TokenRun(self.iterations, network, links, state)
+        return TokenRun(self.iterations, network, self._ways(), state)
+
+    def _ways(self) -> kernel.Ways:
+        """The trees as the kernel takes them, with only those resources that some packet crosses."""
+        fabric, tables = self.fabric, self.tables
+        used = sorted({row[kernel.H_RESOURCE] for row in tables.hops})
+        sharing = [[h for h, row in enumerate(tables.hops) if row[kernel.H_RESOURCE] == r] for r in used]
+        share_start, shares = _ragged(sharing)
+        counter_start, counters = _ragged(tables.raised)
+        columns = (fabric.pace, fabric.latency, fabric.rest_every, fabric.rest_cycles, fabric.rest_phase)
+        return kernel.Ways(
+            trees=np.array(tables.trees, dtype=np.int64).reshape(-1, 2),
+            hops=np.array(tables.hops, dtype=np.int64).reshape(-1, 5),
+            resources=np.stack(columns, axis=1)[used],
+            share_start=share_start,
+            shares=shares,
+            counter_start=counter_start,
+            counters=counters,
+            capacity=fabric.capacity,
+            waiting=fabric.waiting,
+        )
 
     def period(self) -> float:
         """Cycles per iteration over the middle half of the run: buffers fill before it, and empty after it.
@@ -330,7 +424,7 @@ class TokenNetwork:
         An iteration ends when the last unit has done its part. Runs too short for a middle half have the cycles of the
         whole run.
         """
-        ends = self.finished.max(axis=0)
+        ends = self.finished[: len(self.slots)].max(axis=0)
         first = max(self.iterations // 4, 1)
         last = self.iterations - self.iterations // 4
         if last <= first:
@@ -360,8 +454,11 @@ class TokenNetwork:
         for f in self.entering[u]:
             row, edge = self.flows[f], self.dfg.edges[self.tables.edges[f]]
             there = int(self.counters[row[kernel.F_COUNTER] + row[kernel.F_HOPS]] - self.consumed[f])
+            if there < row[kernel.F_TAKES] and self.tables.edges[f] < 0:
+                return f"{name} waits for DRAM", -1
             if there < row[kernel.F_TAKES]:
-                reason = f" ({self.tables.broken[f]})" if f in self.tables.broken else ""
+                lost = self.tables.broken.get(f, "" if any(f in flows for flows in self.leaving) else "has no route")
+                reason = f" ({lost})" if lost else ""
                 other = next((v for v, flows in enumerate(self.leaving) if f in flows), -1)
                 return f"{name} waits for tokens of {edge.source}: {there} of {row[kernel.F_TAKES]}{reason}", other
         for f in self.leaving[u]:
@@ -380,18 +477,16 @@ class TokenNetwork:
 class TokenRun:
     """A run on its way: ``cycle`` is the one that comes next, and the arrays of state and pace show what stands."""
 
-    def __init__(
-        self, iterations: int, network: kernel.Network, links: kernel.LinkTable, state: kernel.TokenState
-    ) -> None:
+    def __init__(self, iterations: int, network: kernel.Network, ways: kernel.Ways, state: kernel.TokenState) -> None:
         self.iterations = iterations
-        self.network, self.links, self.state = network, links, state
-        self.pace = kernel.first_pace(network, links, state)
+        self.network, self.ways, self.state = network, ways, state
+        self.pace = kernel.first_pace(network, ways, state)
         self.cycle = 0
 
     def advance(self, cycle: int) -> int:
         """Run until a cycle or to the end; returns the next cycle, which is later where nothing happens in between."""
         self.cycle = int(
-            kernel.run_tokens(self.iterations, self.cycle, cycle, self.network, self.links, self.state, self.pace)
+            kernel.run_tokens(self.iterations, self.cycle, cycle, self.network, self.ways, self.state, self.pace)
         )
         return self.cycle
 
